@@ -6,12 +6,18 @@ import { Notices } from './parts/notices.tsx'
 import { Empty, Page } from './parts/page.tsx'
 import { Header } from './shell/header.tsx'
 import { place } from './state/router.ts'
-import { session } from './state/session.ts'
+import { notKnownBecause, session } from './state/session.ts'
 
 /** Everything that is seen. */
 export function App() {
   const known = session.value
-  if (known === undefined) return <p class="starting">Loading …</p>
+  if (known === undefined) {
+    return (
+      <p class="starting" role="status">
+        {notKnownBecause.value || 'Loading …'}
+      </p>
+    )
+  }
   return (
     <>
       {known === null ? <SignIn /> : <SignedIn />}

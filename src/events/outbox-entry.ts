@@ -92,9 +92,15 @@ function readOther(line: string): OtherOccurrence | undefined {
   }
 }
 
-/** The id of an event, the same however often and to whomever it is told: `evt_<source>_<entry>_<line>`. */
-export const eventId = ({ source, entry, line }: Omit<PlacedEvent, 'occurrence'>): string =>
-  `evt_${source}_${entry.replace('-', '_')}_${line}`
+/**
+ * The id of an event, the same however often and to whomever it is told: `evt_<source>_<entry>_<line>`. A received message
+ * may be written down more than once, as when the chat product brings it twice at the same moment: its event goes by what
+ * stands for its id.
+ */
+export function eventId({ source, entry, line, occurrence }: PlacedEvent): string {
+  const place = occurrence.about === 'received' ? occurrence.name : `${entry.replace('-', '_')}_${line}`
+  return `evt_${source}_${place}`
+}
 
 /** What two events must not overtake each other by: events of one message keep their order where they can. */
 export const orderingKey = ({ source, occurrence }: PlacedEvent): string =>

@@ -43,8 +43,8 @@ export async function askToReopen(redis: Redis, lane: number): Promise<void> {
 
 /** Counts that a worker has reopened the lane. */
 export async function countReopened(redis: Redis, lane: number): Promise<void> {
-  await redis.incr(reopenedKey(lane))
-  await redis.pexpire(reopenedKey(lane), REOPENED_KEPT_MS)
+  // Not INCR: a command whose reply was lost is sent again and would count twice. Only the sweeper counts.
+  await redis.set(reopenedKey(lane), (await timesReopened(redis, lane)) + 1, 'PX', REOPENED_KEPT_MS)
 }
 
 /** How often workers have reopened the lane lately. */

@@ -69,7 +69,10 @@ export async function endErasure(redis: Redis, id: string, state: 'done' | 'fail
 
 /** Counts what was forgotten. */
 export async function countErased(redis: Redis, id: string, of: keyof Erased, by: number): Promise<void> {
-  if (by > 0) await redis.hincrby(erasureKey(id), of, by)
+  if (by === 0) return
+  // Not HINCRBY: a command whose reply was lost is sent again and would count twice. Nobody else counts for this job.
+  const before = Number((await redis.hget(erasureKey(id), of)) ?? 0)
+  await redis.hset(erasureKey(id), of, before + by)
 }
 
 export type ErasureQueue = ReturnType<typeof openErasureQueue>

@@ -10,23 +10,32 @@ import { execOrThrow } from './transaction.ts'
 export const HEARTBEAT_MS = 3_000
 /** A worker that has not done so for this long is taken for dead. */
 const ALIVE_FOR_MS = 10_000
+/** So long after its last heartbeat a worker that did not stop in order is still known. */
+const LOST_KEPT_MS = 3_600_000
 
 /** What a worker says of itself. */
 export type WorkerFacts = z.infer<typeof factsSchema>
-const factsSchema = z.object({ host: z.string(), version: z.string(), lanes: z.number().int().nonnegative() })
+const factsSchema = z.object({
+  host: z.string(),
+  pid: z.number().int(),
+  /** Epoch ms, by its own clock. */
+  startedAt: z.number(),
+  version: z.string(),
+  lanes: z.number().int().nonnegative(),
+})
 
 /**
- * Says that the worker is alive, and takes workers off the list that have not said so for ALIVE_FOR_MS. Rejects when
+ * Says that the worker is alive, and takes workers off the list that have not said so for LOST_KEPT_MS. Rejects when
  * Redis is away or full.
  */
 export async function sendHeartbeat(redis: Redis, worker: string, facts?: WorkerFacts): Promise<void> {
   const now = await redisNowMs(redis, rootKeys.workers)
-  if (facts) await redis.set(workerKey(worker), JSON.stringify(facts), 'PX', ALIVE_FOR_MS)
+  if (facts) await redis.set(workerKey(worker), JSON.stringify(facts), 'PX', LOST_KEPT_MS)
   await execOrThrow(
     redis
       .multi()
       .zadd(rootKeys.workers, now, worker)
-      .zremrangebyscore(rootKeys.workers, '-inf', now - ALIVE_FOR_MS),
+      .zremrangebyscore(rootKeys.workers, '-inf', now - LOST_KEPT_MS),
   )
 }
 
@@ -36,29 +45,35 @@ export async function removeHeartbeat(redis: Redis, worker: string): Promise<voi
   await redis.del(workerKey(worker))
 }
 
-/** A worker that is alive: when it last said so (ms ago), and what it said of itself. */
-export interface LiveWorker extends WorkerFacts {
+/** A worker: when it last said that it is alive (ms ago), and what it said of itself; nothing of one that said nothing. */
+export interface KnownWorker {
   id: string
   seenMs: number
+  facts: WorkerFacts | undefined
 }
 
-/** Workers that are shown at most. */
+/** Workers that are shown at most, of those that are alive and of those that are not. */
 const SHOWN_MAX = 500
+const LOST_SHOWN_MAX = 20
 
-/** The workers that are alive; of an older version's no more is known than its name. */
-export async function liveWorkers(redis: Redis): Promise<LiveWorker[]> {
+/** The workers that are alive, and those lost lately: neither heard of since nor stopped in order. The latest heard of first. */
+export async function readWorkers(redis: Redis): Promise<{ alive: KnownWorker[]; lost: KnownWorker[] }> {
   const now = await redisNowMs(redis, rootKeys.workers)
-  const alive = await redis.zrangebyscore(
-    ...([rootKeys.workers, now - ALIVE_FOR_MS, '+inf', 'WITHSCORES', 'LIMIT', 0, SHOWN_MAX] as const),
-  )
-  const ids = alive.filter((_, i) => i % 2 === 0)
-  return Promise.all(
-    ids.map(async (id, i) => {
-      const facts = factsSchema.safeParse(JSON.parse((await redis.get(workerKey(id))) ?? 'null'))
-      const unknown = { host: '', version: '', lanes: 0 }
-      return { id, seenMs: Math.max(0, now - Number(alive[2 * i + 1])), ...(facts.success ? facts.data : unknown) }
-    }),
-  )
+  const within = async (from: number | string, to: number, most: number): Promise<KnownWorker[]> => {
+    const found = await redis.zrevrangebyscore(rootKeys.workers, from, to, 'WITHSCORES', 'LIMIT', 0, most)
+    const ids = found.filter((_, i) => i % 2 === 0)
+    return Promise.all(
+      ids.map(async (id, i) => {
+        const facts = factsSchema.safeParse(JSON.parse((await redis.get(workerKey(id))) ?? 'null')).data
+        return { id, seenMs: Math.max(0, now - Number(found[2 * i + 1])), facts }
+      }),
+    )
+  }
+  const [alive, lost] = await Promise.all([
+    within('+inf', now - ALIVE_FOR_MS, SHOWN_MAX),
+    within(`(${now - ALIVE_FOR_MS}`, now - LOST_KEPT_MS, LOST_SHOWN_MAX),
+  ])
+  return { alive, lost }
 }
 
 /** Names of the workers that have said within the last 10 s that they are alive. */

@@ -108,6 +108,8 @@ export const inboundDigest = (providerMessageId: string): string => digest(provi
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 /** STREAM of what happened on the lane; not there while nobody wants to know, see message-events.lua. */
 export const outboxKey = (lane: number): string => `${lanePrefix(lane)}:outbox`
+/** STRING: who is about to close it; it expires. */
+export const outboxClosingKey = (lane: number): string => `${outboxKey(lane)}:closing`
 /** STRING why: there while the chat product refuses everything of the sender, see sender-notice.lua. */
 export const senderBlockedKey = (lane: number): string => `${lanePrefix(lane)}:blocked`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
@@ -205,6 +207,8 @@ export const eventKeys = (account: number) => {
   return {
     /** STREAM of what happened to the account and to none of its lanes, as an outbox. */
     outbox: `${prefix}:outbox`,
+    /** STRING: who is about to close it; it expires. */
+    outboxClosing: `${prefix}:outbox:closing`,
     /** HASH: when events were last pulled, and since when nobody has wanted any (ms). */
     listening: `${prefix}:listening`,
     /** ZSET endpoint id → when it was created (ms). */

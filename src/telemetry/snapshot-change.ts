@@ -21,7 +21,14 @@ export type SnapshotChange = Partial<Rest> & {
   campaigns?: RowsChange<SnapshotCampaign, string>
 }
 
-const REST = ['totals', 'lanes_total', 'failures', 'workers', 'redis'] as const satisfies readonly (keyof Rest)[]
+const REST = [
+  'totals',
+  'lanes_total',
+  'failures',
+  'workers',
+  'lost_workers',
+  'redis',
+] as const satisfies readonly (keyof Rest)[]
 const laneId = ({ sender }: SnapshotLane): number => sender
 const campaignId = ({ id }: SnapshotCampaign): string => id
 

@@ -62,6 +62,15 @@ const campaignSchema = z
   })
   .meta({ id: 'ConsoleCampaign' })
 
+/** What a worker says of itself; null or empty of one that has said nothing. */
+const workerFields = {
+  id: z.string(),
+  host: z.string(),
+  pid: z.int().nullable(),
+  started_at: time.nullable(),
+  version: z.string(),
+}
+
 /** A snapshot, exact. */
 export const snapshotSchema = z
   .strictObject({
@@ -81,15 +90,10 @@ export const snapshotSchema = z
     failures: z
       .array(z.strictObject({ code: z.string(), meaning: z.string(), count }))
       .describe('Of the last hour, the most frequent first.'),
-    workers: z.array(
-      z.strictObject({
-        id: z.string(),
-        host: z.string(),
-        lanes: count.describe('That it has open.'),
-        seen_s: amount,
-        version: z.string(),
-      }),
-    ),
+    workers: z.array(z.strictObject({ ...workerFields, lanes: count.describe('That it has open.'), seen_s: amount })),
+    lost_workers: z
+      .array(z.strictObject({ ...workerFields, lost_s: amount.describe('Since it was last heard of.') }))
+      .describe('Those of the last hour that are neither heard of any more nor stopped in order.'),
     redis: z.strictObject({
       used_bytes: count,
       max_bytes: count.nullable(),

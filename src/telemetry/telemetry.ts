@@ -18,7 +18,7 @@ import { writeHistory } from './store/history.ts'
 import { measureLanes } from './store/measure-lanes.ts'
 
 /** How often a process writes what it has counted: so many seconds of history a kill takes with it. */
-const WRITE_MS = 5_000
+const WRITE_MS = 3_000
 /** How often the worker that sweeps measures what waits. */
 const MEASURE_MS = 10_000
 

@@ -10,7 +10,7 @@ import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { uploadRecipients } from '../../src/campaigns/commands/upload-recipients.ts'
 import { purgeCampaignFiles } from '../../src/campaigns/fan-out/purge-files.ts'
 import { preflight } from '../../src/campaigns/preflight/preflight.ts'
-import { activeCampaigns, countPreflight, findCampaign } from '../../src/campaigns/store/campaigns.ts'
+import { activeCampaigns, findCampaign, notePreflightStarts } from '../../src/campaigns/store/campaigns.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { readRows } from '../../src/campaigns/store/rows.ts'
 import { openFolder } from '../../src/files/folder.ts'
@@ -241,7 +241,7 @@ describe('a preflight', () => {
 
   test('whose worker died three times blocks the campaign with the reason, and may be asked for once more', async () => {
     const { id, epoch } = await inChecking()
-    for (let deaths = 0; deaths < 3; deaths += 1) await countPreflight(service.redis, idOf(id), 1)
+    await notePreflightStarts(service.redis, { ...idOf(id), epoch }, 3)
     expect(await preflight(deps(), idOf(id), epoch, never)).toBe('over')
     const { state, preflight: found } = await service.show(id)
     expect(state).toBe('blocked')

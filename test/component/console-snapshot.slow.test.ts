@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { listLanes } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
+import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
+import { rootKeys } from '../../src/redis/keys.ts'
 import { createSeriesReader } from '../../src/telemetry/live/series.ts'
 import { seriesSchema } from '../../src/telemetry/series.ts'
 import { snapshotSchema } from '../../src/telemetry/snapshot.ts'
@@ -153,13 +156,44 @@ test('a history that is asked for again is what one that is read whole is, with 
   }
 })
 
+test('a worker that was killed is shown as lost for an hour, and one that stopped in order is not', async () => {
+  const facts = { host: 'h', pid: 7, startedAt: Date.now() - 60_000, version: '0.1.0', lanes: 2 }
+  const nowMs = await redisNowMs(service.redis)
+  for (const [name, agoMs] of Object.entries({ alive: 0, killed: 20_000, older: 3_700_000, stopped: 0 })) {
+    await sendHeartbeat(service.redis, name, facts)
+    await service.redis.zadd(rootKeys.workers, nowMs - agoMs, name)
+  }
+  await removeHeartbeat(service.redis, 'stopped')
+  const { workers, lost_workers: lost } = await eventually(async () => {
+    const taken = await snapshotOf(service, mine)
+    return taken.workers.length > 0 ? taken : undefined
+  }, 'the workers')
+  expect(workers.map(({ id }) => id)).toEqual(['alive'])
+  expect(lost).toEqual([
+    {
+      ...{ id: 'killed', host: 'h', pid: 7, started_at: new Date(facts.startedAt).toISOString(), version: '0.1.0' },
+      lost_s: expect.any(Number),
+    },
+  ])
+  expect(lost[0]?.lost_s).toBeGreaterThanOrEqual(20)
+  expect(await namesOfLiveWorkers(service.redis)).toEqual(['alive'])
+  // Whoever sends a heartbeat takes those off the list that nobody is shown any more.
+  await sendHeartbeat(service.redis, 'alive', facts)
+  expect(await service.redis.zrange(rootKeys.workers, 0, '-1')).toEqual(['killed', 'alive'])
+  for (const name of ['alive', 'killed']) await removeHeartbeat(service.redis, name)
+})
+
 test('once a worker is there the lanes send, and the snapshot names it', async () => {
   await service.startWorker()
   const snapshot = await eventually(async () => {
     const taken = await snapshotOf(service, mine)
     return taken.totals.waiting === 0 && taken.workers.length === 1 ? taken : undefined
   }, 'nothing waits')
-  expect(snapshot.workers[0]).toMatchObject({ version: expect.stringMatching(/^\d+\.\d+/), host: expect.any(String) })
+  expect(snapshot.workers[0]).toMatchObject({
+    pid: process.pid,
+    version: expect.stringMatching(/^\d+\.\d+/),
+    host: expect.any(String),
+  })
   expect(snapshot.redis.safety.map(({ name: setting }) => setting)).toEqual([
     'version',
     'maxmemory-policy',

@@ -270,6 +270,47 @@ test('one that is disabled, or answers that it is gone, keeps its place', async 
   await until(running, 'the event', () => toldIds(receiver).includes(id))
 })
 
+test.each([
+  ['takes it', take],
+  ['does not take it', answerWith(500)],
+  ['answers that it is gone', answerWith(410)],
+])('what is changed while a request is under way stays changed when the endpoint %s', async (_name, answer) => {
+  const { account, lane, receiver, target, pump } = await listener()
+  await happen(lane)
+  let release: () => void = () => undefined
+  receiver.behave = (...args) => {
+    release = () => answer(...args)
+  }
+  const round = pump().step(never)
+  await eventually(async () => receiver.all.length > 0, 'it is under way')
+  const changes = { types: ['message.failed' as const], enabled: false }
+  target.endpoint = await changeEndpoint(lanes.redis, target.endpoint, changes)
+  release()
+  await round
+  expect(target.endpoint).toMatchObject({ ...changes, disabled_for: 'by hand' })
+  expect(await findEndpoint(lanes.redis, account, target.endpoint.id)).toEqual(target.endpoint)
+})
+
+test('an endpoint that was given another address is not disabled by what the former one answers', async () => {
+  const { account, lane, receiver, target, retries, pump } = await listener()
+  const [id] = await happen(lane)
+  let release: () => void = () => undefined
+  receiver.behave = (...args) => {
+    release = () => answerWith(410)(...args)
+  }
+  const round = pump().step(never)
+  await eventually(async () => receiver.all.length > 0, 'it is under way')
+  const next = await startReceiver()
+  ends.push(next.close)
+  target.endpoint = await changeEndpoint(lanes.redis, target.endpoint, { url: next.url })
+  release()
+  await round
+  expect(target.endpoint).toMatchObject({ url: next.url, enabled: true })
+  expect(await findEndpoint(lanes.redis, account, target.endpoint.id)).toMatchObject({ url: next.url, enabled: true })
+  await retries.promote()
+  await eventually(async () => toldIds(next).includes(id), 'the event')
+})
+
 test('what a stopped process had under way is told once more by the next', async () => {
   const { lane, receiver, pump, stopping, target } = await listener()
   const [id] = await happen(lane)
@@ -337,12 +378,13 @@ test.each([
       // Whoever works on the queue goes on to say so while something is due, and stops when nothing is.
       receiver.behave = take
       await queue.promoteJobs()
-      retries.open()
+      await retries.look()
       await eventually(async () => receiver.taken.length === 1, 'the second try')
-      await eventually(
-        async () => (await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`)) === null,
-        'that it rests',
-      )
+      // It rests: the next look is a minute ahead.
+      await eventually(async () => {
+        const next = Number(await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`))
+        return next > (await redisNowMs(redis)) + 40_000
+      }, 'that it rests')
     } finally {
       vi.restoreAllMocks()
     }

@@ -262,6 +262,18 @@ test('a received message is told once, however often the chat product brings it'
   expect(outbox).not.toContain('wamid')
 })
 
+test('a received message that is brought several times at the same moment is one event, under one id', async () => {
+  const received = { id: 'wamid.events.2', lane: tenant.cloudLane, from: '491700008005', type: 'text', text: 'hi' }
+  const stored = Array.from({ length: 4 }, () =>
+    storeInbound(service.redis, tenant.account, { ...received, received_at: Date.now() }, 3_600_000),
+  )
+  await Promise.all(stored)
+  const { data } = await pull('?types=message.received')
+  const ids = data.flatMap((event) => (event.data.id === received.id ? [event.data.event_id] : []))
+  expect(ids.length).toBeGreaterThan(0)
+  expect(new Set(ids).size).toBe(1)
+})
+
 test('that a sender was blocked is told once until it has recovered, and no resume of another is', async () => {
   const lane = tenant.partnerLane
   await tellRecovered(service.redis, lane)

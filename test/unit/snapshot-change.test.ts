@@ -41,7 +41,7 @@ const snapshot = (at: string, more: Partial<Snapshot> = {}): Snapshot => ({
     ...{ accepted_per_s: 0, sent_per_s: 0, delivered_per_s: 0, failed_per_s: 0, waiting: 0 },
     ...{ oldest_waiting_s: null, unconfirmed: 0 },
   },
-  ...{ lanes: [], lanes_total: 0, campaigns: [], failures: [], workers: [] },
+  ...{ lanes: [], lanes_total: 0, campaigns: [], failures: [], workers: [], lost_workers: [] },
   redis: { used_bytes: 1, max_bytes: null, safety: [] },
   ...more,
 })

@@ -24,7 +24,7 @@ import { blockChecked } from '../fan-out/block.ts'
 import { MAX_RECIPIENTS } from '../message-ids.ts'
 import { createNumberSet } from '../number-set.ts'
 import { type CompiledComponents, compileComponents, structuralFaults } from '../parameters.ts'
-import { type Campaign, countPreflight, findCampaign, idOf, moveCampaign } from '../store/campaigns.ts'
+import { type Campaign, findCampaign, idOf, moveCampaign, notePreflightStarts } from '../store/campaigns.ts'
 import { removeFiles } from '../store/files.ts'
 import { lateOf, type Preflight } from '../store/preflight-report.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
@@ -57,10 +57,13 @@ export async function preflight(
   stopped: AbortSignal,
 ): Promise<'again' | 'over'> {
   const { redis, config, log } = deps
+  let campaign: Campaign | undefined
   try {
-    const campaign = await findCampaign(redis, id)
+    campaign = await findCampaign(redis, id)
     if (campaign?.state !== 'checking' || campaign.epoch !== epoch) return 'over'
-    if ((await countPreflight(redis, id, 1)) > MOST_STARTS) {
+    const starts = campaign.preflight_starts + 1
+    await notePreflightStarts(redis, campaign, starts)
+    if (starts > MOST_STARTS) {
       log.error({ campaign: idOf(id) }, 'preflight.blocked')
       const message = `the preflight was started ${MOST_STARTS} times and never came to its end; the log of the workers has the reason`
       await blockChecked({ redis, ...config }, id, epoch, [{ path: 'recipients', message }])
@@ -72,7 +75,10 @@ export async function preflight(
     // Neither is the fault of the file. Should this not be written, it has one start less.
     const isStopped = error instanceof StoppedError
     const isAway = isRedisAway(error) || isFilesAway(error)
-    if (isStopped || isAway) await withTimeout(LAST_WORDS_MS, countPreflight(redis, id, -1)).catch(() => {})
+    if (campaign && (isStopped || isAway)) {
+      const takenBack = notePreflightStarts(redis, campaign, campaign.preflight_starts)
+      await withTimeout(LAST_WORDS_MS, takenBack).catch(() => {})
+    }
     if (isStopped) return 'again'
     if (isAway) throw error
     log.error({ campaign: idOf(id), err: error }, 'preflight.failed')

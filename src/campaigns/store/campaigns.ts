@@ -237,12 +237,16 @@ export async function sendCampaignHeartbeat(redis: Redis, { lane, number }: Camp
   await heartbeatScript(redis, keys, { epoch, number })
 }
 
-/**
- * Counts that a preflight of the campaign begins (1), or that one was given up in order (-1), and returns how many have
- * begun without an end. A move that begins a check sets them to 0.
- */
-export const countPreflight = (redis: Redis, { lane, number }: CampaignId, by: 1 | -1): Promise<number> =>
-  redis.hincrby(campaignKey(lane, number), 'preflight_starts', by)
+const startsScript = defineScript(import.meta.url, 'preflight-starts')
+
+/** Notes how many preflights of the campaign have begun without an end. A move that begins a check sets them to 0. */
+export async function notePreflightStarts(
+  redis: Redis,
+  { lane, number, epoch }: CampaignId & { epoch: number },
+  starts: number,
+): Promise<void> {
+  await startsScript(redis, { campaign: campaignKey(lane, number) }, { epoch, starts })
+}
 
 /** How many campaigns run on the lane. */
 export async function runningOn(redis: Redis, lane: number): Promise<number> {

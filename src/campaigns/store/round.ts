@@ -75,7 +75,10 @@ export async function advanceFanOut(
   return { nowMs, next, running, backlog, chunks, throttled, counts: countsOf(hash), lost: Number(hash.lost ?? 0) }
 }
 
-/** The provider has thrown a message of the lane back for being too fast. */
+/**
+ * The provider has thrown a message of the lane back for being too fast. Sent again after its reply was lost, it counts
+ * twice, which costs the lane's campaigns a little of their pace for a moment, and nobody is shown it.
+ */
 export async function noteThrottled(redis: Redis, lane: number): Promise<void> {
   await redis.incr(throttledKey(lane))
 }

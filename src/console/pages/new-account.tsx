@@ -4,16 +4,19 @@ import { Confirm } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { say } from '../parts/notices.tsx'
 import type { Account } from '../shell/account-switcher.tsx'
-import { dataOf, idempotencyKey } from '../state/http.ts'
+import { useOnce } from '../state/act.ts'
+import { dataOf } from '../state/http.ts'
 import { actFor } from '../state/session.ts'
 
 /** A button that asks for the name; from then on one acts for the new account. */
 export function NewAccount() {
   const [asked, setAsked] = useState(false)
   const [name, setName] = useState('')
+  const { headersFor, made } = useOnce()
   const act = async (): Promise<void> => {
-    const headers = { 'Idempotency-Key': idempotencyKey() }
-    const { id } = await dataOf<Account>('POST', '/admin/accounts', { body: { name }, headers })
+    const body = { name }
+    const { id } = await dataOf<Account>('POST', '/admin/accounts', { body, headers: headersFor(body) })
+    made()
     say(`Account ${id} is created. Give it a sender and a key.`)
     setAsked(false)
     actFor(id)

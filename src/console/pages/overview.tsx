@@ -31,7 +31,7 @@ const Everything = ({ figures }: { figures: Snapshot }) => (
     <div class="halves">
       <div class="stack">
         <CampaignsNow campaigns={figures.campaigns} />
-        <Workers workers={figures.workers} />
+        <Workers workers={figures.workers} lost_workers={figures.lost_workers} />
       </div>
       <div class="stack">
         <Failures failures={figures.failures} />

@@ -2,28 +2,19 @@
 import { useEffect, useState } from 'preact/hooks'
 import { TextField } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { Refused } from '../state/http.ts'
+import { useAct } from '../state/act.ts'
 import { signedOutBecause, signIn } from '../state/session.ts'
 
 /** The page of whoever is not signed in. */
 export function SignIn() {
   const [key, setKey] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [refusal, setRefusal] = useState<Refused>()
+  const { busy, refusal, run } = useAct(() => signIn(key.trim()))
   useEffect(() => {
     document.title = 'Sign in · Laneway'
   }, [])
-  const submit = async (event: Event): Promise<void> => {
+  const submit = (event: Event): void => {
     event.preventDefault()
-    if (busy) return
-    setBusy(true)
-    setRefusal(undefined)
-    try {
-      await signIn(key.trim())
-    } catch (error) {
-      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
-      setBusy(false)
-    }
+    void run()
   }
   return (
     <main class="sign-in">

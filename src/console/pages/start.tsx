@@ -4,8 +4,9 @@ import { Choice, TextField } from '../parts/field.tsx'
 import { Page } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { useAct, useOnce } from '../state/act.ts'
 import { demo } from '../state/demo.ts'
-import { call, idempotencyKey, Refused } from '../state/http.ts'
+import { call } from '../state/http.ts'
 import { senderChoices } from '../state/library.ts'
 import { session } from '../state/session.ts'
 import { DemoSwitch } from './start/demo-switch.tsx'
@@ -25,35 +26,33 @@ export function Start() {
   const [heading, setHeading] = useState('Hello')
   const [text, setText] = useState('This is the first message that I send with Laneway.')
   const [sent, setSent] = useState<string>()
-  const [refusal, setRefusal] = useState<Refused>()
   const number = to ?? (inDemo ? DEMO_NUMBER : '')
   // A key that is for some senders only may not be for the default one.
   const senders = [...(session.value?.default_sender ? [DEFAULT_SENDER] : []), ...senderChoices()]
   const sender = chosen ?? senders[0]?.[0] ?? ''
-  const send = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    setRefusal(undefined)
-    try {
-      const { messages } = await call<{ messages: { id: string }[] }>('POST', '/sendservicemessages/sendmessages', {
-        headers: { 'Idempotency-Key': idempotencyKey() },
-        body: {
-          to: number,
-          ...(sender !== '' && { sender }),
-          recipient_type: 'individual',
-          messaging_product: 'chatapp',
-          type: 'interactive',
-          interactive: {
-            type: 'button',
-            header: { type: 'text', text: heading },
-            body: { text },
-            action: { buttons: [{ type: 'reply', reply: { id: 'hello', title: 'Hello back' } }] },
-          },
-        },
-      })
-      setSent(messages[0]?.id)
-    } catch (error) {
-      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
+  const { headersFor, made } = useOnce()
+  const { busy, refusal, isBack, run } = useAct(async () => {
+    const body = {
+      to: number,
+      ...(sender !== '' && { sender }),
+      recipient_type: 'individual',
+      messaging_product: 'chatapp',
+      type: 'interactive',
+      interactive: {
+        type: 'button',
+        header: { type: 'text', text: heading },
+        body: { text },
+        action: { buttons: [{ type: 'reply', reply: { id: 'hello', title: 'Hello back' } }] },
+      },
     }
+    const how = { headers: headersFor(body), body }
+    const { messages } = await call<{ messages: { id: string }[] }>('POST', '/sendservicemessages/sendmessages', how)
+    made()
+    setSent(messages[0]?.id)
+  })
+  const send = (event: Event): void => {
+    event.preventDefault()
+    void run()
   }
   return (
     <Page title="Send a message">
@@ -74,8 +73,8 @@ export function Start() {
             />
             <TextField label="Heading" value={heading} onValue={setHeading} required />
             <TextField label="Text" value={text} onValue={setText} required />
-            <Problem refusal={refusal} />
-            <button type="submit" class="primary">
+            <Problem refusal={refusal} isBack={isBack} />
+            <button type="submit" class="primary" disabled={busy}>
               {sent === undefined ? 'Send it' : 'Send another one'}
             </button>
           </form>

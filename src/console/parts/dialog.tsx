@@ -1,7 +1,7 @@
 // A dialog: the focus stays in it, Escape closes it, and the focus goes back to where it was.
 import type { ComponentChildren } from 'preact'
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { Refused } from '../state/http.ts'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { useAct } from '../state/act.ts'
 import { Problem } from './problem.tsx'
 
 /** A modal dialog, open for as long as it is there. */
@@ -65,25 +65,16 @@ export function Confirm({
   onClose: () => void
   children: ComponentChildren
 }) {
-  const [busy, setBusy] = useState(false)
-  const [refusal, setRefusal] = useState<Refused>()
-  const submit = async (event: Event): Promise<void> => {
+  const { busy, refusal, isBack, run } = useAct(act)
+  const submit = (event: Event): void => {
     event.preventDefault()
-    if (busy || !ready) return
-    setBusy(true)
-    setRefusal(undefined)
-    try {
-      await act()
-    } catch (error) {
-      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
-      setBusy(false)
-    }
+    if (ready) void run()
   }
   return (
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit} aria-busy={busy}>
         {children}
-        <Problem refusal={refusal} />
+        <Problem refusal={refusal} isBack={isBack} />
         <div class="actions">
           <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy || !ready}>
             {verb}

@@ -1,7 +1,8 @@
-// What has just been done, or why not: read out by screen readers, gone by itself unless it is bad news.
-import { signal } from '@preact/signals'
+// What has just been done, or why not: read out by screen readers, gone by itself unless it is bad news that lasts.
+import { effect, signal } from '@preact/signals'
 import { plainText } from '../logic/plain-text.ts'
-import { Refused } from '../state/http.ts'
+import { isAway, Refused } from '../state/http.ts'
+import { snapshotAt } from '../state/live.ts'
 
 interface Notice {
   id: number
@@ -19,20 +20,36 @@ const remove = (id: number): void => {
   notices.value = notices.value.filter((each) => each.id !== id)
 }
 
-function show(text: string, bad: boolean): void {
+function show(text: string, bad: boolean): number {
   last += 1
   const id = last
   notices.value = [...notices.value, { id, text, bad }].slice(-MOST)
   if (!bad) setTimeout(() => remove(id), SHOWN_MS)
+  return id
 }
 
 /** Says that something was done. */
-export const say = (text: string): void => show(text, false)
+export const say = (text: string): void => void show(text, false)
 
-/** Says why something could not be done. What is no refusal is a fault of the page and goes on to the console. */
+/**
+ * Says why something could not be done; that Laneway was away, until it is back. What is no refusal is a fault of the page
+ * and goes on to the console.
+ */
 export function sayRefusal(error: unknown): void {
-  show(error instanceof Refused ? error.message : `The page has a fault: ${String(error)}`, true)
-  if (!(error instanceof Refused)) console.error(error)
+  if (!(error instanceof Refused)) {
+    show(`The page has a fault: ${String(error)}`, true)
+    console.error(error)
+    return
+  }
+  const [id, at] = [show(error.message, true), Date.now()]
+  if (!isAway(error)) return
+  const stop = effect(() => {
+    if (snapshotAt.value <= at) return
+    setTimeout(() => {
+      stop()
+      remove(id)
+    }, SHOWN_MS)
+  })
 }
 
 /** Where notices appear. */

@@ -1,10 +1,25 @@
 // What went wrong, in the server's words, with each fault in its own line.
 import { plainText } from '../logic/plain-text.ts'
-import type { Refused } from '../state/http.ts'
+import { NOTHING_CHANGED, type Refused } from '../state/http.ts'
 
-/** A refusal; nothing when there is none. */
-export function Problem({ refusal, onRetry }: { refusal: Refused | undefined; onRetry?: () => void }) {
+/** A refusal; nothing when there is none. `isBack`: who was away is there again, and what was asked for was not done. */
+export function Problem({
+  refusal,
+  isBack = false,
+  onRetry,
+}: {
+  refusal: Refused | undefined
+  isBack?: boolean
+  onRetry?: () => void
+}) {
   if (refusal === undefined) return null
+  if (isBack) {
+    return (
+      <p class="quiet" role="status">
+        Laneway can be reached again. {NOTHING_CHANGED} Press again.
+      </p>
+    )
+  }
   const { details } = refusal
   return (
     <div class="problem" role="alert">

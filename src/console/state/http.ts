@@ -58,15 +58,28 @@ export const actingHeaders = (): Record<string, string> =>
 export const actingHeadersFor = (account: number): Record<string, string> =>
   isOperator.value ? { 'x-laneway-account': String(account) } : {}
 
+const UNREACHABLE = 'Laneway cannot be reached.'
+/** What can be said of something that was asked for and not answered. */
+export const NOTHING_CHANGED = 'Nothing was changed, as far as the page knows.'
+
+/** Whether a refusal says only that Laneway, or what it needs, is not there at the moment. */
+export const isAway = ({ status }: Refused): boolean => [0, 502, 503, 504].includes(status)
+
+/** Whether a refusal will soon be over: nobody answers, Redis is away, too much is going on. */
+export const isSoonOver = (refusal: Refused): boolean => isAway(refusal) || refusal.status === 429
+
+/** The refusal of something that is asked for again by itself, which says so. */
+export const saysAgain = ({ status, code, message, details }: Refused): Refused =>
+  new Refused(status, code, `${message} The page tries again by itself.`, details)
+
 /**
  * Sends a request and gives the parsed answer. Throws Refused, also when the server cannot be reached (status 0). The
  * answer's shape is the server's promise (its own tests hold it); page and server are built from one source.
  */
 export async function call<T>(method: string, path: string, { query, body, headers, signal }: Call = {}): Promise<T> {
   const isForm = body instanceof FormData || body instanceof Blob
-  let response: Response
   try {
-    response = await fetch(addressOf(path, query), {
+    const response = await fetch(addressOf(path, query), {
       method,
       credentials: 'same-origin',
       headers: {
@@ -77,12 +90,17 @@ export async function call<T>(method: string, path: string, { query, body, heade
       body: body === undefined ? null : isForm ? body : JSON.stringify(body),
       ...(signal === undefined ? {} : { signal }),
     })
+    if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
+    throw refusalOf(response.status, await response.json().catch(() => ({})))
   } catch (error) {
-    if (signal?.aborted) throw error
-    throw new Refused(0, 'unreachable', 'Laneway cannot be reached. The page tries again by itself.')
+    // An answer that broke off is none.
+    if (signal?.aborted || error instanceof Refused) throw error
+    throw new Refused(
+      0,
+      'unreachable',
+      method === 'GET' ? UNREACHABLE : `${UNREACHABLE} ${NOTHING_CHANGED} Press again.`,
+    )
   }
-  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
-  throw refusalOf(response.status, await response.json().catch(() => ({})))
 }
 
 /** The refusal that an answer tells of; without a session, everybody who shows one learns it. */
@@ -102,7 +120,7 @@ export interface Page<T> {
   next: string | null
 }
 
-/** A text for the header Idempotency-Key: one for each time that a person presses a button, not for each request. */
+/** A text for the header Idempotency-Key: one for each thing that is to be made, not for each request. */
 export function idempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`

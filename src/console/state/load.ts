@@ -1,6 +1,6 @@
 // Loading what a page shows, and loading it again while it is seen.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Refused } from './http.ts'
+import { isSoonOver, Refused, saysAgain } from './http.ts'
 import { audience } from './session.ts'
 
 /** What a load has brought so far. A refusal leaves the earlier value in place: old and marked is better than gone. */
@@ -15,8 +15,6 @@ export interface Loaded<T> {
   put: (value: T) => void
 }
 
-/** What will soon be over: nobody answers, Redis is away, too much is going on. */
-const SOON_OVER: readonly number[] = [0, 429, 502, 503, 504]
 const AGAIN_MS = 3_000
 
 /**
@@ -56,8 +54,8 @@ export function useLoad<T>(
       } catch (error) {
         if (aborter.signal.aborted) return
         const refusal = error instanceof Refused ? error : new Refused(0, 'unknown', String(error))
-        setState((old) => ({ ...old, refusal, busy: false }))
-        if (everyMs === undefined && SOON_OVER.includes(refusal.status)) {
+        setState((old) => ({ ...old, refusal: isSoonOver(refusal) ? saysAgain(refusal) : refusal, busy: false }))
+        if (everyMs === undefined && isSoonOver(refusal)) {
           isAgain = true
           timer = setTimeout(run, AGAIN_MS)
         }

@@ -2,21 +2,30 @@
 // script can read.
 import { computed, effect, signal } from '@preact/signals'
 import { type Deed, may as mayDo, type Session } from '../logic/may.ts'
-import { actingFor, call, dataOf, isOperator, Refused, sessionEnded } from './http.ts'
+import { actingFor, call, dataOf, isOperator, isSoonOver, Refused, saysAgain, sessionEnded } from './http.ts'
 
 /** undefined while nobody knows yet, null when nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined)
 /** Why the page asks to sign in again; empty at the first time. */
 export const signedOutBecause = signal('')
+/** Why nobody knows yet who is signed in; empty while it is simply asked for. */
+export const notKnownBecause = signal('')
+/** A server that is away is asked again after this. */
+const AGAIN_MS = 2_000
 
 const ACCOUNT = 'laneway.account'
 
-/** Asks the server who is signed in. */
+/** Asks the server who is signed in; again and again while that cannot be known, as the session may be there. */
 export async function findSession(): Promise<void> {
   try {
     enter(await dataOf<Session>('GET', '/console/session'))
   } catch (error) {
     if (!(error instanceof Refused)) throw error
+    if (isSoonOver(error)) {
+      notKnownBecause.value = saysAgain(error).message
+      setTimeout(findSession, AGAIN_MS)
+      return
+    }
     if (error.status !== 401) signedOutBecause.value = error.message
     session.value = null
   }

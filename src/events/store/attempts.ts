@@ -46,7 +46,9 @@ export async function listAttempts(
   const shown = merged.slice(0, page.limit)
   const lastOf = (kind: number): string => shown.findLast((each) => each.kind === kind)?.entry ?? before[kind] ?? LATEST
   const next = merged.length > shown.length ? writeCursor([lastOf(0), lastOf(1)]) : null
-  return { attempts: shown.flatMap(({ text }) => readAttempt(text)), next }
+  // What was written twice, as a command is sent again whose reply was lost, is alike to the last letter.
+  const texts = new Set(shown.map(({ text }) => text))
+  return { attempts: [...texts].flatMap(readAttempt), next }
 }
 
 /** Above every entry: nothing of this kind was shown so far. */

@@ -1,5 +1,6 @@
-// The queue of an endpoint, as those see it who write into it. A set says which queues hold something, and when it is
-// due, so that nobody has to look at all of them.
+// The queue of an endpoint, as those see it who write into it. A set says when each queue must be looked at, so that nobody
+// has to look at all of them all the time. A job is added before the set is told of it, and whoever looks first tells the set
+// when to look again and then reads the queue: of a job that the look has not seen the set is told after that.
 import type { Queue } from 'bullmq'
 import type { EventJob } from '../../jobs/events.ts'
 import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../redis/bullmq-layout.ts'
@@ -24,10 +25,10 @@ export const openEndpointQueue = (redis: Redis, { id }: QueueOwner): Queue<Event
 
 const member = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
-/**
- * Adds a job that is due after `waitMs`. Dying before the set knows of it leaves one that is found when the endpoint gets
- * its next, or a worker starts to tell it.
- */
+/** How long (ms) a queue of which nothing is known to be due is not looked at. */
+export const LOOK_AGAIN_MS = 60_000
+
+/** Adds a job that is due after `waitMs`. Dying before the set knows of it leaves one that the next look finds. */
 export async function addEventJob(
   redis: Redis,
   queue: Queue<EventJob>,
@@ -51,6 +52,13 @@ export async function noteDue(redis: Redis, owner: QueueOwner, ms: number): Prom
   await redis.zadd(rootKeys.dueEndpoints, 'LT', await inMs(redis, ms), member(owner))
 }
 
+/** Each of these queues is looked at, at once if the set does not have it yet. */
+export async function noteQueues(redis: Redis, owners: readonly QueueOwner[]): Promise<void> {
+  if (owners.length === 0) return
+  const nowMs = await inMs(redis, 0)
+  await redis.zadd(rootKeys.dueEndpoints, 'NX', ...owners.flatMap((owner) => [nowMs, member(owner)]))
+}
+
 /** Queues that must be looked at now, at most `most`. Whoever looks says when to look again. */
 export async function dueQueues(redis: Redis, most: number): Promise<QueueOwner[]> {
   const now = await inMs(redis, 0)
@@ -61,9 +69,9 @@ export async function dueQueues(redis: Redis, most: number): Promise<QueueOwner[
   })
 }
 
-/** Somebody works on the queue, and it need not be looked at for so many ms. */
+/** The queue need not be looked at for so many ms, unless something is added from now on. */
 export async function noteLookedAt(redis: Redis, owner: QueueOwner, ms: number): Promise<void> {
-  await redis.zadd(rootKeys.dueEndpoints, 'XX', await inMs(redis, ms), member(owner))
+  await redis.zadd(rootKeys.dueEndpoints, await inMs(redis, ms), member(owner))
 }
 
 /** In how many ms the next job of the queue is due, 0 when one is; undefined when it holds none. */
@@ -75,17 +83,14 @@ export async function dueInMs(redis: Redis, queue: Queue<EventJob>, { id }: Queu
   return score === undefined ? undefined : Math.max(0, delayedUntil(score) - (await redisNowMs(redis, delayed)))
 }
 
-/** Nothing is left in the queue; unless something was added since, it is forgotten. */
-export async function forgetQueue(redis: Redis, owner: QueueOwner): Promise<void> {
-  await redis.zrem(rootKeys.dueEndpoints, member(owner))
-}
-
 /** Removes the queue of an endpoint that is no more, with all jobs in it. */
 export async function removeQueue(redis: Redis, owner: QueueOwner): Promise<void> {
   const queue = openEndpointQueue(redis, owner)
   try {
     await queue.obliterate({ force: true })
-    await forgetQueue(redis, owner)
+    await redis.zrem(rootKeys.dueEndpoints, member(owner))
+    // What somebody added who had not heard of the removal.
+    if ((await dueInMs(redis, queue, owner)) !== undefined) await noteDue(redis, owner, 0)
   } finally {
     await queue.close()
   }

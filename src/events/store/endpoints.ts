@@ -52,7 +52,8 @@ export class TooManyEndpointsError extends Error {
  * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits.
  * From now on its account is listened to. One of this `id` that is there already stays as it is. Throws a
  * TooManyEndpointsError.
- * Dying before it is on its account's list leaves a record that nobody knows of and that ends; a repeat lists it.
+ * Dying before it is on its account's list leaves a record that nobody knows of and that ends; a repeat lists it. Dying
+ * before its account is listened to leaves that to the relay.
  */
 export async function createEndpoint(
   redis: Redis,
@@ -64,7 +65,6 @@ export async function createEndpoint(
   const { id } = how
   const isListed = (await redis.zscore(keys.endpoints, id)) !== null
   if (!isListed && (await redis.zcard(keys.endpoints)) >= MOST_ENDPOINTS) throw new TooManyEndpointsError()
-  await listen(redis, account)
   const record = {
     ...stored(fields),
     disabled_for: fields.enabled ? '' : 'by hand',
@@ -73,6 +73,7 @@ export async function createEndpoint(
   }
   // Of several requests at once with one key, one makes it.
   await createListed(redis, keys.endpoint(id), record, () => redis.zadd(keys.endpoints, 'NX', how.nowMs, id))
+  await listen(redis, account)
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
   const isFirst = endpoint.old_secrets === ''
   return { endpoint, secret: isFirst ? how.seal.decrypt(endpoint.secret, placeOf(endpoint)) : null }
@@ -119,7 +120,10 @@ export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: 
   return (await findEndpoint(redis, endpoint.account, endpoint.id)) ?? endpoint
 }
 
-/** Removes it and all that is kept of it but its queue, which the relay removes, also one that starts after this. */
+/**
+ * Removes it and all that is kept of it but its queue, which the relay removes, also one that starts after this. Dying on the
+ * way leaves the queue to the next look at it.
+ */
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
   const keys = eventKeys(account)
   await noteDue(redis, { account, id }, Date.now())
@@ -130,6 +134,7 @@ export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): P
       .zrem(keys.endpoints, id)
       .del(keys.endpoint(id), ...rest),
   )
+  await noteDue(redis, { account, id }, 0)
 }
 
 /** Where the account's endpoints are told from on a lane of which nothing is kept any more. */
@@ -142,12 +147,12 @@ const noteScript = defineScript(import.meta.url, 'endpoint-note')
 const noteReply = z.enum(['missing', 'noted', 'disabled'])
 
 /**
- * Notes how it answered; `disabled` when that was one failure too many, or when it asked for it (`gone`): then the other
- * endpoints of the account are told.
+ * Notes how the address of this endpoint answered, unless it has another one by now; `disabled` when that was one failure
+ * too many, or when it asked for it (`gone`): then the other endpoints of the account are told.
  */
 export async function noteOutcome(
   redis: Redis,
-  { account, id }: Pick<Endpoint, 'account' | 'id'>,
+  { account, id, url }: Pick<Endpoint, 'account' | 'id' | 'url'>,
   how: 'succeeded' | 'failed' | 'gone',
   now: number,
 ): Promise<z.infer<typeof noteReply>> {
@@ -156,7 +161,7 @@ export async function noteOutcome(
     redis,
     { endpoint: keys.endpoint(id), outbox: keys.outbox },
     {
-      ...{ how: how === 'gone' ? 'disabled' : how, now, longMs: DISABLED_AFTER_MS, id },
+      ...{ how: how === 'gone' ? 'disabled' : how, now, longMs: DISABLED_AFTER_MS, id, url },
       ...(how === 'gone' && { reason: 'gone' }),
     },
   )

@@ -34,7 +34,7 @@ const NOTIFIED = 'notified'
 
 /**
  * Stores a received message and tells whoever listens; doing it again, as the chat product repeats webhooks, changes
- * nothing. Dying before it is told: the webhook was not answered, and is brought again. `heed` is called with each new
+ * nothing. Two that do it at the same moment may both tell of it, as of one event under one id. Dying before it is told: the webhook was not answered, and is brought again. `heed` is called with each new
  * one before anybody is told of it, perhaps again after a death.
  */
 export async function storeInbound(

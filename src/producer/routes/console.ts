@@ -102,7 +102,13 @@ const exampleSnapshot = {
     },
   ],
   failures: [{ code: '131026', meaning: 'the message cannot be delivered to this recipient', count: 19 }],
-  workers: [{ id: 'host-1-0a1b2c3d', host: 'host', lanes: 2, seen_s: 1.2, version: '0.1.0' }],
+  workers: [
+    {
+      ...{ id: 'host-1-0a1b2c3d', host: 'host', pid: 1, started_at: '2026-11-21T10:00:00.000Z' },
+      ...{ version: '0.1.0', lanes: 2, seen_s: 1.2 },
+    },
+  ],
+  lost_workers: [],
   redis: {
     ...{ used_bytes: 52_428_800, max_bytes: null },
     safety: [{ name: 'appendonly', ok: true, sentence: 'Redis has appendonly yes.' }],

@@ -1,7 +1,7 @@
 // Workers and Redis, as a snapshot shows them.
 
 import type { Redis } from '../../redis/connect.ts'
-import { liveWorkers } from '../../redis/heartbeats.ts'
+import { type KnownWorker, readWorkers } from '../../redis/heartbeats.ts'
 import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'
 import type { Snapshot } from '../snapshot.ts'
 
@@ -11,6 +11,7 @@ const SETTINGS_EVERY_MS = 30_000
 /** What runs the lanes at one moment. */
 export interface Machinery {
   workers: Snapshot['workers']
+  lost_workers: Snapshot['lost_workers']
   redis: Snapshot['redis']
   isRedisFull: boolean
 }
@@ -25,12 +26,14 @@ export function createMachineryReader(redis: Redis) {
       settings = await redisSettings(redis)
       settingsAt = performance.now()
     }
-    const [workers, memory] = await Promise.all([liveWorkers(redis), memoryOf(redis)])
+    const [workers, memory] = await Promise.all([readWorkers(redis), memoryOf(redis)])
     return {
-      workers: workers.map(({ id, seenMs, host, version, lanes }) => ({
-        ...{ id, host, version, lanes },
-        seen_s: Number((seenMs / 1_000).toFixed(1)),
+      workers: workers.alive.map((worker) => ({
+        ...shown(worker),
+        lanes: worker.facts?.lanes ?? 0,
+        seen_s: seconds(worker),
       })),
+      lost_workers: workers.lost.map((worker) => ({ ...shown(worker), lost_s: seconds(worker) })),
       redis: {
         used_bytes: memory.usedBytes,
         max_bytes: memory.limitBytes === 0 ? null : memory.limitBytes,
@@ -40,3 +43,9 @@ export function createMachineryReader(redis: Redis) {
     }
   }
 }
+
+const shown = ({ id, facts }: KnownWorker) => ({
+  ...{ id, host: facts?.host ?? '', version: facts?.version ?? '', pid: facts?.pid ?? null },
+  started_at: facts === undefined ? null : new Date(facts.startedAt).toISOString(),
+})
+const seconds = ({ seenMs }: KnownWorker): number => Number((seenMs / 1_000).toFixed(1))

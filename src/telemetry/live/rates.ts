@@ -1,5 +1,5 @@
 // How fast things happen on a lane, from counts that rise: what was counted since the last look, over the last 10 s. Every
-// process writes its counts each 5 s, so these ten seconds hold two writes of each. Without an earlier look, as in a
+// process writes its counts each 3 s, so these ten seconds hold three writes of each. Without an earlier look, as in a
 // program that looks once, the latest whole period of the history tells it.
 import { type Counted, FINE, parseFields } from '../history-fields.ts'
 
@@ -10,6 +10,7 @@ const LETTERS = ['a', 's', 'd', 'f'] as const
 
 /** Counts in the order of RATED. */
 type Four = [number, number, number, number]
+const FAILED = 3
 const WINDOW_MS = 10_000
 /** A period is whole once every process has written it. */
 const WRITTEN_AFTER_MS = 5_000
@@ -29,8 +30,12 @@ export function createRateMeter(spark: number) {
   let drawn: { current: number; points: number[] } | undefined
   let lastLookAtMs = 0
   let firstLookAtMs: number | undefined
+  let failedRoseAtMs = Number.NEGATIVE_INFINITY
 
   return {
+    /** When a look last found more failures than the one before (epoch ms). */
+    failedRoseAtMs: (): number => failedRoseAtMs,
+
     /** How many periods before the current one it must be told of: all at first, then the few that may still rise. */
     placesBack: (nowMs: number): number =>
       periods.size === 0 ? spark : Math.min(spark, Math.max(2, Math.ceil((nowMs - newestAtMs) / FINE.everyMs) + 2)),
@@ -53,6 +58,7 @@ export function createRateMeter(spark: number) {
         periods.delete(atMs)
         texts.delete(atMs)
       }
+      if (risen[FAILED] > 0) failedRoseAtMs = nowMs
       // What stood there at the first look rose before it.
       if (firstLookAtMs === undefined) firstLookAtMs = nowMs
       else looks.push({ fromMs: lastLookAtMs, atMs: nowMs, risen })

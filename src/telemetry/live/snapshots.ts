@@ -18,6 +18,7 @@ import { isShown, keyOf, OF_ALL, type Whose } from './whose.ts'
 const IDLE_AT_ONCE = 200
 /** Lanes that are asked about in one turn of the event loop. */
 const LANES_A_TURN = 25
+/** Failures by code are read when a look finds new ones, and so often all the same: not every lane is looked at each time. */
 const FAILURES_EVERY_MS = 10_000
 /** What nobody has looked at for so long is forgotten. */
 const KEPT_MS = 60_000
@@ -177,7 +178,9 @@ export function createSnapshots(redis: Redis) {
         account === undefined ? lookAtWhole(nowMs) : undefined,
         toLookAt(own, scope).then((some) => lookAtAll(some, nowMs)),
       ])
-      if (nowMs - scope.failuresAtMs > FAILURES_EVERY_MS) {
+      const meters = account === undefined ? [whole] : [...own].flatMap((lane) => lanes.get(lane)?.meter ?? [])
+      const hasNew = meters.some((meter) => meter.failedRoseAtMs() > scope.failuresAtMs)
+      if (hasNew || nowMs - scope.failuresAtMs > FAILURES_EVERY_MS) {
         scope.failures = await readFailures(redis, account === undefined ? 'all' : [...own], nowMs)
         scope.failuresAtMs = nowMs
       }
@@ -206,6 +209,7 @@ export function createSnapshots(redis: Redis) {
         campaigns: await campaigns.read(accounts, active, rates, whose),
         failures: scope.failures,
         workers: machinery.workers,
+        lost_workers: machinery.lost_workers,
         redis: machinery.redis,
       }
       forget(nowMs)

@@ -7,9 +7,16 @@ import type { Seal } from '../../accounts/seal.ts'
 import { listKeptSenders } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import { createTargetRule } from '../../events/safe-targets.ts'
-import { dueQueues, noteDue, noteLookedAt, type QueueOwner, removeQueue } from '../../events/store/endpoint-queue.ts'
+import {
+  dueQueues,
+  noteDue,
+  noteLookedAt,
+  noteQueues,
+  type QueueOwner,
+  removeQueue,
+} from '../../events/store/endpoint-queue.ts'
 import { type Endpoint, findEndpoint, listEndpoints } from '../../events/store/endpoints.ts'
-import { listeningAccounts, tend } from '../../events/store/listening.ts'
+import { listenAgain, listeningAccounts, tend } from '../../events/store/listening.ts'
 import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../lanes/sweeper.ts'
 import type { Log } from '../../log.ts'
 import { runningRedisClock } from '../../redis/clock.ts'
@@ -24,10 +31,12 @@ import { startTelling, type Telling } from './telling.ts'
 const ELECT_MS = 800
 /** How often outboxes are looked after. */
 const TEND_MS = 5_000
+/** How often accounts are looked for that should be listened to and are not. */
+const LISTEN_AGAIN_MS = 60_000
 /** Queues of endpoints looked at in one go. */
 const MOST_DUE = 1_000
-/** A queue that was found due is looked at again after this unless somebody works on it by then. */
-const LOOK_AGAIN_MS = 5_000
+/** The queue of an endpoint that is no more is removed once more after this if that failed. */
+const REMOVE_AGAIN_MS = 5_000
 /** A stop waits for Redis so long. */
 const LAST_WORDS_MS = 500
 
@@ -48,6 +57,7 @@ export function startRelay(deps: RelayDeps) {
   const tellings = new Map<string, Telling>()
   let isRelay = false
   let electedAt = Number.NEGATIVE_INFINITY
+  let listenedAt = Number.NEGATIVE_INFINITY
   let isStopped = false
 
   const nameOf = ({ account, id }: QueueOwner): string => `${account} ${id}`
@@ -71,16 +81,22 @@ export function startRelay(deps: RelayDeps) {
       if (current.has(name)) continue
       tellings.delete(name)
       await telling.stop(LAST_WORDS_MS)
-      await removeQueue(redis, telling.owner)
+      await noteDue(redis, telling.owner, Date.now())
     }
   }
 
-  async function openDue(): Promise<void> {
+  /** Has queues worked on of which something is due, and removes those of endpoints that are no more. */
+  async function lookAtQueues(): Promise<void> {
+    const owners = [...tellings.values()].map(({ owner }) => owner)
+    await noteQueues(redis, owners)
     for (const owner of await dueQueues(redis, MOST_DUE)) {
       const telling = tellings.get(nameOf(owner))
-      await noteLookedAt(redis, owner, LOOK_AGAIN_MS)
-      if (telling) telling.openQueue()
-      else if ((await findEndpoint(redis, owner.account, owner.id)) === undefined) await removeQueue(redis, owner)
+      if (telling) {
+        await telling.lookAtQueue()
+        continue
+      }
+      await noteLookedAt(redis, owner, REMOVE_AGAIN_MS)
+      if ((await findEndpoint(redis, owner.account, owner.id)) === undefined) await removeQueue(redis, owner)
       else await noteDue(redis, owner, ELECT_MS)
     }
   }
@@ -100,7 +116,7 @@ export function startRelay(deps: RelayDeps) {
       if (!isRelay) return stopAll(LAST_WORDS_MS)
       electedAt = performance.now()
       await refresh()
-      await openDue()
+      await lookAtQueues()
     },
     log,
   )
@@ -108,6 +124,10 @@ export function startRelay(deps: RelayDeps) {
     TEND_MS,
     async () => {
       if (!isRelay) return
+      if (performance.now() - listenedAt > LISTEN_AGAIN_MS) {
+        await listenAgain(redis)
+        listenedAt = performance.now()
+      }
       for (const account of await listeningAccounts(redis)) await tend(redis, account, config.events.retentionMs)
       await noteStatus(redis, [...tellings.values()], await nowMs())
     },

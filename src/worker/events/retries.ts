@@ -8,8 +8,9 @@ import { retryWaitMs } from '../../events/retry-times.ts'
 import {
   addEventJob,
   dueInMs,
-  forgetQueue,
   GIVEN_UP_KEPT,
+  LOOK_AGAIN_MS,
+  noteDue,
   noteLookedAt,
   openEndpointQueue,
 } from '../../events/store/endpoint-queue.ts'
@@ -31,6 +32,9 @@ const REDIS_AWAY_MS = 1_000
 const HELD_MS = 30_000
 /** Jobs that are tried at once when an endpoint takes something again. */
 const PROMOTED = 1_000
+
+/** Whether a queue is worth working on: what is due next (epoch ms) is due at any moment. */
+const isSoon = (inMs: number | undefined): boolean => inMs !== undefined && inMs <= 1_000
 
 export type Retries = ReturnType<typeof createRetries>
 
@@ -130,24 +134,29 @@ export function createRetries(
   /** Says on that somebody works on the queue, until nothing of it is due. */
   async function renew(opened: Worker): Promise<void> {
     try {
-      const next = await dueInMs(redis, queue, owner)
-      if (next !== undefined && next <= 1_000) return await noteLookedAt(redis, owner, HELD_MS)
+      if (isSoon(await dueInMs(redis, queue, owner))) return await noteLookedAt(redis, owner, HELD_MS)
       if (worker !== opened) return
       clearInterval(renewing)
-      await closeWorker(opened, 1_000)
-      worker = undefined
-      if (next === undefined) await forgetQueue(redis, owner)
-      else await noteLookedAt(redis, owner, next)
-      // What was added while it closed.
-      if ((await dueInMs(redis, queue, owner)) === 0) open()
+      await closeWorker(opened, 1_000).finally(() => {
+        worker = undefined
+      })
+      await look()
     } catch (error) {
       log.debug({ endpoint: owner.id, err: error }, 'events.error')
     }
   }
 
+  /** Works on the queue if something of it is due. Dying on the way leaves a queue that is looked at again by itself. */
+  async function look(): Promise<void> {
+    if (worker !== undefined) return
+    await noteLookedAt(redis, owner, LOOK_AGAIN_MS)
+    const next = await dueInMs(redis, queue, owner)
+    if (isSoon(next)) open()
+    else if (next !== undefined) await noteDue(redis, owner, next)
+  }
+
   return {
-    /** Something of the queue is due. */
-    open,
+    look,
     /** Events that were not taken, or not tried after others were not; resolves once a job stands for them. */
     async park(events: readonly PlacedEvent[], failures: number, waitMs: number): Promise<void> {
       const refs = events.map(refOf)

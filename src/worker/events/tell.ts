@@ -97,7 +97,11 @@ export async function send(
   how: { attempt: number; retryIn: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
 ): Promise<TellEnd> {
   const { redis, log, seal } = deps
+  // As it is asked. By the time it has answered it may have been changed.
   const { endpoint } = target
+  const know = (fields: Partial<Endpoint>): void => {
+    if (target.endpoint.url === endpoint.url) target.endpoint = { ...target.endpoint, ...fields }
+  }
   const [first] = documents
   const isBatch = endpoint.max_events > 1
   const beganMs = await deps.nowMs()
@@ -130,17 +134,17 @@ export async function send(
     if (endpoint.failing_since !== undefined || nowMs - target.successNotedAt > NOTE_SUCCESS_MS) {
       target.successNotedAt = nowMs
       await noteOutcome(redis, endpoint, 'succeeded', nowMs)
-      target.endpoint = { ...endpoint, failing_since: undefined, last_success_at: nowMs }
+      know({ failing_since: undefined, last_success_at: nowMs })
     }
     return { kind: 'taken' }
   }
   target.failures += 1
   log.debug({ endpoint: endpoint.id, status, problem }, 'events.not_taken')
   const noted = await noteOutcome(redis, endpoint, status === 410 ? 'gone' : 'failed', nowMs)
-  target.endpoint = { ...endpoint, failing_since: endpoint.failing_since ?? nowMs }
+  if (status !== 410) know({ failing_since: target.endpoint.failing_since ?? nowMs })
   if (noted === 'disabled') {
     log.warn({ account: endpoint.account, endpoint: endpoint.id, status }, 'endpoint.disabled')
-    target.endpoint = { ...target.endpoint, enabled: false }
+    know({ enabled: false })
   }
   return noted !== 'noted' ? { kind: 'gone' } : { kind: 'failed', askedMs }
 }

@@ -57,8 +57,8 @@ export function startTelling(
       target.senders = nowSenders
     },
 
-    /** Something of its queue is due. */
-    openQueue: retries.open,
+    /** Its queue may hold something that is due. */
+    lookAtQueue: retries.look,
 
     /** Ends within `limitMs`; what is under way is cut off, and told once more by whoever tells next. */
     async stop(limitMs: number): Promise<void> {

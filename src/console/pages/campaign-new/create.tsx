@@ -4,7 +4,8 @@ import { useRef, useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../../campaigns/commands/campaign-document.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { Gauge } from '../../parts/spark.tsx'
-import { dataOf, idempotencyKey, Refused } from '../../state/http.ts'
+import { useAct, useOnce } from '../../state/act.ts'
+import { dataOf } from '../../state/http.ts'
 import { go } from '../../state/router.ts'
 import { uploadFile } from '../../state/upload.ts'
 import { type Draft, definitionOf, missingOf } from './draft.ts'
@@ -13,19 +14,18 @@ import { type Draft, definitionOf, missingOf } from './draft.ts'
 export function CreateButton({ draft }: { draft: Draft }) {
   const [step, setStep] = useState('')
   const [share, setShare] = useState<number>()
-  const [refusal, setRefusal] = useState<Refused>()
   const made = useRef<{ body: string; id: string }>(undefined)
   const missing = missingOf(draft)
 
-  const create = async (): Promise<void> => {
-    setRefusal(undefined)
+  const { headersFor } = useOnce()
+  const { refusal, isBack, run } = useAct(async () => {
     try {
       setStep('Creating the draft …')
       const definition = definitionOf(draft)
       const body = JSON.stringify(definition)
       if (made.current?.body !== body) {
-        const headers = { 'Idempotency-Key': idempotencyKey() }
-        const { id } = await dataOf<CampaignDescription>('POST', '/campaigns', { body: definition, headers })
+        const how = { body: definition, headers: headersFor(definition) }
+        const { id } = await dataOf<CampaignDescription>('POST', '/campaigns', how)
         made.current = { body, id }
       }
       const { id } = made.current
@@ -37,12 +37,11 @@ export function CreateButton({ draft }: { draft: Draft }) {
       setStep('Checking the recipients …')
       await dataOf('POST', `/campaigns/${id}/preflight`, { body: {} })
       go(`/console/campaigns/${id}`)
-    } catch (error) {
+    } finally {
       setStep('')
       setShare(undefined)
-      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
     }
-  }
+  })
   return (
     <section class="card" aria-labelledby="create">
       <h2 id="create">Create and check</h2>
@@ -54,8 +53,8 @@ export function CreateButton({ draft }: { draft: Draft }) {
           ))}
         </ul>
       )}
-      <Problem refusal={refusal} />
-      <button type="button" class="primary" disabled={missing.length > 0 || step !== ''} onClick={() => void create()}>
+      <Problem refusal={refusal} isBack={isBack} />
+      <button type="button" class="primary" disabled={missing.length > 0 || step !== ''} onClick={() => void run()}>
         Create and check
       </button>
       <p role="status">

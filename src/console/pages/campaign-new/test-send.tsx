@@ -6,7 +6,8 @@ import { MessageState } from '../../parts/badge.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { Said } from '../../parts/text.tsx'
-import { call, dataOf, idempotencyKey, Refused } from '../../state/http.ts'
+import { useAct, useOnce } from '../../state/act.ts'
+import { call, dataOf } from '../../state/http.ts'
 import { useLoad } from '../../state/load.ts'
 
 const POLL_MS = 700
@@ -16,36 +17,31 @@ const OVER = ['delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown']
 export function TestSend({ sender, template, fillings }: { sender: string; template: Template; fillings: Fillings }) {
   const [to, setTo] = useState('')
   const [sent, setSent] = useState<string>()
-  const [refusal, setRefusal] = useState<Refused>()
-  const send = async (): Promise<void> => {
-    setRefusal(undefined)
+  const { headersFor, made } = useOnce()
+  const { busy, refusal, isBack, run } = useAct(async () => {
     setSent(undefined)
-    try {
-      const { messages } = await call<{ messages: { id: string }[] }>(
-        'POST',
-        '/chatappbusiness/send-templated-message',
-        {
-          headers: { 'Idempotency-Key': idempotencyKey() },
-          body: {
-            to,
-            sender,
-            recipient_type: 'individual',
-            messaging_product: 'chatapp',
-            type: 'template',
-            campaign_id: 'test send',
-            template: {
-              name: template.name,
-              language: { code: template.language },
-              components: componentsOf(template, fillings),
-            },
-          },
-        },
-      )
-      setSent(messages[0]?.id)
-    } catch (error) {
-      setRefusal(error instanceof Refused ? error : new Refused(0, 'unknown', String(error)))
+    const body = {
+      to,
+      sender,
+      recipient_type: 'individual',
+      messaging_product: 'chatapp',
+      type: 'template',
+      campaign_id: 'test send',
+      template: {
+        name: template.name,
+        language: { code: template.language },
+        components: componentsOf(template, fillings),
+      },
     }
-  }
+    const how = { headers: headersFor(body), body }
+    const { messages } = await call<{ messages: { id: string }[] }>(
+      'POST',
+      '/chatappbusiness/send-templated-message',
+      how,
+    )
+    made()
+    setSent(messages[0]?.id)
+  })
   return (
     <section class="card" aria-labelledby="test-send">
       <h2 id="test-send">Test send</h2>
@@ -53,13 +49,15 @@ export function TestSend({ sender, template, fillings }: { sender: string; templ
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          void send()
+          void run()
         }}
       >
         <TextField label="To" value={to} onValue={setTo} required placeholder="+44 7700 900123" />
-        <button type="submit">Send the test</button>
+        <button type="submit" disabled={busy}>
+          Send the test
+        </button>
       </form>
-      <Problem refusal={refusal} />
+      <Problem refusal={refusal} isBack={isBack} />
       {sent !== undefined && <Followed key={sent} id={sent} />}
     </section>
   )

@@ -4,15 +4,19 @@ import type { FolderJson } from '../../../producer/routes/gallery-folders.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { say, sayRefusal } from '../../parts/notices.tsx'
-import { call, idempotencyKey } from '../../state/http.ts'
+import { useOnce } from '../../state/act.ts'
+import { call } from '../../state/http.ts'
 import { GALLERY } from './lists.ts'
 
 /** A button that asks for the name of a new folder. */
 export function NewFolder({ onMade }: { onMade: () => void }) {
   const [asked, setAsked] = useState(false)
   const [name, setName] = useState('')
+  const { headersFor, made } = useOnce()
   const act = async (): Promise<void> => {
-    await call('POST', `${GALLERY}/folders`, { body: { name }, headers: { 'Idempotency-Key': idempotencyKey() } })
+    const body = { name }
+    await call('POST', `${GALLERY}/folders`, { body, headers: headersFor(body) })
+    made()
     say(`The folder ${name.trim()} is there.`)
     setAsked(false)
     setName('')

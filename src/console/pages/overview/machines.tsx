@@ -6,25 +6,40 @@ import { spanText } from '../../logic/spans.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Gauge } from '../../parts/spark.tsx'
 import { Table } from '../../parts/table.tsx'
-import { Said } from '../../parts/text.tsx'
+import { Ago, Said } from '../../parts/text.tsx'
 
-/** Who sends, and when each was last heard of. */
-export const Workers = ({ workers }: Pick<Snapshot, 'workers'>) => (
+type Worker = Snapshot['workers'][number] | Snapshot['lost_workers'][number]
+
+const heartbeatOf = (worker: Worker) =>
+  'lost_s' in worker ? (
+    <Badge tone="bad">{`lost ${spanText(worker.lost_s)} ago`}</Badge>
+  ) : (
+    `${spanText(worker.seen_s)} ago`
+  )
+
+/** Who sends, who did until it was lost, and when each was last heard of. */
+export const Workers = ({ workers, lost_workers: lost }: Pick<Snapshot, 'workers' | 'lost_workers'>) => (
   <section class="card" aria-labelledby="workers">
     <h2 id="workers">Workers</h2>
-    {workers.length === 0 ? (
+    {workers.length === 0 && (
       <p>
         <Badge tone="bad">No worker is alive</Badge> Nothing is sent until one starts: npm run worker.
       </p>
-    ) : (
+    )}
+    {workers.length + lost.length > 0 && (
       <Table
         caption="Workers"
-        rows={workers}
-        keyOf={({ id }) => id}
+        rows={[...workers, ...lost]}
+        keyOf={({ id }: Worker) => id}
         columns={[
-          { title: 'Host', head: true, cell: ({ host, id }) => <Said text={host || id} /> },
-          { title: 'Lanes', number: true, cell: ({ lanes }) => lanes },
-          { title: 'Heartbeat', cell: ({ seen_s }) => `${spanText(seen_s)} ago` },
+          {
+            title: 'Host',
+            head: true,
+            cell: ({ host, pid, id }) => <Said text={host === '' ? id : `${host}, process ${pid}`} />,
+          },
+          { title: 'Lanes', number: true, cell: (worker) => ('lanes' in worker ? worker.lanes : '') },
+          { title: 'Heartbeat', cell: heartbeatOf },
+          { title: 'Started', wide: true, cell: ({ started_at }) => <Ago at={started_at} /> },
           { title: 'Version', wide: true, cell: ({ version }) => <Said text={version} /> },
         ]}
       />

@@ -1,4 +1,5 @@
--- Notes how an endpoint answered, or that it is told nothing any more. An endpoint that was removed meanwhile stays away.
+-- Notes how an endpoint answered, or that it is told nothing any more. An endpoint that was removed meanwhile stays away,
+-- and what an address answered is nothing to one that has another by now.
 --
 -- Keys:
 --   endpoint  HASH    the endpoint
@@ -8,12 +9,14 @@
 --   now       ms
 --   longMs    it is disabled when it has failed for so long without one success
 --   id
+--   url       the address that answered
 --   reason?   of `disabled`
 -- Output: 'missing', 'noted', or 'disabled' when it is disabled from now on
 local endpoint, outbox = unpack(KEYS)
-local how, now, longMs, id, reason = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
-local found = redis.call('HMGET', endpoint, 'enabled', 'failing_since')
+local how, now, longMs, id, url, reason = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
+local found = redis.call('HMGET', endpoint, 'enabled', 'failing_since', 'url')
 if not found[1] then return 'missing' end
+if found[3] ~= url then return 'noted' end
 local at = string.format('%.0f', now)
 if how == 'succeeded' then
   redis.call('HSET', endpoint, 'last_success_at', at)

@@ -1,0 +1,25 @@
+-- Says whether anybody wants to know what happens to an account, and notes since when nobody does.
+--
+-- Keys:
+--   endpoints  ZSET  endpoints of the account
+--   listening  HASH  when events were last pulled, and since when nobody has wanted any (ms)
+-- Arguments:
+--   now          ms
+--   retentionMs  whoever has pulled within this time wants to know
+--   lingerMs     it is over when nobody has wanted to know for so long
+--   forget       when it is over, nothing more is kept about it
+-- Output: 'wanted', 'lingers' or 'over'
+local endpoints, listening = unpack(KEYS)
+local now, retentionMs, lingerMs, forget = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
+local found = redis.call('HMGET', listening, 'pulled_at', 'nobody_since')
+if redis.call('ZCARD', endpoints) > 0 or tonumber(found[1] or 0) > now - retentionMs then
+  redis.call('HDEL', listening, 'nobody_since')
+  return 'wanted'
+end
+if not found[2] then
+  redis.call('HSET', listening, 'nobody_since', string.format('%.0f', now))
+  return 'lingers'
+end
+if tonumber(found[2]) >= now - lingerMs then return 'lingers' end
+if forget then redis.call('DEL', listening) end
+return 'over'

@@ -1,0 +1,213 @@
+// Pins: whoever creates an endpoint is listened to from the answer on, also when the relay is about to stop listening to
+// the account, however the two are interleaved and wherever one dies. Real: Redis.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { addSender } from '../../src/accounts/store/add-sender.ts'
+import { newEndpointFields } from '../../src/events/endpoint.ts'
+import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
+import { listen, listenAgain, listeningAccounts, sourceKey, tend } from '../../src/events/store/listening.ts'
+import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
+import { eventKeys, rootKeys } from '../../src/redis/keys.ts'
+import { startRelay } from '../../src/worker/events/relay.ts'
+import { silentLog } from '../support/app.ts'
+import { startReceiver } from '../support/event-receiver.ts'
+import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const seal = createSeal(['a key of at least thirty-two characters'])
+const RETENTION_MS = 3_600_000
+
+let lanes: LaneRedis
+const connections: Redis[] = []
+let numbers = 0
+beforeAll(async () => {
+  lanes = await startLaneRedis()
+})
+afterAll(async () => {
+  for (const each of connections) each.disconnect()
+  await lanes?.close()
+})
+
+/** A connection that stops before its command `place` (from 0), until it is let go. */
+async function steps() {
+  const redis: Redis = connectWithRetry(lanes.server.url)
+  connections.push(redis)
+  await readyOrLate(redis, 10_000)
+  let left = Number.POSITIVE_INFINITY
+  const held: (() => unknown)[] = []
+  const send = redis.sendCommand
+  Reflect.set(redis, 'sendCommand', (...args: Parameters<Redis['sendCommand']>) => {
+    if (left > 0) {
+      left -= 1
+      return Reflect.apply(send, redis, args)
+    }
+    held.push(() => Reflect.apply(send, redis, args))
+    return args[0].promise
+  })
+  return {
+    redis,
+    /** Begins some work and resolves once it has stopped before this command, or is done. */
+    async begin(place: number, work: () => Promise<unknown>) {
+      left = place
+      let isDone = false
+      const done = work().finally(() => {
+        isDone = true
+      })
+      await eventually(async () => isDone || held.length > 0, 'it stops or ends')
+      return { isDone: () => isDone, done }
+    },
+    /** Lets it go on to its end. */
+    async letGo() {
+      left = Number.POSITIVE_INFINITY
+      for (const each of held.splice(0)) each()
+    },
+  }
+}
+
+/** An account with a sender whose last listener went long ago. */
+async function forsaken() {
+  const account = await createAccount(lanes.redis, 'one')
+  numbers += 1
+  const sender = { account, number: `49170${1_000_000 + numbers}`, name: '', provider: 'partner-api' } as const
+  const access = { baseUrl: 'http://127.0.0.1:9', sealedToken: () => 'x', phoneNumberId: '' }
+  const rest = { rate: 80, honoursIdempotency: false, isDefault: false }
+  const lane = await addSender(lanes.redis, { ...sender, ...access, ...rest })
+  await listen(lanes.redis, account)
+  await lanes.redis.hset(eventKeys(account).listening, 'nobody_since', 1)
+  return { account, outboxes: [0, lane].map((source) => sourceKey(account, source)) }
+}
+
+const create = (redis: Redis, account: number) =>
+  createEndpoint(redis, account, newEndpointFields.parse({ url: 'https://example.com/x' }), {
+    ...{ seal, nowMs: Date.now(), id: newEndpointId() },
+  })
+/** What happens from now on is written down; the entries' ids. */
+const happen = (outboxes: string[]) =>
+  Promise.all(outboxes.map((key) => lanes.redis.xadd(key, 'NOMKSTREAM', '*', 'e', '{"about":"x"}')))
+const lost = async (outboxes: string[], entries: (string | null)[]) =>
+  (
+    await Promise.all(
+      outboxes.map(
+        async (key, i) =>
+          entries[i] === null || (await lanes.redis.xrange(key, entries[i] ?? '', entries[i] ?? '')).length === 0,
+      ),
+    )
+  ).filter(Boolean).length
+
+type Begun = Awaited<ReturnType<Awaited<ReturnType<typeof steps>>['begin']>>
+interface Case {
+  account: number
+  outboxes: string[]
+  relay: Begun
+  client: Begun
+}
+
+/**
+ * Has the relay stop listening and a client create an endpoint, for every pair of places at which either stops for a while;
+ * `first` is let go, and ends, before the other. `check` sees each case, once both have begun.
+ */
+async function atEveryPlace(
+  first: 'relay' | 'client',
+  check: (found: Case, letGo: Record<'relay' | 'client', () => Promise<unknown>>, where: string) => Promise<void>,
+) {
+  const [relay, client] = await Promise.all([steps(), steps()])
+  for (let [relayPlace, isRelayDone] = [0, false]; !isRelayDone; relayPlace += 1) {
+    for (let [clientPlace, isClientDone] = [0, false]; !isClientDone; clientPlace += 1) {
+      const { account, outboxes } = await forsaken()
+      const begin = {
+        relay: () => relay.begin(relayPlace, () => tend(relay.redis, account, RETENTION_MS)),
+        client: () => client.begin(clientPlace, () => create(client.redis, account)),
+      }
+      const begun =
+        first === 'relay'
+          ? { relay: await begin.relay(), client: await begin.client() }
+          : { client: await begin.client(), relay: await begin.relay() }
+      isRelayDone = begun.relay.isDone()
+      isClientDone = begun.client.isDone()
+      const letGo = {
+        relay: () => relay.letGo().then(() => begun.relay.done),
+        client: () => client.letGo().then(() => begun.client.done),
+      }
+      await check(
+        { account, outboxes, ...begun },
+        letGo,
+        `${first} first, relay at ${relayPlace}, client at ${clientPlace}`,
+      )
+    }
+  }
+}
+
+/** What is wrong about an account that has an endpoint; '' when it is listened to. */
+async function faultOf(account: number, outboxes: string[]): Promise<string> {
+  if (!(await listeningAccounts(lanes.redis)).includes(account)) return 'not on the list'
+  return (await happen(outboxes)).includes(null) ? 'a lane without an outbox' : ''
+}
+
+test('an endpoint that is created at any moment while the relay stops listening is listened to from its answer on', async () => {
+  const wrong: string[] = []
+  let cases = 0
+  await atEveryPlace('relay', async ({ account, outboxes }, letGo, where) => {
+    await letGo.relay()
+    await letGo.client()
+    cases += 1
+    const fault = await faultOf(account, outboxes)
+    if (fault !== '') wrong.push(`${where}: ${fault}`)
+  })
+  await atEveryPlace('client', async ({ account, outboxes }, letGo, where) => {
+    await letGo.client()
+    const entries = await happen(outboxes)
+    await letGo.relay()
+    cases += 1
+    const fault = (await lost(outboxes, entries)) > 0 ? 'an event was lost' : await faultOf(account, outboxes)
+    if (fault !== '') wrong.push(`${where}: ${fault}`)
+  })
+  expect(wrong).toEqual([])
+  expect(cases).toBeGreaterThan(100)
+})
+
+test('an account is listened to again by the next relay wherever the one before died while it stopped listening', async () => {
+  const wrong: string[] = []
+  for (let [place, isDone] = [0, false]; !isDone; place += 1) {
+    const relay = await steps()
+    const { account, outboxes } = await forsaken()
+    const tending = await relay.begin(place, () => tend(relay.redis, account, RETENTION_MS))
+    isDone = tending.isDone()
+    await create(lanes.redis, account)
+    await listenAgain(lanes.redis)
+    await tend(lanes.redis, account, RETENTION_MS)
+    const fault = await faultOf(account, outboxes)
+    if (fault !== '') wrong.push(`relay dead at ${place}: ${fault}`)
+  }
+  expect(wrong).toEqual([])
+})
+
+test('nothing is left of an account that nobody wants to hear of any more', async () => {
+  const { account, outboxes } = await forsaken()
+  await tend(lanes.redis, account, RETENTION_MS)
+  expect(await listeningAccounts(lanes.redis)).not.toContain(account)
+  expect(await lanes.redis.exists(...outboxes)).toBe(0)
+  expect(await lanes.redis.keys(`*{e${account}}*`)).toEqual([])
+  await listenAgain(lanes.redis)
+  expect(await listeningAccounts(lanes.redis)).not.toContain(account)
+})
+
+test('a relay finds an account that has an endpoint and is not listened to, and tells it', async () => {
+  const { account, outboxes } = await forsaken()
+  const receiver = await startReceiver()
+  const fields = newEndpointFields.parse({ url: receiver.url, types: ['sender.blocked'] })
+  await createEndpoint(lanes.redis, account, fields, { seal, nowMs: Date.now(), id: newEndpointId() })
+  await lanes.redis.srem(rootKeys.eventAccounts, account)
+  for (const outbox of outboxes) await lanes.redis.del(outbox)
+  const events = { retryMs: [1_000], retentionMs: RETENTION_MS, allowPrivate: ['127.0.0.0/8'] }
+  const relay = startRelay({ redis: lanes.redis, config: { events }, log: silentLog, seal, worker: 'one' })
+  try {
+    await eventually(async () => (await lanes.redis.exists(...outboxes)) === outboxes.length, 'the outboxes')
+    const event = JSON.stringify({ about: 'sender', blocked: true, reason: '', at: Date.now() })
+    await lanes.redis.xadd(outboxes[1] ?? '', '*', 'e', event)
+    await eventually(async () => receiver.taken.length > 0, 'the event')
+  } finally {
+    await relay.stop(1_000)
+    await receiver.close()
+  }
+})

@@ -1,0 +1,173 @@
+// Pins: a delivery that waits for a retry is looked at when it is due, whatever happens at the same time and wherever a
+// process dies. Real: Redis, the queues, HTTP.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { newEndpointFields } from '../../src/events/endpoint.ts'
+import { createTargetRule } from '../../src/events/safe-targets.ts'
+import { addEventJob, openEndpointQueue } from '../../src/events/store/endpoint-queue.ts'
+import { createEndpoint, newEndpointId, removeEndpoint } from '../../src/events/store/endpoints.ts'
+import { createTargetAgent } from '../../src/events/target-agent.ts'
+import { newUlid } from '../../src/messages/message-id.ts'
+import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
+import { rootKeys } from '../../src/redis/keys.ts'
+import { startRelay } from '../../src/worker/events/relay.ts'
+import { createRetries } from '../../src/worker/events/retries.ts'
+import { silentLog } from '../support/app.ts'
+import { startReceiver } from '../support/event-receiver.ts'
+import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
+import { interceptCommands } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const seal = createSeal(['a key of at least thirty-two characters'])
+/** Later than a worker says that it works on a queue. */
+const DUE_MS = 120_000
+/** Longer than a worker lets pass between two looks at the queue that it works on. */
+const QUIET_MS = 1_300
+
+let lanes: LaneRedis
+const ends: (() => Promise<unknown>)[] = []
+beforeAll(async () => {
+  lanes = await startLaneRedis()
+})
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+afterAll(() => lanes?.close())
+
+/** An endpoint that takes everything, and its queue as another process sees it. */
+async function addEndpoint() {
+  const account = await createAccount(lanes.redis, 'one')
+  const receiver = await startReceiver()
+  const how = { seal, nowMs: Date.now(), id: newEndpointId() }
+  const { endpoint } = await createEndpoint(lanes.redis, account, newEndpointFields.parse({ url: receiver.url }), how)
+  const queue = openEndpointQueue(lanes.redis, endpoint)
+  ends.push(async () => {
+    await queue.close()
+    await receiver.close()
+  })
+  /** Adds a job as another process does; returns when it is due (epoch ms). */
+  const add = async (waitMs: number): Promise<number> => {
+    const nowMs = Date.now()
+    const of = { waitMs, jobId: `tst_${newUlid(nowMs)}`, nowMs }
+    await addEventJob(lanes.redis, queue, endpoint, { v: 1, kind: 'test', at: nowMs }, of)
+    return nowMs + waitMs
+  }
+  return { endpoint, receiver, queue, add, member: `${account} ${endpoint.id}` }
+}
+
+/** Its retries, over a connection of their own. */
+async function startRetries() {
+  const { endpoint, receiver, add, member } = await addEndpoint()
+  const redis: Redis = connectWithRetry(lanes.server.url)
+  await readyOrLate(redis, 10_000)
+  const agent = createTargetAgent(createTargetRule(['127.0.0.0/8']))
+  const target = { endpoint, agent, senders: new Map(), failures: 0, pausedUntil: 0, successNotedAt: 0 }
+  const stopping = new AbortController()
+  const config = { events: { retryMs: [DUE_MS], retentionMs: 3_600_000, allowPrivate: [] } }
+  const retries = createRetries(
+    { redis, log: silentLog, seal, config, nowMs: async () => Date.now() },
+    target,
+    stopping.signal,
+  )
+  ends.push(async () => {
+    stopping.abort()
+    await retries.stop(1_000)
+    await agent.destroy()
+    redis.disconnect()
+  })
+  /** When the queue is looked at next (epoch ms). */
+  const lookMs = async () => Number((await lanes.redis.zscore(rootKeys.dueEndpoints, member)) ?? Number.NaN)
+  return { redis, retries, receiver, add, lookMs }
+}
+
+/** The relay of this Redis, until the test ends. */
+function start(): void {
+  const events = { retryMs: [DUE_MS], retentionMs: 3_600_000, allowPrivate: ['127.0.0.0/8'] }
+  const relay = startRelay({
+    redis: lanes.redis,
+    config: { events },
+    log: silentLog,
+    seal,
+    worker: newUlid(Date.now()),
+  })
+  ends.unshift(() => relay.stop(1_000))
+}
+
+test.each([
+  ['that holds nothing else', undefined],
+  ['that holds another of later', 2 * DUE_MS],
+])(
+  'a delivery that is put off at any moment while its queue is closed, %s, is looked at when it is due',
+  async (_name, laterMs) => {
+    const cases = await Promise.all(
+      Array.from({ length: 16 }, async (_each, place) => {
+        const { redis, retries, receiver, add, lookMs } = await startRetries()
+        if (laterMs !== undefined) await add(laterMs)
+        await add(0)
+        let sent = 0
+        let sentAt = performance.now()
+        let due: Promise<number> | undefined
+        interceptCommands(redis, (send) => {
+          sentAt = performance.now()
+          // From when the only job that is due was taken on: nothing is left to do but to close.
+          if (receiver.taken.length === 0 || sent++ !== place) return send()
+          due = add(DUE_MS)
+          return due.then(send)
+        })
+        await retries.look()
+        const isClosed = async () => receiver.taken.length > 0 && performance.now() - sentAt > QUIET_MS
+        await eventually(isClosed, 'the queue is closed')
+        return { place, isReached: due !== undefined, lateMs: (await lookMs()) - ((await due) ?? 0) }
+      }),
+    )
+    const reached = cases.filter(({ isReached }) => isReached)
+    expect(reached.length).toBeGreaterThan(6)
+    expect(reached.filter(({ lateMs }) => !(lateMs <= 0))).toEqual([])
+  },
+)
+
+test('a job whose producer died before anybody was told of it is done by the next relay', async () => {
+  const { queue, receiver } = await addEndpoint()
+  await queue.add('test', { v: 1, kind: 'test', at: Date.now() })
+  start()
+  await eventually(async () => receiver.taken.length > 0, 'the test')
+})
+
+test('a queue is looked at within a minute, whatever it is said to hold', async () => {
+  const { add, member, receiver } = await addEndpoint()
+  await add(30 * DUE_MS)
+  start()
+  await add(0)
+  await eventually(async () => receiver.taken.length > 0, 'the job that is due')
+  const look = async () => Number((await lanes.redis.zscore(rootKeys.dueEndpoints, member)) ?? Number.NaN)
+  await eventually(async () => (await look()) > Date.now() + 40_000, 'its queue is closed')
+  expect(await look()).toBeLessThanOrEqual(Date.now() + 60_000)
+})
+
+test('nothing is left of the queue of an endpoint that was removed while nobody told it', async () => {
+  const { endpoint, add } = await addEndpoint()
+  await add(DUE_MS)
+  await removeEndpoint(lanes.redis, endpoint)
+  start()
+  await eventually(async () => (await lanes.redis.keys(`*${endpoint.id}*`)).length === 0, 'nothing is left')
+  await eventually(
+    async () => (await lanes.redis.zrange(rootKeys.dueEndpoints, 0, '-1')).every((each) => !each.endsWith(endpoint.id)),
+    'nor noted',
+  )
+})
+
+test('the jobs of an endpoint that is off the list of those to be told are kept', async () => {
+  const { endpoint, queue, add, member, receiver } = await addEndpoint()
+  await add(DUE_MS)
+  start()
+  await add(0)
+  await eventually(async () => receiver.taken.length > 0, 'it is told')
+  await lanes.redis.srem(rootKeys.eventAccounts, endpoint.account)
+  const looks = new Set<string | null>()
+  await eventually(async () => {
+    looks.add(await lanes.redis.zscore(rootKeys.dueEndpoints, member))
+    return looks.size > 5
+  }, 'the relay has looked at a queue of nobody that it tells')
+  expect(await queue.getDelayedCount()).toBe(1)
+})
