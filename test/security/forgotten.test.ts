@@ -63,8 +63,7 @@ const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
   'lw:{l12}:rest:<digits>': (phone) => service.redis.set(recipientCooldownKey(service.lane, phone), '1', 'PX', 600_000),
   'lw:{l12}:window:<person>': (phone) =>
     service.redis.set(replyWindowKey(service.lane, phone), String(Date.now()), 'PX', 600_000),
-  'lw:{c7}:opt-outs': (phone) =>
-    addOptOuts(service.redis, service.tenant.account, [phone], { source: 'http', nowMs: Date.now() }),
+  'lw:{c7}:opt-outs': (phone) => addOptOuts(service.redis, service.tenant.account, [phone], { source: 'http' }),
   'lw:requeue:<job>': async (to) => {
     const asked = await service.request('POST', '/messages/requeue', { to })
     const { job_id } = z.object({ data: z.object({ job_id: z.string() }) }).parse(asked.json()).data

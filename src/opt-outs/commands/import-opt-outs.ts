@@ -3,10 +3,9 @@
 import { Refusal } from '../../accept/refusal.ts'
 import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
 import { parsePerson } from '../../people/person.ts'
-import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { contactKeys } from '../../redis/keys.ts'
 import type { OptOutSource } from '../opt-out.ts'
+import { optOutsHold } from '../store/hold.ts'
 import { addOptOuts } from '../store/opt-outs.ts'
 
 const AT_ONCE = 500
@@ -39,10 +38,9 @@ export async function importOptOuts(
   { account, source, saidBy, report }: OptOutImport,
 ): Promise<OptOutCounts> {
   const counts: OptOutCounts = { imported: 0, added: 0, refused: 0 }
-  const nowMs = await redisNowMs(redis, contactKeys(account).optOuts)
   let people: string[] = []
   const store = async (): Promise<void> => {
-    counts.added += await addOptOuts(redis, account, people, { source: saidBy, nowMs })
+    counts.added += await addOptOuts(redis, account, people, { source: saidBy })
     counts.imported += people.length
     people = []
   }
@@ -64,6 +62,7 @@ export async function importOptOuts(
       if (people.length === AT_ONCE) await store()
     }
     if (people.length > 0) await store()
+    await optOutsHold()
     return counts
   } catch (error) {
     if (!(error instanceof UnclosedQuoteError)) throw error
