@@ -390,19 +390,24 @@ test.each([
   ['a request', 491_520_591_000],
   ['a stop word', 491_520_592_000],
 ])('nothing leaves to whoever %s has opted out, from its answer on', async (by, first) => {
-  const { tenant, phones, become, progress } = await under(50, first)
+  const { tenant, phones, reached, become, progress } = await under(50, first)
   const key = await tenant.key('contacts:write')
   const number = (await findSender(service.redis, tenant.cloudLane))?.phone_number_id
   const answeredAt = new Map<string, number>()
-  await Promise.all(
-    phones.map(async (person) => {
-      if (by === 'a request') expect((await ask('POST', '/opt-outs', { person }, key)).status).toBe(201)
-      else await write(person, 'stop', nowSeconds(), number)
-      answeredAt.set(person, Date.now())
-    }),
-  )
+  async function optOut(person: string): Promise<void> {
+    if (by === 'a request') expect((await ask('POST', '/opt-outs', { person }, key)).status).toBe(201)
+    else await write(person, 'stop', nowSeconds(), number)
+    answeredAt.set(person, Date.now())
+  }
+  // One after the other is stopped whose turn comes within the next tenths of a second.
+  const stopping: Promise<void>[] = []
+  for (let place = 10; place + 2 < phones.length; place += 4) {
+    await eventually(async () => (await reached()) + stopping.length >= place, `the turn of ${place}`)
+    stopping.push(optOut(phones[place + 2] ?? ''))
+  }
+  await Promise.all(stopping)
   await become('done')
-  expect((await progress()).cancelled).toBeGreaterThan(20)
+  expect((await progress()).cancelled).toBeGreaterThan(0)
   const lines = (await readLedger(service.simulator.url)).filter(({ to }) => answeredAt.has(to))
   expect(lines.length).toBeGreaterThan(0)
   expect(lines.filter(({ to, at_ms }) => at_ms > (answeredAt.get(to) ?? 0))).toEqual([])
