@@ -79,12 +79,15 @@ async function runWords(
 /** That the person is opted out; undefined when they are not. */
 export async function findOptOut(redis: Redis, account: number, person: string): Promise<OptOut | undefined> {
   const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
-  const [at, source] = await Promise.all([redis.zscore(optOuts, person), redis.hget(optOutSources, person)])
-  if (at !== null) return shown(person, Number(at), source)
+  const standing = async (list: string, name: string): Promise<OptOut[]> => {
+    const [since, times] = await Promise.all([redis.zscore(list, name), redis.hget(optOutSources, name)])
+    return since === null ? [] : [shown(person, Number(since), times)]
+  }
+  const own = await standing(optOuts, person)
   const [mark] = (await erasedMarksOf(redis, account, [person])) ?? []
-  if (mark === undefined) return undefined
-  const [since, saidBy] = await Promise.all([redis.zscore(erasedOptOuts, mark), redis.hget(optOutSources, mark)])
-  return since === null ? undefined : shown(person, Number(since), saidBy)
+  const ofErased = mark === undefined ? [] : await standing(erasedOptOuts, mark)
+  // Who was erased and has said it again is on both lists.
+  return [...own, ...ofErased].sort((one, other) => one.since.localeCompare(other.since))[0]
 }
 
 /** Places, among these, of people who are opted out. Two commands or three, whatever their number. */
