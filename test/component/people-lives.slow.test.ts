@@ -61,6 +61,9 @@ interface Delivery {
   note: () => void
 }
 
+/** That lives have something to show. */
+const seen = { marketing: 0, silenced: 0, erased: 0 }
+
 async function live(seed: number, random: Random): Promise<void> {
   const life = await beginLife(world, seed)
   const model = createModel()
@@ -78,6 +81,7 @@ async function live(seed: number, random: Random): Promise<void> {
   function checkDepartures(): void {
     for (const { to, isMarketing, at } of life.left.slice(checked)) {
       if (isMarketing) expect(at, why()).toBeLessThanOrEqual(silentSince.get(to) ?? Number.POSITIVE_INFINITY)
+      if (isMarketing) seen.marketing += 1
     }
     checked = life.left.length
   }
@@ -89,7 +93,10 @@ async function live(seed: number, random: Random): Promise<void> {
     checkDepartures()
     expect(await life.isOut(of), why()).toBe(model.isOut(of))
     if (!model.isOut(of)) silentSince.delete(of)
-    else if (!silentSince.has(of)) silentSince.set(of, performance.now())
+    else if (!silentSince.has(of)) {
+      silentSince.set(of, performance.now())
+      seen.silenced += 1
+    }
   }
 
   async function deliver(): Promise<void> {
@@ -142,6 +149,7 @@ async function live(seed: number, random: Random): Promise<void> {
         [dies(), dies()].flatMap((n) => n ?? []),
       ),
     )
+    seen.erased += 1
     const spellings = [...spellingsOf(of), life.nameOf(of)]
     const places = (await world.everything()).flatMap(([at, what]) =>
       spellings.filter((each) => what.includes(each)).map((each) => `${each} at ${at}`),
@@ -156,7 +164,7 @@ async function live(seed: number, random: Random): Promise<void> {
   async function stopInChunk(): Promise<void> {
     await life.startCampaign(random.below(2))
     const of = person()
-    const sending = life.sendChunk()
+    const sending = life.sendChunk({ rate: random.pick([10, 20, 1_000]) })
     await wish(of, async () => {
       model.stop(of, 'http', await life.optOut(of))
     })
@@ -168,7 +176,7 @@ async function live(seed: number, random: Random): Promise<void> {
     accept: () => life.accept(person(), random.below(2), random.pick(['transactional', 'campaign'])),
     work: () => life.work(random.below(2), dies()),
     campaign: () => life.startCampaign(random.below(2)),
-    chunk: () => life.sendChunk(dies()),
+    chunk: () => life.sendChunk({ dies: dies() }),
     says,
     'says two': () => {
       says()
@@ -230,6 +238,7 @@ test(
       await world.clear()
     }
     expect(failed).toEqual([])
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(LIVES)
   },
   Math.max(120_000, LIVES * 2_000),
 )

@@ -204,11 +204,11 @@ export async function beginLife(world: World, seed: number) {
   }
   const transactional = new Set<string>()
 
-  async function workerOn(connection: Redis, lane: number) {
+  async function workerOn(connection: Redis, lane: number, rate = 1_000) {
     const sender = await findSender(redis, lane)
     if (!sender) throw new Error('no sender')
     const entry = {
-      sender: { ...sender, rate: 1_000 },
+      sender: { ...sender, rate },
       provider,
       providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' },
       repeat: { transactional: 'never', campaign: 'never' },
@@ -322,12 +322,12 @@ export async function beginLife(world: World, seed: number) {
     },
 
     /** A worker takes up the chunk of the latest campaign, on whichever lane it is. */
-    async sendChunk(dies?: number): Promise<void> {
+    async sendChunk({ dies, rate }: { dies?: number | undefined; rate?: number } = {}): Promise<void> {
       const campaign = campaigns.at(-1)
       if (campaign === undefined || !lanes.includes(campaign.id.lane)) return
       const { id, total } = campaign
       await as(dies, async (connection) => {
-        const deps = await workerOn(connection, id.lane)
+        const deps = await workerOn(connection, id.lane, rate)
         const shares = createLaneShares(4)
         const open = createOpenCampaigns({ redis: connection, files: config.files, validityMs: RETENTION_MS })
         const chunk = { v: 1, run: id.number, from: 0, count: total } as const
