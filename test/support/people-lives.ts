@@ -26,7 +26,7 @@ import type { SendPayload } from '../../src/jobs/send.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
-import type { CallEnd } from '../../src/messages/outcome.ts'
+import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { packProviderId } from '../../src/messages/packed-provider-id.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
@@ -40,6 +40,7 @@ import { erasePerson } from '../../src/people/erase.ts'
 import { endErasure, newErasureId, openErasureQueue } from '../../src/people/erasures.ts'
 import { personPieces } from '../../src/people/gather.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
+import type { ProviderMessage } from '../../src/providers/provider.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
 import { createClaimGates } from '../../src/worker/claim-gate.ts'
@@ -153,6 +154,8 @@ export function spellingsOf(person: string): string[] {
 const withinSecond = (): Promise<number> =>
   eventually(async () => Date.now() % 1_000 < 900 && Date.now(), 'the second has begun')
 
+type Request = Pick<ProviderMessage, 'to' | 'id' | 'attempt'>
+
 /** What left, and when. */
 interface Left {
   to: string
@@ -195,7 +198,9 @@ export async function beginLife(world: World, seed: number) {
   }
 
   const provider = {
-    async send(_sender: unknown, { to, id, attempt }: { to: string; id: string; attempt: string }): Promise<CallEnd> {
+    async send(_sender: unknown, request: Request, _timeoutMs: number, leaveBy = 0): Promise<CallEnd> {
+      const { to, id, attempt } = request
+      if (performance.now() > leaveBy) return { kind: 'never_left', cause: MISSED_SLOT }
       const isMarketing = !transactional.has(id)
       const providerId = outboundId({ wire: 'cloud', to, acceptedMs: Date.now(), fateNumber: null })
       left.push({ to, isMarketing, at: performance.now(), id, attempt, providerId })
