@@ -265,6 +265,11 @@ test('a word from before the account took somebody off its list does not put the
   expect((await ask('DELETE', `/opt-outs/${person}`)).status).toBe(200)
   await write(person, 'stop', now - 600)
   expect(await optOutOf(person)).toBeUndefined()
+  await prefer(person, 'stop', now - 20)
+  expect((await ask('DELETE', `/opt-outs/${person}`)).status).toBe(200)
+  // The account knew of it when it took them off.
+  await prefer(person, 'stop', now - 20)
+  expect(await optOutOf(person)).toBeUndefined()
   // Within a minute nobody can tell which was first: our clock is not the chat product's.
   await write(person, 'stop', now)
   expect(await optOutOf(person)).toBeDefined()

@@ -40,12 +40,14 @@ function createModel() {
       const which = source === 'provider' ? 'provider' : 'all'
       ended[which] = Math.max(ended[which], at)
     },
-    /** The account takes them off its list: all that is known ends, and what is more than a minute older. */
+    /** The account takes them off its list: all that is known ends, brought again or not, and what is a minute older. */
     remove(person: string, at: number): void {
       const { said, ended } = of(person)
-      if (![...said].some(([source, stop]) => !isOver(source, stop, ended))) return
+      const standing = [...said].filter(([source, stop]) => !isOver(source, stop, ended))
+      if (standing.length === 0) return
+      const known = standing.flatMap(([source, stop]) => (source === 'http' ? [] : [stop + 1]))
       said.clear()
-      ended.all = Math.max(ended.all, at - 60_000)
+      ended.all = Math.max(ended.all, at - 60_000, ...known)
     },
     isOut(person: string): boolean {
       const { said, ended } = of(person)

@@ -93,16 +93,19 @@ for i, person in ipairs(people) do
     local isKnown = was or math.max(resumed, wanted) >= 0
     if isKnown then changed = changed + 1 end
   else
-    local ofProvider = source == 'provider'
-    if ofProvider then resumed = math.max(resumed, ended) else wanted = math.max(wanted, ended) end
-    -- Of somebody who is on no list an act of the account says nothing; a word may come before the one that it ends.
-    if at or was then noteEnd((ofProvider and 'provider:' or '') .. (mark or person), ended) end
-    -- What is said now ends all that is known, whatever its time.
-    if not at and ofProvider then
-      own.provider, ofErased.provider = nil, nil
-    elseif not at then
-      own, ofErased = {}, {}
+    local ofProvider, over = source == 'provider', ended
+    for _, times in ipairs(at and {} or { own, ofErased }) do
+      for by, stop in pairs(times) do
+        if by == 'provider' or not ofProvider then
+          -- What is said now ends all that is known, also when the chat product brings it once more.
+          if by == 'word' or by == 'provider' then over = math.max(over, stop[2] + 1) end
+          times[by] = nil
+        end
+      end
     end
+    if ofProvider then resumed = math.max(resumed, over) else wanted = math.max(wanted, over) end
+    -- Of somebody who is on no list an act of the account says nothing; a word may come before the one that it ends.
+    if at or was then noteEnd((ofProvider and 'provider:' or '') .. (mark or person), over) end
   end
   for _, times in ipairs({ own, ofErased }) do
     for by, stop in pairs(times) do
