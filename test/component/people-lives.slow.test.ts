@@ -32,8 +32,10 @@ function createModel() {
     at < (source === 'provider' ? Math.max(all, provider) : all)
   return {
     stop(person: string, source: string, at: number): void {
-      const { said } = of(person)
-      said.set(source, Math.max(said.get(source) ?? 0, at))
+      const { said, ended } = of(person)
+      // What the account says is after all that is known.
+      const latest = source === 'http' ? Math.max(at, ended.all) : at
+      said.set(source, Math.max(said.get(source) ?? 0, latest))
     },
     start(person: string, source: string, at: number): void {
       const { ended } = of(person)

@@ -34,9 +34,12 @@ local latest = said % 1000 == 0 and said ~= now and said + 999 or said
 local ended = at and said or now - APART
 local function text(ms) return string.format('%.0f', ms) end
 
-local function timesOf(name)
-  local json = name and redis.call('HGET', sources, name)
-  return json and cjson.decode(json) or {}
+-- Of somebody who is on the list at a time that cannot be read only that is known.
+local function timesOf(list, name)
+  local isRead, times = pcall(cjson.decode, redis.call('HGET', sources, name) or '')
+  if isRead and type(times) == 'table' then return times end
+  local since = tonumber(redis.call('ZSCORE', list, name) or '')
+  return since and { http = { since, since } } or {}
 end
 
 local function endOf(of, person, mark)
@@ -73,7 +76,7 @@ end
 local changed = 0
 for i, person in ipairs(people) do
   local mark = marks and marks[i]
-  local own, ofErased = timesOf(person), timesOf(mark)
+  local own, ofErased = timesOf(optOuts, person), mark and timesOf(erased, mark) or {}
   local was = next(own) or next(ofErased)
   local resumed, wanted = endOf('provider:', person, mark), endOf('', person, mark)
   local function overOf(by) return by == 'provider' and math.max(resumed, wanted) or wanted end
