@@ -8,10 +8,9 @@ import { normalCsv } from '../files/normal-csv.ts'
 import { counted } from '../messages/fault.ts'
 import { exportOptOuts } from '../opt-outs/commands/export-opt-outs.ts'
 import { importOptOuts } from '../opt-outs/commands/import-opt-outs.ts'
+import { optOutsHold } from '../opt-outs/store/hold.ts'
 import { addOptOuts, listOptOuts, removeOptOuts } from '../opt-outs/store/opt-outs.ts'
 import { parsePerson } from '../people/person.ts'
-import { redisNowMs } from '../redis/clock.ts'
-import { contactKeys } from '../redis/keys.ts'
 import { existingAccount } from './accounts.ts'
 import { bytesOf, csvOptions, csvValues } from './csv-file.ts'
 import { fileFailure } from './failure.ts'
@@ -67,10 +66,8 @@ export const optOuts: Noun = {
       values: z.strictObject({ people, account: accountId }),
       async run({ people: all, account }, { redis }) {
         await existingAccount(redis, account)
-        const added = await addOptOuts(redis, account, all, {
-          source: 'cli',
-          nowMs: await redisNowMs(redis, contactKeys(account).optOuts),
-        })
+        const added = await addOptOuts(redis, account, all, { source: 'cli' })
+        await optOutsHold()
         const detail = counted(added, 'opt-out')
         return { json: { added }, text: `Added ${detail}.`, acted: { account, detail } }
       },
@@ -84,7 +81,7 @@ export const optOuts: Noun = {
       values: z.strictObject({ people, account: accountId }),
       async run({ people: all, account }, { redis }) {
         await existingAccount(redis, account)
-        const removed = await removeOptOuts(redis, account, all)
+        const removed = await removeOptOuts(redis, account, all, { source: 'cli' })
         const detail = counted(removed, 'opt-out')
         const acted = removed === 0 ? undefined : { account, detail }
         return { json: { removed }, text: `Removed ${detail}.`, acted }

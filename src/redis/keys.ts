@@ -279,8 +279,10 @@ export const contactKeys = (account: number) => {
     optOuts: `${prefix}:opt-outs`,
     /** ZSET HMAC of a person who was erased → since when they want no advertising (ms), see opt-outs/store/erased.ts. */
     erasedOptOuts: `${prefix}:erased-opt-outs`,
-    /** HASH person, or the HMAC of one who was erased → who said so. */
+    /** HASH person, or the HMAC of one who was erased → who said so, and when (JSON). */
     optOutSources: `${prefix}:opt-out-sources`,
+    /** ZSET person, or the HMAC of one who was erased → when they wanted it again (ms). It expires. */
+    optOutEnds: `${prefix}:opt-out-ends`,
   }
 }
 

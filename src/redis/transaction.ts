@@ -4,15 +4,7 @@ import type { Transaction } from './connect.ts'
 
 /** Runs a transaction; rejects with the first error among its results, and when it was not run at all. */
 export async function execOrThrow(transaction: Transaction): Promise<void> {
-  await execForReplies(transaction)
-}
-
-/** The same, and resolves to what its commands answered, in their order. */
-export async function execForReplies(transaction: Transaction): Promise<unknown[]> {
   const results = await transaction.exec()
   if (results === null) throw new Error('The transaction was not run.')
-  return results.map(([error, reply]) => {
-    if (error) throw error
-    return reply
-  })
+  for (const [error] of results) if (error) throw error
 }

@@ -12,7 +12,7 @@ import type { Config } from '../config.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
 import { acceptedAtMs, type MessageId, newAttemptId } from '../messages/message-id.ts'
-import { type Outcome, outcomeOf } from '../messages/outcome.ts'
+import { type Outcome, outcomeOf, type Problem } from '../messages/outcome.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import { type ClaimResult, claim, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
@@ -20,6 +20,7 @@ import { observerOf } from '../observe.ts'
 import type { Tombstones } from '../people/tombstones.ts'
 import { type Deadline, deadlineIn } from '../providers/deadline.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
+import { barredFor, wantedUntilOf } from './barred.ts'
 import type { JobEnd } from './bullmq.ts'
 import type { ClaimGates } from './claim-gate.ts'
 import { departure } from './departure.ts'
@@ -71,16 +72,19 @@ export interface Claimed {
   pace: Pace
   /** The request must have left by then. */
   until: Deadline
+  /** After this it is asked again whether its recipient wants it (`performance.now()`). */
+  wantedUntil: number
 }
 
 /**
  * Claims the message. Rejects when Redis is away or full; then nothing may be sent. With a pace and an attempt of its `own`
- * it is told at once when it is too early; else it may wait at the gate of its lane first.
+ * it is told at once when it is too early; else it may wait at the gate of its lane first. `wantedUntil`: see barred.ts.
  */
 export async function claimMessage(
   deps: SendDeps,
   entry: DirectoryEntry,
   { id, message }: Outgoing,
+  wantedUntil: number,
   own?: { pace: Pace; attempt: string },
 ): Promise<{ claimed: Claimed } | { refused: ClaimResult }> {
   const attempt = own?.attempt ?? newAttemptId()
@@ -98,7 +102,7 @@ export async function claimMessage(
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot } = result
   if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
-  return { claimed: { attempt, slot, pace, until } }
+  return { claimed: { attempt, slot, pace, until, wantedUntil } }
 }
 
 /**
@@ -155,11 +159,23 @@ async function callProvider(
   const { to, campaign } = message
   const request = { id: name, attempt: claimed.attempt, to, content, values, campaign, traceparent }
   let startedAt = 0
-  const end = await departure(deps, id.lane, claimed, (leaveBy) => {
-    startedAt = performance.now()
-    return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
-  })
-  if (end === undefined) return { outcome: tooLate, tookMs: undefined }
+  let barred: Problem | undefined
+  const end = await departure(
+    deps,
+    id.lane,
+    claimed,
+    (leaveBy) => {
+      startedAt = performance.now()
+      return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
+    },
+    async () => {
+      const askedAt = performance.now()
+      barred = await barredFor(deps, entry, id, message)
+      return barred ? undefined : wantedUntilOf(entry, message, askedAt)
+    },
+  )
+  // It goes back to its lane, where it is found to be barred and is ended.
+  if (end === undefined) return { outcome: barred ? { ...tooLate, problem: barred } : tooLate, tookMs: undefined }
   return { outcome: outcomeOf(end), tookMs: performance.now() - startedAt }
 }
 
@@ -188,9 +204,9 @@ function report(
   return code
 }
 
-const tooLate: Outcome = {
+const tooLate = {
   kind: 'lane_waits',
   laneMs: 1,
   backoff: false,
   problem: { code: 'woken_late', sentence: 'The worker was stopped before it could send; it is tried again.' },
-}
+} satisfies Outcome

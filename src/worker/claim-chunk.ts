@@ -22,6 +22,15 @@ export type Placed = Outgoing & { place: number; message: FreshClaim['message'] 
 /** One that may not be sent now, or whose claim failed. */
 export type Unclaimed<M> = { message: M } & ({ refused: ClaimResult } | { failure: unknown })
 
+/** Where they are claimed, how fast, and until when what was found of their recipients is good (barred.ts). */
+interface ChunkClaim {
+  lane: number
+  run: number
+  room: ChunkRoom
+  pace: Pace
+  wantedUntil: number
+}
+
 /**
  * Claims up to MOST_FRESH messages of campaign `run` and calls `claimed` with each that may leave, as soon as that is
  * known. Resolves to all others. Rejects when Redis is away or full before anything is known of any.
@@ -29,7 +38,7 @@ export type Unclaimed<M> = { message: M } & ({ refused: ClaimResult } | { failur
 export async function claimChunk<M extends Placed>(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { lane, run, room, pace }: { lane: number; run: number; room: ChunkRoom; pace: Pace },
+  { lane, run, room, pace, wantedUntil }: ChunkClaim,
   messages: readonly M[],
   claimed: (message: M, claim: Claimed) => void,
 ): Promise<Unclaimed<M>[]> {
@@ -70,7 +79,7 @@ export async function claimChunk<M extends Placed>(
     } else {
       if (!isHeard) deps.clock.heard(lane, askedAt, result.slot.nowMs, answeredAt)
       isHeard = true
-      claimed(message, { attempt, slot: result.slot, pace, until })
+      claimed(message, { attempt, slot: result.slot, pace, until, wantedUntil })
     }
   }
   return (await Promise.all(others)).filter((other) => other !== undefined)
@@ -78,7 +87,7 @@ export async function claimChunk<M extends Placed>(
   /** Under the attempt that the step may have written already, should its answer have been lost. */
   async function claimAlone(message: M, attempt: string): Promise<Unclaimed<M> | undefined> {
     try {
-      const result = await claimMessage(deps, entry, message, { pace, attempt })
+      const result = await claimMessage(deps, entry, message, wantedUntil, { pace, attempt })
       if ('refused' in result) return { message, refused: result.refused }
       claimed(message, result.claimed)
       return undefined

@@ -12,28 +12,32 @@ import type { RedisClock } from './redis-clock.ts'
 const MOST_AHEAD_MS = 2_000
 /** So many slots may be missed before a request is given more time than its pace allows. */
 const STRICT_TRIES = 3
+/** So long before its slot it is asked again whether a message is wanted: the answer is there by then. */
+const ASKED_AHEAD_MS = 50
 
 /**
  * Sends when the slot has come, and says how the call ended; undefined when it may not leave under this claim, which is
- * good until `claimed.until`. `send` must let nothing leave after the time that it is given
- * (`performance.now()`): a connection that is not there yet takes longer to open than a request may be late. Then it is sent in another slot.
+ * good until `claimed.until`. `send` must let nothing leave after the time that it is given (`performance.now()`): a
+ * connection that is not there yet takes longer to open than a request may be late. Then it is sent in another slot. What
+ * would leave after `claimed.wantedUntil` is asked for by `askAgain` first: until when it may leave, or undefined if it may not.
  */
 export function departure(
   deps: { redis: Redis; clock: RedisClock },
   lane: number,
   claimed: ClaimedSlot,
   send: (leaveBy: number) => Promise<CallEnd>,
+  askAgain: () => Promise<number | undefined>,
 ): Promise<CallEnd | undefined> {
-  const { slot, pace, until } = claimed
+  const { slot, pace, until, wantedUntil } = claimed
   if (slot === undefined) return Promise.resolve(undefined)
   const leavesAt = deps.clock.ours(lane, slot.atMs)
   // Most may leave at once: a campaign's are claimed together, and their slots come while Redis answers.
   const now = performance.now()
   if (now < leavesAt || isOver(until) || now - leavesAt > pace.lateMs) {
-    return inTime({ ...deps, lane, claimed, send }, slot, 0)
+    return inTime({ ...deps, lane, claimed, wantedUntil, send, askAgain }, slot, 0)
   }
-  return send(Math.min(leavesAt + pace.lateMs, until.steadyMs)).then((end) =>
-    hasMissed(end) ? inAnother({ ...deps, lane, claimed, send }, slot, 1) : end,
+  return send(Math.min(leavesAt + pace.lateMs, until.steadyMs, wantedUntil)).then((end) =>
+    hasMissed(end) ? inAnother({ ...deps, lane, claimed, wantedUntil, send, askAgain }, slot, 1) : end,
   )
 }
 
@@ -43,13 +47,16 @@ interface Waiting {
   clock: RedisClock
   lane: number
   claimed: ClaimedSlot
+  wantedUntil: number
   send: (leaveBy: number) => Promise<CallEnd>
+  askAgain: () => Promise<number | undefined>
 }
 
 interface ClaimedSlot {
   slot: Slot | undefined
   pace: Pace
   until: Deadline
+  wantedUntil: number
 }
 
 const hasMissed = (end: CallEnd): boolean => end.kind === 'never_left' && end.cause === MISSED_SLOT
@@ -60,14 +67,25 @@ async function inTime(waiting: Waiting, slot: Slot, missed: number): Promise<Cal
   // A machine that is always late would reserve slots for ever: after a few it may be later each time.
   const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
   const leavesAt = clock.ours(lane, slot.atMs)
-  // Timers count whole milliseconds and may fire a fraction early.
-  for (let now = performance.now(); now < leavesAt; now = performance.now()) await pause(Math.ceil(leavesAt - now))
+  if (leavesAt >= waiting.wantedUntil) {
+    await timeIs(leavesAt - ASKED_AHEAD_MS)
+    // Without Redis nobody knows, and nothing leaves.
+    const wantedUntil = await waiting.askAgain().catch(() => undefined)
+    if (wantedUntil === undefined) return undefined
+    waiting.wantedUntil = wantedUntil
+  }
+  await timeIs(leavesAt)
   if (isOver(claimed.until)) return undefined
   if (performance.now() - leavesAt <= lateMs) {
-    const end = await send(Math.min(leavesAt + lateMs, claimed.until.steadyMs))
+    const end = await send(Math.min(leavesAt + lateMs, claimed.until.steadyMs, waiting.wantedUntil))
     if (!hasMissed(end)) return end
   }
   return inAnother(waiting, slot, missed + 1)
+}
+
+/** Timers count whole milliseconds and may fire a fraction early. */
+async function timeIs(at: number): Promise<void> {
+  for (let now = performance.now(); now < at; now = performance.now()) await pause(Math.ceil(at - now))
 }
 
 /** The slot was missed: reserves another one. Without Redis there is none; what has not left is then proven unsent. */

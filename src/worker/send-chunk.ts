@@ -16,6 +16,7 @@ import { type Pace, paceOf } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { MOST_FRESH } from '../messages/store/claim-fresh.ts'
 import { conclude } from '../messages/store/conclude.ts'
+import { LOOK_GOOD_FOR_MS } from '../opt-outs/store/hold.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
@@ -28,8 +29,11 @@ import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
 
-/** A pause of the lane, an opt-out and an erasure hold within this time for chunks in hand. */
-const LOOK_MS = 250
+/**
+ * A pause of the lane holds within this time for chunks in hand. An opt-out or an erasure holds as barred.ts says: what was
+ * found is good for twice as long, so that what is claimed leaves without being asked for by itself.
+ */
+const LOOK_MS = LOOK_GOOD_FOR_MS / 2
 /** A lane that is paused takes its chunks up again when it is resumed; if that was missed, after this. */
 const PAUSED_MS = 5_000
 /** What would wait longer for its slot gives the chunk back: nobody holds it meanwhile. */
@@ -174,7 +178,8 @@ function createChunk(
     let launched = 0
     let unclaimed: Unclaimed<ChunkMessage>[] = []
     try {
-      unclaimed = await claimChunk(deps, entry, { lane, run: chunk.run, room, pace }, batch, (message, claimed) => {
+      const how = { lane, run: chunk.run, room, pace, wantedUntil: lookedAt + LOOK_GOOD_FOR_MS }
+      unclaimed = await claimChunk(deps, entry, how, batch, (message, claimed) => {
         launched += 1
         launch(entry, message, claimed)
       })

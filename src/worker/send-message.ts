@@ -1,17 +1,15 @@
 // The job `send`: one message that has a job of its own. It is read, and refused where it cannot be sent; attempt.ts makes
 // the attempt and says where the process may die.
 import type { Job } from 'bullmq'
-import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { isForeignPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelStep } from '../lanes/cancel-message.ts'
-import { acceptedAtMs, type MessageId, parseMessageId } from '../messages/message-id.ts'
-import { optedOut, type Problem, personErased } from '../messages/outcome.ts'
+import { parseMessageId } from '../messages/message-id.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
-import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
 import { claimMessage, type Outgoing, type SendDeps, sendClaimed } from './attempt.ts'
+import { barredFor, wantedUntilOf } from './barred.ts'
 import type { JobEnd } from './bullmq.ts'
 import { senderOrWait } from './lane-sender.ts'
-import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
 
 /** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
@@ -47,13 +45,15 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     content: payload.data.content,
     trace: payload.data.trace,
   }
-  const barred = await barredFor(deps, entry, id, payload.data)
+  const askedAt = performance.now()
+  const barred = await barredFor(deps, entry, id, outgoing.message)
   if (barred !== undefined) {
-    // What was claimed before, or is past its validity, the claim sees to.
+    // What was claimed before, or is past its validity, the claim sees to; should it be claimed now, it is asked for again.
     const { verdict } = await cancelStep(deps.redis, id, deps.config.retentionMs, barred)
     if (verdict === 'done') return { kind: 'done' }
   }
-  const result = await claimMessage(deps, entry, outgoing)
+  const wantedUntil = barred === undefined ? wantedUntilOf(entry, outgoing.message, askedAt) : Number.NEGATIVE_INFINITY
+  const result = await claimMessage(deps, entry, outgoing, wantedUntil)
   if ('claimed' in result) return sendClaimed(deps, entry, outgoing, result.claimed)
   const { refused } = result
   switch (refused.verdict) {
@@ -72,23 +72,4 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
   const mustNotLeave = refused.state === 'expired' || refused.state === 'cancelled'
   if (refused.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, payload.data.class)
   return { kind: 'done' }
-}
-
-/**
- * Why it must not be sent: its recipient wants no such message, or was erased since the message's campaign began. Of what
- * they may always get nobody is asked.
- */
-async function barredFor(
-  { redis, tombstones }: Pick<SendDeps, 'redis' | 'tombstones'>,
-  { sender: { account }, stopsTransactional }: DirectoryEntry,
-  { ulid }: MessageId,
-  { to, class: of, run }: SendPayload,
-): Promise<Problem | undefined> {
-  const isErased = async (sinceMs: number): Promise<boolean> =>
-    (await tombstones.isAny(account, sinceMs)) && (await tombstones.erasedOf(account, [to], sinceMs)).has(to)
-  const [erased, wantsNone] = await Promise.all([
-    run !== undefined && isErased(acceptedAtMs(ulid)),
-    (of === 'campaign' || stopsTransactional) && optedOutAmong(redis, account, [to]).then(({ size }) => size > 0),
-  ])
-  return erased ? personErased : wantsNone ? optedOut : undefined
 }

@@ -1,18 +1,22 @@
 // Pins: a chunk of a campaign sends to each of its recipients once, whoever runs it and how often, wherever its worker
 // dies, and whatever its lane, its campaign and the chat product do meanwhile.
 // Real: Redis, the steps of messages, the worker's part that runs a chunk. The test is the chat product.
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { planChunks } from '../../src/campaigns/fan-out/feed.ts'
 import { cancelWherever } from '../../src/lookup/cancel.ts'
 import { findMessage } from '../../src/lookup/lookup.ts'
 import { messageId } from '../../src/messages/message-id.ts'
+import { optOutsHold } from '../../src/opt-outs/store/hold.ts'
+import { addOptOuts, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { laneDeadLettersKey, laneJobKey } from '../../src/redis/bullmq-layout.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { campaignKey } from '../../src/redis/keys.ts'
 import { createLaneShares } from '../../src/worker/lane-share.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { ACCEPTED, playProduct } from '../support/chunks.ts'
+import { interceptCommands } from '../support/redis.ts'
 
 let lives: Lives
 let life: Life
@@ -166,6 +170,53 @@ describe('at each message of a chunk', () => {
     expect(await product.run({ share: 2, rate: 8 })).toEqual({ kind: 'done' })
     expect(product.sent.sort()).toEqual(phones(11))
     expect((await life.describe()).progress).toMatchObject({ sent: 11, cancelled: 1 })
+  })
+
+  /** Opts everybody out, and again in when the test has ended; resolves to when that was answered. */
+  async function optOutAll(total: number): Promise<number> {
+    const { account } = await life.record()
+    const how = { source: 'http' } as const
+    onTestFinished(async () => void (await removeOptOuts(lives.redis, account, phones(total), how)))
+    await addOptOuts(lives.redis, account, phones(total), how)
+    await optOutsHold()
+    return performance.now()
+  }
+
+  test('an opt-out holds from its answer on', async () => {
+    const product = await begin(20)
+    const leftAt: number[] = []
+    let answered: Promise<number> | undefined
+    product.answers(async () => {
+      leftAt.push(performance.now())
+      answered ??= optOutAll(20)
+      return ACCEPTED
+    })
+    expect(await product.run({ rate: 30 })).toEqual({ kind: 'done' })
+    const answeredAt = (await answered) ?? 0
+    expect(leftAt.filter((at) => at > answeredAt)).toEqual([])
+    expect((await life.describe()).progress.cancelled).toBe(20 - leftAt.length)
+    expect(leftAt.length).toBeLessThan(20)
+  })
+
+  test('an opt-out holds also for a worker that stood still after it had asked for opt-outs and before it claimed', async () => {
+    const product = await begin(3)
+    const redis = connectWithRetry(lives.url)
+    onTestFinished(() => redis.disconnect())
+    const ask = redis.zmscore
+    let stoodStill: Promise<unknown> | undefined
+    interceptCommands(redis, async (send) => {
+      await stoodStill
+      return send()
+    })
+    Reflect.set(redis, 'zmscore', async (...args: Parameters<typeof ask>) => {
+      const found = await Reflect.apply(ask, redis, args)
+      stoodStill ??= optOutAll(3)
+      return found
+    })
+    await product.run({ redis })
+    expect([stoodStill !== undefined, product.sent]).toEqual([true, []])
+    // Each is in a job of its own now, which finds out why and ends it.
+    expect(await product.jobs()).toHaveLength(3)
   })
 
   test('a pause of the lane while its list is slow to read holds before the first message', async () => {

@@ -25,8 +25,8 @@ afterAll(async () => {
   await server?.stop()
 })
 
-async function erased(connection: Redis, account: number, person: string, nowMs: number, source: 'word' | 'http') {
-  await addOptOuts(connection, account, [person], { source, nowMs })
+async function erased(connection: Redis, account: number, person: string, atMs: number, source: 'word' | 'http') {
+  await addOptOuts(connection, account, [person], { source, atMs })
   await eraseOptOut(connection, account, person)
 }
 
@@ -39,9 +39,24 @@ test('whoever is erased twice stays opted out since they first said so, as they 
 
 test('whoever takes it back leaves nothing, not even who said so', async () => {
   await erased(redis, 2, '491530000002', 1_000, 'word')
-  expect(await removeOptOuts(redis, 2, ['491530000002'])).toBe(1)
+  expect(await removeOptOuts(redis, 2, ['491530000002'], { source: 'http' })).toBe(1)
   const { optOuts, erasedOptOuts, optOutSources } = contactKeys(2)
   expect(await redis.exists(optOuts, erasedOptOuts, optOutSources)).toBe(0)
+})
+
+test('whoever is on the list is opted out and can be taken off it, whatever stands of who said so', async () => {
+  const { optOuts, optOutSources } = contactKeys(6)
+  const people = ['491530000011', '491530000012', '491530000013']
+  await redis.zadd(optOuts, ...people.flatMap((person) => [1_000, person]))
+  await redis.hset(optOutSources, '491530000011', 'http', '491530000012', '7')
+  for (const person of people) {
+    expect(await findOptOut(redis, 6, person), person).toMatchObject({ source: 'http' })
+    await addOptOuts(redis, 6, [person], { source: 'word', atMs: 5_000 })
+    await eraseOptOut(redis, 6, person)
+    expect((await findOptOut(redis, 6, person))?.since, person).toBe(new Date(1_000).toISOString())
+    expect(await removeOptOuts(redis, 6, [person], { source: 'http' }), person).toBe(1)
+    expect(await findOptOut(redis, 6, person), person).toBeUndefined()
+  }
 })
 
 test('of two processes that erase the first of an account at once, neither loses whom the other erased', async () => {

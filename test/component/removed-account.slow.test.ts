@@ -79,7 +79,7 @@ async function wholeAccount() {
   await failMessages({ redis, queues }, lane, { count: 2 })
   const tag = await createTag(redis, account, 'Customers')
   await importContacts(redis, account, tag.id, [{ phone: PHONE, name: 'Ada', email: '' }])
-  await addOptOuts(redis, account, [PHONE, QUIET], { source: 'http', nowMs: Date.now() })
+  await addOptOuts(redis, account, [PHONE, QUIET], { source: 'http', atMs: Date.now() })
   await eraseOptOut(redis, account, QUIET)
   const template = { name: 'hi', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
   await importTemplate(redis, account, templateSchema.parse(template))

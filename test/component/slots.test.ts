@@ -10,7 +10,7 @@ import { deadlineIn } from '../../src/providers/deadline.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts'
-import { departure } from '../../src/worker/departure.ts'
+import { departure as departureOf } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { eventually } from '../support/wait.ts'
@@ -152,6 +152,17 @@ describe('a request that missed its slot', () => {
 
 describe('a worker', () => {
   const taken = { kind: 'accepted', providerId: '1' } as const
+  type Departure = Parameters<typeof departureOf>
+  /** Of a message that whoever it is to always gets. */
+  const departure = (
+    deps: Departure[0],
+    lane: number,
+    claimed: Omit<Departure[2], 'wantedUntil'>,
+    send: Departure[3],
+  ) =>
+    departureOf(deps, lane, { ...claimed, wantedUntil: Number.POSITIVE_INFINITY }, send, () =>
+      Promise.reject(new Error('nobody need be asked')),
+    )
   const soon: Pace = { ...paceOf(80), gapUs: 100_000, closestUs: 100_000 }
 
   async function claimsOf(lane: number, count: number) {
@@ -338,5 +349,70 @@ describe('a worker', () => {
       cause: MISSED_SLOT,
     }))
     expect(await ended).toBeUndefined()
+  })
+
+  test('asks again before it sends what is to leave later than the answer is good for, and lets it leave in its slot', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 4)
+    const slot = claims[3]?.slot
+    const leavesAt = clock.ours(lane, slot?.atMs ?? 0)
+    const until = deadlineIn(60_000)
+    const pace = { ...soon, lateMs: 5_000 }
+    const wantedUntil = leavesAt - 1
+    const asked: number[] = []
+    const ended = await departureOf(
+      { redis, clock },
+      lane,
+      { slot, pace, until, wantedUntil },
+      async (leaveBy) => {
+        expect([performance.now() >= leavesAt, leaveBy]).toEqual([true, leavesAt + 1_000])
+        return taken
+      },
+      async () => {
+        asked.push(performance.now())
+        return leavesAt + 1_000
+      },
+    )
+    expect(ended).toBe(taken)
+    expect(asked).toEqual([expect.any(Number)])
+    expect(asked[0]).toBeLessThan(leavesAt)
+  })
+
+  test.each([
+    ['the answer is no', async () => undefined],
+    ['nobody can say', () => Promise.reject(new Error('Redis is away'))],
+  ])('sends nothing late when %s', async (_when, askAgain) => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 1)
+    const claimed = { slot: claims[0]?.slot, pace: soon, until: deadlineIn(60_000) }
+    const send = async (leaveBy: number) => {
+      if (performance.now() <= leaveBy) throw new Error('sent')
+      return { kind: 'never_left', cause: MISSED_SLOT } as const
+    }
+    const wantedUntil = Number.NEGATIVE_INFINITY
+    expect(await departureOf({ redis, clock }, lane, { ...claimed, wantedUntil }, send, askAgain)).toBeUndefined()
+  })
+
+  test('that stood still with a request in hand asks again, however late its pace allows it to be', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 1)
+    const pace = { ...soon, lateMs: Number.POSITIVE_INFINITY }
+    const claimed = { slot: claims[0]?.slot, pace, until: deadlineIn(60_000) }
+    const wantedUntil = performance.now() + 100
+    let asked = 0
+    const leaving = departureOf(
+      { redis, clock },
+      lane,
+      { ...claimed, wantedUntil },
+      async (leaveBy) => (performance.now() > leaveBy ? { kind: 'never_left', cause: MISSED_SLOT } : taken),
+      async () => {
+        asked += 1
+        return undefined
+      },
+    )
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    const ended = await leaving
+    // It may have left before the process stood still.
+    expect([ended, asked]).toEqual(ended === taken ? [taken, 0] : [undefined, 1])
   })
 })

@@ -8,7 +8,7 @@ import { createTag } from '../../src/contacts/store/tags.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
+import { addOptOuts, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { INTAKE_PREFIX } from '../../src/redis/bullmq-layout.ts'
 import { recipientCooldownKey, replyWindowKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -63,8 +63,9 @@ const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
   'lw:{l12}:rest:<digits>': (phone) => service.redis.set(recipientCooldownKey(service.lane, phone), '1', 'PX', 600_000),
   'lw:{l12}:window:<person>': (phone) =>
     service.redis.set(replyWindowKey(service.lane, phone), String(Date.now()), 'PX', 600_000),
-  'lw:{c7}:opt-outs': (phone) =>
-    addOptOuts(service.redis, service.tenant.account, [phone], { source: 'http', nowMs: Date.now() }),
+  'lw:{c7}:opt-outs': (phone) => addOptOuts(service.redis, service.tenant.account, [phone], { source: 'http' }),
+  'lw:{c7}:opt-out-ends': (phone) =>
+    removeOptOuts(service.redis, service.tenant.account, [phone], { source: 'word', atMs: Date.now() - 60_000 }),
   'lw:requeue:<job>': async (to) => {
     const asked = await service.request('POST', '/messages/requeue', { to })
     const { job_id } = z.object({ data: z.object({ job_id: z.string() }) }).parse(asked.json()).data

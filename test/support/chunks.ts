@@ -6,7 +6,7 @@ import type { FileStore } from '../../src/files/store.ts'
 import type { Chunk } from '../../src/jobs/chunk.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
-import type { CallEnd } from '../../src/messages/outcome.ts'
+import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { createClaimGates } from '../../src/worker/claim-gate.ts'
@@ -67,7 +67,8 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     const campaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
     const lanes = how.redis ? openLaneQueues(how.redis) : queues
     const provider = {
-      async send(_sender: unknown, { to }: { to: string }): Promise<CallEnd> {
+      async send(_sender: unknown, { to }: { to: string }, _timeoutMs: number, leaveBy = 0): Promise<CallEnd> {
+        if (performance.now() > leaveBy) return { kind: 'never_left', cause: MISSED_SLOT }
         asked += 1
         const end = await answers(to, asked)
         if (end.kind === 'accepted' || end.kind === 'unanswered') sent.push(to)

@@ -34,20 +34,22 @@ const NOTIFIED = 'notified'
 
 /**
  * Stores a received message and tells whoever listens; doing it again, as the chat product repeats webhooks, changes
- * nothing. Two that do it at the same moment may both tell of it, as of one event under one id. Dying before it is told: the webhook was not answered, and is brought again. `heed` is called with each new
- * one before anybody is told of it, perhaps again after a death.
+ * nothing. Two that do it at the same moment may both tell of it, as of one event under one id. Dying before it is told:
+ * the webhook was not answered, and is brought again. `heed` is called with each new one before anybody is told of it,
+ * perhaps again after a death; `receivedAt` is the same then.
  */
 export async function storeInbound(
   redis: Redis,
   account: number,
   message: NewInbound,
   retentionMs: number,
-  heed?: () => Promise<void>,
+  heed?: (receivedAt: number) => Promise<void>,
 ): Promise<void> {
   const key = inboundKey(account, message.id)
-  if ((await redis.hget(key, NOTIFIED)) === '1') return
+  const [notified, storedAt] = await redis.hmget(key, NOTIFIED, 'received_at')
+  if (notified === '1') return
   // First, so that whoever dies in between leaves an id without a message. A repeat is shown once.
-  if ((await redis.exists(key)) === 0) {
+  if (storedAt === null) {
     await indexReceived(redis, message, retentionMs)
     const { id, from, text, parts = {} } = message
     const stored = {
@@ -60,7 +62,7 @@ export async function storeInbound(
     const { lane, received_at: at } = message
     for (const person of namesOfWriter(message)) await openReplyWindow(redis, lane, person, at, Date.now())
   }
-  await heed?.()
+  await heed?.(Number(storedAt ?? message.received_at))
   const event = JSON.stringify({ about: 'received', name: inboundDigest(message.id), at: message.received_at })
   await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
   await redis.hset(key, NOTIFIED, '1')

@@ -7,10 +7,9 @@ import { quotedColumns } from '../../files/csv-head.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
 import { parseListedPhone, spreadsheetFault } from '../../messages/phone.ts'
 import { parsePerson } from '../../people/person.ts'
-import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { contactKeys } from '../../redis/keys.ts'
 import type { OptOutSource } from '../opt-out.ts'
+import { optOutsHold } from '../store/hold.ts'
 import { addOptOuts } from '../store/opt-outs.ts'
 
 const AT_ONCE = 500
@@ -43,10 +42,9 @@ export async function importOptOuts(
   { account, csv, saidBy, report }: OptOutImport,
 ): Promise<OptOutCounts> {
   const counts: OptOutCounts = { imported: 0, added: 0, refused: 0 }
-  const nowMs = await redisNowMs(redis, contactKeys(account).optOuts)
   let people: string[] = []
   const store = async (): Promise<void> => {
-    counts.added += await addOptOuts(redis, account, people, { source: saidBy, nowMs })
+    counts.added += await addOptOuts(redis, account, people, { source: saidBy })
     counts.imported += people.length
     people = []
   }
@@ -69,6 +67,7 @@ export async function importOptOuts(
       if (people.length === AT_ONCE) await store()
     }
     if (people.length > 0) await store()
+    await optOutsHold()
     return counts
   } catch (error) {
     if (error instanceof UnreadableCsvError) throw refusedFile(error.message)

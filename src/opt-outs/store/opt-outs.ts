@@ -1,90 +1,93 @@
-// Who wants no advertising of an account: a ZSET of people by the time since which, and a HASH of who said so, under one
-// hash tag. Whoever is in the ZSET is opted out, whatever the HASH says. Who was erased stands in another ZSET, by what
-// stands for them (erased.ts), and is opted out as well.
+// Who wants no advertising of an account: a ZSET of people by the time since which, a HASH of who said so and when, and a
+// ZSET of who wanted it again, under one hash tag. Whoever is in the first ZSET is opted out, whatever the others say. Who
+// was erased stands in another ZSET, by what stands for them (erased.ts), and is opted out as well. One script writes all
+// of it, so that dying leaves a word taken or not.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
+import { jsonText } from '../../redis/corrupt-record.ts'
 import { contactKeys } from '../../redis/keys.ts'
-import { NotReplicatedError, needsReplicas, sendReplicated } from '../../redis/replication.ts'
-import { execForReplies } from '../../redis/transaction.ts'
+import { defineScript } from '../../redis/lua.ts'
 import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
 import { erasedMarksOf, makeErasedMark } from './erased.ts'
 
-const sourceSchema = z.enum(OPT_OUT_SOURCES).catch('http')
+const wordsScript = defineScript(import.meta.url, 'opt-out-words')
+
+/** What is said of people. `atMs`: when (epoch ms); undefined: now, of all that is known by now. */
+interface Said {
+  source: OptOutSource
+  atMs?: number | undefined
+  /** Whether it waits until the replicas that are required have it; true unless said otherwise. */
+  replicated?: boolean
+}
 
 /**
- * Writes down that they want no advertising; whoever is written down already stays as they are. Returns how many are new.
- * Rejects with a NotReplicatedError when too few replicas have it in time, unless it need not be `replicated`.
+ * Writes down that they want no advertising, unless they have wanted it again since then; their times decide, in whatever
+ * order it is called. Returns how many are new. Rejects with a NotReplicatedError when too few replicas have it in time,
+ * or with a SealError. Whoever answers that it was done waits for `optOutsHold` first.
  */
-export async function addOptOuts(
-  redis: Redis,
-  account: number,
-  people: readonly string[],
-  { source, nowMs, replicated = true }: { source: OptOutSource; nowMs: number; replicated?: boolean },
-): Promise<number> {
-  if (people.length === 0) return 0
-  const { optOuts, optOutSources } = contactKeys(account)
-  const transaction = redis.multi()
-  for (const person of people) transaction.hsetnx(optOutSources, person, source)
-  const replies = await execForReplies(transaction.zadd(optOuts, 'NX', ...people.flatMap((person) => [nowMs, person])))
-  if (replicated) await assertKept(redis, optOuts, people, 'there')
-  return Number(replies.at(-1))
-}
+export const addOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
+  takeWords(redis, account, people, { wish: 'stop', ...said })
 
-/** They may be written to again. Returns how many entries are gone. Rejects as `addOptOuts` does, or with a SealError. */
-export async function removeOptOuts(redis: Redis, account: number, people: readonly string[]): Promise<number> {
-  if (people.length === 0) return 0
-  const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
-  const marks = await erasedMarksOf(redis, account, people)
-  const transaction = redis
-    .multi()
-    .hdel(optOutSources, ...people, ...(marks ?? []))
-    .zrem(optOuts, ...people)
-  if (marks !== undefined) transaction.zrem(erasedOptOuts, ...marks)
-  const [, removed, ofErased = 0] = await execForReplies(transaction)
-  await assertKept(redis, optOuts, people, 'gone')
-  if (marks !== undefined) await assertKept(redis, erasedOptOuts, marks, 'gone')
-  return Number(removed) + Number(ofErased)
-}
+/**
+ * They may be written to again: the provider takes back what it said before, everybody else all that was said before.
+ * Returns how many are off the list now. Rejects as `addOptOuts` does.
+ */
+export const removeOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
+  takeWords(redis, account, people, { wish: 'start', ...said })
 
 /**
  * Forgets who it was that opted out, and not that they did: from now on only what stands for them is kept. Doing it again
  * changes nothing.
  */
 export async function eraseOptOut(redis: Redis, account: number, person: string): Promise<void> {
-  const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
-  const [at, source] = await Promise.all([redis.zscore(optOuts, person), redis.hget(optOutSources, person)])
-  if (at !== null) {
-    const mark = await makeErasedMark(redis, account, person)
-    const transaction = redis.multi().hsetnx(optOutSources, mark, sourceSchema.parse(source))
-    await execForReplies(transaction.zadd(erasedOptOuts, 'NX', at, mark))
-    await assertKept(redis, erasedOptOuts, [mark], 'there')
-  }
-  // Dies before this: the person is on both lists, and is taken off this one by whoever goes on.
-  await execForReplies(redis.multi().hdel(optOutSources, person).zrem(optOuts, person))
-  await assertKept(redis, optOuts, [person], 'gone')
+  const how = { wish: 'erase', source: 'http' } as const
+  // Without a mark it only says whether there is something to forget: most people who are erased need no key.
+  const marks = await erasedMarksOf(redis, account, [person])
+  if (marks === undefined && (await runWords(redis, account, [person], undefined, how)) === 0) return
+  await runWords(redis, account, [person], marks ?? [await makeErasedMark(redis, account, person)], how)
 }
 
-/** As acknowledgements do (redis/replication.ts): a failover must not bring back whom somebody was told to have left out. */
-async function assertKept(redis: Redis, key: string, people: readonly string[], how: 'there' | 'gone'): Promise<void> {
-  if (!needsReplicas(redis)) return
-  const found = await sendReplicated(redis, 'zmscore', [key, ...people], key)
-  // Another server answers by now, or somebody wishes otherwise at this moment.
-  const isSo = z
-    .array(z.unknown())
-    .parse(found)
-    .every((at) => (at === null) === (how === 'gone'))
-  if (!isSo) throw new NotReplicatedError(found)
+type Words = Said & { wish: 'stop' | 'start' | 'erase' }
+
+async function takeWords(redis: Redis, account: number, people: readonly string[], how: Words): Promise<number> {
+  if (people.length === 0) return 0
+  const marks = await erasedMarksOf(redis, account, people)
+  const changed = await runWords(redis, account, people, marks, how)
+  if (marks !== undefined) return changed
+  // Should the first of the account be erased at this moment: an erasure that comes from now on finds this word.
+  const since = await erasedMarksOf(redis, account, people)
+  return since === undefined ? changed : changed + (await runWords(redis, account, people, since, how))
+}
+
+async function runWords(
+  redis: Redis,
+  account: number,
+  people: readonly string[],
+  marks: readonly string[] | undefined,
+  { wish, source, atMs: at, replicated = true }: Words,
+): Promise<number> {
+  const { optOuts, erasedOptOuts: erased, optOutSources: sources, optOutEnds: ends } = contactKeys(account)
+  const reply = await wordsScript(
+    redis,
+    { optOuts, erased, sources, ends },
+    { wish, people, source, marks, at },
+    { replicated },
+  )
+  return z.number().parse(reply)
 }
 
 /** That the person is opted out; undefined when they are not. */
 export async function findOptOut(redis: Redis, account: number, person: string): Promise<OptOut | undefined> {
   const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
-  const [at, source] = await Promise.all([redis.zscore(optOuts, person), redis.hget(optOutSources, person)])
-  if (at !== null) return shown(person, Number(at), source)
+  const standing = async (list: string, name: string): Promise<OptOut[]> => {
+    const [since, times] = await Promise.all([redis.zscore(list, name), redis.hget(optOutSources, name)])
+    return since === null ? [] : [shown(person, Number(since), times)]
+  }
+  const own = await standing(optOuts, person)
   const [mark] = (await erasedMarksOf(redis, account, [person])) ?? []
-  if (mark === undefined) return undefined
-  const [since, saidBy] = await Promise.all([redis.zscore(erasedOptOuts, mark), redis.hget(optOutSources, mark)])
-  return since === null ? undefined : shown(person, Number(since), saidBy)
+  const ofErased = mark === undefined ? [] : await standing(erasedOptOuts, mark)
+  // Who was erased and has said it again is on both lists.
+  return [...own, ...ofErased].sort((one, other) => one.since.localeCompare(other.since))[0]
 }
 
 /** Places, among these, of people who are opted out. Two commands or three, whatever their number. */
@@ -131,8 +134,11 @@ async function placeAfter(redis: Redis, key: string, cursor: string): Promise<nu
   return place === null ? redis.zcount(key, `(${at}`, '+inf') : place + 1
 }
 
-const shown = (person: string, at: number, source: string | null): OptOut => ({
-  person,
-  source: sourceSchema.parse(source),
-  since: new Date(at).toISOString(),
-})
+const timesSchema = jsonText.pipe(z.partialRecord(z.enum(OPT_OUT_SOURCES), z.tuple([z.number(), z.number()])))
+
+/** Said by whoever said it first, of those that have not taken it back. */
+function shown(person: string, at: number, times: string | null): OptOut {
+  const said = Object.entries(timesSchema.catch({}).parse(times)).sort(([, one], [, other]) => one[0] - other[0])
+  const [first] = said.flatMap(([source]) => OPT_OUT_SOURCES.filter((known) => known === source))
+  return { person, source: first ?? 'http', since: new Date(at).toISOString() }
+}

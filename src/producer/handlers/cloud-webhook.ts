@@ -130,7 +130,7 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate, account: number
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
   if (account !== undefined && (await cachedSender(deps.redis, id.lane))?.account !== account) return
-  if (update.problem) await heedRefusalOf(deps.redis, id, update.problem)
+  if (update.problem) await heedRefusalOf(deps.redis, id, update.problem, update.atMs)
   await recordStatus(deps.redis, id, ours.attempt, update.status, {
     providerId: update.providerId,
     problem: update.problem,
@@ -148,8 +148,8 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number
   const nowMs = Date.now()
   // A time to come is a clock that goes wrong: the message would stand before all others for as long.
   const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
-  await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, () =>
-    heedWords(deps.redis, owner, received),
+  await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, (receivedAt) =>
+    heedWords(deps.redis, owner, received, message.atMs ?? receivedAt),
   )
 }
 

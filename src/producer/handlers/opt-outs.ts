@@ -4,10 +4,9 @@ import { once } from '../../accept/once.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { exportOptOuts } from '../../opt-outs/commands/export-opt-outs.ts'
 import { importOptOuts } from '../../opt-outs/commands/import-opt-outs.ts'
+import { optOutsHold } from '../../opt-outs/store/hold.ts'
 import { addOptOuts, findOptOut, isOptOutCursor, listOptOuts, removeOptOuts } from '../../opt-outs/store/opt-outs.ts'
-import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { contactKeys } from '../../redis/keys.ts'
 import { bind, type Route } from '../bind.ts'
 import { collectRefused, readCsv } from '../csv-upload.ts'
 import { invalid, notFound } from '../errors.ts'
@@ -34,11 +33,11 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
       const data = await once(redis, use, {
         prepare: async () => ({ name: person, work: undefined }),
         async make(name) {
-          const nowMs = await redisNowMs(redis, contactKeys(account).optOuts)
-          await addOptOuts(redis, account, [name], { source: 'http', nowMs })
-          const since = new Date(nowMs).toISOString()
+          await addOptOuts(redis, account, [name], { source: 'http' })
+          await optOutsHold()
           // Removed again by somebody else within this moment.
-          return (await findOptOut(redis, account, name)) ?? { person: name, source: 'http' as const, since }
+          const now = { person: name, source: 'http' as const, since: new Date().toISOString() }
+          return (await findOptOut(redis, account, name)) ?? now
         },
         find: (name) => findOptOut(redis, account, name),
       })
@@ -77,7 +76,8 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
 
     async remove({ caller: { account }, params, note }) {
       note(SOMEBODY)
-      if ((await removeOptOuts(redis, account, [personOf(params.person)])) === 0) throw notFound('The opt-out')
+      if ((await removeOptOuts(redis, account, [personOf(params.person)], { source: 'http' })) === 0)
+        throw notFound('The opt-out')
       return { body: { status: true, message: 'may be written to' } }
     },
   })

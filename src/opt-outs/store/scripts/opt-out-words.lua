@@ -1,0 +1,130 @@
+#!lua
+-- Takes what was said of whether people want advertising, by the time at which it was said: in whatever order it comes,
+-- and however often, the outcome is the same. Of each source the latest time at which it said stop is kept, and of each
+-- person when they last wanted it again. A stop stands unless it is older than that. An erasure moves both to what stands
+-- for the person, and forgets neither.
+--
+-- Keys:
+--   optOuts  ZSET  person -> since when they want none (ms)
+--   erased   ZSET  the same of people who were erased, by what stands for them
+--   sources  HASH  person, or what stands for one -> JSON {source: [since when, latest time]} (ms)
+--   ends     ZSET  person, or what stands for one -> when they wanted it again; after `provider:`, when the provider said so
+-- Arguments:
+--   wish     stop, start or erase
+--   people
+--   source   who says so; a start of the provider ends what the provider stopped, any other one ends all
+--   marks?   what stands for them once they are erased, where the account has a key for that
+--   at?      when it was said (ms); without it now, of all that is known by now
+-- Output: how many want advertising no more, or again; of an erasure, how many have something that needs a mark first
+local optOuts, erased, sources, ends = unpack(KEYS)
+local wish, people, source, marks, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+
+-- How far the clocks of Redis and of the chat product may be apart.
+local APART = 60 * 1000
+-- The chat product brings a word for 7 days. What ended longer ago than this is forgotten.
+local KEPT = 8 * 24 * 3600 * 1000
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local said = at
+-- A time to come is none.
+if not said or said > now + APART then said = now end
+-- The chat product tells whole seconds, and of two words of one second the stop counts.
+local latest = said % 1000 == 0 and said ~= now and said + 999 or said
+local ended = at and said or now - APART
+local function text(ms) return string.format('%.0f', ms) end
+
+-- Of somebody who is on the list at a time that cannot be read only that is known.
+local function timesOf(list, name)
+  local isRead, times = pcall(cjson.decode, redis.call('HGET', sources, name) or '')
+  if isRead and type(times) == 'table' then return times end
+  local since = tonumber(redis.call('ZSCORE', list, name) or '')
+  return since and { http = { since, since } } or {}
+end
+
+local function endOf(of, person, mark)
+  local own = redis.call('ZSCORE', ends, of .. person)
+  local ofMark = mark and redis.call('ZSCORE', ends, of .. mark)
+  return math.max(tonumber(own or '-1'), tonumber(ofMark or '-1'))
+end
+
+local function noteEnd(name, ms)
+  redis.call('ZADD', ends, 'GT', text(ms), name)
+  redis.call('PEXPIRE', ends, KEPT)
+end
+
+-- What the second holds besides; both may be of the same source.
+local function join(times, others)
+  for by, other in pairs(others) do
+    local own = times[by] or other
+    times[by] = { math.min(own[1], other[1]), math.max(own[2], other[2]) }
+  end
+end
+
+local function keep(list, name, times)
+  local since
+  for _, own in pairs(times) do since = math.min(since or own[1], own[1]) end
+  if since then
+    redis.call('HSET', sources, name, cjson.encode(times))
+    redis.call('ZADD', list, text(since), name)
+  else
+    redis.call('HDEL', sources, name)
+    redis.call('ZREM', list, name)
+  end
+end
+
+local changed = 0
+for i, person in ipairs(people) do
+  local mark = marks and marks[i]
+  local own, ofErased = timesOf(optOuts, person), mark and timesOf(erased, mark) or {}
+  local was = next(own) or next(ofErased)
+  local resumed, wanted = endOf('provider:', person, mark), endOf('', person, mark)
+  local function overOf(by) return by == 'provider' and math.max(resumed, wanted) or wanted end
+  if wish == 'stop' then
+    -- What is said now is after all that is known, should Redis' clock have gone back meanwhile.
+    local last = at and latest or math.max(now, overOf(source))
+    if last >= overOf(source) then join(own, { [source] = { math.min(said, now), last } }) end
+  elseif wish == 'erase' and mark then
+    join(ofErased, own)
+    own = {}
+    for _, of in ipairs({ '', 'provider:' }) do
+      local ms = redis.call('ZSCORE', ends, of .. person)
+      if ms then noteEnd(of .. mark, tonumber(ms)) end
+      redis.call('ZREM', ends, of .. person)
+    end
+  elseif wish == 'erase' then
+    local isKnown = was or math.max(resumed, wanted) >= 0
+    if isKnown then changed = changed + 1 end
+  else
+    local ofProvider, over = source == 'provider', ended
+    for _, times in ipairs(at and {} or { own, ofErased }) do
+      for by, stop in pairs(times) do
+        if by == 'provider' or not ofProvider then
+          -- What is said now ends all that is known, also when the chat product brings it once more.
+          if by == 'word' or by == 'provider' then over = math.max(over, stop[2] + 1) end
+          times[by] = nil
+        end
+      end
+    end
+    if ofProvider then resumed = math.max(resumed, over) else wanted = math.max(wanted, over) end
+    -- Of somebody who is on no list an act of the account says nothing; a word may come before the one that it ends.
+    if at or was then noteEnd((ofProvider and 'provider:' or '') .. (mark or person), over) end
+  end
+  for _, times in ipairs({ own, ofErased }) do
+    for by, stop in pairs(times) do
+      if stop[2] < overOf(by) then
+        times[by] = nil
+      elseif stop[1] < overOf(by) then
+        times[by] = { stop[2], stop[2] }
+      end
+    end
+  end
+  if wish ~= 'erase' or mark then
+    keep(optOuts, person, own)
+    if mark then keep(erased, mark, ofErased) end
+    local is = next(own) or next(ofErased)
+    if (was == nil) ~= (is == nil) then changed = changed + 1 end
+  end
+end
+redis.call('ZREMRANGEBYSCORE', ends, '-inf', text(now - KEPT))
+return changed

@@ -1,0 +1,441 @@
+// Lives of people with an account, which a test plays step by step on a real Redis: messages and campaigns go out, what
+// they write comes in late and twice, they opt out and are erased, and whoever works on any of it may die at any command.
+// The chat product is played: it writes down what left, and when.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
+import { outboundId } from '../../simulator/wamid.ts'
+import { Refusal } from '../../src/accept/refusal.ts'
+import { dropSender } from '../../src/accounts/commands/senders.ts'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { addSender } from '../../src/accounts/store/add-sender.ts'
+import { findSender } from '../../src/accounts/store/senders.ts'
+import type { CampaignId } from '../../src/campaigns/campaign-id.ts'
+import { createCampaign, moveCampaign, NOW } from '../../src/campaigns/store/campaigns.ts'
+import { saveUpload } from '../../src/campaigns/store/files.ts'
+import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
+import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
+import { loadConfig } from '../../src/config.ts'
+import { importContacts } from '../../src/contacts/store/contacts.ts'
+import { createTag } from '../../src/contacts/store/tags.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import type { SendPayload } from '../../src/jobs/send.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { surveyLanes } from '../../src/lanes/survey.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
+import { packProviderId } from '../../src/messages/packed-provider-id.ts'
+import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
+import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { recordStatus } from '../../src/messages/store/steps.ts'
+import { exportOptOuts } from '../../src/opt-outs/commands/export-opt-outs.ts'
+import { heedPreference, heedRefusalOf, heedWords } from '../../src/opt-outs/commands/heed.ts'
+import { useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
+import { optOutsHold } from '../../src/opt-outs/store/hold.ts'
+import { addOptOuts, findOptOut, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
+import { erasePerson } from '../../src/people/erase.ts'
+import { endErasure, newErasureId, openErasureQueue } from '../../src/people/erasures.ts'
+import { personPieces } from '../../src/people/gather.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
+import type { ProviderMessage } from '../../src/providers/provider.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { inDoubtKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
+import { createClaimGates } from '../../src/worker/claim-gate.ts'
+import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
+import { createLaneShares } from '../../src/worker/lane-share.ts'
+import { createRedisClock } from '../../src/worker/redis-clock.ts'
+import { sendChunk } from '../../src/worker/send-chunk.ts'
+import { sendMessage } from '../../src/worker/send-message.ts'
+import { sweepLane } from '../../src/worker/sweep-lane.ts'
+import { silentLog } from './app.ts'
+import { interceptCommands, startRedis } from './redis.ts'
+import { eventually } from './wait.ts'
+
+const RETENTION_MS = 9 * 86_400_000
+const SECRETS = ['a secret key of at least thirty-two characters']
+const TEMPLATE = { name: 't', language: { code: 'en' }, components: [] }
+
+export type World = Awaited<ReturnType<typeof startWorld>>
+
+/** A Redis and a data folder that many lives share. */
+export async function startWorld() {
+  const server = await startRedis()
+  const redis = connectWithRetry(server.url)
+  redis.on('error', () => {})
+  await redis.config('SET', 'appendfsync', 'no')
+  useOptOutSecrets(() => SECRETS)
+  const dataDir = mkdtempSync(join(tmpdir(), 'laneway-people-'))
+  const config = {
+    ...loadConfig({ LANEWAY_DATA_DIR: dataDir }),
+    files: openFolder(dataDir),
+    retentionMs: RETENTION_MS,
+    validityMs: { campaign: RETENTION_MS, transactional: RETENTION_MS },
+  }
+  const queues = openLaneQueues(redis)
+  const erasures = openErasureQueue(redis)
+  let last: Promise<unknown> = Promise.resolve()
+
+  return {
+    url: server.url,
+    redis,
+    config,
+    queues,
+    erasures,
+
+    /** One after the other: a sender is added and removed under a lock that nobody waits for long for. */
+    inTurn<T>(work: () => Promise<T>): Promise<T> {
+      const done = last.then(work)
+      last = done.catch(() => {})
+      return done
+    },
+
+    /** Everything that stands in Redis or in a file, as `[where, what]`; bytes as characters. */
+    async everything(): Promise<[string, string][]> {
+      const keys = await redis.keys('*')
+      const inRedis = await Promise.all(
+        keys.map(async (key): Promise<[string, string]> => [key, await raw(redis, key)]),
+      )
+      const files = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).map((file) => join(dataDir, file))
+      const onDisk = files.map((file): [string, string] => [file, contentOf(file)])
+      return [...inRedis, ...onDisk].map(([at, what]) => [at, `${at} ${what}`])
+    },
+
+    /** Nothing of the lives until now is looked through any more. Numbers are not given out again. */
+    async clear(): Promise<void> {
+      const keys = (await redis.keys('*')).filter((key) => key !== rootKeys.sequences)
+      if (keys.length > 0) await redis.del(...keys)
+      rmSync(join(dataDir, 'campaigns'), { recursive: true, force: true })
+    },
+
+    async close(): Promise<void> {
+      await queues.close()
+      await erasures.close()
+      redis.disconnect()
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Empty for a folder, and for what another life has removed meanwhile. */
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+const READ: Readonly<Record<string, readonly string[]>> = {
+  string: ['GET'],
+  hash: ['HGETALL'],
+  list: ['LRANGE', '0', '-1'],
+  set: ['SMEMBERS'],
+  zset: ['ZRANGE', '0', '-1', 'WITHSCORES'],
+  stream: ['XRANGE', '-', '+'],
+}
+
+async function raw(redis: Redis, key: string): Promise<string> {
+  const [command = 'GET', ...rest] = READ[await redis.type(key)] ?? []
+  const flat = (reply: unknown): string =>
+    Array.isArray(reply) ? reply.map(flat).join(' ') : Buffer.isBuffer(reply) ? reply.toString('latin1') : ''
+  return flat(await redis.callBuffer(command, key, ...rest).catch(() => ''))
+}
+
+/** All that the number may stand as: in clear, in base64 wherever it begins, and as packed ids have it. */
+export function spellingsOf(person: string): string[] {
+  // Of the characters at its ends some bits are of what stands beside it.
+  const inBase64 = [0, 1, 2].map((before) =>
+    Buffer.from('x'.repeat(before) + person)
+      .toString('base64')
+      .slice(Math.ceil((before * 8) / 6), Math.floor(((before + person.length) * 8) / 6)),
+  )
+  const packed = packProviderId(outboundId({ wire: 'cloud', to: person, acceptedMs: 0, fateNumber: null }))
+  return [person, ...inBase64, packed.slice(1, 1 + packed.charCodeAt(0))]
+}
+
+/** Not right before a second begins. */
+const withinSecond = (): Promise<number> =>
+  eventually(async () => Date.now() % 1_000 < 900 && Date.now(), 'the second has begun')
+
+type Request = Pick<ProviderMessage, 'to' | 'id' | 'attempt'>
+
+/** What left, and when. */
+interface Left {
+  to: string
+  isMarketing: boolean
+  at: number
+  id: string
+  attempt: string
+  providerId: string
+}
+
+export type Life = Awaited<ReturnType<typeof beginLife>>
+
+/** An account with two senders, and three people who are contacts of it. */
+export async function beginLife(world: World, seed: number) {
+  const { redis, config, queues, erasures } = world
+  const account = await createAccount(redis, `life ${seed}`)
+  // They differ before the last digit, of which base64 may not have all bits.
+  const people = [1, 2, 3].map((i) => `49157${i}${String(seed).padStart(5, '0')}7`)
+  const nameOf = (person: string): string => `Kanari ${person.split('').reverse().join('')}`
+  const seal = createSeal(SECRETS)
+  let lanes: number[] = []
+  const campaigns: { id: CampaignId; total: number }[] = []
+  const left: Left[] = []
+  let senders = 0
+
+  /** Runs as a process that loses its connection at its n-th command and is heard of no more; without n it does not. */
+  async function as(dies: number | undefined, work: (redis: Redis) => Promise<unknown>): Promise<void> {
+    if (dies === undefined) return void (await work(redis))
+    const doomed = connectWithRetry(world.url)
+    doomed.on('error', () => {})
+    await new Promise((resolve) => doomed.once('ready', resolve))
+    let commands = dies
+    interceptCommands(doomed, (send) => {
+      commands -= 1
+      if (commands === -1) doomed.disconnect()
+      return send()
+    })
+    await work(doomed).catch(() => {})
+    doomed.disconnect()
+  }
+
+  const provider = {
+    async send(_sender: unknown, request: Request, _timeoutMs: number, leaveBy = 0): Promise<CallEnd> {
+      const { to, id, attempt } = request
+      if (performance.now() > leaveBy) return { kind: 'never_left', cause: MISSED_SLOT }
+      const isMarketing = !transactional.has(id)
+      const providerId = outboundId({ wire: 'cloud', to, acceptedMs: Date.now(), fateNumber: null })
+      left.push({ to, isMarketing, at: performance.now(), id, attempt, providerId })
+      return left.length % 7 === 0 ? { kind: 'unanswered', cause: 'timeout' } : { kind: 'accepted', providerId }
+    },
+  }
+  const transactional = new Set<string>()
+
+  async function workerOn(connection: Redis, lane: number, rate = 1_000) {
+    const sender = await findSender(redis, lane)
+    if (!sender) throw new Error('no sender')
+    const entry = {
+      sender: { ...sender, rate },
+      provider,
+      providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' },
+      repeat: { transactional: 'never', campaign: 'never' },
+      stopsTransactional: false,
+      bringsEvidence: false,
+    } as const
+    const lanesOf = connection === redis ? queues : openLaneQueues(connection)
+    return {
+      ...{
+        redis: connection,
+        config,
+        log: silentLog,
+        lanes: lanesOf,
+        tombstones: createTombstones(connection, SECRETS),
+      },
+      directory: { of: async () => entry },
+      backoff: createLaneBackoff(silentLog),
+      clock: createRedisClock(),
+      gates: createClaimGates(),
+      followByPolling: () => {},
+      clearLane: () => {},
+      noteMoved: () => {},
+    }
+  }
+
+  const laneOf = (i: number): number => lanes[i % lanes.length] ?? 0
+
+  const life = {
+    account,
+    people,
+    nameOf,
+    left,
+    senders: () => lanes.length,
+
+    async addSender(): Promise<void> {
+      senders += 1
+      const number = `4930${String(seed).padStart(6, '0')}${String(senders).padStart(2, '0')}`
+      const lane = await world.inTurn(() =>
+        addSender(redis, {
+          ...{ account, number, name: '', provider: 'cloud-api', phoneNumberId: number, baseUrl: 'http://127.0.0.1:1' },
+          ...{
+            sealedToken: seal.encrypt('token'),
+            rate: 1_000,
+            honoursIdempotency: false,
+            isDefault: lanes.length === 0,
+          },
+        }),
+      )
+      lanes.push(lane)
+    },
+
+    /** Unless it still has something to do. */
+    async removeSender(i: number): Promise<void> {
+      const lane = laneOf(i)
+      try {
+        await world.inTurn(() => dropSender({ redis, queues }, lane, RETENTION_MS))
+        lanes = lanes.filter((each) => each !== lane)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+      }
+    },
+
+    async addContact(person: string): Promise<void> {
+      const { id } = await createTag(redis, account, `tag ${newUlid(Date.now())}`)
+      await importContacts(redis, account, id, [{ phone: person, name: nameOf(person), email: `${person}@x.example` }])
+    },
+
+    /** A message of its own waits on a lane. */
+    async accept(person: string, i: number, of: 'transactional' | 'campaign'): Promise<void> {
+      const lane = laneOf(i)
+      const id = messageId(lane, newUlid(Date.now()))
+      if (of === 'transactional') transactional.add(id)
+      const content: SendPayload['content'] =
+        of === 'campaign'
+          ? { type: 'template', template: TEMPLATE }
+          : { type: 'text', text: { body: `To ${nameOf(person)}` } }
+      await queues.add(id, { v: 1, to: person, class: of, content, until: Date.now() + RETENTION_MS })
+    },
+
+    /** A worker takes up what waits on its lane, each message once. */
+    async work(i: number, dies?: number): Promise<void> {
+      const lane = laneOf(i)
+      await as(dies, async (connection) => {
+        const deps = await workerOn(connection, lane)
+        for (const job of await queues.queueOf(lane).getJobs(['wait', 'prioritized', 'delayed'])) {
+          if (job === undefined) continue
+          const end = await sendMessage(deps, job)
+          if (end.kind === 'done') await queues.queueOf(lane).remove(job.id ?? '')
+        }
+      })
+    },
+
+    /** A campaign to everybody runs, with an uploaded file as well. */
+    async startCampaign(i: number): Promise<void> {
+      const lane = laneOf(i)
+      const recipients = { rows: { phone: 'phone' }, except: [] }
+      const definition = { sender: '1', template: TEMPLATE, recipients }
+      const id = await createCampaign(redis, { account, lane, definition }, Date.now())
+      const rows = ['phone,name', ...people.map((person) => `${person},${nameOf(person)}`)].join('\n')
+      const bytes = Readable.from([Buffer.from(rows)])
+      const { name: rows_file } = await saveUpload(config.files, id, { format: 'csv', bytes }, 1_000_000)
+      const snapshot = await writeSnapshot(config.files, id)
+      for (const to of people) await snapshot.add({ to, values: [nameOf(to)] })
+      await snapshot.close()
+      const total = people.length
+      await moveCampaign(redis, id, 'check', RETENTION_MS, { begins: true, fields: { rows_file } })
+      await moveCampaign(redis, id, 'pass', RETENTION_MS, { fields: { total, next: total, snapshot: snapshot.name } })
+      const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 } as const
+      await moveCampaign(redis, id, 'start', RETENTION_MS, { begins: true, fields })
+      campaigns.push({ id, total })
+    },
+
+    /** A worker takes up the chunk of the latest campaign, on whichever lane it is. */
+    async sendChunk({ dies, rate }: { dies?: number | undefined; rate?: number } = {}): Promise<void> {
+      const campaign = campaigns.at(-1)
+      if (campaign === undefined || !lanes.includes(campaign.id.lane)) return
+      const { id, total } = campaign
+      await as(dies, async (connection) => {
+        const deps = await workerOn(connection, id.lane, rate)
+        const shares = createLaneShares(4)
+        const open = createOpenCampaigns({ redis: connection, files: config.files, validityMs: RETENTION_MS })
+        const chunk = { v: 1, run: id.number, from: 0, count: total } as const
+        const room = shares.add(() => {}).room
+        await sendChunk(
+          { ...deps, campaigns: open },
+          {
+            ...{ lane: id.lane, chunk, crashes: 0, room, stopping: new AbortController().signal },
+          },
+        )
+        await shares.idle()
+      })
+    },
+
+    /** The chat product brings what the person wrote. */
+    async bringWord(person: string, word: string, id: string, atMs: number, dies?: number): Promise<void> {
+      const received = { id, lane: laneOf(0), from: person, type: 'text', text: word, parts: {}, received_at: atMs }
+      await as(dies, (connection) =>
+        storeInbound(connection, account, received, RETENTION_MS, () => heedWords(connection, account, received, atMs)),
+      )
+    },
+
+    bringPreference: (person: string, wish: 'stop' | 'resume', atMs: number, dies?: number): Promise<void> =>
+      as(dies, (connection) => heedPreference(connection, account, { people: [person], wish, atMs })),
+
+    /** The chat product brings what became of a message; true when it says that its person has opted out there. */
+    async bringStatus(of: Left, failed: boolean, atMs: number, dies?: number): Promise<void> {
+      const id = parseMessageId(of.id)
+      if (id === undefined) throw new Error(of.id)
+      await as(dies, async (connection) => {
+        const problem = { code: OPTED_OUT_THERE, sentence: `${of.to} wants none` }
+        if (failed) await heedRefusalOf(connection, id, problem, atMs)
+        const detail = { providerId: of.providerId, atMs, ...(failed && { problem }) }
+        await recordStatus(connection, id, of.attempt, failed ? 'failed' : 'delivered', detail)
+      })
+    },
+
+    /** Resolves to when it was done, of which no word that is told in whole seconds is between our clock and Redis'. */
+    async optOut(person: string, dies?: number): Promise<number> {
+      const at = await withinSecond()
+      await as(dies, (connection) => addOptOuts(connection, account, [person], { source: 'http' }))
+      if (dies === undefined) await optOutsHold()
+      return at
+    },
+    async optIn(person: string): Promise<number> {
+      const at = await withinSecond()
+      await removeOptOuts(redis, account, [person], { source: 'http' })
+      return at
+    },
+    isOut: async (person: string) => (await findOptOut(redis, account, person)) !== undefined,
+
+    /** From the request to its answer, by workers of which the first ones may die. */
+    async erase(person: string, deaths: readonly number[]): Promise<void> {
+      const nowMs = Date.now()
+      const id = newErasureId(nowMs)
+      await createTombstones(redis, SECRETS).bury(account, person, nowMs, RETENTION_MS)
+      await erasures.start(id, { account, person, nowMs })
+      const of = { id, account, person, nowMs }
+      for (const dies of deaths) {
+        await as(dies, async (connection) => {
+          const lost = openLaneQueues(connection)
+          const deps = { redis: connection, files: config.files, config, log: silentLog, queues: lost }
+          await erasePerson(deps, of).finally(() => lost.close().catch(() => {}))
+        })
+      }
+      const deps = { redis, files: config.files, config, log: silentLog, queues }
+      for (let tries = 0; !(await erasePerson(deps, of)); tries += 1) {
+        if (tries > 20) throw new Error('it is busy for ever')
+        await life.sweep()
+      }
+      await endErasure(redis, id, 'done', Date.now())
+    },
+
+    /** What a worker was at that died is taken for unproven, as by the sweep. */
+    async sweep(): Promise<void> {
+      const deps = await workerOn(redis, laneOf(0))
+      for (const lane of lanes) {
+        for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
+          const ulids = await redis.zrange(key, 0, '-1')
+          if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
+        }
+        const [survey] = await surveyLanes(redis, [lane])
+        if (survey) await sweepLane({ ...deps, queues }, survey)
+      }
+    },
+
+    /** All that is kept of the person, as they are shown it, and the list of opt-outs. */
+    async shown(person: string): Promise<{ kept: unknown; list: string }> {
+      const deps = { redis, config }
+      const kept = await textOf(Readable.from(personPieces(deps, account, person, Date.now())))
+      return { kept: JSON.parse(kept), list: await textOf(Readable.from(exportOptOuts(redis, account))) }
+    },
+  }
+
+  await life.addSender()
+  await life.addSender()
+  for (const person of people) await life.addContact(person)
+  return life
+}
