@@ -1,7 +1,7 @@
 // What the end of a provider call means for the message, its recipient and its lane: one pure table. The rule behind
 // it: only proof counts. Proof of not sent is that no connection was made, HTTP 429, or a code that the chat product
 // gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
-import { codeEntry } from './provider-codes.ts'
+import { type Concern, codeEntry } from './provider-codes.ts'
 import { newWords } from './provider-words.ts'
 
 /** The cause of a call that never left because its time to leave was over; it is sent in another slot. */
@@ -75,7 +75,8 @@ export type Outcome =
   | { kind: 'recipient_waits'; leastMs: number; problem: Problem }
   /** Proven unsent: the sender is paused until a person fixes it. */
   | { kind: 'sender_blocked'; problem: Problem }
-  | { kind: 'failed'; problem: Problem }
+  /** Refused for good. */
+  | { kind: 'failed'; concerns: Concern; problem: Problem }
   /** Nothing is proven. `blocksSender`: the answer also says that this sender can send nothing. */
   | { kind: 'unconfirmed'; blocksSender: boolean; problem: Problem }
 
@@ -127,9 +128,11 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
   const rule =
     answer.readable && code === 100 && answer.subcode === SUBCODE_NO_OBJECT ? codeEntry(33).rule : entry?.rule
 
+  const failed: Outcome = { kind: 'failed', concerns: entry?.concerns ?? 'message', problem }
   if (entry?.provesUnsent || status === 429) {
     if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', leastMs: askedMs ?? 0, problem }
     if (rule?.act === 'retry' && status !== 429) return { kind: 'message_waits', retryAfterMs: askedMs, problem }
+    if (rule?.act === 'fail' && status !== 429) return failed
     return laneWaits(rule?.act === 'pause_lane' ? rule.seconds : 1)
   }
   const denied = rule?.act === 'block_sender' || (entry === undefined && SENDER_IS_WRONG.has(status))
@@ -137,7 +140,7 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
   if (!isRefusal) return { kind: 'unconfirmed', blocksSender: denied, problem }
   if (denied) return { kind: 'sender_blocked', problem }
   if (rule?.act === 'pause_lane') return laneWaits(rule.seconds)
-  return { kind: 'failed', problem }
+  return failed
 }
 
 /** A Retry-After that says something: none, and one that is over already, leave the wait to us. */

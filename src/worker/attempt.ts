@@ -7,7 +7,7 @@
 //   send: the message is unconfirmed. The sweep finds it as well, job or no job.
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.
-import { notifyCampaign } from '../campaigns/fan-out/notify-campaign.ts'
+import { notifyCampaigns } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
@@ -128,7 +128,7 @@ async function sendTraced(
   const attempted = { id, attempt: claimed.attempt, to: message.to, run: message.run, place }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
-  if ('problem' in outcome) await notifyCampaign(deps, id.lane, message.run, outcome)
+  if ('problem' in outcome) await notifyCampaigns(deps.redis, id.lane, outcome)
   const code = report(deps, entry, outgoing, claimed.attempt, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   return end

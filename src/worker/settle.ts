@@ -3,6 +3,7 @@
 //
 // Each outcome has a function of its own: one for all of them needs 2 KB for each message, which are almost all sent.
 import { setSentAfterBlock } from '../accounts/store/senders.ts'
+import type { CampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import type { Config } from '../config.ts'
 import { coolLane } from '../lanes/cooldown.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
@@ -28,6 +29,7 @@ export interface SettleDeps {
   log: Log
   lanes: LaneQueues
   backoff: LaneBackoff
+  refusals: CampaignRefusals
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
 }
@@ -68,7 +70,7 @@ export function settle(deps: SettleDeps, entry: DirectoryEntry, message: Attempt
 }
 
 async function sent(
-  { redis, followByPolling }: SettleDeps,
+  { redis, refusals, followByPolling }: SettleDeps,
   { sender, provider }: DirectoryEntry,
   { id, attempt, run, place }: Attempted,
   { providerId }: Of<'sent'>,
@@ -78,6 +80,7 @@ async function sent(
     await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs })
   else await recordSent(redis, { lane: id.lane, ulid: id.ulid, run, place }, attempt, providerId, firstPollMs)
   if (provider.poll) followByPolling(id.lane)
+  if (run !== undefined) refusals.over({ lane: id.lane, number: run })
   // The entry was read before the claim, so this message left after the sender was blocked.
   const { blocked_at, sent_after_block } = sender
   if (sent_after_block < blocked_at) await setSentAfterBlock(redis, id.lane, blocked_at)
@@ -85,12 +88,18 @@ async function sent(
 }
 
 async function failed(
-  deps: Pick<SettleDeps, 'redis'>,
+  deps: SettleDeps,
   { sender }: DirectoryEntry,
   message: Attempted,
-  { problem }: { problem: Problem },
+  outcome: Of<'failed'>,
 ): Promise<JobEnd> {
-  await heedRefusal(deps.redis, sender.account, message.to, problem)
+  const { id, run, to } = message
+  const { problem } = outcome
+  if (run !== undefined && (await deps.refusals.pausesCampaign({ lane: id.lane, number: run }, outcome))) {
+    // The try counts, so that one message that alone draws such answers fails at last and does not pause it for ever.
+    return messageWaits(deps, message, { problem, retryAfterMs: undefined })
+  }
+  await heedRefusal(deps.redis, sender.account, to, problem)
   return fails(deps, message, problem)
 }
 
@@ -118,7 +127,7 @@ async function laneWaits(
 async function messageWaits(
   { redis, config }: SettleDeps,
   { id, attempt }: Attempted,
-  { problem, retryAfterMs }: Of<'message_waits'>,
+  { problem, retryAfterMs }: Omit<Of<'message_waits'>, 'kind'>,
 ): Promise<JobEnd> {
   const result = await markNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem })
   if (result.verdict !== 'done' || result.state !== 'queued') return DONE

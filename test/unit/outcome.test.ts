@@ -143,11 +143,13 @@ const CODES = new Map<number, Row>([
   ...[0, 3, 10, 33, 104, 190, 368, 803, 131005, 131031, 131037, 131042, 131045, 131064, 133010, 134011].map(
     (code): [number, Row] => [code, blocked],
   ),
+  // Refused for good whatever the status.
+  [134102, ['failed', 'lane waits 1 growing', 'failed', 'failed']],
   // For good.
   ...[
     100, 130403, 130472, 130497, 131008, 131009, 131021, 131026, 131030, 131047, 131049, 131050, 131051, 131052, 131053,
     131055, 131062, 131063, 132000, 132001, 132005, 132007, 132008, 132012, 132015, 132016, 132018, 132068, 132069,
-    133000, 133005, 133006, 133008, 133009, 133015, 133016, 134100, 134101, 134102, 135000, 137000,
+    133000, 133005, 133006, 133008, 133009, 133015, 133016, 134100, 134101, 135000, 137000,
   ].map((code): [number, Row] => [code, failed]),
 ])
 
@@ -210,6 +212,19 @@ describe('an answer with a code', () => {
     expect(outcome).toMatchObject({ problem: { sentence: `The chat product answered: ${words}` } })
   })
 
+  test('concerns the person or the template, or neither', () => {
+    const concerning = (whom: string) =>
+      [...PROVIDER_CODES].flatMap(([code, { concerns }]) => (concerns === whom ? code : []))
+    expect(concerning('recipient').sort((a, b) => a - b)).toEqual([
+      130403, 130472, 131021, 131026, 131047, 131049, 131050, 131056, 131062, 137000,
+    ])
+    expect(concerning('template').sort((a, b) => a - b)).toEqual([
+      131055, 131063, 132000, 132001, 132007, 132012, 132015, 132016, 132068, 132069, 134100, 134101, 134102,
+    ])
+    expect(outcomeOf(answered(400, { code: 131049 }))).toMatchObject({ kind: 'failed', concerns: 'recipient' })
+    expect(outcomeOf(answered(400))).toMatchObject({ kind: 'failed', concerns: 'message' })
+  })
+
   test('is described by every entry of the table', () => {
     for (const code of CODES.keys()) expect(codeEntry(code).means, String(code)).toMatch(/^[a-z].{5,}[^.]$/)
   })
@@ -246,7 +261,7 @@ describe('Retry-After', () => {
 })
 
 test('nothing but proof lets a message be tried again or failed, whatever the answer', () => {
-  const provesUnsent = [4, 80007, 130429, 131056, 131048, 131057, 133004, 131016]
+  const provesUnsent = [4, 80007, 130429, 131056, 131048, 131057, 133004, 131016, 134102]
   const saysNothing = [1, 2, 131000]
   const anyAnswer: fc.Arbitrary<Answer> = fc.record({
     kind: fc.constant('answered' as const),
