@@ -12,10 +12,14 @@ import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
 import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
-/** Only the code makes it one: an odd field beside it must not turn a refusal into an answer that proves nothing. */
+/**
+ * Code and type make it one: proxies have envelopes with a code of their own. An odd field beside them must not turn a refusal
+ * into an answer that proves nothing.
+ */
 const refusal = z.object({
   error: z.object({
     message: z.string().optional().catch(undefined),
+    type: z.string(),
     code: z.number(),
     error_subcode: z.number().optional().catch(undefined),
     error_data: z.object({ details: z.string().optional() }).optional().catch(undefined),

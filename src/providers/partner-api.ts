@@ -11,11 +11,18 @@ import { postJson, traceHeader } from './http-call.ts'
 import { parseJson } from './parse-json.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
-/** The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. */
-const refusal = z.object({
-  message: z.string(),
-  error: z.object({ code: z.union([z.number(), z.string()]).nullish() }).nullish(),
-})
+/**
+ * The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. A message
+ * without either flag is that of a proxy.
+ */
+const refusal = z
+  .object({
+    status: z.unknown().optional(),
+    success: z.unknown().optional(),
+    message: z.string(),
+    error: z.object({ code: z.union([z.number(), z.string()]).nullish() }).nullish(),
+  })
+  .refine(({ status, success }) => status === false || success === false)
 
 const statusAnswer = z.object({
   status: z.literal(true),

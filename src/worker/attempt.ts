@@ -68,6 +68,8 @@ export interface Claimed {
   attempt: string
   slot: Slot | undefined
   pace: Pace
+  /** Its lane waits for what becomes of it. */
+  isProbe?: boolean | undefined
   /** The request must have left by then (`performance.now()`). */
   until: number
 }
@@ -91,9 +93,9 @@ export async function claimMessage(
     ? { askedAt: performance.now(), claimed: await ask(own.pace) }
     : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
-  const { slot } = result
+  const { slot, isProbe } = result
   if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
-  return { claimed: { attempt, slot, pace, until: askedAt + CLAIM_GOOD_FOR_MS } }
+  return { claimed: { attempt, slot, pace, isProbe, until: askedAt + CLAIM_GOOD_FOR_MS } }
 }
 
 /**
@@ -125,11 +127,12 @@ async function sendTraced(
   const call = await callProvider(deps, entry, outgoing, claimed, span.traceparent)
   const { outcome } = call
   const { id, message, place } = outgoing
-  const attempted = { id, attempt: claimed.attempt, to: message.to, run: message.run, place }
+  const { attempt, isProbe } = claimed
+  const attempted = { id, attempt, to: message.to, run: message.run, place, isProbe }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
   if ('problem' in outcome) await notifyCampaigns(deps.redis, id.lane, outcome)
-  const code = report(deps, entry, outgoing, claimed.attempt, call)
+  const code = report(deps, entry, outgoing, attempt, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   return end
 }

@@ -5,10 +5,11 @@
 import { setSentAfterBlock } from '../accounts/store/senders.ts'
 import type { CampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import type { Config } from '../config.ts'
-import { coolLane } from '../lanes/cooldown.ts'
+import { coolForProbe, endProbing } from '../lanes/cooldown.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
+import { masked } from '../messages/masked.ts'
 import type { MessageId } from '../messages/message-id.ts'
 import type { Outcome, Problem } from '../messages/outcome.ts'
 import { putOff } from '../messages/store/claim.ts'
@@ -42,15 +43,41 @@ export interface Attempted {
   /** Of a message of a campaign's chunk: the campaign, and its recipient's place in the list. */
   run: number | undefined
   place: number | undefined
+  /** Its lane waits for what becomes of it. */
+  isProbe?: boolean | undefined
 }
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
 
 const DONE: JobEnd = { kind: 'done' }
 
-/** Rejects only when Redis is away or a record is not what Laneway wrote; the sweep settles it then. */
-export function settle(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, outcome: Outcome): Promise<JobEnd> {
-  if (outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed') deps.backoff.over(message.id.lane)
+/** A lane whose provider does not answer waits like one that cannot be reached; one that gets pages, longer in the end. */
+const FIRST_WAIT_MS = 1_000
+const OUTAGE_MOST_MS = 30_000
+const PAGES_MOST_MS = 300_000
+
+/**
+ * Writes the end of an attempt down and says what becomes of its job. Rejects only when Redis is away or a record is not
+ * what Laneway wrote; the sweep settles it then.
+ */
+export async function settle(
+  deps: SettleDeps,
+  entry: DirectoryEntry,
+  message: Attempted,
+  outcome: Outcome,
+): Promise<JobEnd> {
+  const { lane } = message.id
+  const isAnswered = outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed'
+  if (isAnswered) deps.backoff.over(lane)
+  const end = await settleAs(deps, entry, message, outcome)
+  if (message.isProbe && isAnswered) {
+    await endProbing(deps.redis, lane)
+    deps.log.info({ lane }, 'lane.recovered')
+  }
+  return end
+}
+
+function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, outcome: Outcome): Promise<JobEnd> {
   switch (outcome.kind) {
     case 'sent':
       return sent(deps, entry, message, outcome)
@@ -114,14 +141,16 @@ async function fails(
 
 async function laneWaits(
   { redis, config, backoff }: SettleDeps,
-  { id, attempt }: Attempted,
+  { id, attempt, isProbe }: Attempted,
   outcome: Of<'lane_waits'>,
 ): Promise<JobEnd> {
   const { problem } = outcome
   const ms = backoff.waitMs(id.lane, outcome)
   const cooldown = { of: 'lane', ms } as const
   await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, cooldown })
-  return { kind: 'lane_waits', ms }
+  if (!isProbe) return { kind: 'lane_waits', ms }
+  const probed = await coolForProbe(redis, id.lane, { firstMs: ms, mostMs: OUTAGE_MOST_MS, isProbe }, problem)
+  return { kind: 'lane_waits', ms: probed.ms }
 }
 
 async function messageWaits(
@@ -160,15 +189,17 @@ async function senderBlocked(deps: SettleDeps, message: Attempted, { problem }: 
 async function unconfirmed(
   deps: SettleDeps,
   { bringsEvidence }: DirectoryEntry,
-  { id, attempt }: Attempted,
-  { problem, blocksSender }: Of<'unconfirmed'>,
+  { id, attempt, isProbe = false }: Attempted,
+  { problem, blocksSender, coolsLane }: Of<'unconfirmed'>,
 ): Promise<JobEnd> {
-  const { redis, config, backoff } = deps
+  const { redis, config, backoff, log } = deps
   await markUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
   if (blocksSender) await blockSender(deps, id.lane, problem)
-  const ms = backoff.unprovenMs(id.lane, problem)
-  if (ms === 0) return DONE
-  await coolLane(redis, id.lane, ms, problem)
+  if (!backoff.isOutage(id.lane) && !coolsLane && !isProbe) return DONE
+  const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
+  const { ms, isNew } = await coolForProbe(redis, id.lane, wait, problem)
+  const { code, sentence } = problem
+  if (isNew) log.warn({ lane: id.lane, code, sentence: masked(sentence), wait_ms: ms }, 'lane.cooldown')
   return { kind: 'done_lane_waits', ms }
 }
 

@@ -140,6 +140,7 @@ describe('on cloud-api', () => {
     ],
     ['an error whose code is no number', 400, graphError({ code: '190' }), { readable: false, code: undefined }],
     ['an error without a code', 400, graphError({}), { readable: false, code: undefined }],
+    ['an error of a proxy', 403, '{"error":{"code":403,"message":"Forbidden"}}', { readable: false, code: undefined }],
     ['a page', 502, '<html>Bad Gateway</html>', { kind: 'answered', status: 502, readable: false }],
   ])('%s (%i) is read', async (_name, status, body, expected) => {
     answer = { status, body }
@@ -190,7 +191,14 @@ describe('on partner-api', () => {
     ['a code of the chat product', 400, refusal({ code: 131026 }), { readable: true, code: 131026, text: 'No.' }],
     ['a word', 400, refusal({ code: 'invalid_request' }), { readable: true, code: undefined, text: 'No.' }],
     ['no code', 401, refusal({ code: null, details: 'x' }), { status: 401, readable: true, code: undefined }],
-    ['no error at all', 401, '{"message":"Who are you?"}', { readable: true, code: undefined, text: 'Who are you?' }],
+    [
+      'no error',
+      401,
+      '{"status":false,"message":"Who are you?"}',
+      { readable: true, code: undefined, text: 'Who are you?' },
+    ],
+    ['the other flag', 401, '{"success":false,"message":"No."}', { readable: true, code: undefined, text: 'No.' }],
+    ['an error of a proxy', 403, '{"message":"Forbidden"}', { readable: false, text: undefined }],
     ['a page', 502, '<html>', { status: 502, readable: false }],
   ])('%s (%i) is read', async (_name, status, body, expected) => {
     answer = { status, body }

@@ -163,7 +163,7 @@ test('a refusal of the sender pauses it; drawn again by the same message after a
 })
 
 describe('unconfirmed', () => {
-  const outcome = (blocksSender = false): Outcome => ({ kind: 'unconfirmed', blocksSender, problem })
+  const outcome = (blocksSender = false): Outcome => ({ kind: 'unconfirmed', blocksSender, coolsLane: false, problem })
   const decidedInMs = async ({ id }: Attempted) =>
     Number(await world.redis.zscore(inDoubtKey(lane), id.ulid)) - Date.now()
 

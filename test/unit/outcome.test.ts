@@ -30,7 +30,8 @@ function inShort(outcome: Outcome): string {
     case 'sender_blocked':
       return 'sender blocked'
     case 'unconfirmed':
-      return outcome.blocksSender ? 'unconfirmed, sender blocked' : 'unconfirmed'
+      if (outcome.blocksSender) return 'unconfirmed, sender blocked'
+      return outcome.coolsLane ? 'unconfirmed, lane cools' : 'unconfirmed'
     default:
       return outcome.kind
   }
@@ -73,11 +74,12 @@ describe('an answer without a code of the chat product', () => {
     ['302 with an envelope', answered(302), 'unconfirmed'],
     ['400, unreadable', answered(400, { readable: false }), 'unconfirmed'],
     ['400', answered(400), 'failed'],
-    ['401, unreadable', answered(401, { readable: false }), 'unconfirmed, sender blocked'],
+    ['401, unreadable', answered(401, { readable: false }), 'unconfirmed, lane cools'],
     ['401', answered(401), 'sender blocked'],
-    ['403, unreadable', answered(403, { readable: false }), 'unconfirmed, sender blocked'],
+    ['403, unreadable', answered(403, { readable: false }), 'unconfirmed, lane cools'],
     ['403', answered(403), 'sender blocked'],
-    ['404, unreadable: a wrong address', answered(404, { readable: false }), 'unconfirmed, sender blocked'],
+    ['404, unreadable', answered(404, { readable: false }), 'unconfirmed, lane cools'],
+    ['405, unreadable', answered(405, { readable: false }), 'unconfirmed, lane cools'],
     ['404: a wrong address', answered(404), 'sender blocked'],
     ['405: a wrong address', answered(405), 'sender blocked'],
     ['413', answered(413), 'failed'],
