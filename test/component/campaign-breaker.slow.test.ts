@@ -1,6 +1,9 @@
 // Pins: what a campaign's circuit breaker makes of a provider's answers, at a real pace, with real answer times and the default
 // wait for evidence. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
+import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { accepted, graphError, startCloudStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
@@ -100,4 +103,30 @@ test('a parameter that is refused for one person in ten does not pause it', asyn
   product.state.answer = (call, to) => (call % 10 === 0 ? graphError(400, 100, 'bad') : accepted(call, to))
   const id = await started(300)
   expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 30, sent: 270 })
+})
+
+test('a campaign whose lane stands says why and until when, and counts that time', async () => {
+  const queues = openLaneQueues(service.redis)
+  const { redis, lane } = service
+  const id = await started(400)
+  await eventually(async () => calls() > 20, 'it is under way')
+  expect((await service.show(id)).waits).toBeNull()
+  await pauseLane(redis, queues, lane, { reason: 'stocktaking', by: 'Ann' })
+  expect(await service.show(id)).toMatchObject({
+    waits: { why: 'lane_paused', until: null },
+    progress: { seconds_left: null },
+  })
+  await resumeLane(redis, queues, lane)
+  await coolLane(redis, lane, 3_600_000, { code: '131048', sentence: 'The number is held back.' })
+  const { waits, progress, state } = await service.show(id)
+  expect([state, waits]).toMatchObject([
+    'running',
+    { why: 'lane_cooldown', sentence: expect.stringContaining('held back') },
+  ])
+  expect(Date.parse(String(Object(waits).until)) - Date.now()).toBeGreaterThan(3_500_000)
+  expect(progress.seconds_left).toBeGreaterThan(3_500)
+  await endLaneCooldown(redis, lane)
+  expect((await service.show(id)).waits).toBeNull()
+  await service.move(id, 'cancel')
+  await queues.close()
 })
