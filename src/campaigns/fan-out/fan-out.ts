@@ -146,7 +146,7 @@ async function supply(
     const { laneRate, problem } = await laneInfo(deps.redis, campaign)
     const broken = breaker.check(figures)
     // With nobody left to send to there is nothing to hold back.
-    const reason = problem ?? (figures.queued > 0 ? broken : undefined)
+    const reason = figures.queued > 0 ? (problem ?? broken) : undefined
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
     const moved = hasMoved(memory, figures, next)
