@@ -4,8 +4,7 @@ import { masked } from '../messages/masked.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldown } from './cooldown.ts'
-
-export const LANE_WAIT_REASONS = ['lane_paused', 'lane_cooldown'] as const
+import type { LANE_WAIT_REASONS } from './lane-status.ts'
 
 /** Why a lane sends nothing now. */
 export interface LaneWaits {

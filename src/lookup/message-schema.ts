@@ -2,7 +2,7 @@
 // message-document.ts.
 import { z } from 'zod'
 import { messageClassSchema } from '../jobs/send.ts'
-import { LANE_WAIT_REASONS } from '../lanes/lane-waits.ts'
+import { LANE_WAIT_REASONS } from '../lanes/lane-status.ts'
 import { CONTENT_TYPES } from '../messages/content.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import { receivedPartsSchema } from '../messages/received.ts'

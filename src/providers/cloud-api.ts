@@ -7,7 +7,7 @@ import type { CallEnd } from '../messages/outcome.ts'
 import { isUserId } from '../messages/recipient.ts'
 import { acceptedBy } from './acknowledgement.ts'
 import type { HttpAgent } from './http-agent.ts'
-import { postJson, traceHeader } from './http-call.ts'
+import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
 import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
 import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
@@ -55,7 +55,9 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
       const fields = values === undefined ? wireJson(content).slice(1, -1) : fillOf(content)(values)
       const { url, headers: own } = targetOf(sender)
       const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
-      return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then(readSend)
+      return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then((end) =>
+        readSend(end, message.to),
+      )
     },
   }
 
@@ -78,11 +80,12 @@ function wireJson(content: Content): string {
 }
 const KIND = /"(?:sub_)?type":"[^"\\]*"/g
 
-function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
+function readSend(end: Awaited<ReturnType<typeof postJson>>, to: string): CallEnd {
   if (end.kind !== 'answer') return end
   const body = parseJson(end.body)
-  const accepted = acceptedBy(end.status, body)
-  if (accepted) return accepted
+  const accepted = acceptedBy(end.status, body, to)
+  if (accepted === 'of_another') closeConnectionOf(end)
+  else if (accepted) return accepted
   const parsed = refusal.safeParse(body)
   const error = parsed.success ? parsed.data.error : undefined
   return {

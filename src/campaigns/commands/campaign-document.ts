@@ -1,7 +1,7 @@
 // A campaign as people see it: its shape, the same over HTTP, on the command line and in the client. What fills it in is
 // describe.ts.
 import { z } from 'zod'
-import { LANE_WAIT_REASONS } from '../../lanes/lane-waits.ts'
+import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { RESUME_CLASSES } from '../definition.ts'
 import { CAMPAIGN_STATES } from '../states.ts'

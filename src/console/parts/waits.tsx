@@ -1,6 +1,7 @@
 // Why something does not leave yet, and until when where that is known.
 import { Said, Until } from './text.tsx'
 
+/** A line that says so; nothing where nothing waits. */
 export function Waits({ waits }: { waits: { sentence: string; until: string | null } | null }) {
   if (waits === null) return null
   return (
