@@ -1,17 +1,9 @@
 // The circuit breaker: when a campaign must pause without being asked. What hits one recipient in three will hit the rest.
-
-/** Codes of the chat product that concern the template, so every message that is still to be sent. */
-const TEMPLATE_CODES: ReadonlyMap<string, string> = new Map([
-  ['132015', 'The chat product has paused the template for low quality.'],
-  ['132016', 'The chat product has disabled the template.'],
-])
-
-/** Why a campaign must pause when one of its messages was refused with this code; undefined when it may go on. */
-export const templatePauseReason = (code: string): string | undefined => TEMPLATE_CODES.get(code)
+// What only has to hit a few is in fan-out/refusals.ts.
 
 /**
  * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider
- * answered or did not. Those that are unproven because a worker died count as neither.
+ * answered or did not. Those that failed for reasons of their recipient, or are unproven because a worker died, count as neither.
  */
 export interface Ends {
   finished: number

@@ -33,14 +33,15 @@ export const unsettled = (shares: Shares): number => shares.queued + shares.send
 
 /**
  * Seconds until the last message leaves: at the rate measured lately, else at the pace of the lane shared with
- * `running` campaigns; undefined when nothing is on its way.
+ * `running` campaigns, beginning in `waitMs`; undefined when nothing is on its way.
  */
 export function secondsLeft(
   shares: Shares,
   state: CampaignState,
   pace: { measured: number; laneRate: number; running: number },
+  waitMs = 0,
 ): number | undefined {
   if (hasEnded(state) || state === 'paused') return undefined
   const rate = pace.measured > 0 ? pace.measured : pace.laneRate / Math.max(1, pace.running)
-  return Math.ceil(shares.queued / rate)
+  return Math.ceil(shares.queued / rate + (shares.queued > 0 ? waitMs / 1_000 : 0))
 }

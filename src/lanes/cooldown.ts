@@ -7,7 +7,7 @@ import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { isHeldByHand, laneChunkLimiterKey, laneLimiterKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneCooldownKey, laneCooldownReasonKey } from '../redis/keys.ts'
+import { laneCooldownKey, laneCooldownReasonKey, laneProbeKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 /** When the cooldown of a lane ends, and what began it. */
@@ -22,6 +22,7 @@ export interface LaneCooldown {
 
 const cooldownScript = defineScript(import.meta.url, 'lane-cooldown')
 
+const cooldownReply = z.tuple([z.number(), z.number()])
 const counted = z.coerce.number().nullable()
 
 /** The cooldown that the lane is in, or undefined. */
@@ -42,6 +43,35 @@ export async function coolLane(redis: Redis, lane: number, ms: number, problem: 
     { cooldown: laneCooldownKey(lane) },
     { ms, reason: `${problem.code}|${problem.sentence}` },
   )
+}
+
+/** How a lane waits that is probed then: from `firstMs`, twice as long each time, up to `mostMs`. */
+export interface ProbeWait {
+  firstMs: number
+  mostMs: number
+  /** Whether it was a probe that ended so: another wait begins. What else ends within a wait changes nothing. */
+  isProbe: boolean
+}
+
+/**
+ * Begins a cooldown after which one message at a time asks whether the provider is back, until `endProbing`. Returns how
+ * long it lasts from now, and whether it is another one than before. Works on a full Redis.
+ */
+export async function coolForProbe(
+  redis: Redis,
+  lane: number,
+  { firstMs, mostMs, isProbe }: ProbeWait,
+  { code, sentence }: Problem,
+): Promise<{ ms: number; isNew: boolean }> {
+  const args = { ms: firstMs, reason: `${code}|${sentence}`, mostMs, isProbe }
+  const [ms, isNew] = cooldownReply.parse(await cooldownScript(redis, { cooldown: laneCooldownKey(lane) }, args))
+  return { ms, isNew: isNew === 1 }
+}
+
+/** The probe of the lane was answered by the provider: all others may go. */
+export async function endProbing(redis: Redis, lane: number): Promise<void> {
+  await redis.del(laneProbeKey(lane))
+  await endLaneCooldown(redis, lane)
 }
 
 /** Ends the lane's cooldown: the next claim may go. Workers that wait for it notice within seconds. */

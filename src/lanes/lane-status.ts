@@ -37,3 +37,6 @@ export const laneStatusSchema = z.strictObject({
 })
 laneStatusSchema.register(z.globalRegistry, { id: 'Lane' })
 export type LaneStatus = z.infer<typeof laneStatusSchema>
+
+/** Why nothing of a lane leaves; lane-waits.ts finds out. */
+export const LANE_WAIT_REASONS = ['lane_paused', 'lane_cooldown'] as const

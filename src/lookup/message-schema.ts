@@ -2,12 +2,13 @@
 // message-document.ts.
 import { z } from 'zod'
 import { messageClassSchema } from '../jobs/send.ts'
+import { LANE_WAIT_REASONS } from '../lanes/lane-status.ts'
 import { CONTENT_TYPES } from '../messages/content.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import { receivedPartsSchema } from '../messages/received.ts'
 
 /** Why a message that is queued may wait; waits.ts finds out. */
-export const WAIT_REASONS = ['lane_paused', 'lane_cooldown', 'recipient_cooldown', 'send_at', 'pace'] as const
+export const WAIT_REASONS = [...LANE_WAIT_REASONS, 'recipient_cooldown', 'send_at', 'pace'] as const
 
 const time = z.iso.datetime()
 

@@ -1,12 +1,11 @@
 // Why a queued message does not leave: what a person asks first about one that is late.
 
 import { cachedSender } from '../accounts/store/senders.ts'
-import { laneCooldown } from '../lanes/cooldown.ts'
+import { laneWaits } from '../lanes/lane-waits.ts'
 import { waitingInChunks } from '../lanes/waiting.ts'
-import { masked } from '../messages/masked.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { nameOfPerson } from '../messages/sealed.ts'
-import { laneBacklogKeys, laneMetaKey } from '../redis/bullmq-layout.ts'
+import { laneBacklogKeys } from '../redis/bullmq-layout.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, recipientCooldownKey } from '../redis/keys.ts'
@@ -36,22 +35,11 @@ export async function waitsOf(
   const now = await redisNowMs(redis, laneCooldownKey(lane))
   const { sendAt = 0 } = message
   if (sendAt > now) return { why: 'send_at', until: sendAt, sentence: `It is to be sent at ${timeOf(sendAt)}.` }
-  const [sender, isPaused, cooldown] = await Promise.all([
-    cachedSender(redis, lane),
-    redis.hexists(laneMetaKey(lane), 'paused'),
-    laneCooldown(redis, lane, now),
-  ])
-  if (isPaused === 1) {
-    const reason = masked(sender?.paused_for ?? '')
-    const sentence = `Its sender is paused${reason === '' ? '' : `: ${reason}`}`
-    return { why: 'lane_paused', until: null, sentence: asSentence(sentence) }
-  }
-  if (cooldown) {
-    const because = cooldown.sentence === '' ? cooldown.code : cooldown.sentence
-    const sentence = `Its sender waits until ${timeOf(cooldown.until)}${because === '' ? '' : `: ${because}`}`
-    return { why: 'lane_cooldown', until: cooldown.until, sentence: asSentence(sentence) }
-  }
-  return (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, sender?.rate))
+  const lanes = await laneWaits(redis, lane, now)
+  if (lanes) return lanes
+  return (
+    (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, (await cachedSender(redis, lane))?.rate))
+  )
 }
 
 async function recipientCooldown(
@@ -91,5 +79,3 @@ async function pace(redis: Redis, lane: number, rate: number | undefined): Promi
 }
 
 const timeOf = (ms: number): string => new Date(ms).toISOString()
-
-const asSentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`)

@@ -1,7 +1,7 @@
 // What the end of a provider call means for the message, its recipient and its lane: one pure table. The rule behind
 // it: only proof counts. Proof of not sent is that no connection was made, HTTP 429, or a code that the chat product
 // gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
-import { codeEntry } from './provider-codes.ts'
+import { type Concern, codeEntry } from './provider-codes.ts'
 import { newWords } from './provider-words.ts'
 
 /** The cause of a call that never left because its time to leave was over; it is sent in another slot. */
@@ -75,17 +75,25 @@ export type Outcome =
   | { kind: 'recipient_waits'; leastMs: number; problem: Problem }
   /** Proven unsent: the sender is paused until a person fixes it. */
   | { kind: 'sender_blocked'; problem: Problem }
-  | { kind: 'failed'; problem: Problem }
-  /** Nothing is proven. `blocksSender`: the answer also says that this sender can send nothing. */
-  | { kind: 'unconfirmed'; blocksSender: boolean; problem: Problem }
+  /** Refused for good. */
+  | { kind: 'failed'; concerns: Concern; problem: Problem }
+  /**
+   * Nothing is proven. `blocksSender`: the answer also says that this sender can send nothing. `coolsLane`: it is not the
+   * provider's own, and every other message would most likely draw the same.
+   */
+  | { kind: 'unconfirmed'; blocksSender: boolean; coolsLane: boolean; problem: Problem }
 
 const SECOND = 1_000
 /** A missing object: with code 100 it says that the number or the permission is gone. */
 const SUBCODE_NO_OBJECT = 33
 /** Longest Retry-After obeyed as it is; a longer one is taken for a mistake and asked again after an hour. */
 export const MAX_RETRY_AFTER_MS = 3_600 * SECOND
-/** Without a code of the chat product: the credential or the address is wrong, so every message would draw the same. */
-const SENDER_IS_WRONG: ReadonlySet<number> = new Set([401, 403, 404, 405])
+/**
+ * Without a code of the chat product every message would draw the same. In the provider's own envelope it says that the
+ * credential or the address is wrong; else it is a page of something in between, a firewall or a proxy, and goes away by
+ * itself.
+ */
+const HITS_ALL: ReadonlySet<number> = new Set([401, 403, 404, 405])
 
 /** Exhaustive: every end has an outcome. */
 export function outcomeOf(end: CallEnd): Outcome {
@@ -103,6 +111,7 @@ export function outcomeOf(end: CallEnd): Outcome {
       return {
         kind: 'unconfirmed',
         blocksSender: false,
+        coolsLane: false,
         problem: {
           code: end.cause,
           sentence: `The provider gave no answer (${end.cause}); the message may have been sent.`,
@@ -127,17 +136,20 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
   const rule =
     answer.readable && code === 100 && answer.subcode === SUBCODE_NO_OBJECT ? codeEntry(33).rule : entry?.rule
 
+  const failed: Outcome = { kind: 'failed', concerns: entry?.concerns ?? 'message', problem }
   if (entry?.provesUnsent || status === 429) {
     if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', leastMs: askedMs ?? 0, problem }
     if (rule?.act === 'retry' && status !== 429) return { kind: 'message_waits', retryAfterMs: askedMs, problem }
+    if (rule?.act === 'fail' && status !== 429) return failed
     return laneWaits(rule?.act === 'pause_lane' ? rule.seconds : 1)
   }
-  const denied = rule?.act === 'block_sender' || (entry === undefined && SENDER_IS_WRONG.has(status))
+  const hitsAll = entry === undefined && HITS_ALL.has(status)
+  const denied = answer.readable && (rule?.act === 'block_sender' || hitsAll)
   const isRefusal = answer.readable && status >= 400 && status < 500 && rule?.act !== 'unconfirmed'
-  if (!isRefusal) return { kind: 'unconfirmed', blocksSender: denied, problem }
+  if (!isRefusal) return { kind: 'unconfirmed', blocksSender: denied, coolsLane: hitsAll && !denied, problem }
   if (denied) return { kind: 'sender_blocked', problem }
   if (rule?.act === 'pause_lane') return laneWaits(rule.seconds)
-  return { kind: 'failed', problem }
+  return failed
 }
 
 /** A Retry-After that says something: none, and one that is over already, leave the wait to us. */

@@ -1,5 +1,15 @@
-// The chat product's error codes and what each means for a message: one table, read by outcome.ts. Source: the chat
-// product's error reference and answers seen live; waits marked (ours) are our judgement, the reference gives none.
+// The chat product's error codes: what each means, whom it concerns, and what is done about it. One table, read by
+// outcome.ts and by the circuit breaker of campaigns. Source: the chat product's error reference and answers seen live.
+
+/**
+ * Whom a refusal concerns, and so what else it says:
+ * - `recipient`: this person. Nothing about the next one, so it does not count for a campaign's circuit breaker.
+ * - `message`: what this message holds. Perhaps a value of one person, perhaps the same in all messages.
+ * - `template`: the template. Every other message of the campaign would be refused as well.
+ * - `sender`, `account`: the number or the business account.
+ * - `provider`: the chat product itself.
+ */
+export type Concern = 'recipient' | 'message' | 'template' | 'sender' | 'account' | 'provider'
 
 /** What a code asks of us. */
 export type CodeRule =
@@ -19,9 +29,10 @@ export type CodeRule =
 /** A code of the chat product: `means`, for a person, and what is done about it. */
 export interface CodeEntry {
   means: string
+  concerns: Concern
   rule: CodeRule
   /** Proof of not sent whatever the HTTP status; the others prove it only with a status below 500. */
-  provesUnsent?: true
+  provesUnsent: boolean
 }
 
 /** The recipient has stopped the marketing of this business with the chat product. */
@@ -29,94 +40,106 @@ export const OPTED_OUT_THERE = '131050'
 
 const pauseLane = (seconds: number): CodeRule => ({ act: 'pause_lane', seconds })
 const blockSender: CodeRule = { act: 'block_sender' }
+const delayRecipient: CodeRule = { act: 'delay_recipient' }
+const retry: CodeRule = { act: 'retry' }
 const fail: CodeRule = { act: 'fail' }
 const unconfirmed: CodeRule = { act: 'unconfirmed' }
+const PROOF = 'proves unsent'
 
-export const PROVIDER_CODES: ReadonlyMap<number, CodeEntry> = new Map<number, CodeEntry>([
+type Row = readonly [code: number, concerns: Concern, rule: CodeRule, means: string, proof?: typeof PROOF]
+
+const ROWS: readonly Row[] = [
   // Nothing is known of the message.
-  [1, { means: 'unknown error of the chat product', rule: unconfirmed }],
-  [2, { means: 'the chat product was down or overloaded', rule: unconfirmed }],
-  [131000, { means: 'something went wrong at the chat product', rule: unconfirmed }],
+  [1, 'provider', unconfirmed, 'unknown error of the chat product'],
+  [2, 'provider', unconfirmed, 'the chat product was down or overloaded'],
+  [131000, 'provider', unconfirmed, 'something went wrong at the chat product'],
 
   // Throttled.
-  [4, { means: 'too many calls by the app', rule: pauseLane(60), provesUnsent: true }],
-  [17, { means: 'too many calls by the user', rule: pauseLane(60) }],
-  [341, { means: 'application limit reached', rule: pauseLane(60) }],
-  [80007, { means: 'too many calls by the business account', rule: pauseLane(60), provesUnsent: true }],
-  [80008, { means: 'too many calls by the business account', rule: pauseLane(60) }],
-  [130429, { means: 'more messages per second than the number may send', rule: pauseLane(1), provesUnsent: true }],
-  [131056, { means: 'too many messages to this recipient', rule: { act: 'delay_recipient' }, provesUnsent: true }],
-  [131048, { means: 'the number is held back for spam', rule: pauseLane(3_600), provesUnsent: true }],
-  [131057, { means: 'the account is in maintenance', rule: pauseLane(60), provesUnsent: true }],
-  [133004, { means: 'the server is temporarily unavailable', rule: { act: 'retry' }, provesUnsent: true }],
-  [131016, { means: 'the service is unavailable', rule: { act: 'retry' }, provesUnsent: true }],
+  [4, 'account', pauseLane(60), 'too many calls by the app', PROOF],
+  [17, 'account', pauseLane(60), 'too many calls by the user'],
+  [341, 'account', pauseLane(60), 'application limit reached'],
+  [80007, 'account', pauseLane(60), 'too many calls by the business account', PROOF],
+  [80008, 'account', pauseLane(60), 'too many calls by the business account'],
+  [130429, 'sender', pauseLane(1), 'more messages per second than the number may send', PROOF],
+  [131056, 'recipient', delayRecipient, 'too many messages to this recipient', PROOF],
+  [131048, 'sender', pauseLane(3_600), 'the number is held back for spam', PROOF],
+  [131057, 'account', pauseLane(60), 'the account is in maintenance', PROOF],
+  [133004, 'provider', retry, 'the server is temporarily unavailable', PROOF],
+  [131016, 'provider', retry, 'the service is unavailable', PROOF],
 
   // Authentication, permission, policy, billing.
-  [0, { means: 'the token cannot be authenticated', rule: blockSender }],
-  [3, { means: 'the app lacks the capability', rule: blockSender }],
-  [10, { means: 'permission denied', rule: blockSender }],
-  [33, { means: 'the business number was deleted', rule: blockSender }],
-  [104, { means: 'no token was sent', rule: blockSender }],
-  [190, { means: 'the token has expired or is invalid', rule: blockSender }],
-  [368, { means: 'the account is blocked for a policy violation', rule: blockSender }],
-  [803, { means: 'the business number is not known there', rule: blockSender }],
-  [131005, { means: 'access denied', rule: blockSender }],
-  [131031, { means: 'the account is locked', rule: blockSender }],
-  [131037, { means: 'the display name of the number is not approved', rule: blockSender }],
-  [131042, { means: 'the business account cannot be billed', rule: blockSender }],
-  [131045, { means: 'the number is not registered rightly', rule: blockSender }],
-  [131064, { means: 'the account is limited for template misuse', rule: blockSender }],
-  [133010, { means: 'the number is not registered', rule: blockSender }],
-  [134011, { means: 'the terms of payment are not accepted', rule: blockSender }],
+  [0, 'sender', blockSender, 'the token cannot be authenticated'],
+  [3, 'sender', blockSender, 'the app lacks the capability'],
+  [10, 'sender', blockSender, 'permission denied'],
+  [33, 'sender', blockSender, 'the business number was deleted'],
+  [104, 'sender', blockSender, 'no token was sent'],
+  [190, 'sender', blockSender, 'the token has expired or is invalid'],
+  [368, 'account', blockSender, 'the account is blocked for a policy violation'],
+  [803, 'sender', blockSender, 'the business number is not known there'],
+  [131005, 'account', blockSender, 'access denied'],
+  [131031, 'account', blockSender, 'the account is locked'],
+  [131037, 'sender', blockSender, 'the display name of the number is not approved'],
+  [131042, 'account', blockSender, 'the business account cannot be billed'],
+  [131045, 'sender', blockSender, 'the number is not registered rightly'],
+  [131064, 'account', blockSender, 'the account is limited for template misuse'],
+  [133010, 'sender', blockSender, 'the number is not registered'],
+  [134011, 'account', blockSender, 'the terms of payment are not accepted'],
 
   // Permanent for this message.
-  [100, { means: 'a parameter is not valid', rule: fail }],
-  [130403, { means: 'the recipient has blocked the business', rule: fail }],
-  [130472, { means: 'the recipient is part of an experiment and gets no marketing', rule: fail }],
-  [130497, { means: "the business may not message the recipient's country", rule: fail }],
-  [131008, { means: 'a required parameter is missing', rule: fail }],
-  [131009, { means: 'a parameter value is not valid', rule: fail }],
-  [131021, { means: 'the recipient is the sender', rule: fail }],
-  [131026, { means: 'the message cannot be delivered to this recipient', rule: fail }],
-  [131030, { means: 'the recipient is not in the list of test numbers', rule: fail }],
-  [131047, { means: 'the recipient has not written in the last 24 hours', rule: fail }],
-  [131049, { means: 'held back to keep the recipient from too much marketing', rule: fail }],
-  [131050, { means: 'the recipient does not want marketing of this business', rule: fail }],
-  [131051, { means: 'the message type is not supported', rule: fail }],
-  [131052, { means: 'the media of the recipient could not be loaded', rule: fail }],
-  [131053, { means: 'the media could not be loaded from its link', rule: fail }],
-  [131055, { means: 'only marketing templates may go this way', rule: fail }],
-  [131062, { means: 'this message needs a phone number as recipient', rule: fail }],
-  [131063, { means: 'marketing templates are switched off for the account', rule: fail }],
-  [132000, { means: 'the number of template parameters is wrong', rule: fail }],
-  [132001, { means: 'the template does not exist in this language or is not approved', rule: fail }],
-  [132005, { means: 'the filled-in template text is too long', rule: fail }],
-  [132007, { means: 'the template violates the content policy', rule: fail }],
-  [132008, { means: 'a template parameter value is not valid', rule: fail }],
-  [132012, { means: 'a template parameter has the wrong format', rule: fail }],
-  [132015, { means: 'the template is paused for low quality', rule: fail }],
-  [132016, { means: 'the template is disabled', rule: fail }],
-  [132018, { means: 'a template parameter is not valid', rule: fail }],
-  [132068, { means: 'the flow is blocked', rule: fail }],
-  [132069, { means: 'the flow is throttled', rule: fail }],
-  [133000, { means: 'the deregistration of the number is not complete', rule: fail }],
-  [133005, { means: 'the PIN does not match', rule: fail }],
-  [133006, { means: 'the number must be verified', rule: fail }],
-  [133008, { means: 'too many PIN guesses', rule: fail }],
-  [133009, { means: 'the PIN was guessed too fast', rule: fail }],
-  [133015, { means: 'the number was deleted a moment ago', rule: fail }],
-  [133016, { means: 'too many registrations of the number', rule: fail }],
-  [134100, { means: 'only marketing messages may go this way', rule: fail }],
-  [134101, { means: 'the template is still being synchronised', rule: fail }],
-  [134102, { means: 'the template is not available', rule: fail }],
-  [135000, { means: 'a parameter is not valid', rule: fail }],
-  [137000, { means: "the recipient's identity key does not match", rule: fail }],
-])
+  [100, 'message', fail, 'a parameter is not valid'],
+  [130403, 'recipient', fail, 'the recipient has blocked the business'],
+  [130472, 'recipient', fail, 'the recipient is part of an experiment and gets no marketing'],
+  [130497, 'account', fail, "the business may not message the recipient's country"],
+  [131008, 'message', fail, 'a required parameter is missing'],
+  [131009, 'message', fail, 'a parameter value is not valid'],
+  [131021, 'recipient', fail, 'the recipient is the sender'],
+  [131026, 'recipient', fail, 'the message cannot be delivered to this recipient'],
+  // Only a test number has such a list: it refuses everybody else, so it counts.
+  [131030, 'sender', fail, 'the recipient is not in the list of test numbers'],
+  [131047, 'recipient', fail, 'the recipient has not written in the last 24 hours'],
+  [131049, 'recipient', fail, 'held back to keep the recipient from too much marketing'],
+  [131050, 'recipient', fail, 'the recipient does not want marketing of this business'],
+  [131051, 'message', fail, 'the message type is not supported'],
+  [131052, 'message', fail, 'the media of the recipient could not be loaded'],
+  [131053, 'message', fail, 'the media could not be loaded from its link'],
+  [131055, 'template', fail, 'only marketing templates may go this way'],
+  [131062, 'recipient', fail, 'this message needs a phone number as recipient'],
+  // Every marketing template of the account, so every other message of the campaign.
+  [131063, 'template', fail, 'marketing templates are switched off for the account'],
+  [132000, 'template', fail, 'the number of template parameters is wrong'],
+  [132001, 'template', fail, 'the template does not exist in this language or is not approved'],
+  [132005, 'message', fail, 'the filled-in template text is too long'],
+  [132007, 'template', fail, 'the template violates the content policy'],
+  [132008, 'message', fail, 'a template parameter value is not valid'],
+  [132012, 'template', fail, 'a template parameter has the wrong format'],
+  [132015, 'template', fail, 'the template is paused for low quality'],
+  [132016, 'template', fail, 'the template is disabled'],
+  [132018, 'message', fail, 'a template parameter is not valid'],
+  [132068, 'template', fail, 'the flow is blocked'],
+  [132069, 'template', fail, 'the flow is throttled'],
+  [133000, 'sender', fail, 'the deregistration of the number is not complete'],
+  [133005, 'sender', fail, 'the PIN does not match'],
+  [133006, 'sender', fail, 'the number must be verified'],
+  [133008, 'sender', fail, 'too many PIN guesses'],
+  [133009, 'sender', fail, 'the PIN was guessed too fast'],
+  [133015, 'sender', fail, 'the number was deleted a moment ago'],
+  [133016, 'sender', fail, 'too many registrations of the number'],
+  [134100, 'template', fail, 'only marketing messages may go this way'],
+  [134101, 'template', fail, 'the template is still being synchronised'],
+  [134102, 'template', fail, 'the template is not available', PROOF],
+  [135000, 'message', fail, 'a parameter is not valid'],
+  [137000, 'recipient', fail, "the recipient's identity key does not match"],
+]
+
+export const PROVIDER_CODES: ReadonlyMap<number, CodeEntry> = new Map(
+  ROWS.map(([code, concerns, rule, means, proof]) => [code, { means, concerns, rule, provesUnsent: proof === PROOF }]),
+)
 
 /** The rule of a code; 200 to 299 are all permissions, and one nobody has listed is refused for good. */
 export function codeEntry(code: number): CodeEntry {
   const entry = PROVIDER_CODES.get(code)
   if (entry) return entry
-  if (code >= 200 && code <= 299) return { means: 'the app lacks a permission', rule: blockSender }
-  return { means: 'refused by the chat product', rule: fail }
+  if (code >= 200 && code <= 299)
+    return { means: 'the app lacks a permission', concerns: 'account', rule: blockSender, provesUnsent: false }
+  return { means: 'refused by the chat product', concerns: 'message', rule: fail, provesUnsent: false }
 }

@@ -4,7 +4,7 @@ const ERROR_CODES = {
   400: [
     ...['invalid_request', 'invalid_json', 'invalid_body', 'too_deep', 'too_many_values', 'invalid_http'],
     ...['invalid_path', 'unknown_sender', 'not_supported_by_provider', 'duplicate_name', 'no_rows', 'no_rows_expected'],
-    ...['template_not_approved', 'account_required'],
+    ...['template_not_approved', 'template_changed', 'account_required'],
   ],
   401: ['unauthorized', 'bad_signature'],
   403: ['forbidden', 'system_folder'],

@@ -1,17 +1,26 @@
 // The acknowledgement of a message has the same shape on both wires.
 import { z } from 'zod'
-import type { CallEnd } from '../messages/outcome.ts'
+import { isUserId } from '../messages/recipient.ts'
 
 /** Longer than any id seen (the chat product's have some 60 characters); it is kept on the record and in every poll. */
 const ID_MAX = 512
 
-const schema = z.object({ messages: z.array(z.object({ id: z.string().min(1).max(ID_MAX) })).min(1) })
+const schema = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) })
+const echo = z.object({ contacts: z.array(z.record(z.string(), z.unknown())).min(1) })
 
-/** A success that brings the provider's id of the message; undefined for every other answer. */
-export function acceptedBy(status: number, body: unknown): Extract<CallEnd, { kind: 'accepted' }> | undefined {
+/**
+ * What a success says: the provider's id of the message, or `of_another`: it echoes another recipient than `to`, so it
+ * answers another request, as when something between sends an answer too many. Undefined for any other answer.
+ */
+export function acceptedBy(
+  status: number,
+  body: unknown,
+  to: string,
+): { kind: 'accepted'; providerId: string } | 'of_another' | undefined {
   if (status < 200 || status >= 300) return undefined
   const providerId = idOfOne(body) ?? schema.safeParse(body).data?.messages[0]?.id
-  return providerId === undefined ? undefined : { kind: 'accepted', providerId }
+  if (providerId === undefined || !isProviderId(providerId)) return undefined
+  return namesAnother(body, to) ? 'of_another' : { kind: 'accepted', providerId }
 }
 
 /**
@@ -23,6 +32,23 @@ function idOfOne(body: unknown): string | undefined {
     return undefined
   const [message, ...others]: unknown[] = body.messages
   if (typeof message !== 'object' || message === null || !('id' in message) || others.length > 0) return undefined
-  const { id } = message
-  return typeof id === 'string' && id.length > 0 && id.length <= ID_MAX ? id : undefined
+  return typeof message.id === 'string' ? message.id : undefined
 }
+
+/** Whether a text can be the provider's id of a message, which is kept and shown: blanks and control characters cannot. */
+export const isProviderId = (id: string): boolean => id.length <= ID_MAX && /\S/.test(id) && !/\p{Cc}/u.test(id)
+
+/** The names of a recipient that an acknowledgement may have: `input` echoes the request's. */
+const NAMES = ['input', 'wa_id', 'user_id'] as const
+
+/** Whether an echo is there and none of its names is that of the recipient. */
+function namesAnother(body: unknown, to: string): boolean {
+  if (typeof body !== 'object' || body === null || !('contacts' in body)) return false
+  const [contact] = echo.safeParse(body).data?.contacts ?? []
+  const names = NAMES.map((name) => contact?.[name]).filter((name) => typeof name === 'string')
+  return names.length > 0 && !names.some((name) => isSame(name, to))
+}
+
+/** Numbers of one person end alike, however they are written. */
+const isSame = (name: string, to: string): boolean => name === to || (!isUserId(to) && endOf(name) === endOf(to))
+const endOf = (text: string): string => text.replace(/\D/g, '').slice(-6)

@@ -7,15 +7,19 @@ import type { CallEnd } from '../messages/outcome.ts'
 import { isUserId } from '../messages/recipient.ts'
 import { acceptedBy } from './acknowledgement.ts'
 import type { HttpAgent } from './http-agent.ts'
-import { postJson, traceHeader } from './http-call.ts'
+import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
 import type { OpaqueIds } from './opaque-id.ts'
 import { parseJson } from './parse-json.ts'
 import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
-/** Only the code makes it one: an odd field beside it must not turn a refusal into an answer that proves nothing. */
+/**
+ * Code and type make it one: proxies have envelopes with a code of their own. An odd field beside them must not turn a refusal
+ * into an answer that proves nothing.
+ */
 const refusal = z.object({
   error: z.object({
     message: z.string().optional().catch(undefined),
+    type: z.string(),
     code: z.number(),
     error_subcode: z.number().optional().catch(undefined),
     error_data: z.object({ details: z.string().optional() }).optional().catch(undefined),
@@ -51,7 +55,9 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
       const fields = values === undefined ? wireJson(content).slice(1, -1) : fillOf(content)(values)
       const { url, headers: own } = targetOf(sender)
       const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
-      return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then(readSend)
+      return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then((end) =>
+        readSend(end, message.to),
+      )
     },
   }
 
@@ -74,11 +80,12 @@ function wireJson(content: Content): string {
 }
 const KIND = /"(?:sub_)?type":"[^"\\]*"/g
 
-function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
+function readSend(end: Awaited<ReturnType<typeof postJson>>, to: string): CallEnd {
   if (end.kind !== 'answer') return end
   const body = parseJson(end.body)
-  const accepted = acceptedBy(end.status, body)
-  if (accepted) return accepted
+  const accepted = acceptedBy(end.status, body, to)
+  if (accepted === 'of_another') closeConnectionOf(end)
+  else if (accepted) return accepted
   const parsed = refusal.safeParse(body)
   const error = parsed.success ? parsed.data.error : undefined
   return {

@@ -7,6 +7,7 @@ import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
 import type { ReceivedParts } from '../messages/received.ts'
+import { isProviderId } from './acknowledgement.ts'
 import { type Preference, preferenceList, readPreference } from './cloud-preferences.ts'
 import { contentOf, isMessage, type MessageItem, messageItem, personItem } from './cloud-received.ts'
 import { webhookTime } from './cloud-time.ts'
@@ -97,7 +98,7 @@ const reportedError = z.object({
 })
 
 const statusItem = z.object({
-  id: z.string().min(1),
+  id: z.string().refine(isProviderId),
   status: z.enum(['sent', 'delivered', 'read', 'failed', 'played']),
   // What became of a message is worth more than when: without a time it is taken for now.
   timestamp: spare(webhookTime),

@@ -34,6 +34,11 @@ export function postJson(
   })
 }
 
+const cameOn = new WeakMap<HttpEnd, Connection>()
+
+/** Closes the connection of an answer that cannot be that to its request: what comes next there would be one too late. */
+export const closeConnectionOf = (answer: HttpEnd): void => cameOn.get(answer)?.destroy()
+
 /** What is to be written: `head` goes up to how long the body is. */
 interface Request {
   head: string
@@ -72,7 +77,9 @@ class JsonCall implements Call {
   }
 
   answered({ status, body, retryAfter, date }: Answer): void {
-    this.end({ kind: 'answer', status, body, retryAfterMs: readRetryAfter(retryAfter, date) })
+    const answer = { kind: 'answer', status, body, retryAfterMs: readRetryAfter(retryAfter, date) } as const
+    if (this.running) cameOn.set(answer, this.running)
+    this.end(answer)
   }
 
   failed(cause: string): void {

@@ -7,15 +7,22 @@ import type { CallEnd } from '../messages/outcome.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
 import { acceptedBy } from './acknowledgement.ts'
 import type { HttpAgent } from './http-agent.ts'
-import { postJson, traceHeader } from './http-call.ts'
+import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
 import { parseJson } from './parse-json.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
-/** The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. */
-const refusal = z.object({
-  message: z.string(),
-  error: z.object({ code: z.union([z.number(), z.string()]).nullish() }).nullish(),
-})
+/**
+ * The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. A message
+ * without either flag is that of a proxy.
+ */
+const refusal = z
+  .object({
+    status: z.unknown().optional(),
+    success: z.unknown().optional(),
+    message: z.string(),
+    error: z.object({ code: z.union([z.number(), z.string()]).nullish() }).nullish(),
+  })
+  .refine(({ status, success }) => status === false || success === false)
 
 const statusAnswer = z.object({
   status: z.literal(true),
@@ -34,7 +41,7 @@ export function partnerApi(agent: HttpAgent): Provider {
       const headers = { 'idempotency-key': message.id, ...traceHeader(message) }
       const body = bodyOf(sender, message)
       const filled = message.values === undefined ? body : jsonWithHoles(body)(message.values)
-      return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy))
+      return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy), message.to)
     },
 
     async poll(sender, providerId, timeoutMs) {
@@ -85,11 +92,12 @@ function mediaInCapitals<T>(value: T): unknown {
   )
 }
 
-function readSend(end: Awaited<ReturnType<typeof postJson>>): CallEnd {
+function readSend(end: Awaited<ReturnType<typeof postJson>>, to: string): CallEnd {
   if (end.kind !== 'answer') return end
   const body = parseJson(end.body)
-  const accepted = acceptedBy(end.status, body)
-  if (accepted) return accepted
+  const accepted = acceptedBy(end.status, body, to)
+  if (accepted === 'of_another') closeConnectionOf(end)
+  else if (accepted) return accepted
   const error = refusal.safeParse(body)
   const code = error.success ? error.data.error?.code : undefined
   return {

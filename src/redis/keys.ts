@@ -147,6 +147,11 @@ export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:re
  * itself.
  */
 export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}-reason`
+/**
+ * STRING `ms|code|sentence` that is there while a lane may be asked with one message at a time; message-cooldowns.lua
+ * appends `-probe`.
+ */
+export const laneProbeKey = (lane: number): string => `${laneCooldownKey(lane)}-probe`
 /** STRING: the cooldown of one recipient of the lane; `name` stands for them, see messages/sealed.ts. */
 export const recipientCooldownKey = (lane: number, name: string): string => `${lanePrefix(lane)}:rest:${name}`
 

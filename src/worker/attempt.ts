@@ -7,7 +7,7 @@
 //   send: the message is unconfirmed. The sweep finds it as well, job or no job.
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.
-import { notifyCampaign } from '../campaigns/fan-out/notify-campaign.ts'
+import { notifyCampaigns } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
@@ -70,6 +70,8 @@ export interface Claimed {
   attempt: string
   slot: Slot | undefined
   pace: Pace
+  /** Its lane waits for what becomes of it. */
+  isProbe?: boolean | undefined
   /** The request must have left by then. */
   until: Deadline
   /** After this it is asked again whether its recipient wants it (`performance.now()`). */
@@ -100,9 +102,9 @@ export async function claimMessage(
     ? { askedAt: performance.now(), claimed: await ask(own.pace) }
     : await deps.gates.claim(id.lane, message.class, pace, ask)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
-  const { slot } = result
+  const { slot, isProbe } = result
   if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
-  return { claimed: { attempt, slot, pace, until, wantedUntil } }
+  return { claimed: { attempt, slot, pace, isProbe, until, wantedUntil } }
 }
 
 /**
@@ -134,10 +136,11 @@ async function sendTraced(
   const call = await callProvider(deps, entry, outgoing, claimed, span.traceparent)
   const { outcome } = call
   const { id, message, place } = outgoing
-  const attempted = { id, attempt: claimed.attempt, to: message.to, run: message.run, place }
+  const { attempt, isProbe } = claimed
+  const attempted = { id, attempt, to: message.to, run: message.run, place, isProbe }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
-  if ('problem' in outcome) await notifyCampaign(deps, id.lane, message.run, outcome)
+  if ('problem' in outcome) await notifyCampaigns(deps.redis, id.lane, outcome)
   const code = report(deps, entry, outgoing, claimed, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   return end

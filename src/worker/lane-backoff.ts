@@ -1,5 +1,5 @@
-// How long a lane waits while its provider keeps refusing, cannot be reached, or answers nothing that proves anything:
-// this process's count of failures in a row, per lane. Each one more is said in the log, and their end: a lane that
+// How long a lane waits while its provider keeps refusing or cannot be reached, and when answers without proof are an outage:
+// this process's counts of failures in a row, per lane. Each one more is said in the log, and their end: a lane that
 // waits looks like one that has no work.
 import type { Log } from '../log.ts'
 import { laneBackoffMs } from '../messages/backoff.ts'
@@ -12,8 +12,6 @@ import type { Problem } from '../messages/outcome.ts'
  * in twelve at random does it five times in a row once in 250,000 messages, and costs a second then.
  */
 const OUTAGE_AFTER = 5
-/** First wait of an outage, as when the provider cannot be reached. */
-const OUTAGE_MS = 1_000
 /** A lane that waits as its provider asks is in the log at most this often. */
 const OBEYING_SAID_MS = 60_000
 
@@ -57,11 +55,11 @@ export function createLaneBackoff(log: Log) {
      * in flight and count once.
      */
     waitMs,
-    /** The wait after one more attempt without proof: 0 until they are an outage. */
-    unprovenMs(lane: number, problem: Problem): number {
+    /** Counts one more attempt without proof; whether they are an outage by now. */
+    isOutage(lane: number): boolean {
       const inARow = (unproven.get(lane) ?? 0) + 1
       unproven.set(lane, inARow)
-      return inARow < OUTAGE_AFTER ? 0 : waitMs(lane, { laneMs: OUTAGE_MS, backoff: true, problem })
+      return inARow >= OUTAGE_AFTER
     },
     /** The provider answered in order. */
     over(lane: number): void {

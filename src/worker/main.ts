@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal } from '../accounts/seal.ts'
 import { secretKeysOf } from '../accounts/secret-key.ts'
+import { createCampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
@@ -101,6 +102,7 @@ export async function startWorker(
   const sendDeps = {
     ...{ redis, config, log, lanes: queues, directory, followByPolling, tombstones },
     backoff: createLaneBackoff(log),
+    refusals: createCampaignRefusals({ redis, log, config }),
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
     gates: createClaimGates(),
     clearLane: clearing.begin,

@@ -3,11 +3,13 @@
 //
 // Each outcome has a function of its own: one for all of them needs 2 KB for each message, which are almost all sent.
 import { setSentAfterBlock } from '../accounts/store/senders.ts'
+import type { CampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import type { Config } from '../config.ts'
-import { coolLane } from '../lanes/cooldown.ts'
+import { coolForProbe, endProbing } from '../lanes/cooldown.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
+import { masked } from '../messages/masked.ts'
 import type { MessageId } from '../messages/message-id.ts'
 import type { Outcome, Problem } from '../messages/outcome.ts'
 import { putOff } from '../messages/store/claim.ts'
@@ -28,6 +30,7 @@ export interface SettleDeps {
   log: Log
   lanes: LaneQueues
   backoff: LaneBackoff
+  refusals: CampaignRefusals
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
 }
@@ -40,15 +43,41 @@ export interface Attempted {
   /** Of a message of a campaign's chunk: the campaign, and its recipient's place in the list. */
   run: number | undefined
   place: number | undefined
+  /** Its lane waits for what becomes of it. */
+  isProbe?: boolean | undefined
 }
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
 
 const DONE: JobEnd = { kind: 'done' }
 
-/** Rejects only when Redis is away or a record is not what Laneway wrote; the sweep settles it then. */
-export function settle(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, outcome: Outcome): Promise<JobEnd> {
-  if (outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed') deps.backoff.over(message.id.lane)
+/** A lane whose provider does not answer waits like one that cannot be reached; one that gets pages, longer in the end. */
+const FIRST_WAIT_MS = 1_000
+const OUTAGE_MOST_MS = 30_000
+const PAGES_MOST_MS = 300_000
+
+/**
+ * Writes the end of an attempt down and says what becomes of its job. Rejects only when Redis is away or a record is not
+ * what Laneway wrote; the sweep settles it then.
+ */
+export async function settle(
+  deps: SettleDeps,
+  entry: DirectoryEntry,
+  message: Attempted,
+  outcome: Outcome,
+): Promise<JobEnd> {
+  const { lane } = message.id
+  const isAnswered = outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed'
+  if (isAnswered) deps.backoff.over(lane)
+  const end = await settleAs(deps, entry, message, outcome)
+  if (message.isProbe && isAnswered) {
+    await endProbing(deps.redis, lane)
+    deps.log.info({ lane }, 'lane.recovered')
+  }
+  return end
+}
+
+function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, outcome: Outcome): Promise<JobEnd> {
   switch (outcome.kind) {
     case 'sent':
       return sent(deps, entry, message, outcome)
@@ -68,7 +97,7 @@ export function settle(deps: SettleDeps, entry: DirectoryEntry, message: Attempt
 }
 
 async function sent(
-  { redis, followByPolling }: SettleDeps,
+  { redis, refusals, followByPolling }: SettleDeps,
   { sender, provider }: DirectoryEntry,
   { id, attempt, run, place }: Attempted,
   { providerId }: Of<'sent'>,
@@ -78,6 +107,7 @@ async function sent(
     await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs })
   else await recordSent(redis, { lane: id.lane, ulid: id.ulid, run, place }, attempt, providerId, firstPollMs)
   if (provider.poll) followByPolling(id.lane)
+  if (run !== undefined) refusals.over({ lane: id.lane, number: run })
   // The entry was read before the claim, so this message left after the sender was blocked.
   const { blocked_at, sent_after_block } = sender
   if (sent_after_block < blocked_at) await setSentAfterBlock(redis, id.lane, blocked_at)
@@ -85,12 +115,18 @@ async function sent(
 }
 
 async function failed(
-  deps: Pick<SettleDeps, 'redis'>,
+  deps: SettleDeps,
   { sender }: DirectoryEntry,
   message: Attempted,
-  { problem }: { problem: Problem },
+  outcome: Of<'failed'>,
 ): Promise<JobEnd> {
-  await heedRefusal(deps.redis, sender.account, message.to, problem)
+  const { id, run, to } = message
+  const { problem } = outcome
+  if (run !== undefined && (await deps.refusals.pausesCampaign({ lane: id.lane, number: run }, outcome))) {
+    // The try counts, so that one message that alone draws such answers fails at last and does not pause it for ever.
+    return messageWaits(deps, message, { problem, retryAfterMs: undefined })
+  }
+  await heedRefusal(deps.redis, sender.account, to, problem)
   return fails(deps, message, problem)
 }
 
@@ -105,20 +141,22 @@ async function fails(
 
 async function laneWaits(
   { redis, config, backoff }: SettleDeps,
-  { id, attempt }: Attempted,
+  { id, attempt, isProbe }: Attempted,
   outcome: Of<'lane_waits'>,
 ): Promise<JobEnd> {
   const { problem } = outcome
   const ms = backoff.waitMs(id.lane, outcome)
   const cooldown = { of: 'lane', ms } as const
   await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, cooldown })
-  return { kind: 'lane_waits', ms }
+  if (!isProbe) return { kind: 'lane_waits', ms }
+  const probed = await coolForProbe(redis, id.lane, { firstMs: ms, mostMs: OUTAGE_MOST_MS, isProbe }, problem)
+  return { kind: 'lane_waits', ms: probed.ms }
 }
 
 async function messageWaits(
   { redis, config }: SettleDeps,
   { id, attempt }: Attempted,
-  { problem, retryAfterMs }: Of<'message_waits'>,
+  { problem, retryAfterMs }: Omit<Of<'message_waits'>, 'kind'>,
 ): Promise<JobEnd> {
   const result = await markNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem })
   if (result.verdict !== 'done' || result.state !== 'queued') return DONE
@@ -151,15 +189,17 @@ async function senderBlocked(deps: SettleDeps, message: Attempted, { problem }: 
 async function unconfirmed(
   deps: SettleDeps,
   { bringsEvidence }: DirectoryEntry,
-  { id, attempt }: Attempted,
-  { problem, blocksSender }: Of<'unconfirmed'>,
+  { id, attempt, isProbe = false }: Attempted,
+  { problem, blocksSender, coolsLane }: Of<'unconfirmed'>,
 ): Promise<JobEnd> {
-  const { redis, config, backoff } = deps
+  const { redis, config, backoff, log } = deps
   await markUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
   if (blocksSender) await blockSender(deps, id.lane, problem)
-  const ms = backoff.unprovenMs(id.lane, problem)
-  if (ms === 0) return DONE
-  await coolLane(redis, id.lane, ms, problem)
+  if (!backoff.isOutage(id.lane) && !coolsLane && !isProbe) return DONE
+  const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
+  const { ms, isNew } = await coolForProbe(redis, id.lane, wait, problem)
+  const { code, sentence } = problem
+  if (isNew) log.warn({ lane: id.lane, code, sentence: masked(sentence), wait_ms: ms }, 'lane.cooldown')
   return { kind: 'done_lane_waits', ms }
 }
 

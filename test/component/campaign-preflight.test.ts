@@ -5,6 +5,8 @@ import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
+import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 
@@ -12,11 +14,16 @@ import { type CampaignService, SPRING, startCampaigns } from '../support/campaig
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let service: CampaignService
+let queues: LaneQueues
 
 beforeAll(async () => {
   service = await startCampaigns({ rate: 10 })
+  queues = openLaneQueues(service.redis)
 })
-afterAll(() => service?.close())
+afterAll(async () => {
+  await queues?.close()
+  await service?.close()
+})
 
 const refusedLines = async (id: string) =>
   (await service.request('GET', `/campaigns/${id}/refused`)).text.trimEnd().split('\n').slice(1)
@@ -148,6 +155,59 @@ describe('uploaded rows', () => {
     expect({ status: late.status, code: late.body.error.code }).toEqual({ status: 422, code: 'wrong_state' })
     await service.reaches(id, 'done')
     expect(await service.ledger()).not.toContain('4915201000022')
+  })
+})
+
+describe('a template that is imported again', () => {
+  const again = (components: object[], more: object = {}) =>
+    importTemplate(
+      service.redis,
+      service.tenant.account,
+      templateSchema.parse({ ...SPRING, name: 'again', ...more, components }),
+    )
+  const ONE = [{ type: 'BODY', text: 'Dear {{1}}, spring is here.' }]
+  const others: [string, object[]][] = [
+    ['another parameter', [{ type: 'BODY', text: 'Dear {{1}}, {{2}} is here.' }]],
+    ['a header', [{ type: 'HEADER', format: 'IMAGE' }, ...ONE]],
+    [
+      'a button',
+      [...ONE, { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Go', url: 'https://example.com/{{1}}' }] }],
+    ],
+  ]
+
+  async function readyAgain(): Promise<string> {
+    await again(ONE)
+    const { tag } = await service.addPeople(3)
+    const { template } = service.definition({ tags: [tag] })
+    return service.ready({ tags: [tag] }, { template: { ...template, name: 'again' } })
+  }
+
+  test.each(others)('with %s lets no campaign go on whose values fit the one before', async (_what, components) => {
+    const id = await readyAgain()
+    await again(components)
+    const started = await service.request('POST', `/campaigns/${id}/start`)
+    expect([started.status, started.json().error.code]).toEqual([400, 'template_changed'])
+    await again(ONE)
+    await pauseLane(service.redis, queues, service.lane, { reason: '', by: '' })
+    await service.move(id, 'start')
+    await service.move(id, 'pause')
+    await again(components)
+    const resumed = await service.request('POST', `/campaigns/${id}/resume`)
+    expect([resumed.status, resumed.json().error.code]).toEqual([400, 'template_changed'])
+    expect(resumed.json().message).toContain('template.components')
+    await again(ONE)
+    await service.move(id, 'resume')
+    await again(components)
+    expect((await service.reaches(id, 'paused')).reason).toContain('has changed')
+    await service.move(id, 'cancel')
+    await resumeLane(service.redis, queues, service.lane)
+  })
+
+  test('with another wording lets it go on', async () => {
+    const id = await readyAgain()
+    await again([{ type: 'BODY', text: 'Hello {{1}}, spring has come.' }])
+    await service.move(id, 'start')
+    await service.reaches(id, 'done')
   })
 })
 

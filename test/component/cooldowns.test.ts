@@ -1,7 +1,9 @@
 // Pins: after a refusal for being too much, claims of the lane or of that recipient are refused in Redis, whoever makes
 // them; one message at a time is let through after it; and nothing else notices. Real: Redis.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { coolForProbe, endProbing } from '../../src/lanes/cooldown.ts'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
+import { paceOf } from '../../src/messages/pace.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent } from '../../src/messages/store/steps.ts'
@@ -167,5 +169,56 @@ describe('a lane', () => {
   test('a shortest cooldown of less than a millisecond harms nothing', async () => {
     const lane = newLane()
     expect(await (await underWay(lane, ONE)).throttled(0)).toMatchObject({ verdict: 'done', state: 'queued' })
+  })
+})
+
+describe('a lane that is probed', () => {
+  const page = { code: 'http_403', sentence: 'The provider answered 403.' }
+  const cool = (lane: number, isProbe = false) =>
+    coolForProbe(redis, lane, { firstMs: SECOND, mostMs: 3 * SECOND, isProbe }, page)
+  const asked = (lane: number) => {
+    const message = { ...audioMessage, to: ONE, validUntil: Date.now() + HOUR }
+    return claim(redis, newId(lane), newAttemptId(), message, LONG_TIMES, paceOf(100_000))
+  }
+  /** As if its cooldown were over. */
+  const over = (lane: number) => redis.del(laneCooldownKey(lane))
+
+  test('lets one message go after its cooldown, whoever asks, and all once that was answered', async () => {
+    const lane = newLane()
+    expect((await cool(lane)).isNew).toBe(true)
+    expect(await asked(lane)).toMatchObject({ verdict: 'lane_cooldown' })
+    await over(lane)
+    const claims = await Promise.all(Array.from({ length: 20 }, () => asked(lane)))
+    const gone = claims.filter(({ verdict }) => verdict === 'done')
+    expect(gone).toMatchObject([{ isProbe: true }])
+    // The others ask again soon, although the probe may take as long as a request.
+    for (const each of claims) if ('waitMs' in each) expect(each.waitMs).toBeLessThanOrEqual(SECOND)
+    expect(await redis.pttl(laneCooldownKey(lane))).toBeGreaterThan(SECOND)
+    await endProbing(redis, lane)
+    for (const each of await Promise.all([asked(lane), asked(lane)]))
+      expect([each.verdict, 'isProbe' in each && each.isProbe]).toEqual(['done', false])
+  })
+
+  test('waits twice as long after each probe that brings nothing, up to a limit, and no longer for the same burst', async () => {
+    const lane = newLane()
+    expect(await cool(lane)).toEqual({ ms: SECOND, isNew: true })
+    const again = await cool(lane)
+    expect([again.isNew, again.ms <= SECOND]).toEqual([false, true])
+    expect([await cool(lane, true), await cool(lane, true), await cool(lane, true)]).toEqual([
+      { ms: 2 * SECOND, isNew: true },
+      { ms: 3 * SECOND, isNew: true },
+      { ms: 3 * SECOND, isNew: true },
+    ])
+    await endProbing(redis, lane)
+    expect(await cool(lane)).toEqual({ ms: SECOND, isNew: true })
+  })
+
+  test('lets the next one go when nobody hears of the probe again', async () => {
+    const lane = newLane()
+    await cool(lane)
+    await over(lane)
+    expect(await asked(lane)).toMatchObject({ isProbe: true })
+    await over(lane)
+    expect([await asked(lane), await asked(lane)]).toMatchObject([{ isProbe: true }, { verdict: 'lane_cooldown' }])
   })
 })

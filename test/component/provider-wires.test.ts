@@ -19,6 +19,8 @@ interface Got {
   path: string
   headers: Record<string, unknown>
   body: Record<string, unknown>
+  /** Of the connection that it came on. */
+  port: number | undefined
 }
 
 let got: Got | undefined
@@ -28,7 +30,7 @@ const server = createServer(async (request, response) => {
   let text = ''
   for await (const chunk of request) text += String(chunk)
   const { method = '', url: path = '', headers } = request
-  got = { method, path, headers, body: bodySchema.parse(JSON.parse(text)) }
+  got = { method, path, headers, body: bodySchema.parse(JSON.parse(text)), port: request.socket.remotePort }
   response.writeHead(answer.status, answer.headers).end(answer.body)
 })
 
@@ -140,6 +142,7 @@ describe('on cloud-api', () => {
     ],
     ['an error whose code is no number', 400, graphError({ code: '190' }), { readable: false, code: undefined }],
     ['an error without a code', 400, graphError({}), { readable: false, code: undefined }],
+    ['an error of a proxy', 403, '{"error":{"code":403,"message":"Forbidden"}}', { readable: false, code: undefined }],
     ['a page', 502, '<html>Bad Gateway</html>', { kind: 'answered', status: 502, readable: false }],
   ])('%s (%i) is read', async (_name, status, body, expected) => {
     answer = { status, body }
@@ -149,6 +152,55 @@ describe('on cloud-api', () => {
   test('Retry-After comes along', async () => {
     answer = { status: 429, body: graphError({ code: 130429 }), headers: { 'retry-after': '3' } }
     expect(await send(cloud)).toMatchObject({ code: 130429, retryAfterMs: 3_000 })
+  })
+})
+
+describe.each([
+  ['cloud-api', cloud],
+  ['partner-api', partner],
+])('on %s a success', (_wire, provider) => {
+  const sendTo = async (to: string, body: object) => {
+    answer = { status: 200, body: JSON.stringify(body) }
+    return provider.send(sender, { id: ID, attempt: 'ABC123', to, content: image, campaign: undefined }, 5_000)
+  }
+  const NUMBER = '491700000001'
+  const USER = 'DE.AbC123'
+
+  test.each([
+    ['blanks', '  '],
+    ['a NUL', 'wamid.\u0000'],
+    ['a line break', 'wamid.\r\n1'],
+    ['an escape', '\u001b[2Jwamid.1'],
+    ['a control of Latin-1', 'wamid.\u0085'],
+  ])('with an id of %s proves nothing', async (_what, id) => {
+    expect(await sendTo(NUMBER, { messages: [{ id }] })).toMatchObject({ kind: 'answered', readable: false })
+  })
+
+  test.each<[string, string, object[]]>([
+    ['echoes the number', NUMBER, [{ input: `+${NUMBER}`, wa_id: NUMBER }]],
+    ['echoes it as somebody might write it', NUMBER, [{ input: '+49 (1700) 000-001', wa_id: NUMBER }]],
+    ['knows the person by another number', NUMBER, [{ input: `+${NUMBER}`, wa_id: '4917000000019' }]],
+    ['gives the number in another way and knows the person', NUMBER, [{ input: '01700000001', wa_id: NUMBER }]],
+    ['echoes a user id', USER, [{ input: USER, user_id: USER }]],
+    ['knows the number of a user id', USER, [{ input: USER, wa_id: NUMBER }]],
+    ['echoes nobody', NUMBER, []],
+    ['echoes what is no text', NUMBER, [{ input: 5 }]],
+  ])('that %s is proof', async (_what, to, contacts) => {
+    expect(await sendTo(to, { contacts, messages: [{ id: 'wamid.1' }] })).toMatchObject({ kind: 'accepted' })
+  })
+
+  test.each<[string, string, object]>([
+    ['another number', NUMBER, { input: '+491700000002', wa_id: '491700000002' }],
+    ['a user id instead', NUMBER, { input: USER, user_id: USER }],
+    ['another user id', USER, { input: 'DE.other', user_id: 'DE.other' }],
+  ])('that names %s proves nothing, and its connection is not used again', async (_what, to, contact) => {
+    await sendTo(NUMBER, { messages: [{ id: 'wamid.1' }] })
+    const before = got?.port
+    const ghost = { contacts: [contact], messages: [{ id: 'wamid.GHOST' }] }
+    expect(await sendTo(to, ghost)).toMatchObject({ kind: 'answered', status: 200, readable: false })
+    expect(got?.port).toBe(before)
+    await sendTo(NUMBER, { messages: [{ id: 'wamid.2' }] })
+    expect(got?.port).not.toBe(before)
   })
 })
 
@@ -190,7 +242,14 @@ describe('on partner-api', () => {
     ['a code of the chat product', 400, refusal({ code: 131026 }), { readable: true, code: 131026, text: 'No.' }],
     ['a word', 400, refusal({ code: 'invalid_request' }), { readable: true, code: undefined, text: 'No.' }],
     ['no code', 401, refusal({ code: null, details: 'x' }), { status: 401, readable: true, code: undefined }],
-    ['no error at all', 401, '{"message":"Who are you?"}', { readable: true, code: undefined, text: 'Who are you?' }],
+    [
+      'no error',
+      401,
+      '{"status":false,"message":"Who are you?"}',
+      { readable: true, code: undefined, text: 'Who are you?' },
+    ],
+    ['the other flag', 401, '{"success":false,"message":"No."}', { readable: true, code: undefined, text: 'No.' }],
+    ['an error of a proxy', 403, '{"message":"Forbidden"}', { readable: false, text: undefined }],
     ['a page', 502, '<html>', { status: 502, readable: false }],
   ])('%s (%i) is read', async (_name, status, body, expected) => {
     answer = { status, body }

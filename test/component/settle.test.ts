@@ -2,6 +2,7 @@
 // Real: Redis and its scripts, the backoff of lanes.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findSender } from '../../src/accounts/store/senders.ts'
+import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
@@ -38,6 +39,7 @@ beforeEach(async () => {
   followed = []
   deps = {
     ...{ redis, config, log: silentLog, lanes: queues, backoff: createLaneBackoff(silentLog) },
+    refusals: createCampaignRefusals({ redis, log: silentLog, config: { retentionMs: HOUR_MS } }),
     followByPolling: (of) => followed.push(of),
   }
   const sender = await findSender(redis, lane)
@@ -96,11 +98,11 @@ describe('sent', () => {
 
 test('failed is written down with its code, and a refusal because of an opt-out opts the person out', async () => {
   const message = await claimed()
-  expect(await ends({ kind: 'failed', problem }, message)).toEqual(DONE)
+  expect(await ends({ kind: 'failed', concerns: 'recipient', problem }, message)).toEqual(DONE)
   expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131026' } })
   const { account } = entry.sender
   expect(await findOptOut(world.redis, account, message.to)).toBeUndefined()
-  await ends({ kind: 'failed', problem: { ...problem, code: '131050' } })
+  await ends({ kind: 'failed', concerns: 'recipient', problem: { ...problem, code: '131050' } })
   expect(await findOptOut(world.redis, account, message.to)).toMatchObject({ source: 'provider' })
 })
 
@@ -161,7 +163,7 @@ test('a refusal of the sender pauses it; drawn again by the same message after a
 })
 
 describe('unconfirmed', () => {
-  const outcome = (blocksSender = false): Outcome => ({ kind: 'unconfirmed', blocksSender, problem })
+  const outcome = (blocksSender = false): Outcome => ({ kind: 'unconfirmed', blocksSender, coolsLane: false, problem })
   const decidedInMs = async ({ id }: Attempted) =>
     Number(await world.redis.zscore(inDoubtKey(lane), id.ulid)) - Date.now()
 
@@ -192,7 +194,7 @@ describe('unconfirmed', () => {
 
   test('is none when the provider has answered in between', async () => {
     for (let i = 0; i < 9; i += 1) {
-      expect(await ends(i === 4 ? { kind: 'failed', problem } : outcome())).toEqual(DONE)
+      expect(await ends(i === 4 ? { kind: 'failed', concerns: 'recipient', problem } : outcome())).toEqual(DONE)
     }
   })
 })

@@ -1,5 +1,6 @@
 // Running a chunk of a campaign as a worker does, with a chat product that the test plays.
 import { findSender } from '../../src/accounts/store/senders.ts'
+import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
 import { readMarks } from '../../src/campaigns/store/marks.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
 import type { FileStore } from '../../src/files/store.ts'
@@ -90,6 +91,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
           ...{ redis, config, log: silentLog, lanes, campaigns, tombstones: createTombstones(redis, ['secret']) },
           directory: { of: async () => entry },
           backoff: createLaneBackoff(silentLog),
+          refusals: createCampaignRefusals({ redis, log: silentLog, config }),
           clock: createRedisClock(),
           gates: createClaimGates(),
           followByPolling: () => {},

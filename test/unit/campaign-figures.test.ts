@@ -1,7 +1,7 @@
 // Pins: what a campaign's figures say, how much it may put on its lane, when it slows down and when it stops.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createFailureBreaker, templatePauseReason } from '../../src/campaigns/circuit-breaker.ts'
+import { createFailureBreaker } from '../../src/campaigns/circuit-breaker.ts'
 import { createFeeding, type Seen } from '../../src/campaigns/feeding.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
 import { createMeter } from '../../src/campaigns/meter.ts'
@@ -168,11 +168,6 @@ describe('the breaker', () => {
   test('forgets what was long ago and what was before it began', () => {
     expect(createChecked([1_000, 1_000], [1_100, 1_000])).toBeUndefined()
     expect(createChecked([0, 0], [5_000, 100], [5_100, 150])).toMatch(/^50 of the last 100/)
-  })
-
-  test('knows the codes that concern the template', () => {
-    expect(templatePauseReason('132015')).toContain('paused')
-    expect(templatePauseReason('131026')).toBeUndefined()
   })
 
   function createChecked(...points: [finished: number, failed: number][]): string | undefined {

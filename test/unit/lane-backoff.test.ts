@@ -3,32 +3,23 @@ import { describe, expect, test } from 'vitest'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import { silentLog } from '../support/app.ts'
 
-const problem = { code: 'http_500', sentence: 'It answered 500.' }
-
 describe('Answers that prove nothing', () => {
-  test('hold a lane up once there are five in a row', () => {
+  test('are an outage once there are five in a row', () => {
     const trouble = createLaneBackoff(silentLog)
-    const waits = Array.from({ length: 5 }, () => trouble.unprovenMs(1, problem))
-    expect(waits).toEqual([0, 0, 0, 0, 1_000])
-  })
-
-  test('of the same burst of requests are one failure', () => {
-    const trouble = createLaneBackoff(silentLog)
-    const waits = Array.from({ length: 50 }, () => trouble.unprovenMs(1, problem))
-    expect(Math.max(...waits)).toBeLessThanOrEqual(2_000)
+    expect(Array.from({ length: 6 }, () => trouble.isOutage(1))).toEqual([false, false, false, false, true, true])
   })
 
   test('are forgotten once the provider has answered in order', () => {
     const trouble = createLaneBackoff(silentLog)
-    for (let n = 0; n < 4; n += 1) trouble.unprovenMs(1, problem)
+    for (let n = 0; n < 4; n += 1) trouble.isOutage(1)
     trouble.over(1)
-    expect(trouble.unprovenMs(1, problem)).toBe(0)
+    expect(trouble.isOutage(1)).toBe(false)
   })
 
-  test('hold up no other lane', () => {
+  test('are counted for each lane by itself', () => {
     const trouble = createLaneBackoff(silentLog)
-    for (let n = 0; n < 5; n += 1) trouble.unprovenMs(1, problem)
-    expect(trouble.unprovenMs(2, problem)).toBe(0)
+    for (let n = 0; n < 5; n += 1) trouble.isOutage(1)
+    expect(trouble.isOutage(2)).toBe(false)
   })
 })
 

@@ -30,7 +30,8 @@ function inShort(outcome: Outcome): string {
     case 'sender_blocked':
       return 'sender blocked'
     case 'unconfirmed':
-      return outcome.blocksSender ? 'unconfirmed, sender blocked' : 'unconfirmed'
+      if (outcome.blocksSender) return 'unconfirmed, sender blocked'
+      return outcome.coolsLane ? 'unconfirmed, lane cools' : 'unconfirmed'
     default:
       return outcome.kind
   }
@@ -73,11 +74,12 @@ describe('an answer without a code of the chat product', () => {
     ['302 with an envelope', answered(302), 'unconfirmed'],
     ['400, unreadable', answered(400, { readable: false }), 'unconfirmed'],
     ['400', answered(400), 'failed'],
-    ['401, unreadable', answered(401, { readable: false }), 'unconfirmed, sender blocked'],
+    ['401, unreadable', answered(401, { readable: false }), 'unconfirmed, lane cools'],
     ['401', answered(401), 'sender blocked'],
-    ['403, unreadable', answered(403, { readable: false }), 'unconfirmed, sender blocked'],
+    ['403, unreadable', answered(403, { readable: false }), 'unconfirmed, lane cools'],
     ['403', answered(403), 'sender blocked'],
-    ['404, unreadable: a wrong address', answered(404, { readable: false }), 'unconfirmed, sender blocked'],
+    ['404, unreadable', answered(404, { readable: false }), 'unconfirmed, lane cools'],
+    ['405, unreadable', answered(405, { readable: false }), 'unconfirmed, lane cools'],
     ['404: a wrong address', answered(404), 'sender blocked'],
     ['405: a wrong address', answered(405), 'sender blocked'],
     ['413', answered(413), 'failed'],
@@ -143,11 +145,13 @@ const CODES = new Map<number, Row>([
   ...[0, 3, 10, 33, 104, 190, 368, 803, 131005, 131031, 131037, 131042, 131045, 131064, 133010, 134011].map(
     (code): [number, Row] => [code, blocked],
   ),
+  // Refused for good whatever the status.
+  [134102, ['failed', 'lane waits 1 growing', 'failed', 'failed']],
   // For good.
   ...[
     100, 130403, 130472, 130497, 131008, 131009, 131021, 131026, 131030, 131047, 131049, 131050, 131051, 131052, 131053,
     131055, 131062, 131063, 132000, 132001, 132005, 132007, 132008, 132012, 132015, 132016, 132018, 132068, 132069,
-    133000, 133005, 133006, 133008, 133009, 133015, 133016, 134100, 134101, 134102, 135000, 137000,
+    133000, 133005, 133006, 133008, 133009, 133015, 133016, 134100, 134101, 135000, 137000,
   ].map((code): [number, Row] => [code, failed]),
 ])
 
@@ -210,6 +214,19 @@ describe('an answer with a code', () => {
     expect(outcome).toMatchObject({ problem: { sentence: `The chat product answered: ${words}` } })
   })
 
+  test('concerns the person or the template, or neither', () => {
+    const concerning = (whom: string) =>
+      [...PROVIDER_CODES].flatMap(([code, { concerns }]) => (concerns === whom ? code : []))
+    expect(concerning('recipient').sort((a, b) => a - b)).toEqual([
+      130403, 130472, 131021, 131026, 131047, 131049, 131050, 131056, 131062, 137000,
+    ])
+    expect(concerning('template').sort((a, b) => a - b)).toEqual([
+      131055, 131063, 132000, 132001, 132007, 132012, 132015, 132016, 132068, 132069, 134100, 134101, 134102,
+    ])
+    expect(outcomeOf(answered(400, { code: 131049 }))).toMatchObject({ kind: 'failed', concerns: 'recipient' })
+    expect(outcomeOf(answered(400))).toMatchObject({ kind: 'failed', concerns: 'message' })
+  })
+
   test('is described by every entry of the table', () => {
     for (const code of CODES.keys()) expect(codeEntry(code).means, String(code)).toMatch(/^[a-z].{5,}[^.]$/)
   })
@@ -246,7 +263,7 @@ describe('Retry-After', () => {
 })
 
 test('nothing but proof lets a message be tried again or failed, whatever the answer', () => {
-  const provesUnsent = [4, 80007, 130429, 131056, 131048, 131057, 133004, 131016]
+  const provesUnsent = [4, 80007, 130429, 131056, 131048, 131057, 133004, 131016, 134102]
   const saysNothing = [1, 2, 131000]
   const anyAnswer: fc.Arbitrary<Answer> = fc.record({
     kind: fc.constant('answered' as const),

@@ -27,6 +27,8 @@ export interface CampaignDescription {
   state: CampaignState
   /** Why it is paused. */
   reason: string | null
+  /** Why nothing of it leaves although it runs. */
+  waits: { why: 'lane_paused' | 'lane_cooldown'; until: string | null; sentence: string } | null
   /** Number of its sender. */
   sender: string | null
   template: { name: string; language: string; components?: unknown[] | undefined }

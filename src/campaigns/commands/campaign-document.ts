@@ -1,6 +1,7 @@
 // A campaign as people see it: its shape, the same over HTTP, on the command line and in the client. What fills it in is
 // describe.ts.
 import { z } from 'zod'
+import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { RESUME_CLASSES } from '../definition.ts'
 import { CAMPAIGN_STATES } from '../states.ts'
@@ -46,6 +47,10 @@ export const campaignDocumentSchema = z.strictObject({
   name: z.string().nullable(),
   state: z.enum(CAMPAIGN_STATES),
   reason: z.string().nullable().describe('Why it is paused.'),
+  waits: z
+    .strictObject({ why: z.enum(LANE_WAIT_REASONS), until: time.nullable(), sentence: z.string() })
+    .nullable()
+    .describe('Why nothing of it leaves although it runs.'),
   sender: z.string().nullable().describe('Digits of the sender; null when it is gone.'),
   template: z.strictObject({
     name: z.string(),

@@ -1,7 +1,10 @@
 // A campaign as people see it, the same over HTTP, on the command line and in the client.
 
 import { findSender } from '../../accounts/store/senders.ts'
+import { laneWaits } from '../../lanes/lane-waits.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { laneCooldownKey } from '../../redis/keys.ts'
 import { secondsLeft, sharesOf } from '../progress.ts'
 import { hasEnded } from '../states.ts'
 import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
@@ -19,21 +22,27 @@ export async function describeCampaign(
   campaign: Campaign | ListedCampaign,
   nowMs: number,
 ): Promise<CampaignDescription> {
-  const [counts, running, sender] = await Promise.all([
+  const { definition, state, lane } = campaign
+  const laneNow = await redisNowMs(redis, laneCooldownKey(lane))
+  const [counts, running, sender, waits] = await Promise.all([
     readCounts(redis, campaign),
-    runningOn(redis, campaign.lane),
-    findSender(redis, campaign.lane),
+    runningOn(redis, lane),
+    findSender(redis, lane),
+    state === 'running' ? laneWaits(redis, lane, laneNow) : undefined,
   ])
-  const { definition, state } = campaign
   const shares = sharesOf(counts, campaign.total, state)
   const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
-  const left = secondsLeft(shares, state, { measured, laneRate: sender?.rate ?? 1, running })
+  const waitMs = waits && (waits.until === null ? undefined : waits.until - laneNow)
+  // What was measured lately says nothing of a lane that stands.
+  const pace = { measured: waits ? 0 : measured, laneRate: sender?.rate ?? 1, running }
+  const left = waits && waitMs === undefined ? undefined : secondsLeft(shares, state, pace, waitMs)
   const { template, recipients, valid_until } = definition
   return {
     id: idOf(campaign),
     name: definition.name ?? null,
     state,
     reason: campaign.reason === '' ? null : campaign.reason,
+    waits: waits ? { ...waits, until: waits.until === null ? null : iso(waits.until) } : null,
     sender: sender?.number ?? null,
     template: {
       name: template.name,

@@ -3,8 +3,6 @@
 import { once } from '../../accept/once.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import type { AccountLimits } from '../../accounts/limits.ts'
-import { findAccount } from '../../accounts/store/accounts.ts'
-import { findTemplate, otherLanguages } from '../../accounts/store/templates.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
 import { markLane } from '../../lanes/due-lanes.ts'
 import { rescheduleReview } from '../../lanes/survey.ts'
@@ -30,6 +28,7 @@ import { readCounts } from '../store/counts.ts'
 import type { CampaignQueue } from '../store/queue.ts'
 import { queuedMessagesOf } from '../store/queued.ts'
 import { existingId } from './create.ts'
+import { changedTemplate, templateProblem } from './template-problem.ts'
 
 /** What the commands on campaigns need. */
 export interface LifecycleDeps {
@@ -67,7 +66,7 @@ export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, 
 }
 
 /**
- * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved`, or `wrong_state` in another state;
+ * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved` or `template_changed`, or `wrong_state` in another state;
  * one that runs or is done already stays as it is.
  */
 export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
@@ -162,23 +161,8 @@ async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: Resu
 /** A campaign that is in no state for the move is refused for that, whatever its template. */
 async function requireTemplate({ redis }: LifecycleDeps, campaign: Campaign, kind: CampaignMove): Promise<void> {
   if (!CAMPAIGN_MOVES[kind].from.includes(campaign.state)) return
-  const problem = await templateProblem(redis, campaign)
-  if (problem !== undefined) throw new Refusal('invalid', 'template_not_approved', problem)
-}
-
-/** Why the campaign's template cannot be sent now; undefined when it can. */
-export async function templateProblem(redis: Redis, campaign: Pick<Campaign, 'account' | 'definition'>) {
-  const { name, language } = campaign.definition.template
-  const [account, template] = await Promise.all([
-    findAccount(redis, campaign.account),
-    findTemplate(redis, campaign.account, name, language.code),
-  ])
-  if (account?.template_check === 'off') return undefined
-  if (!template) {
-    const others = await otherLanguages(redis, campaign.account, name)
-    return `There is no approved template ${name} in the language ${language.code}${others}.`
-  }
-  return template.status === 'APPROVED' ? undefined : `The template ${name} is ${template.status}, not APPROVED.`
+  const problem = (await templateProblem(redis, campaign)) ?? (await changedTemplate(redis, campaign))
+  if (problem !== undefined) throw new Refusal('invalid', problem.code, problem.sentence)
 }
 
 /**

@@ -144,12 +144,14 @@ async function supply(
     measuredRate = taking.measure(figures.taken, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
     const { laneRate, problem } = await laneInfo(deps.redis, campaign)
-    const reason = problem ?? breaker.check(figures)
+    const broken = breaker.check(figures)
+    // With nobody left to send to there is nothing to hold back.
+    const reason = figures.queued > 0 ? (problem ?? broken) : undefined
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
     const moved = hasMoved(memory, figures, next)
     if (moved) movedAt = performance.now()
-    const measured = ending.measure(figures.finished, nowMs)
+    const measured = ending.measure(figures.ended, nowMs)
     // Nobody knows without looking how many of its recipients a chunk still has to send to: this many at most.
     const backlog = state.backlog + state.chunks * chunkOf(laneRate)
     const room = feeding.room({ ...state, backlog, taken: figures.taken, measured, laneRate })
@@ -208,16 +210,20 @@ function hasMoved(memory: Memory, figures: Record<string, number>, next: number)
   return true
 }
 
-function figuresOf(campaign: Campaign, { counts, lost }: FanOutState) {
+function figuresOf(campaign: Campaign, { counts, exempt }: FanOutState) {
   const shares = sharesOf(counts, campaign.total, 'running')
-  const { delivered, read, sent, failed, unknown } = shares
-  // What a crash of ours left unproven says nothing about the campaign: it counts neither as good nor as bad.
-  const unproven = unknown - lost
+  const { delivered, read, sent, failed, unconfirmed, unknown } = shares
+  // One without proof counts as bad from the start, and as good once it is proven sent: waiting for evidence takes a
+  // minute, in which thousands leave.
+  const bad = failed + unconfirmed + unknown
+  const ended = sent + delivered + read + bad
   return {
     taken: campaign.total - (shares.queued - (counts.queued ?? 0)),
+    queued: shares.queued,
     unsettled: unsettled(shares),
-    finished: sent + delivered + read + failed + unproven,
-    failed: failed + unproven,
+    ended,
+    finished: ended - exempt,
+    failed: bad - exempt,
   }
 }
 

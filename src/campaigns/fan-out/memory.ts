@@ -3,7 +3,7 @@
 import { findSender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { createFailureBreaker } from '../circuit-breaker.ts'
-import { templateProblem } from '../commands/lifecycle.ts'
+import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
 import { createFeeding } from '../feeding.ts'
 import { createMeter } from '../meter.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
@@ -59,15 +59,19 @@ export type Memories = ReturnType<typeof createMemories>
 
 /**
  * What a person may change while the campaign runs: the rate of the lane (messages per second), and the template, when one
- * that is not approved any more is imported. Looked at again every two seconds.
+ * that is not approved any more, or does not fit, is imported. Looked at again every two seconds.
  */
 function createLaneInfoCache() {
   let known: { laneRate: number; problem: string | undefined } = { laneRate: 1, problem: undefined }
   let until = Number.NEGATIVE_INFINITY
   return async (redis: Redis, campaign: Campaign) => {
     if (performance.now() > until) {
-      const [sender, problem] = await Promise.all([findSender(redis, campaign.lane), templateProblem(redis, campaign)])
-      known = { laneRate: sender?.rate ?? 1, problem }
+      const [sender, problem, changed] = await Promise.all([
+        findSender(redis, campaign.lane),
+        templateProblem(redis, campaign),
+        changedTemplate(redis, campaign),
+      ])
+      known = { laneRate: sender?.rate ?? 1, problem: (problem ?? changed)?.sentence }
       until = performance.now() + 2_000
     }
     return known

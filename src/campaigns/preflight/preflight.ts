@@ -18,7 +18,7 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import { withTimeout } from '../../redis/with-timeout.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { templateProblem } from '../commands/lifecycle.ts'
+import { templateProblem } from '../commands/template-problem.ts'
 import { valueSourceKind } from '../definition.ts'
 import { blockChecked } from '../fan-out/block.ts'
 import { MAX_RECIPIENTS } from '../message-ids.ts'
@@ -146,7 +146,7 @@ async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTem
   ])
   const result = compileComponents(wanted.components, valueSourceKind(recipients))
   const compiled = result.ok ? result.compiled : { sources: [], fill: () => [], holed: [] }
-  const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem }])]
+  const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem.sentence }])]
   if (!result.ok) problems.push(...result.faults)
   if (!template || account?.template_check === 'off') return { template, shape: undefined, compiled, problems }
   const shape = shapeOf(template)

@@ -15,8 +15,8 @@ export interface FanOutState {
   /** Place of the recipient that is fed next. */
   next: number
   counts: Counts
-  /** Of the unknown ones, those that a worker was sending when it died. */
-  lost: number
+  /** Of the failed, unconfirmed and unknown ones, those that say nothing about the campaign (isExempt in message-lifecycle.lua). */
+  exempt: number
   /** Campaigns that run on the lane, this one included. */
   running: number
   /** Jobs of the lane, of whatever origin. */
@@ -72,7 +72,7 @@ export async function advanceFanOut(
   if (reply[0] === 'over') return undefined
   const [, , nowMs, next, running, backlog, chunks, throttled, flat] = reply
   const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
-  return { nowMs, next, running, backlog, chunks, throttled, counts: countsOf(hash), lost: Number(hash.lost ?? 0) }
+  return { nowMs, next, running, backlog, chunks, throttled, counts: countsOf(hash), exempt: Number(hash.exempt ?? 0) }
 }
 
 /**

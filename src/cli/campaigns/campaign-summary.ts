@@ -13,6 +13,7 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ['Campaign', campaign.id],
     ['Name', campaign.name ?? ''],
     ['State', campaign.state + (campaign.reason === null ? '' : `: ${campaign.reason}`)],
+    ['Waits', campaign.waits?.sentence ?? ''],
     ['From', campaign.sender ?? 'a sender that is gone'],
     ['Template', `${template.name} (${template.language})`],
     ['Components', template.components?.length ? JSON.stringify(template.components) : ''],

@@ -6,6 +6,7 @@ import { spanText } from '../logic/spans.ts'
 import { CampaignState } from '../parts/badge.tsx'
 import { Age, Page, Shown } from '../parts/page.tsx'
 import { Said } from '../parts/text.tsx'
+import { Waits } from '../parts/waits.tsx'
 import { dataOf } from '../state/http.ts'
 import { snapshot } from '../state/live.ts'
 import { useLoad } from '../state/load.ts'
@@ -46,6 +47,7 @@ export function CampaignPage({ id }: { id: string }) {
                 <span aria-hidden="true">‖ </span>Held because: <Said text={found.reason} />
               </p>
             )}
+            <Waits waits={found.waits} />
             {found.progress.held_to !== null && (
               <p class="held">
                 <span aria-hidden="true">! </span>
@@ -54,7 +56,8 @@ export function CampaignPage({ id }: { id: string }) {
             )}
             {found.state === 'running' && (
               <p role="status">
-                {rateText(found.progress.rate_per_second)} per second; {spanText(found.progress.seconds_left)} left.
+                {rateText(found.progress.rate_per_second)} per second
+                {found.progress.seconds_left === null ? '.' : `; ${spanText(found.progress.seconds_left)} left.`}
               </p>
             )}
             {found.started_at !== null && <LedgerCard campaign={found} progress={progressOf(found, live)} />}

@@ -4,7 +4,8 @@ import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.t
 import { problemText } from '../logic/problem-words.ts'
 import { MessageState } from '../parts/badge.tsx'
 import { Age, Page, Shown } from '../parts/page.tsx'
-import { Said, Until } from '../parts/text.tsx'
+import { Said } from '../parts/text.tsx'
+import { Waits } from '../parts/waits.tsx'
 import { dataOf } from '../state/http.ts'
 import { useLoad } from '../state/load.ts'
 import { may } from '../state/session.ts'
@@ -57,17 +58,7 @@ export function MessagePage({ id }: { id: string }) {
                 <Said text={problemText(found.problem)} />
               </p>
             )}
-            {found.waits && (
-              <p class="held">
-                Why it waits: <Said text={found.waits.sentence} />
-                {found.waits.until && (
-                  <>
-                    {' '}
-                    Until <Until at={found.waits.until} />.
-                  </>
-                )}
-              </p>
-            )}
+            <Waits waits={found.waits} />
             <div class="halves">
               <Timeline history={found.history} />
               <div class="stack">

@@ -1,14 +1,22 @@
 #!lua flags=allow-oom
--- Begins a cooldown of a lane without a step of a message, as after answers that prove nothing. One that ends later stays.
+-- Begins a cooldown of a lane without a step of a message, as after answers that prove nothing.
 --
 -- Keys:
 --   cooldown  STRING  when the cooldown of the lane ends (ms)
 -- Arguments:
 --   ms
 --   reason    `code|sentence`
+--   mostMs?   the lane is probed after it, and waits longer each time, up to this; else one that ends later stays
+--   isProbe?  it was a probe that ended so
+-- Output: {ms until it ends, 1 if it is new}
 -- include ../../messages/store/scripts/message-cooldowns
 local cooldown = unpack(KEYS)
-local ms, reason = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local ms, reason, mostMs, isProbe = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local t = redis.call('TIME')
-coolLane(cooldown, ms, t[1] * 1000 + math.floor(t[2] / 1000), reason)
-return 'OK'
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+if not mostMs then
+  coolLane(cooldown, ms, now, reason)
+  return { ms, 1 }
+end
+local left, isNew = coolForProbe(cooldown, ms, mostMs, isProbe, now, reason)
+return { left, isNew and 1 or 0 }

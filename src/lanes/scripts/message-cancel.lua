@@ -62,5 +62,5 @@ redis.call('ZREM', queuedAgain, ulid)
 redis.call('ZADD', requeueable, now, ulid)
 
 keepCampaign(campaigns, run, retentionMs)
-count(campaigns, run, ulid, before, p.state)
+count(campaigns, run, ulid, before, p.state, false, false)
 return { 'done', p.state }

@@ -32,7 +32,7 @@ const slotScript = defineScript(import.meta.url, 'message-slot')
 
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
-  z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()]),
+  z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()], z.literal(1)),
   z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
 ])
 const slotReply = z.tuple([z.string(), z.coerce.number()])
@@ -48,10 +48,11 @@ export interface Slot {
 /**
  * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and
  * its record is gone; `conclude` ends it. The lane or the recipient may be in a cooldown, the message may have been put off, or its
- * slot be too far ahead, for `waitMs`. With a pace, whoever may send waits for the slot.
+ * slot be too far ahead, for `waitMs`. With a pace, whoever may send waits for the slot. `isProbe`: the others of the lane
+ * wait for what becomes of it.
  */
 export type ClaimResult =
-  | { verdict: Verdict | 'stopped' | 'gone'; state: State; slot?: Slot }
+  | { verdict: Verdict | 'stopped' | 'gone'; state: State; slot?: Slot; isProbe?: boolean }
   | { verdict: 'lane_cooldown' | 'recipient_cooldown' | 'message_waits' | 'too_early'; state: State; waitMs: number }
 
 /**
@@ -81,7 +82,7 @@ export async function claim(
   }
   const plain = plainClaim(taken)
   if (plain) return plain
-  const [verdict, state, last, slot, nowUs] = claimReply.parse(taken)
+  const [verdict, state, last, slot, nowUs, probe] = claimReply.parse(taken)
   // A claim also ends what must not leave. That a message is being sent now, its end will tell.
   if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
     observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'queued', to: state })
@@ -97,7 +98,7 @@ export async function claim(
     default:
       return slot === undefined || nowUs === undefined
         ? { verdict, state }
-        : { verdict, state, slot: slotOf(slot, nowUs) }
+        : { verdict, state, slot: slotOf(slot, nowUs), isProbe: probe === 1 }
   }
 }
 

@@ -1,6 +1,7 @@
-// Scripts that know the states of messages: they are given the table of src/messages/lifecycle.ts as constants.
+// Scripts that know the states of messages: they are given the tables of lifecycle.ts and provider-codes.ts as constants.
 import { defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../lifecycle.ts'
+import { PROVIDER_CODES } from '../provider-codes.ts'
 
 const letter = (state: State): string => `'${LETTERS[state]}'`
 const letters = (states: readonly State[]): string => `'${states.map((state) => LETTERS[state]).join('')}'`
@@ -16,9 +17,12 @@ const moveOf = Object.entries<Move>(MESSAGE_MOVES)
   })
   .join(' ')
 
+const recipientCodes = [...PROVIDER_CODES].flatMap(([code, { concerns }]) => (concerns === 'recipient' ? [code] : []))
+
 const CONSTANTS = [
   `local ${STATES.map((state) => state.toUpperCase()).join(', ')} = ${STATES.map(letter).join(', ')}`,
   `local MARKS, PROVEN = ${letters(STATES)}, ${letters(PROVEN_SENT)}`,
+  `local RECIPIENT_CODES = '|${recipientCodes.join('|')}|'`,
   `local function moveOf(kind) ${moveOf} error('unknown step ' .. tostring(kind)) end`,
 ].join('; ')
 

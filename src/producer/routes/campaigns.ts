@@ -131,7 +131,7 @@ export const campaigns = {
     params,
     body: { as: 'json', schema: scheduleBody, mayBeAbsent: true },
     answers,
-    errors: { ...fitsState, 400: ['template_not_approved'] },
+    errors: { ...fitsState, 400: ['template_not_approved', 'template_changed'] },
     examples: [{ params: { id }, body: { at: '2126-11-22T09:00:00Z' }, ...shown('scheduled', 'scheduled') }],
   }),
   start: route({
@@ -144,7 +144,7 @@ export const campaigns = {
     params,
     body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers,
-    errors: { ...fitsState, 400: ['template_not_approved'] },
+    errors: { ...fitsState, 400: ['template_not_approved', 'template_changed'] },
     examples: [{ params: { id }, ...shown('started', 'running') }],
   }),
   pause: route({
@@ -183,7 +183,7 @@ export const campaigns = {
     answers,
     errors: {
       ...isHere,
-      400: ['template_not_approved', 'unknown_sender'],
+      400: ['template_not_approved', 'template_changed', 'unknown_sender'],
       422: ['wrong_state', 'nobody_in_class', 'idempotency_key_reused'],
     },
     examples: [

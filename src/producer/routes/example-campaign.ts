@@ -7,6 +7,7 @@ export const exampleCampaign = {
   name: 'Spring sale',
   state: 'running',
   reason: null,
+  waits: null,
   sender: '447700900002',
   template: {
     name: 'flash_sale',

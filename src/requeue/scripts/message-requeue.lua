@@ -60,8 +60,6 @@ local function take(i)
   if p.run and isOver(p.run) then return { 'campaign_over', before } end
   if not p.has.p and not content then return { 'without_content', before } end
 
-  local cause = before == UNKNOWN and string.sub(p.has.e or '', 1, 12)
-  local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
   local fields = { 's', p.state, 'u', validUntil, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
   local function write(field, value)
     fields[#fields + 1] = field
@@ -75,7 +73,7 @@ local function take(i)
   -- It lives as long from now on as a new one, or what becomes of it could not be written down.
   redis.call('PEXPIRE', record, retentionMs)
   keepCampaign(campaigns, p.run, retentionMs)
-  count(campaigns, p.run, ulid, before, p.state, isLost)
+  count(campaigns, p.run, ulid, before, p.state, isExempt(before, p.has.e), false)
   removeLater(requeueable, ulid)
   addLater(queuedAgain, now + jobWithinMs, ulid)
   queued = queued + 1

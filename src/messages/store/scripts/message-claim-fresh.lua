@@ -6,7 +6,7 @@
 --
 -- Keys:
 --   inDoubt       ZSET    messages of the lane in doubt
---   laneCooldown  STRING  when the cooldown of the lane ends (ms)
+--   laneCooldown  STRING  when the cooldown of the lane ends (ms); its probe stands beside it
 --   slots         LIST    latest slots of the lane
 --   campaign      HASH    the campaign
 --   marks         STRING  of the campaign: half a byte per recipient, 0 for one whose message was never claimed
@@ -33,6 +33,7 @@
 -- `other` for one that is to be claimed by itself, or the ms to wait of one whose slot would be too far ahead
 -- include message-lifecycle
 -- include message-pace
+-- include message-cooldowns
 local inDoubt, laneCooldown, slots, campaign, marks = unpack(KEYS)
 local lostAfterMs, retentionMs, campaigns, run, acceptedAt, validUntil, aheadUs, records, cooldowns, waits, shared, ulids,
   places, attempts, recipients, filled, pace, names = unpack(cmsgpack.unpack(ARGV[1]), 1, 18)
@@ -43,7 +44,8 @@ local total = #ulids
 local results = { 'done', string.format('%.0f', nowUs) }
 
 if redis.call('HGET', campaign, 'state') ~= 'running' then return { 'stopped' } end
-local coolMs = tonumber(redis.call('GET', laneCooldown) or '0') - now
+local cool = redis.call('MGET', laneCooldown, laneCooldown .. '-probe')
+local coolMs = cooldownLeft(cool[1], cool[2], now)
 if coolMs > 0 then return { 'lane_cooldown', coolMs } end
 
 -- One read for all: cooldowns of the recipients and waits; which records there are; the marks.
@@ -57,8 +59,9 @@ end
 local found = redis.call('MGET', unpack(asked))
 local firstByte = math.floor(first / 2)
 local bytes = redis.call('GETRANGE', marks, firstByte, math.floor(last / 2))
--- Every record has its mark; should one have none, each is looked at by itself. Nothing expires in the fast way either.
-local isPlain = now < validUntil and redis.call('EXISTS', unpack(known)) == 0
+-- Every record has its mark; should one have none, each is looked at by itself. Nothing expires in the fast way either, and
+-- nothing probes a lane.
+local isPlain = now < validUntil and not cool[2] and redis.call('EXISTS', unpack(known)) == 0
 
 local function isFresh(i)
   if not isPlain or found[i] or found[total + i] then return false end

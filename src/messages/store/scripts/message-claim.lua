@@ -7,7 +7,7 @@
 --   outbox            STREAM  events of the lane, if anybody wants them
 --   inDoubt           ZSET    messages of the lane in doubt
 --   requeueable       ZSET    messages of the lane that can be requeued
---   laneCooldown      STRING  when the cooldown of the lane ends (ms)
+--   laneCooldown      STRING  when the cooldown of the lane ends (ms); its probe stands beside it
 --   slots             LIST    latest slots of the lane
 --   queuedAgain       ZSET    messages of the lane that were queued again
 -- Keys of each:
@@ -32,7 +32,7 @@
 --   run?            number of its campaign
 --   sendAt?         ms, of a message that is not to be sent sooner
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
--- {..., slot, time (µs)}; {'error', text} of one that failed.
+-- {..., slot, time (µs)}, and 1 besides if it is the probe of its lane; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
 -- be sent, nothing was written; message-conclude.lua ends it.
@@ -57,8 +57,10 @@ local asked = { laneCooldown }
 for i = 1, #each do
   asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 5], KEYS[4 * i + 6]
 end
+asked[2 * #each + 2] = laneCooldown .. '-probe'
 local found = redis.call('MGET', unpack(asked))
-local coolUntil = found[1] and tonumber(found[1]) or 0
+local probe = found[2 * #each + 2]
+local coolMs = cooldownLeft(found[1], probe, now)
 local timeUs = string.format('%.0f', nowUs)
 local lane = pace and openSlots(slots, nowUs, pace, #each)
 
@@ -66,7 +68,7 @@ local lane = pace and openSlots(slots, nowUs, pace, #each)
 -- without looking at what a record of it could hold. Records of the step are looked for in one go.
 local records, taken = {}, {}
 for i = 1, #each do records[i] = KEYS[4 * i + 3] end
-local areNew = coolUntil <= now and redis.call('EXISTS', unpack(records)) == 0
+local areNew = coolMs == 0 and not probe and redis.call('EXISTS', unpack(records)) == 0
 local keptMs = string.format('%.0f', retentionMs)
 local lostAt = string.format('%.0f', now + lostAfterMs)
 
@@ -124,7 +126,7 @@ local function claim(i)
     -- Its job may be there sooner: one that a person tries at once, or that is due by the clock of a Redis that was lost.
     local waitMs = math.max(found[2 * i + 1] and redis.call('PTTL', wait) or 0, sendAt - now)
     if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, validUntil - now) } end
-    if coolUntil > now then return { 'lane_cooldown', p.state, coolUntil - now } end
+    if coolMs > 0 then return { 'lane_cooldown', p.state, coolMs } end
     if pace then
       slotUs = lane.next()
       local early = tooEarly(slotUs, aheadUs)
@@ -155,7 +157,11 @@ local function claim(i)
   if not pace then return { verdict, p.state, p.attempt } end
   -- The same attempt asks again when the answer was lost: it gets another slot.
   slotUs = slotUs or lane.next()
-  return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs }
+  if not probe then return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs } end
+  -- Should its worker die, the next one goes when it is taken for lost.
+  coolLane(laneCooldown, lostAfterMs, now, string.match(probe, '|(.*)'))
+  coolMs = PROBE_LOOK_MS
+  return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, 1 }
 end
 
 local results = forEach(each, campaigns, claim)

@@ -52,5 +52,5 @@ redis.call('PEXPIRE', record, retentionMs)
 keepCampaign(campaigns, run, retentionMs)
 redis.call('ZREM', inDoubt, ulid)
 if why ~= 'erased' then redis.call('ZADD', requeueable, now, ulid) end
-count(campaigns, run, ulid, before, state, state == UNKNOWN)
+count(campaigns, run, ulid, before, state, false, isExempt(state, problem))
 return { 'done', state }

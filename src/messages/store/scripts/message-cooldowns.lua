@@ -1,7 +1,10 @@
 -- Cooldowns: times in which nothing is sent, after the chat product has said that it is too much. Written in the same step
 -- as the proof that an attempt was refused, asked by every claim. Included by message-claim.lua and message-step.lua.
 --
--- A lane's is a STRING, the time at which it ends (ms).
+-- A lane's is a STRING, the time at which it ends (ms). After answers that prove nothing there is another STRING beside it,
+-- the probe `ms|code|sentence`: how long the lane has waited last, and why. While that is there, the cooldown ends for one
+-- message only, which holds the others back until it is settled: what a broken provider or a page of a proxy costs is
+-- one message without proof each time.
 -- A recipient's is a STRING of four numbers:
 --   ends      when the chat product may be asked again (ms)
 --   next      when the next message may go (ms): at the end of the cooldown the first one, then one at a time
@@ -56,6 +59,17 @@ local function coolRecipient(key, leastMs, now)
   return reserveTurn(key, r, now)
 end
 
+-- While a probe is under way its end may come any moment: who waits for it asks again after this.
+local PROBE_LOOK_MS = 1000
+-- How long it is remembered after the cooldown that the lane is to be probed.
+local PROBE_KEPT_MS = 3600000
+
+-- What is left of a lane's cooldown, as claims are told; `till` and `probe` are what stands in Redis.
+local function cooldownLeft(till, probe, now)
+  local left = math.max(0, (tonumber(till or nil) or 0) - now)
+  return probe and math.min(left, PROBE_LOOK_MS) or left
+end
+
 -- The lane, or its polls, cool down for so long; a cooldown that ends later stays. A reason, `code|sentence`, is kept beside it.
 local function coolLane(key, ms, now, reason)
   local till = now + math.max(1, math.ceil(ms))
@@ -63,4 +77,18 @@ local function coolLane(key, ms, now, reason)
   local keptMs = string.format('%d', till - now)
   redis.call('SET', key, string.format('%d', till), 'PX', keptMs)
   if reason then redis.call('SET', key .. '-reason', reason, 'PX', keptMs) end
+end
+
+-- The lane waits and is probed then: twice as long as the last time, from `ms` to `mostMs`. What ends within a wait is of the
+-- same burst as what began it and changes nothing, unless it is the probe itself. Returns the ms, and whether it is new.
+local function coolForProbe(key, ms, mostMs, isProbe, now, reason)
+  local found = redis.call('MGET', key, key .. '-probe')
+  local left = (tonumber(found[1] or nil) or 0) - now
+  if found[2] and left > 0 and not isProbe then return left, false end
+  local before = found[2] and tonumber(string.match(found[2], '^%d+')) or 0
+  ms = math.max(1, math.ceil(ms), math.min(mostMs, 2 * before))
+  if isProbe then redis.call('DEL', key) end
+  coolLane(key, ms, now, reason)
+  redis.call('SET', key .. '-probe', string.format('%d|%s', ms, reason), 'PX', string.format('%d', ms + PROBE_KEPT_MS))
+  return ms, true
 end

@@ -257,17 +257,25 @@ local function writeChanges(prefix, run, changes)
   end
 end
 
+-- Whether a message in this state, with this error (`code|sentence`), says nothing about its campaign: it was refused for
+-- reasons of its recipient, or is unproven because a worker died.
+local function isExempt(state, problem)
+  local code = problem and string.match(problem, '^[^|]*')
+  if not code then return false end
+  if state == UNCONFIRMED or state == UNKNOWN then return code == 'worker_lost' or code == 'record_lost' end
+  return state == FAILED and string.find(RECIPIENT_CODES, '|' .. code .. '|', 1, true) ~= nil
+end
+
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
 -- true at every moment, and keeps the recipient's state. `run` is the campaign's number; nil for a message of none.
--- `from` nil: it is new. Besides the states, `lost` counts those of the unknown ones that are so because a worker died.
-local function count(prefix, run, ulid, from, to, isLost)
+-- `from` nil: it is new. Besides the states, `exempt` counts those that isExempt: the circuit breaker leaves them out.
+local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
   if not run or from == to then return end
   -- A record has the number as text, an argument as a number.
   run = tonumber(run)
   local changes = gathered and gathered[run] or { counts = {}, marks = {} }
   local counts, marks = changes.counts, changes.marks
-  if isLost and from == UNKNOWN then counts.lost = (counts.lost or 0) - 1 end
-  if isLost and to == UNKNOWN then counts.lost = (counts.lost or 0) + 1 end
+  if wasExempt ~= nowExempt then counts.exempt = (counts.exempt or 0) + (nowExempt and 1 or -1) end
   if from then counts[from] = (counts[from] or 0) - 1 end
   counts[to] = (counts[to] or 0) + 1
   marks[#marks + 1] = placeOf(ulid)

@@ -102,11 +102,6 @@ local function take(i)
     return { verdict, p.state }
   end
 
-  -- Read before it is written: no step that leads to unknown brings an error of its own, so that it is the same one on
-  -- the way in and on the way out.
-  local cause = (before == UNKNOWN or p.state == UNKNOWN) and string.sub(redis.call('HGET', record, 'e') or '', 1, 12)
-  local isLost = cause == 'worker_lost|' or cause == 'record_lost|'
-
   -- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
   -- with it all lists.
   if kind == 'status' and p.state == before then
@@ -129,9 +124,11 @@ local function take(i)
   if p.tries > 0 then write('n', p.tries) else drop(p, 'n') end
   if p.repeats > 0 then write('o', p.repeats) end
   if p.others ~= '' then write('b', p.others) else drop(p, 'b') end
+  local wasExempt, nowProblem = isExempt(before, p.has.e), problem or p.has.e
   if problem then
     write('e', problem)
   elseif rank or p.state == QUEUED then
+    nowProblem = nil
     drop(p, 'e')
   end
 
@@ -154,7 +151,7 @@ local function take(i)
     redis.call('HSET', record, unpack(all))
     if ttl > 0 then redis.call('PEXPIRE', record, ttl) end
   end
-  count(campaigns, p.run, ulid, before, p.state, isLost)
+  count(campaigns, p.run, ulid, before, p.state, wasExempt, isExempt(p.state, nowProblem))
 
   -- Two lists, so that attempts in doubt never wait behind a hundred thousand messages that only need a job.
   if p.state == UNCONFIRMED then

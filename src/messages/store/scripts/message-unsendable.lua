@@ -30,7 +30,7 @@ local function settle(m, p, exists, now, before, happened, detail, problem)
   -- and the flag of a repeat with it.
   redis.call('PEXPIRE', m.record, m.retentionMs)
   if exists then keepCampaign(m.campaigns, m.run, m.retentionMs) end
-  count(m.campaigns, m.run, m.ulid, before, p.state)
+  count(m.campaigns, m.run, m.ulid, before, p.state, false, isExempt(p.state, problem))
 end
 
 -- A message of a campaign that was claimed before, of which the record is gone: the letter of the state that the campaign
@@ -65,7 +65,7 @@ local function isStopped(m, p, exists, now)
     tell(p, m.ulid, history)
     redis.call('ZREM', m.queuedAgain, m.ulid)
     redis.call('ZADD', m.requeueable, now, m.ulid)
-    count(m.campaigns, m.run, m.ulid, QUEUED, p.state)
+    count(m.campaigns, m.run, m.ulid, QUEUED, p.state, false, false)
   end
   return true
 end

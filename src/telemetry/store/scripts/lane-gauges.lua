@@ -35,8 +35,8 @@ for i = 1, math.min(#found, 2 * CAMPAIGNS_MAX), 2 do
   local left = tonumber(redis.call('HGET', key, 'total') or '0')
   local counts = redis.call('HGETALL', key .. ':counts')
   for j = 1, #counts, 2 do
-    -- Queued again, being sent and in doubt have not ended; `lost` counts some of the unknown ones once more.
-    if not string.find('|q|c|l|lost|', '|' .. counts[j] .. '|', 1, true) then left = left - tonumber(counts[j + 1]) end
+    -- Queued again, being sent and in doubt have not ended; `exempt` counts some that have once more.
+    if not string.find('|q|c|l|exempt|', '|' .. counts[j] .. '|', 1, true) then left = left - tonumber(counts[j + 1]) end
   end
   remaining[#remaining + 1] = found[i + 1]
   remaining[#remaining + 1] = math.max(0, left)

@@ -1,0 +1,132 @@
+// Pins: what a campaign's circuit breaker makes of a provider's answers, at a real pace, with real answer times and the default
+// wait for evidence. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
+import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { accepted, graphError, startCloudStandIn } from '../support/cloud-stand-in.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+let service: CampaignService
+let product: Awaited<ReturnType<typeof startCloudStandIn>>
+beforeAll(async () => {
+  service = await startCampaigns({ rate: 80 })
+  product = await startCloudStandIn(300)
+  await service.stopWorker()
+  await product.serve(service, service.lane)
+  await service.startWorker()
+})
+beforeEach(() => {
+  product.state.calls.length = 0
+  product.state.answer = accepted
+})
+afterAll(async () => {
+  await service?.close()
+  product?.close()
+})
+
+async function started(people: number): Promise<string> {
+  const { tag } = await service.addPeople(people)
+  const id = await service.ready({ tags: [tag] })
+  await service.move(id, 'start')
+  return id
+}
+const calls = () => product.state.calls.length
+const nothingIsInFlight = (id: string) =>
+  eventually(async () => {
+    const { progress } = await service.show(id)
+    return progress.sending === 0 ? progress : undefined
+  }, 'nothing is in flight')
+
+test('messages without proof count at once, not only when their wait for evidence is over', async () => {
+  product.state.answer = (call, to) => (call % 5 < 2 ? graphError(500, 131000) : accepted(call, to))
+  const id = await started(2_000)
+  const { reason, progress } = await service.reaches(id, 'paused', 20_000)
+  expect(reason).toMatch(/^\d+ of the last \d+ messages failed or are unproven, more than 30 %\.$/)
+  expect(progress.unconfirmed).toBeGreaterThan(30)
+  expect(calls()).toBeLessThan(300)
+  await service.move(id, 'cancel')
+})
+
+test('a campaign whose people cannot be reached for reasons of their own goes on', async () => {
+  const codes = [131049, 131026, 130472, 131050]
+  product.state.answer = (call, to) =>
+    call % 5 < 2 ? graphError(400, codes[call % codes.length] ?? 0) : accepted(call, to)
+  const id = await started(300)
+  const { progress } = await service.reaches(id, 'done')
+  expect(progress).toMatchObject({ failed: 120, sent: 180 })
+})
+
+describe('a code that concerns the template pauses the campaign at once, and nobody is lost by it', () => {
+  test.each([132001, 131063])('%i, from the first message on', async (code) => {
+    product.state.answer = () => graphError(400, code)
+    const id = await started(300)
+    const { reason } = await service.reaches(id, 'paused', 20_000)
+    expect(reason).toContain(`(code ${code})`)
+    const { failed, queued } = await nothingIsInFlight(id)
+    expect([failed, queued]).toEqual([0, 300])
+    expect(calls()).toBeLessThan(100)
+    product.state.answer = accepted
+    await service.move(id, 'resume')
+    const done = await service.reaches(id, 'done')
+    expect(done.progress).toMatchObject({ failed: 0, sent: 300 })
+  })
+
+  test('in its midst', async () => {
+    product.state.answer = (call, to) => (call > 200 ? graphError(404, 132001) : accepted(call, to))
+    const id = await started(600)
+    await service.reaches(id, 'paused', 20_000)
+    const { failed, sent } = await nothingIsInFlight(id)
+    expect([failed, sent]).toEqual([0, 200])
+    await service.move(id, 'cancel')
+  })
+})
+
+test('a parameter that is refused several times in a row pauses the campaign, and loses a handful of people', async () => {
+  product.state.answer = (call, to) => (call > 100 ? graphError(400, 100, 'bad') : accepted(call, to))
+  const id = await started(600)
+  const { reason } = await service.reaches(id, 'paused', 20_000)
+  expect(reason).toContain('(code 100)')
+  const { failed, sent } = await nothingIsInFlight(id)
+  // The last that were sent may be written down between the first that were refused.
+  expect(Number(failed)).toBeLessThanOrEqual(12)
+  expect(sent).toBe(100)
+  product.state.answer = accepted
+  await service.move(id, 'resume')
+  expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed, sent: 600 - Number(failed) })
+})
+
+test('a parameter that is refused for one person in ten does not pause it', async () => {
+  product.state.answer = (call, to) => (call % 10 === 0 ? graphError(400, 100, 'bad') : accepted(call, to))
+  const id = await started(300)
+  expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 30, sent: 270 })
+})
+
+test('a campaign whose lane stands says why and until when, and counts that time', async () => {
+  const queues = openLaneQueues(service.redis)
+  const { redis, lane } = service
+  const id = await started(400)
+  await eventually(async () => calls() > 20, 'it is under way')
+  expect((await service.show(id)).waits).toBeNull()
+  await pauseLane(redis, queues, lane, { reason: 'stocktaking', by: 'Ann' })
+  expect(await service.show(id)).toMatchObject({
+    waits: { why: 'lane_paused', until: null },
+    progress: { seconds_left: null },
+  })
+  await resumeLane(redis, queues, lane)
+  await coolLane(redis, lane, 3_600_000, { code: '131048', sentence: 'The number is held back.' })
+  const { waits, progress, state } = await service.show(id)
+  expect([state, waits]).toMatchObject([
+    'running',
+    { why: 'lane_cooldown', sentence: expect.stringContaining('held back') },
+  ])
+  expect(Date.parse(String(Object(waits).until)) - Date.now()).toBeGreaterThan(3_500_000)
+  expect(progress.seconds_left).toBeGreaterThan(3_500)
+  await endLaneCooldown(redis, lane)
+  expect((await service.show(id)).waits).toBeNull()
+  await service.move(id, 'cancel')
+  await queues.close()
+})

@@ -1,0 +1,80 @@
+// Pins: a page that something between us and the provider answers with (a firewall, a proxy) blocks no sender and burns no
+// people. The lane waits, visibly, asks again with one message at a time, and goes on by itself.
+// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { laneCooldown } from '../../src/lanes/cooldown.ts'
+import { laneMetaKey } from '../../src/redis/bullmq-layout.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { accepted, graphError, startCloudStandIn } from '../support/cloud-stand-in.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+const page = (status: number) => ({ status, body: '<html>Request blocked by WAF</html>' })
+
+let service: CampaignService
+let product: Awaited<ReturnType<typeof startCloudStandIn>>
+beforeAll(async () => {
+  service = await startCampaigns({ rate: 80, env: { LANEWAY_SEND_TIMEOUT_SECONDS: '2' } })
+  product = await startCloudStandIn(300)
+  await service.stopWorker()
+  await product.serve(service, service.lane)
+  await service.startWorker()
+})
+afterEach(() => {
+  product.state.calls.length = 0
+  product.state.answer = accepted
+})
+afterAll(async () => {
+  await service?.close()
+  product?.close()
+})
+
+async function started(people: number): Promise<string> {
+  const { tag } = await service.addPeople(people)
+  const id = await service.ready({ tags: [tag] })
+  await service.move(id, 'start')
+  return id
+}
+const isPaused = async () => (await service.redis.hexists(laneMetaKey(service.lane), 'paused')) === 1
+const cooldown = () => laneCooldown(service.redis, service.lane, Date.now())
+const sentOf = async (id: string) => Number((await service.show(id)).progress.sent)
+
+test.each([401, 404])('one page with %i delays the lane a little and costs one message its proof', async (status) => {
+  product.state.answer = (call, to) => (call === 60 ? page(status) : accepted(call, to))
+  const id = await started(200)
+  await eventually(async () => (await sentOf(id)) === 199, 'all others are sent', 20_000)
+  expect((await service.show(id)).progress).toMatchObject({ unconfirmed: 1, failed: 0 })
+  expect(await isPaused()).toBe(false)
+  await service.move(id, 'cancel')
+})
+
+test('while the pages last one message at a time asks, after growing pauses, and then all goes on by itself', async () => {
+  product.state.answer = (call, to) => (call > 60 ? page(403) : accepted(call, to))
+  const id = await started(300)
+  const seen = await eventually(async () => cooldown(), 'the lane is in a cooldown')
+  expect(seen).toMatchObject({ code: 'http_403', sentence: expect.stringContaining('403') })
+  expect(seen.until).toBeGreaterThan(Date.now())
+  // What was in flight when the first page came cannot be taken back.
+  await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
+  const before = product.state.calls.length
+  expect(before).toBeLessThan(60 + 40)
+  await eventually(async () => product.state.calls.length >= before + 3, 'it asked three times', 30_000)
+  const asked = product.state.calls.slice(before - 1).map(({ atMs }) => atMs)
+  const gaps = asked.slice(1).map((atMs, i) => atMs - (asked[i] ?? 0))
+  expect(Math.min(...gaps)).toBeGreaterThan(500)
+  expect(gaps.at(-1)).toBeGreaterThan(3_000)
+  expect(await isPaused()).toBe(false)
+  product.state.answer = accepted
+  const pages = product.state.calls.length - 60
+  await eventually(async () => (await sentOf(id)) === 300 - pages, 'all others are sent', 40_000)
+  expect(await cooldown()).toBeUndefined()
+  await service.move(id, 'cancel')
+})
+
+test("the provider's own envelope with the same status still blocks the sender", async () => {
+  product.state.answer = () => graphError(403, 131031)
+  const id = await started(50)
+  await eventually(isPaused, 'the lane is paused')
+  expect((await service.show(id)).progress).toMatchObject({ unconfirmed: 0, failed: 0 })
+})
