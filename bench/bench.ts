@@ -2,6 +2,7 @@
 import type { Closing } from './closing.ts'
 import type { Rig } from './contender.ts'
 import { cpuMs } from './process-usage.ts'
+import type { AnswerTime } from './provider-contract.ts'
 import { type Figure, withGoal } from './report.ts'
 import { ratioOf, spreadOf } from './statistics.ts'
 
@@ -14,6 +15,10 @@ export interface Bench {
   rounds: number
   /** How long a round of a timed scenario loads one contender. */
   seconds: number
+  /** The same as it was typed. */
+  givenSeconds: number | undefined
+  /** Of the scenario `numbers`: how many, messages a second each (0: no limit), how the provider answers, workers. */
+  many: { numbers: number; pace: number; answer: AnswerTime; tls: 'none' | 'h1' | 'h2'; workers: number }
   /** Whether to measure at the sizes of the goals where the default is smaller. */
   full: boolean
   /** How many people a campaign has, or a file of contacts; undefined: as `full` says. */

@@ -51,6 +51,8 @@ export async function startLaneway(
     settings?: Record<string, string>
     profile?: string | undefined
     redis?: Shape
+    /** Where its messages go; undefined: to the sink. */
+    baseUrl?: string
     /** Another build than the one beside the bench. */
     build?: string
     /** Whether the producer has a port for metrics. */
@@ -62,7 +64,11 @@ export async function startLaneway(
   const redis = await startRedis(dir, closing, options.redis)
   const queues = openLaneQueues(redis.client)
   closing.add(() => queues.close())
-  const { keys, senders, laneIds } = await seed(redis, queues, rig.sinkPort, { lanes, rate })
+  const { keys, senders, laneIds } = await seed(redis, queues, {
+    lanes,
+    rate,
+    baseUrl: options.baseUrl ?? `http://127.0.0.1:${rig.sinkPort}`,
+  })
 
   const port = await freePort()
   const settings = {
@@ -114,8 +120,7 @@ export async function startLaneway(
 async function seed(
   { client }: BenchRedis,
   queues: ReturnType<typeof openLaneQueues>,
-  sinkPort: number,
-  { lanes, rate }: { lanes: number; rate: number },
+  { lanes, rate, baseUrl }: { lanes: number; rate: number; baseUrl: string },
 ) {
   const account = await createAccount(client, 'bench')
   await importTemplate(client, account, templateSchema.parse(TEMPLATE))
@@ -133,7 +138,7 @@ async function seed(
       number,
       name: '',
       provider: 'cloud-api',
-      baseUrl: `http://127.0.0.1:${sinkPort}`,
+      baseUrl,
       sealedToken: seal.encrypt('token'),
       phoneNumberId: String(1_000 + i),
       rate,

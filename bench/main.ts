@@ -9,6 +9,7 @@ import { createClosing } from './closing.ts'
 import { misused, readCommandLine, readOptions, typedNumber, typedWholeNumber } from './command-line.ts'
 import { acceptedInAll, type Rig } from './contender.ts'
 import { createProgress } from './progress.ts'
+import { typedAnswerTime } from './provider-contract.ts'
 import { type Figure, printTable, surroundings } from './report.ts'
 import { accept } from './scenarios/accept.ts'
 import { batch } from './scenarios/batch.ts'
@@ -31,6 +32,7 @@ import { lanes } from './scenarios/lanes.ts'
 import { latency } from './scenarios/latency.ts'
 import { lookups } from './scenarios/lookups.ts'
 import { memory } from './scenarios/memory.ts'
+import { numbers } from './scenarios/numbers.ts'
 import { observed } from './scenarios/observed.ts'
 import { replicas } from './scenarios/replicas.ts'
 import { scrape } from './scenarios/scrape.ts'
@@ -41,6 +43,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   batch,
   dispatch,
   lanes,
+  numbers,
   memory,
   latency,
   growth,
@@ -77,6 +80,11 @@ Swift, an S3 server, and is passed over without.
                    that find looks through (default 1000000)
   --lanes <n>      lanes of idle-lanes and scrape (default 1000)
   --workers <n>    workers of idle-lanes (default 4)
+  --numbers <n>    of numbers: how many there are (default 30),
+  --pace <n>       messages a second of each, 0 for no limit (default 80),
+  --answer-ms <t>  time until the provider answers, ms, or lognormal:200,3000 with 5 % of the answers below and
+                   above (default 300),
+  --tls <how>      none, h1 or h2 (default none), with --seconds 30 and --workers 1 if not given
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
   --profile <dir>  write CPU profiles of Laneway's processes there
   --help`
@@ -85,7 +93,11 @@ const RULES = {
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '5' },
+    seconds: { type: 'string' },
+    numbers: { type: 'string', default: '30' },
+    pace: { type: 'string', default: '80' },
+    'answer-ms': { type: 'string', default: '300' },
+    tls: { type: 'string', default: 'none' },
     full: { type: 'boolean', default: false },
     people: { type: 'string' },
     lanes: { type: 'string' },
@@ -104,12 +116,16 @@ const unknown = positionals.filter((name) => !Object.hasOwn(SCENARIOS, name))
 if (unknown.length > 0) misused([`There is no scenario ${unknown.join(', ')}.`], HELP)
 const sizesSchema = z.object({
   rounds: typedWholeNumber(1, 1_000),
-  seconds: typedNumber(0.1, 86_400),
+  seconds: typedNumber(0.1, 86_400).optional(),
+  numbers: typedWholeNumber(1, 10_000),
+  pace: typedNumber(0, 1_000),
+  'answer-ms': typedAnswerTime,
+  tls: z.enum(['none', 'h1', 'h2']),
   people: typedWholeNumber(1, 1e9).optional(),
   lanes: typedWholeNumber(1, 1e6).optional(),
   workers: typedWholeNumber(1, 1_000).optional(),
 })
-const { rounds, seconds, people, lanes: laneCount, workers } = readOptions(sizesSchema, values, HELP)
+const { rounds, seconds, people, lanes: laneCount, workers, ...many } = readOptions(sizesSchema, values, HELP)
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 const profile = values.profile === undefined ? undefined : resolve(values.profile)
@@ -132,7 +148,9 @@ try {
         dir: join(dir, name),
         closing: own,
         rounds,
-        seconds,
+        seconds: seconds ?? 5,
+        givenSeconds: seconds,
+        many: { ...many, answer: many['answer-ms'], workers: workers ?? 1 },
         full: values.full,
         people,
         lanes: laneCount,

@@ -102,6 +102,14 @@ function textOf(n: number, stamp: number): string {
   return `Order ${order}: ${rest}`
 }
 
+/** Jobs of the same messages, from the `from`-th on. */
+export function* messagesOf(from: number, count: number): Generator<{ to: string; template: object }> {
+  for (let n = from; n < from + count; n += 1) {
+    const { to, template } = JSON.parse(`{${message(n, 0, [''])}}`)
+    yield { to, template }
+  }
+}
+
 function message(n: number, stamp: number, senders: readonly string[]): string {
   const [order, rest] = parametersOf(n, stamp)
   const parameters = `[{"type":"text","text":"${order}"},{"type":"text","text":"${rest}"}]`

@@ -1,0 +1,138 @@
+// A provider as users have it: it answers after some time, in plain text or over TLS, by HTTP/2 where the client asks for
+// it. It keeps for each number when its messages came, and counts messages that came twice. Built for little CPU, since
+// it runs on the cores that are measured: HTTP/1.1 is read by http-messages.ts, without Node's server.
+import { once } from 'node:events'
+import { performServerHandshake, type ServerHttp2Stream } from 'node:http2'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { z } from 'zod'
+import { answerQuestions } from './child.ts'
+import { messageReader } from './http-messages.ts'
+import { type AnswerTime, answerTimeSchema, type ProviderReport } from './provider-contract.ts'
+
+const MOST_STREAMS = 100
+/** Answer times are rounded to this, so that Node keeps few lists of timers. */
+const STEP_MS = 10
+/** No answer takes longer than this many times the upper bound of a distribution. */
+const LONGEST = 2
+/** Of the standard normal distribution: 5 % lie below -Z, 5 % above Z. */
+const Z = 1.645
+
+let answerTime: AnswerTime = { low: 0, high: 0 }
+let arrivals = new Map<string, number>()
+let seen = new Set<string>()
+let twice = 0
+let inFlight = 0
+let mostInFlight = 0
+let connections = 0
+let sent = 0
+
+const NUMBER = /\/(\d+)\/messages/
+const ORDER = /"text":"(\d{8})"/
+
+function took(path: string, body: Buffer): void {
+  const number = NUMBER.exec(path)?.[1] ?? ''
+  arrivals.set(number, (arrivals.get(number) ?? 0) + 1)
+  const order = ORDER.exec(body.toString('latin1'))?.[1] ?? ''
+  if (seen.has(order)) twice += 1
+  seen.add(order)
+  inFlight += 1
+  if (inFlight > mostInFlight) mostInFlight = inFlight
+}
+
+/** Lognormal, with 5 % below `low` and 5 % above `high`; always the same where they are equal. */
+function answerMs({ low, high }: AnswerTime): number {
+  if (low === high) return low
+  const normal = Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
+  const middle = (Math.log(low) + Math.log(high)) / 2
+  const ms = Math.exp(middle + (normal * (Math.log(high) - Math.log(low))) / (2 * Z))
+  return Math.ceil(Math.min(ms, LONGEST * high) / STEP_MS) * STEP_MS
+}
+
+function answerLater(write: (json: string) => void): void {
+  sent += 1
+  const id = `wamid.${Buffer.from(String(sent).padStart(12, '0')).toString('base64')}`
+  const json = `{"messaging_product":"whatsapp","contacts":[{"input":"+1","wa_id":"1"}],"messages":[{"id":"${id}"}]}`
+  const answer = (): void => {
+    inFlight -= 1
+    write(json)
+  }
+  const ms = answerMs(answerTime)
+  if (ms === 0) answer()
+  else setTimeout(answer, ms)
+}
+
+function serveHttp1(socket: Socket): void {
+  connections += 1
+  socket.on('close', () => {
+    connections -= 1
+  })
+  socket.on('error', () => socket.destroy())
+  const read = messageReader((head, body) => {
+    took(head.slice(0, head.indexOf('\r\n')), body)
+    answerLater((json) => {
+      const text = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`
+      if (!socket.destroyed) socket.write(text, 'latin1')
+    })
+  })
+  socket.on('data', read)
+}
+
+function serveStream(stream: ServerHttp2Stream, path: string): void {
+  const chunks: Buffer[] = []
+  stream.on('error', () => {})
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  stream.on('end', () => {
+    took(path, Buffer.concat(chunks))
+    answerLater((json) => {
+      if (stream.destroyed) return
+      stream.respond({ ':status': 200, 'content-type': 'application/json' })
+      stream.end(json)
+    })
+  })
+}
+
+const tlsSchema = z.object({ key: z.string(), cert: z.string(), protocols: z.array(z.string()) }).optional()
+
+async function listen(tls: z.output<typeof tlsSchema>): Promise<number> {
+  const server =
+    tls === undefined
+      ? createServer({ noDelay: true }, serveHttp1)
+      : createTlsServer({ key: tls.key, cert: tls.cert, ALPNProtocols: tls.protocols, noDelay: true }, (socket) => {
+          if (socket.alpnProtocol !== 'h2') return serveHttp1(socket)
+          connections += 1
+          const session = performServerHandshake(socket, { settings: { maxConcurrentStreams: MOST_STREAMS } })
+          session.on('error', () => {})
+          session.on('close', () => {
+            connections -= 1
+          })
+          session.on('stream', (stream, headers) => serveStream(stream, String(headers[':path'])))
+        })
+  server.on('tlsClientError', () => {})
+  server.listen(0, '127.0.0.1', 4_096)
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+answerQuestions({
+  listen: (detail) => listen(tlsSchema.parse(detail)),
+  /** Starts a new count, for another contender. */
+  watch: async (detail) => {
+    answerTime = answerTimeSchema.parse(detail)
+    arrivals = new Map()
+    seen = new Set()
+    twice = 0
+    mostInFlight = 0
+  },
+  report: async (): Promise<ProviderReport> => ({
+    arrivals: Object.fromEntries(arrivals),
+    distinct: seen.size,
+    twice,
+    connections,
+    mostInFlight,
+  }),
+  /** Counts from now on what arrives at once. */
+  restartPeak: async () => {
+    mostInFlight = inFlight
+  },
+})
