@@ -14,6 +14,7 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import type { CampaignId } from '../../src/campaigns/campaign-id.ts'
+import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
 import { createCampaign, moveCampaign, NOW } from '../../src/campaigns/store/campaigns.ts'
 import { saveUpload } from '../../src/campaigns/store/files.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
@@ -238,6 +239,7 @@ export async function beginLife(world: World, seed: number) {
       },
       directory: { of: async () => entry },
       backoff: createLaneBackoff(silentLog),
+      refusals: createCampaignRefusals({ redis, log: silentLog, config }),
       clock: createRedisClock(),
       gates: createClaimGates(),
       followByPolling: () => {},
