@@ -295,7 +295,7 @@ describe('the order of the checks', () => {
 
   test('is the one that the description, its page and docs/interface.md tell', async () => {
     const system = await createFolder(service.redis, tenant.account, { name: 'told', isSystem: true })
-    const [wrong, lacking, good] = ['x', keyWith('admin'), keyWith('gallery')]
+    const [wrong, lacking, good] = ['x', keyWith('events'), keyWith('gallery')]
     const missing = '/folders/999999'
     const large = `{"name":"${'y'.repeat(300_000)}"`
     // Each has all the faults of those after it as well, where one address can have them.

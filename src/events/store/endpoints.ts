@@ -126,7 +126,6 @@ export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: 
  */
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
   const keys = eventKeys(account)
-  await noteDue(redis, { account, id }, Date.now())
   const rest = [keys.cursors(id), keys.attempts(id, 'succeeded'), keys.attempts(id, 'failed')]
   await execOrThrow(
     redis

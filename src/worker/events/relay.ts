@@ -81,7 +81,7 @@ export function startRelay(deps: RelayDeps) {
       if (current.has(name)) continue
       tellings.delete(name)
       await telling.stop(LAST_WORDS_MS)
-      await noteDue(redis, telling.owner, Date.now())
+      await noteDue(redis, telling.owner, 0)
     }
   }
 
