@@ -245,7 +245,11 @@ test('whoever dies at any command of it is followed by the hourly look, which re
   // Queues of endpoints are left to the relay.
   const seal = createSeal(secretKeysOf(service.config))
   const relay = startRelay({ redis, config: service.config, log: silentLog, seal, worker: 'a relay' })
-  const noneIsDue = async () => (await redis.zcard(rootKeys.dueEndpoints)) === 0 || undefined
+  const removed = new Set(left.map(({ endpoint }) => endpoint.id))
+  const noneIsDue = async () => {
+    const due = await redis.zrange(rootKeys.dueEndpoints, 0, '-1')
+    return due.every((member) => !removed.has(member.split(' ').at(-1) ?? '')) || undefined
+  }
   await eventually(noneIsDue, 'the queues are removed')
   await relay.stop(1_000)
   const all = await stored(redis)

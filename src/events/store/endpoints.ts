@@ -126,6 +126,8 @@ export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: 
  */
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
   const keys = eventKeys(account)
+  // Before as well: dying in between, the queue is looked at soon, and not first when its next job is due.
+  await noteDue(redis, { account, id }, 0)
   const rest = [keys.cursors(id), keys.attempts(id, 'succeeded'), keys.attempts(id, 'failed')]
   await execOrThrow(
     redis
