@@ -145,7 +145,6 @@ async function seed(
       honoursIdempotency: false,
       isDefault: i === 0,
     })
-    await queues.setPace(lane, rate)
     senders.push(number)
     laneIds.push(lane)
   }

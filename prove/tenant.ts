@@ -62,7 +62,6 @@ export async function createTenant(
     isDefault: true,
   })
   const queues = openLaneQueues(redis)
-  await queues.setPace(lane, rate)
   await queues.close()
   await importTemplate(
     redis,

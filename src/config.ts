@@ -135,13 +135,13 @@ export const settings = {
     .max(20)
     .default(8)
     .describe('Send attempts that provably failed before a message is failed; throttled attempts do not count'),
-  LANEWAY_LANE_CONCURRENCY: z.coerce
+  LANEWAY_MAX_IN_FLIGHT: z.coerce
     .number()
     .int()
     .min(1)
-    .max(1_000)
-    .default(400)
-    .describe('Messages of one lane that one worker sends concurrently'),
+    .max(50_000)
+    .default(6_000)
+    .describe('Messages that one worker has in flight at most, over all lanes; each takes some 60 KB while it is'),
   LANEWAY_LANE_IDLE_SECONDS: seconds(0.1, SECONDS_A_DAY)
     .default(180_000)
     .describe('How long a worker keeps an empty lane open'),
@@ -217,7 +217,7 @@ const schema = z.object(settings).transform((env) => ({
     campaign: env.LANEWAY_VALIDITY_CAMPAIGN_SECONDS,
   },
   maxTries: env.LANEWAY_MAX_TRIES,
-  laneConcurrency: env.LANEWAY_LANE_CONCURRENCY,
+  maxInFlight: env.LANEWAY_MAX_IN_FLIGHT,
   laneIdleMs: env.LANEWAY_LANE_IDLE_SECONDS,
   sendTimeoutMs: env.LANEWAY_SEND_TIMEOUT_SECONDS,
   unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,

@@ -22,7 +22,7 @@ export const pace: Scenario = {
     const rates = run.full ? [10, 80, 1_000] : [80]
     const seconds = run.full ? 60 : 8
     const tenants = rates.map((rate) => ({ wire: 'cloud-api', policy: 'at_least_once', rate }) as const)
-    const env = { LANEWAY_LANE_CONCURRENCY: '100' }
+    const env = { LANEWAY_MAX_IN_FLIGHT: '100' }
     return onRig(
       run,
       { workers: 3, tenants, env, workerEnv: () => noted(run.folder), simulator: { SIMULATOR_WEBHOOK_URL: '' } },

@@ -20,7 +20,7 @@ export const stall: Scenario = {
     const rates = run.full ? [10, 80, 1_000] : [80]
     const rounds = run.full ? 3 : 1
     const tenants = rates.map((rate) => ({ wire: 'cloud-api', policy: 'at_least_once', rate }) as const)
-    const env = { LANEWAY_LANE_CONCURRENCY: '100' }
+    const env = { LANEWAY_MAX_IN_FLIGHT: '100' }
     return onRig(
       run,
       { workers: 3, tenants, env, workerEnv: () => noted(run.folder), simulator: { SIMULATOR_WEBHOOK_URL: '' } },

@@ -30,9 +30,10 @@ export async function cancelMessage(
   deps: { redis: Redis; queues: LaneQueues },
   id: MessageId,
   retentionMs: number,
+  problem?: Problem,
 ): Promise<CancelResult> {
   const { redis, queues } = deps
-  const result = await cancelStep(redis, id, retentionMs)
+  const result = await cancelStep(redis, id, retentionMs, problem)
   if (result.verdict === 'done') {
     // Locked by a worker that is about to be refused, or gone already.
     await queues

@@ -83,5 +83,5 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
 /** Changes the pace; it holds from the next window of about 100 ms, for every worker. */
 export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number, rate: number): Promise<void> {
   await setSenderRate(redis, lane, rate)
-  await queues.setPace(lane, rate)
+  await queues.letChunksGo(lane)
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
-import { isHeldByHand, laneChunkLimiterKey, laneLimiterKey } from '../redis/bullmq-layout.ts'
+import { laneChunkLimiterKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, laneCooldownReasonKey, laneProbeKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
@@ -23,7 +23,6 @@ export interface LaneCooldown {
 const cooldownScript = defineScript(import.meta.url, 'lane-cooldown')
 
 const cooldownReply = z.tuple([z.number(), z.number()])
-const counted = z.coerce.number().nullable()
 
 /** The cooldown that the lane is in, or undefined. */
 export async function laneCooldown(redis: Redis, lane: number, nowMs: number): Promise<LaneCooldown | undefined> {
@@ -76,10 +75,6 @@ export async function endProbing(redis: Redis, lane: number): Promise<void> {
 
 /** Ends the lane's cooldown: the next claim may go. Workers that wait for it notice within seconds. */
 export async function endLaneCooldown(redis: Redis, lane: number): Promise<void> {
-  const limiter = laneLimiterKey(lane)
-  // Of the limit only what is no window of the pace: deleting that would let the lane send twice as fast for a moment.
-  const limit = counted.parse(await redis.get(limiter))
-  const isCooling = limit !== null && isHeldByHand(limit)
   const keys = [laneCooldownKey(lane), laneCooldownReasonKey(lane), laneChunkLimiterKey(lane)]
-  await redis.del(...keys, ...(isCooling ? [limiter] : []))
+  await redis.del(...keys)
 }

@@ -39,13 +39,13 @@ export function placeInLine(lane: number, self: string, line: Line): number {
 export const serversOfEach = (workers: number, lanes: number): number =>
   Math.max(LEAST_WORKERS, Math.floor((workers * LANES_EACH) / Math.max(1, lanes)))
 
-/** How many workers a lane of `rate` a second needs, each with `laneConcurrency` requests in flight at most. */
-export const serversForRate = (rate: number, laneConcurrency: number): number =>
-  Math.ceil((rate * REQUEST_SECONDS) / (laneConcurrency * FILLED))
+/** How many workers a lane of `rate` a second needs, each with `maxInFlight` requests in flight at most. */
+export const serversForRate = (rate: number, maxInFlight: number): number =>
+  Math.ceil((rate * REQUEST_SECONDS) / (maxInFlight * FILLED))
 
 /** The same from what one of `servers` has in flight: they take evenly, so that the others have as much. */
-export const serversForLoad = (inFlight: number, servers: number, laneConcurrency: number): number =>
-  Math.ceil((inFlight * servers) / (laneConcurrency * FILLED))
+export const serversForLoad = (inFlight: number, servers: number, maxInFlight: number): number =>
+  Math.ceil((inFlight * servers) / (maxInFlight * FILLED))
 
 /** FNV-1a. */
 function seedOf(text: string): number {

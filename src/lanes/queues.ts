@@ -4,7 +4,6 @@ import type { Queue } from 'bullmq'
 import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
-import { flowOf } from '../messages/pace.ts'
 import { gathered } from '../messages/store/gathered-steps.ts'
 import { type IndexedMessage, indexMessages } from '../messages/store/message-index.ts'
 import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../redis/bullmq-layout.ts'
@@ -105,6 +104,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   return {
     queueOf,
     chunkQueueOf,
+    letChunksGo,
     wake,
     wakeChunks,
 
@@ -172,27 +172,6 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       }
       await Promise.all(adding)
       return refused
-    },
-
-    /**
-     * How fast workers fetch messages of a lane; the claim paces what leaves. Whatever of the window before is left is
-     * dropped: at one message a minute it could hold a faster lane back for as long.
-     */
-    async setPace(lane: number, ratePerSecond: number): Promise<void> {
-      const { max, durationMs } = flowOf(ratePerSecond)
-      await queueOf(lane).setGlobalRateLimit(max, durationMs)
-      await queueOf(lane).removeRateLimitKey()
-      await letChunksGo(lane)
-    },
-
-    /**
-     * Sets the pace of a lane that has none, as when a process died right after it had added the sender, or another
-     * one.
-     */
-    async ensurePace(lane: number, ratePerSecond: number): Promise<void> {
-      const { max, durationMs } = flowOf(ratePerSecond)
-      const known = await queueOf(lane).getGlobalRateLimit()
-      if (known?.max !== max || known.duration !== durationMs) await this.setPace(lane, ratePerSecond)
     },
 
     async pause(lane: number): Promise<void> {

@@ -6,7 +6,6 @@ import {
   laneBacklogKeys,
   laneChunkKeys,
   laneChunkLimiterKey,
-  laneLimiterKey,
   laneMetaKey,
 } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -80,7 +79,6 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
   const reply = await lookScript(redis, {
     ...laneBacklogKeys(lane),
     meta: laneMetaKey(lane),
-    limiter: laneLimiterKey(lane),
     cooldown: laneCooldownKey(lane),
     inDoubt: inDoubtKey(lane),
     queuedAgain: queuedAgainKey(lane),

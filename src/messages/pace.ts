@@ -25,19 +25,19 @@ export interface Pace {
   aheadUs: { transactional: number; campaign: number }
   /** A request that is later than this needs another slot; infinite on a lane that is too fast for it to matter. */
   lateMs: number
-  /** So long a worker holds a message that may not be claimed yet before it goes back to its lane (worker/claim-gate.ts). */
-  heldMs: number
 }
 
 /** Below this rate a second holds so few slots that 50 ms of leeway, or 3 % more, would let one too many in. */
 const SLOW_A_SECOND = 20
-/**
- * From this rate on, messages that are too early wait in their worker: it fetches the next one when one ends, and would
- * have nothing in hand to claim when all of them went back. Below, too many would wait before a transactional one.
- */
+/** From this rate on a request may be late by less. */
 const FAST_A_SECOND = 500
-/** Longer than all that three workers have in hand takes to leave at 1,000 a second. */
-const HELD_MS = 300
+/**
+ * A worker claims what the next moment allows in one step. For a campaign that is short enough that what was asked of
+ * opt-outs before the claim still counts when the message leaves (opt-outs/store/hold.ts). Transactional ones may be
+ * claimed while a campaign has all slots of that moment: they leave in the first of these (worker/departures.ts).
+ */
+const CAMPAIGN_AHEAD_MS = 170
+const TRANSACTIONAL_AHEAD_MS = 500
 /** From this rate on the list of slots of 5 s would be long, and half a per cent more or less does not matter. */
 const SHORT_WINDOW_A_SECOND = 2_000
 /** Up to this rate a window of a fast lane is 10 s. */
@@ -74,34 +74,13 @@ export function paceOf(ratePerSecond: number): Pace {
   const window = Number.isInteger(ratePerSecond)
     ? Math.min(ratePerSecond * windowSeconds(ratePerSecond), MOST_IN_WINDOW)
     : 1
-  // A slow lane loses what it claims too late. A fast one is ahead by as long as Redis takes to answer, besides.
-  const transactionalMs = isFast ? 60 : 100
-  const campaignMs = isSlow ? 50 : 30
   const gapUs = ((spanMs + leewayMs) / spanMs) * (1_000_000 / ratePerSecond)
   return {
     gapUs,
     closestUs: window === 1 ? gapUs : gapUs / closer,
     window,
-    aheadUs: { transactional: transactionalMs * 1_000, campaign: campaignMs * 1_000 },
+    aheadUs: { transactional: TRANSACTIONAL_AHEAD_MS * 1_000, campaign: CAMPAIGN_AHEAD_MS * 1_000 },
     lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
-    heldMs: isFast ? HELD_MS : 0,
   }
 }
 
-/**
- * So much faster than the slots jobs are fetched, so that claims stay ahead of them although BullMQ begins each window
- * late: by a millisecond on an idle machine, by as long as a window on a crowded one. What is fetched too early goes
- * back, and nothing is fetched until half of what may be ahead has left.
- */
-const AHEAD_OF_PACE = 2
-const WINDOW_SECONDS = 0.03
-/** Where messages wait in their workers, their number is what limits them. This only keeps a fault from running wild. */
-const FAR_AHEAD_OF_PACE = 10
-
-/** A rate as BullMQ's global limit: windows of about 30 ms, the longest that a transactional message waits to be fetched. */
-export function flowOf(ratePerSecond: number): { max: number; durationMs: number } {
-  const times = ratePerSecond < FAST_A_SECOND ? AHEAD_OF_PACE : FAR_AHEAD_OF_PACE
-  const seconds = ratePerSecond < FAST_A_SECOND ? WINDOW_SECONDS : WINDOW_SECONDS * FAR_AHEAD_OF_PACE
-  const max = Math.max(1, Math.ceil(ratePerSecond * seconds))
-  return { max, durationMs: Math.max(1, Math.floor((max / (ratePerSecond * times)) * 1_000)) }
-}

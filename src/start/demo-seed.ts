@@ -90,7 +90,6 @@ async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount
       rate: DEFAULT_RATE,
       honoursIdempotency: false,
     })
-    await queues.setPace(id, DEFAULT_RATE)
     ids.push(id)
   }
   await queues.close()

@@ -1,4 +1,4 @@
-// One attempt for a message, top to bottom: claim -> wait for its slot -> send -> judge -> settle. Where the message came
+// One attempt for a message, top to bottom: claim -> send in its slot -> judge -> settle. Where the message came
 // from, a job of its own or a chunk of a campaign, makes no difference here.
 //
 // Where the process may die, and what happens then:
@@ -11,9 +11,9 @@ import { notifyCampaigns } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
-import { acceptedAtMs, type MessageId, newAttemptId } from '../messages/message-id.ts'
+import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf, type Problem } from '../messages/outcome.ts'
-import { type Pace, paceOf } from '../messages/pace.ts'
+import type { Pace } from '../messages/pace.ts'
 import { type ClaimResult, claim, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { observerOf } from '../observe.ts'
@@ -22,7 +22,6 @@ import { type Deadline, deadlineIn } from '../providers/deadline.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { barredFor, wantedUntilOf } from './barred.ts'
 import type { JobEnd } from './bullmq.ts'
-import type { ClaimGates } from './claim-gate.ts'
 import { departure } from './departure.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
@@ -43,7 +42,6 @@ export interface SendDeps extends SettleDeps {
   config: Config
   directory: SenderDirectory
   clock: RedisClock
-  gates: ClaimGates
   tombstones: Tombstones
   /** Called when a message must not leave: there may be many more of its class on the lane. */
   clearLane: (lane: number, of: MessageClass) => void
@@ -76,31 +74,25 @@ export interface Claimed {
   until: Deadline
   /** After this it is asked again whether its recipient wants it (`performance.now()`). */
   wantedUntil: number
+  /** Told how long the provider took to answer (ms). */
+  answered?: (ms: number) => void
 }
 
 /**
- * Claims the message. Rejects when Redis is away or full; then nothing may be sent. With a pace and an attempt of its `own`
- * it is told at once when it is too early; else it may wait at the gate of its lane first. `wantedUntil`: see barred.ts.
+ * Claims a message that has no job, for the attempt. Rejects when Redis is away or full; then nothing may be sent.
+ * `wantedUntil`: see barred.ts.
  */
 export async function claimMessage(
   deps: SendDeps,
   entry: DirectoryEntry,
   { id, message }: Outgoing,
-  wantedUntil: number,
-  own?: { pace: Pace; attempt: string },
+  { wantedUntil, pace, attempt }: { wantedUntil: number; pace: Pace; attempt: string },
 ): Promise<{ claimed: Claimed } | { refused: ClaimResult }> {
-  const attempt = own?.attempt ?? newAttemptId()
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
-  const pace = own?.pace ?? paceOf(entry.sender.rate)
-  let until = deadlineIn(CLAIM_GOOD_FOR_MS)
-  const ask = (asked: Pace): Promise<ClaimResult> => {
-    until = deadlineIn(CLAIM_GOOD_FOR_MS)
-    return claim(deps.redis, id, attempt, message, times, asked)
-  }
-  const { claimed: result, askedAt } = own
-    ? { askedAt: performance.now(), claimed: await ask(own.pace) }
-    : await deps.gates.claim(id.lane, message.class, pace, ask)
+  const until = deadlineIn(CLAIM_GOOD_FOR_MS)
+  const askedAt = performance.now()
+  const result = await claim(deps.redis, id, attempt, message, times, pace)
   if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
   const { slot, isProbe } = result
   if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
@@ -179,7 +171,9 @@ async function callProvider(
   )
   // It goes back to its lane, where it is found to be barred and is ended.
   if (end === undefined) return { outcome: barred ? { ...tooLate, problem: barred } : tooLate, tookMs: undefined }
-  return { outcome: outcomeOf(end), tookMs: performance.now() - startedAt }
+  const tookMs = performance.now() - startedAt
+  claimed.answered?.(tookMs)
+  return { outcome: outcomeOf(end), tookMs }
 }
 
 /** Counts the attempt and logs it; returns its code, if it was not sent. */

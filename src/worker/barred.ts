@@ -34,3 +34,36 @@ export async function barredFor(
   ])
   return erased ? personErased : wantsNone ? optedOut : undefined
 }
+
+/** The same for many messages of one sender, by their places among them. */
+export async function barredAmong(
+  { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
+  entry: DirectoryEntry,
+  messages: readonly { id: MessageId; message: NewMessage }[],
+): Promise<ReadonlyMap<number, Problem>> {
+  const { account } = entry.sender
+  const barred = new Map<number, Problem>()
+  const asked = messages.flatMap(({ message }, i) => (isAsked(entry, message) ? [i] : []))
+  if (asked.length === 0) return barred
+  const optOut = asked.filter((i) => messages[i]?.message.class === 'campaign' || entry.stopsTransactional)
+  const erasable = asked.filter((i) => messages[i]?.message.run !== undefined)
+  const personOf = (i: number): string => messages[i]?.message.to ?? ''
+  const [optedOutPlaces] = await Promise.all([
+    optOut.length === 0 ? new Set<number>() : optedOutAmong(redis, account, optOut.map(personOf)),
+    // Each since its own campaign was made: few have any.
+    Promise.all(
+      erasable.map(async (i) => {
+        const { id, message } = messages[i] ?? {}
+        if (!id || !message) return
+        const sinceMs = acceptedAtMs(id.ulid)
+        if (!(await tombstones.isAny(account, sinceMs))) return
+        if ((await tombstones.erasedOf(account, [message.to], sinceMs)).has(message.to)) barred.set(i, personErased)
+      }),
+    ),
+  ])
+  for (const place of optedOutPlaces) {
+    const i = optOut[place]
+    if (i !== undefined && !barred.has(i)) barred.set(i, optedOut)
+  }
+  return barred
+}

@@ -111,10 +111,8 @@ export function startCampaignJobs(deps: FanOutDeps) {
   const forgetting = repeatedly(PURGE_EVERY_MS, async () => purgeCampaignFiles(deps, await redisNowMs(redis)), log)
 
   return {
-    /** A job of a lane was worked on; its campaign may have room now, or be at its end. */
-    noteMoved: wake.noteMoved,
-    /** The same of messages that were taken up in a chunk. */
-    noteTaken: wake.noteTaken,
+    /** Messages of a campaign were worked on; it may have room now, or be at its end. */
+    noteMoved: wake.noteTaken,
 
     /** Fan-outs and preflights put themselves back at once; what is under way is waited for, at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {

@@ -9,12 +9,7 @@ import { deadlineIn } from '../providers/deadline.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { needsReplicas } from '../redis/replication.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, claimMessage, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
-import type { ChunkRoom } from './lane-share.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
-
-/** What one answer weighs in how long Redis takes, and the most that claims are ahead because of it. */
-const ANSWER_WEIGHT = 1 / 8
-const MOST_ANSWER_MS = 50
 
 /** A message of a chunk: its recipient's place in the list, and with what was filled in. */
 export type Placed = Outgoing & { place: number; message: FreshClaim['message'] }
@@ -26,7 +21,6 @@ export type Unclaimed<M> = { message: M } & ({ refused: ClaimResult } | { failur
 interface ChunkClaim {
   lane: number
   run: number
-  room: ChunkRoom
   pace: Pace
   wantedUntil: number
 }
@@ -38,7 +32,7 @@ interface ChunkClaim {
 export async function claimChunk<M extends Placed>(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { lane, run, room, pace, wantedUntil }: ChunkClaim,
+  { lane, run, pace, wantedUntil }: ChunkClaim,
   messages: readonly M[],
   claimed: (message: M, claim: Claimed) => void,
 ): Promise<Unclaimed<M>[]> {
@@ -59,7 +53,6 @@ export async function claimChunk<M extends Placed>(
     return messages.map((): FreshResult => 'other')
   })
   const answeredAt = performance.now()
-  room.answerMs += (Math.min(answeredAt - askedAt, MOST_ANSWER_MS) - room.answerMs) * ANSWER_WEIGHT
   if (answer === 'stopped') {
     return messages.map((message) => ({ message, refused: { verdict: 'stopped', state: 'queued' } }))
   }
@@ -87,7 +80,7 @@ export async function claimChunk<M extends Placed>(
   /** Under the attempt that the step may have written already, should its answer have been lost. */
   async function claimAlone(message: M, attempt: string): Promise<Unclaimed<M> | undefined> {
     try {
-      const result = await claimMessage(deps, entry, message, wantedUntil, { pace, attempt })
+      const result = await claimMessage(deps, entry, message, { wantedUntil, pace, attempt })
       if ('refused' in result) return { message, refused: result.refused }
       claimed(message, result.claimed)
       return undefined

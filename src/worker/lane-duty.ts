@@ -9,7 +9,7 @@ const HANDED_OVER_MS = 6_000
 
 /** Before the first `know` all lanes are this worker's. `now` is a clock in ms. */
 export function createLaneDuty(
-  { self, laneConcurrency }: { self: string; laneConcurrency: number },
+  { self, maxInFlight }: { self: string; maxInFlight: number },
   now: () => number = () => performance.now(),
 ) {
   let line: Line = []
@@ -42,6 +42,9 @@ export function createLaneDuty(
   return {
     isMine,
 
+    /** Where this worker stands among those that serve the lane: 0 for the first. */
+    placeAmong: (lane: number): number => (line.length === 0 ? 0 : placeOf(lane)),
+
     /** Who is alive, and how many lanes there are. Without this worker among them nothing is learned from it. */
     know(workers: readonly string[], lanes: number): void {
       if (!workers.includes(self)) return
@@ -59,7 +62,7 @@ export function createLaneDuty(
 
     /** The rate of a lane that was opened. Returns how many workers it needs when that is more than serve it. */
     opened(lane: number, rate: number): number | undefined {
-      const wanted = serversForRate(rate, laneConcurrency)
+      const wanted = serversForRate(rate, maxInFlight)
       rates.set(lane, wanted)
       return wanted > each && each < line.length ? wanted : undefined
     },
@@ -71,7 +74,7 @@ export function createLaneDuty(
         // Those that help would say that they are needed for ever.
         if (placeOf(lane) >= each) return []
         const serving = Math.min(serversOf(lane), line.length)
-        const servers = Math.max(rates.get(lane) ?? 0, serversForLoad(inFlight, serving, laneConcurrency))
+        const servers = Math.max(rates.get(lane) ?? 0, serversForLoad(inFlight, serving, maxInFlight))
         return servers > each ? [{ lane, servers }] : []
       })
     },

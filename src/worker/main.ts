@@ -31,9 +31,7 @@ import { trimRequeueable } from '../requeue/requeueable.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { VERSION } from '../version.ts'
 import { startCampaignJobs } from './campaign-jobs.ts'
-import { createClaimGates } from './claim-gate.ts'
 import { createClearing } from './clear-lanes.ts'
-import { createCrashQuarantine } from './crash-quarantine.ts'
 import { startErasures } from './erasures.ts'
 import { startRelay } from './events/relay.ts'
 import { startExpiry } from './expiry.ts'
@@ -45,7 +43,6 @@ import { startMoves } from './move-files.ts'
 import { createRedisClock } from './redis-clock.ts'
 import { startRequeues } from './requeue.ts'
 import { sendChunk } from './send-chunk.ts'
-import { sendMessage } from './send-message.ts'
 import { createSenderDirectory } from './sender-directory.ts'
 import { startStatusPolls } from './status-polls.ts'
 import { createSweep, SWEEP_MS } from './sweep.ts'
@@ -104,36 +101,27 @@ export async function startWorker(
     backoff: createLaneBackoff(log),
     refusals: createCampaignRefusals({ redis, log, config }),
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
-    gates: createClaimGates(),
     clearLane: clearing.begin,
   }
-  const duty = createLaneDuty({ self: name, laneConcurrency: config.laneConcurrency })
+  const duty = createLaneDuty({ self: name, maxInFlight: config.maxInFlight })
   const opened = (lane: number): void => {
-    const ensured = directory.of(lane).then(async (entry) => {
-      if (!entry) return
-      const servers = duty.opened(lane, entry.sender.rate)
+    const asked = directory.of(lane).then(async (entry) => {
+      const servers = entry && duty.opened(lane, entry.sender.rate)
       if (servers !== undefined) await askForServers(redis, [{ lane, servers }])
-      await queues.ensurePace(lane, entry.sender.rate)
     })
-    ensured.catch((error: unknown) => log.warn({ lane, err: error }, 'pace.not_checked'))
+    asked.catch((error: unknown) => log.warn({ lane, err: error }, 'servers.not_asked'))
   }
-  const quarantine = createCrashQuarantine(redis)
   const files = await openFiles(config)
   const campaigns = startCampaignJobs({ redis, files, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteTaken }
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteMoved }
   const lanes = createLanes({
-    redis,
+    send: sendDeps,
     config,
-    log,
-    queues,
-    process: async (job) => {
-      const end = await quarantine.run(job, () => sendMessage(sendDeps, job))
-      campaigns.noteMoved(job)
-      return end
-    },
     processChunk: (run) => sendChunk(chunkDeps, run),
+    noteMoved: campaigns.noteMoved,
     isMine: duty.isMine,
+    placeAmong: duty.placeAmong,
     opened,
   })
   const moves = await startMoves({ redis, log })

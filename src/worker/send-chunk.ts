@@ -20,12 +20,12 @@ import { LOOK_GOOD_FOR_MS } from '../opt-outs/store/hold.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { type Claimed, type SendDeps, sendClaimed } from './attempt.ts'
+import type { Claimed, Outgoing, SendDeps } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
 import { type ChunkMessage, stillWanted, waitingOf } from './chunk-messages.ts'
 import { claimChunk, type Unclaimed } from './claim-chunk.ts'
 import { senderOrWait } from './lane-sender.ts'
-import type { ChunkRoom } from './lane-share.ts'
+import type { ChunkRoom } from './lane-room.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
 
@@ -55,6 +55,10 @@ export interface ChunkRun {
   /** Workers that died over it. */
   crashes: number
   room: ChunkRoom
+  /** The latest slot of the lane that was given out here (`performance.now()`). */
+  latestSlotAt: () => number
+  /** Sends a claimed message in its slot and says what becomes of it. */
+  send: (entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed) => Promise<JobEnd>
   stopping: AbortSignal
 }
 
@@ -110,7 +114,7 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign, as
 
 function createChunk(
   deps: ChunkDeps,
-  { lane, chunk, room, stopping }: ChunkRun,
+  { lane, chunk, room, latestSlotAt, send: sendOne, stopping }: ChunkRun,
   campaign: OpenCampaign,
   askedAt: number,
 ) {
@@ -136,7 +140,7 @@ function createChunk(
         if (now.isPaused) return { kind: 'lane_waits', ms: PAUSED_MS }
         left = now.left
         if (left.length === 0) break
-        const pace = aheadOf(paceOf(entry.sender.rate), room.answerMs)
+        const pace = paceOf(entry.sender.rate)
         const { most, waitMs } = fitting(pace)
         if (waitMs > MOST_WAIT_MS) return { kind: 'lane_waits', ms: waitMs }
         if (waitMs > 0) {
@@ -166,11 +170,12 @@ function createChunk(
       refusedMs = 0
       return { most: 0, waitMs }
     }
-    if (room.latestSlotAt < now) return { most: Math.max(1, Math.floor(aheadMs / gapMs)), waitMs: 0 }
-    const most = Math.floor((now + aheadMs - room.latestSlotAt) / gapMs)
+    const latestAt = latestSlotAt()
+    if (latestAt < now) return { most: Math.max(1, Math.floor(aheadMs / gapMs)), waitMs: 0 }
+    const most = Math.floor((now + aheadMs - latestAt) / gapMs)
     if (most >= 1) return { most, waitMs: 0 }
     // More than one slot is let pass, so that they are claimed a few at a time.
-    return { most: 0, waitMs: Math.ceil(room.latestSlotAt + gapMs - aheadMs / 2 - now) }
+    return { most: 0, waitMs: Math.ceil(latestAt + gapMs - aheadMs / 2 - now) }
   }
 
   /** Claims those that have places, in one go, and sends what was claimed; returns those whose slots would be too far ahead. */
@@ -178,7 +183,7 @@ function createChunk(
     let launched = 0
     let unclaimed: Unclaimed<ChunkMessage>[] = []
     try {
-      const how = { lane, run: chunk.run, room, pace, wantedUntil: lookedAt + LOOK_GOOD_FOR_MS }
+      const how = { lane, run: chunk.run, pace, wantedUntil: lookedAt + LOOK_GOOD_FOR_MS }
       unclaimed = await claimChunk(deps, entry, how, batch, (message, claimed) => {
         launched += 1
         launch(entry, message, claimed)
@@ -204,14 +209,13 @@ function createChunk(
   }
 
   function launch(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): void {
-    if (claimed.slot) room.latestSlotAt = Math.max(room.latestSlotAt, deps.clock.ours(lane, claimed.slot.atMs))
     void attempt(entry, outgoing, claimed)
   }
 
   /** Never rejects. */
   async function attempt(entry: DirectoryEntry, outgoing: ChunkMessage, claimed: Claimed): Promise<void> {
     try {
-      const became = await sendClaimed(deps, entry, outgoing, claimed)
+      const became = await sendOne(entry, outgoing, claimed)
       if (became.kind !== 'done') await goOn(outgoing, became)
     } catch (error) {
       // Its record says that it was claimed: the sweep decides.
@@ -283,12 +287,4 @@ function createChunk(
   }
 
   return { send }
-}
-
-/** On a fast lane claims are ahead by as long as Redis takes to answer, besides: meanwhile their slots come closer. */
-function aheadOf(pace: Pace, answerMs: number): Pace {
-  if (pace.heldMs === 0) return pace
-  const { transactional, campaign } = pace.aheadUs
-  const answerUs = answerMs * 1_000
-  return { ...pace, aheadUs: { transactional: transactional + answerUs, campaign: campaign + answerUs } }
 }

@@ -55,6 +55,8 @@ const DONE: JobEnd = { kind: 'done' }
 const FIRST_WAIT_MS = 1_000
 const OUTAGE_MOST_MS = 30_000
 const PAGES_MOST_MS = 300_000
+/** A message for which the chat product blocked its sender. */
+const BLOCKED_WAIT_MS = 1_000
 
 /**
  * Writes the end of an attempt down and says what becomes of its job. Rejects only when Redis is away or a record is not
@@ -158,10 +160,11 @@ async function messageWaits(
   { id, attempt }: Attempted,
   { problem, retryAfterMs }: Omit<Of<'message_waits'>, 'kind'>,
 ): Promise<JobEnd> {
-  const result = await markNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem })
+  const tries = ((await readMessage(redis, id))?.tries ?? 0) + 1
+  const retryMs = retryAfterMs ?? messageBackoffMs(tries, Math.random())
+  const result = await markNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem, retryMs })
   if (result.verdict !== 'done' || result.state !== 'queued') return DONE
-  const tries = (await readMessage(redis, id))?.tries ?? 1
-  return waits(redis, id, retryAfterMs ?? messageBackoffMs(tries, Math.random()))
+  return waits(redis, id, retryMs)
 }
 
 async function recipientWaits(
@@ -180,10 +183,10 @@ async function senderBlocked(deps: SettleDeps, message: Attempted, { problem }: 
   const { redis, config } = deps
   const { id, attempt } = message
   if (await isOneMessageAlone(redis, id, problem.code)) return fails(deps, message, problem)
-  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
-  await blockSender(deps, id.lane, problem)
   // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
-  return { kind: 'waits', ms: 1_000 }
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS })
+  await blockSender(deps, id.lane, problem)
+  return { kind: 'waits', ms: BLOCKED_WAIT_MS }
 }
 
 async function unconfirmed(

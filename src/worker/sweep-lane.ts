@@ -22,7 +22,7 @@ import { keepIndexed } from '../messages/store/message-index.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../messages/store/steps.ts'
-import { JOB, laneJobKey, laneJobLockKey } from '../redis/bullmq-layout.ts'
+import { JOB, laneJobKey } from '../redis/bullmq-layout.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
@@ -171,12 +171,9 @@ async function ensureJob(
   { nowMs, backlogMs }: Look,
 ): Promise<void> {
   const name = messageId(id.lane, id.ulid)
-  const [isLocked, [data, reason]] = await Promise.all([
-    deps.redis.exists(laneJobLockKey(id.lane, name)),
-    deps.redis.hmget(laneJobKey(id.lane, name), JOB.data, JOB.failedReason),
-  ])
+  const [data, reason] = await deps.redis.hmget(laneJobKey(id.lane, name), JOB.data, JOB.failedReason)
   const isThere = data !== null && data !== undefined
-  const backlogWaitMs = isThere && isLocked === 0 ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
+  const backlogWaitMs = isThere ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
   const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
   if (isThere) {
     if (reason === null || reason === undefined) return rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)

@@ -1,18 +1,13 @@
 // Wakes parked campaigns whose messages move: each that was taken up makes room on the lane, and the last one ends the
 // campaign. A wake that is lost costs time only: a parked campaign is looked at by time as well.
-import { z } from 'zod'
 import { findParked } from '../campaigns/store/parking.ts'
 import type { CampaignQueue } from '../campaigns/store/queue.ts'
 import { campaignJobId } from '../jobs/campaigns.ts'
 import type { Log } from '../log.ts'
-import { parseMessageId } from '../messages/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** What moved within this time is looked up together: a command for each lane, at most this often. */
 const TOGETHER_MS = 150
-
-/** Only its campaign is read of a job: the rest is checked by whoever sends it. */
-const ofCampaign = z.object({ run: z.int().positive() })
 
 /** Collects the campaigns whose messages moved and wakes those that are parked, every TOGETHER_MS. */
 export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: CampaignQueue; log: Log }) {
@@ -48,12 +43,6 @@ export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue:
     /** Messages of a campaign were worked on. */
     noteTaken,
 
-    /** A message was worked on; does nothing unless it is of a campaign. */
-    noteMoved({ id = '', data }: { id?: string | undefined; data: unknown }): void {
-      const message = ofCampaign.safeParse(data)
-      const lane = parseMessageId(id)?.lane
-      if (message.success && lane !== undefined) noteTaken(lane, message.data.run)
-    },
 
     stop(): void {
       isStopped = true

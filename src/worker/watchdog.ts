@@ -16,7 +16,7 @@ const TURNS = 3
 
 /** Watches with the limit of `longestMs`, for a lane without a slow pace and with nothing in flight. */
 export function createWatchdog(
-  deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs' | 'laneConcurrency'>; log: Log },
+  deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs' | 'maxInFlight'>; log: Log },
   longestMs = SILENT_MS,
 ) {
   /** Lanes that could send: the job that goes next, and since when it is that one. */
@@ -27,7 +27,7 @@ export function createWatchdog(
     async see({ lane, head, isHeld, active, chunkHead, activeChunks }: LaneSurvey): Promise<void> {
       await seeHead(lane, 'jobs', isHeld ? undefined : head, active > 0 ? 1 : 0)
       // All of a chunk in hand may be in flight before the next one is taken up, a share at a time.
-      const shares = Math.ceil(MOST_IN_CHUNK / deps.config.laneConcurrency) + 1
+      const shares = Math.ceil(MOST_IN_CHUNK / deps.config.maxInFlight) + 1
       await seeHead(lane, 'chunks', chunkHead, activeChunks > 0 ? shares : 0)
     },
 

@@ -40,7 +40,6 @@ test.each([
     isMine: () => true,
     opened: () => {},
   })
-  await queues.setPace(lane, RATE)
   const payload = audioJob()
   await queues.addMany(Array.from({ length: MESSAGES }, () => ({ id: messageId(lane, newUlid(Date.now())), payload })))
   lanes.wake(lane)

@@ -26,7 +26,6 @@ afterAll(() => lanes?.close())
 
 async function newLane(): Promise<number> {
   const lane = await lanes.addSender(80)
-  await queues.setPace(lane, 80)
   return lane
 }
 

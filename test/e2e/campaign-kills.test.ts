@@ -38,7 +38,7 @@ afterAll(async () => {
 
 function startWorker(): TestProcess {
   const { server, config } = service
-  const own = { REDIS_URL: server.url, LANEWAY_DATA_DIR: config.dataDir, LANEWAY_LANE_CONCURRENCY: String(IN_FLIGHT) }
+  const own = { REDIS_URL: server.url, LANEWAY_DATA_DIR: config.dataDir, LANEWAY_MAX_IN_FLIGHT: String(IN_FLIGHT) }
   const env = { ...TIMES, ...own, LANEWAY_LOG_LEVEL: 'warn' }
   return startProcess(process.execPath, ['dist/start/worker.js'], env)
 }

@@ -102,7 +102,6 @@ async function newSender(place: number): Promise<Sender> {
     ...{ baseUrl: 'http://127.0.0.1:9', sealedToken: createSeal([SECRET_KEY]).encrypt('token'), rate: 80 },
     ...{ honoursIdempotency: false, isDefault: true },
   })
-  await queues.setPace(lane, 80)
   return { lane, key: (await createCredential(redis, account, ['messages:send'], Date.now())).secret }
 }
 

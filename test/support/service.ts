@@ -121,7 +121,6 @@ export async function startService(
       }
       const add = async (sender: Pick<NewSender, 'number' | 'name' | 'provider' | 'phoneNumberId'>) => {
         const lane = await addSender(redis, { ...common, ...sender, isDefault: sender.provider === defaultProvider })
-        await queues.setPace(lane, rate)
         return lane
       }
       const partnerNumber = `49170000${1000 + place}`

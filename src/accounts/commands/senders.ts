@@ -49,7 +49,7 @@ export interface SenderChanges {
  * when its token would be sealed under another key than its neighbours'.
  */
 export async function makeSender(
-  { redis, queues, seal, production }: SenderDeps,
+  { redis, seal, production }: SenderDeps,
   wanted: SenderToAdd,
 ): Promise<SenderDocument> {
   if (production) refusePlain(wanted.baseUrl)
@@ -61,7 +61,6 @@ export async function makeSender(
   if (all[0] !== undefined) seal.decrypt(all[0].token, tokenPlaceOf(all[0]))
   const { token, ...rest } = wanted
   const id = await addSender(redis, { ...rest, sealedToken: seal.encrypt(token) })
-  await queues.setPace(id, wanted.rate)
   return showSender(redis, id)
 }
 

@@ -7,7 +7,6 @@
 --   delayed         ZSET    jobs: BullMQ's
 --   active          LIST    jobs: BullMQ's
 --   meta            HASH    of the queue: BullMQ's
---   limiter         STRING  there while the queue waits: BullMQ's
 --   cooldown        STRING  when the cooldown of the lane ends (ms)
 --   inDoubt         ZSET    messages in doubt
 --   queuedAgain     ZSET    messages queued again
@@ -21,7 +20,7 @@
 -- earliest time (ms) of inDoubt, queuedAgain and polls, each '' when there is none,
 -- chunks that wait, are delayed or worked on, those that are worked on, chunk that goes next and may ('' = none),
 -- the time of this look (ms)}
-local waiting, prioritized, delayed, active, meta, limiter, cooldown, inDoubt, queuedAgain, polls, activeCampaigns, chunksWaiting, chunksDelayed, chunksActive, chunkLimiter = unpack(KEYS)
+local waiting, prioritized, delayed, active, meta, cooldown, inDoubt, queuedAgain, polls, activeCampaigns, chunksWaiting, chunksDelayed, chunksActive, chunkLimiter = unpack(KEYS)
 local function earliest(key)
   return redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ''
 end
@@ -40,7 +39,6 @@ if waits > 0 then
   head = redis.call('LINDEX', waiting, -1) or redis.call('ZRANGE', prioritized, 0, 0)[1] or ''
   if
     redis.call('HEXISTS', meta, 'paused') == 1
-    or redis.call('EXISTS', limiter) == 1
     or tonumber(redis.call('GET', cooldown) or '0') > now
   then
     held = '1'

@@ -2,6 +2,7 @@
 // each is one atomic move; claims of one turn of the event loop go to Redis together.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
+import { laneBacklogKeys } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -18,7 +19,7 @@ import {
 import { defineScript } from '../../redis/lua.ts'
 import { assertReplicating, NotReplicatedError } from '../../redis/replication.ts'
 import { LETTERS, type State, type Verdict } from '../lifecycle.ts'
-import { acceptedAtMs, type MessageId } from '../message-id.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
 import { nameOfPerson } from '../sealed.ts'
@@ -31,7 +32,7 @@ const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
 const slotScript = defineScript(import.meta.url, 'message-slot')
 
 const claimReply = z.union([
-  z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone']), stateSchema, z.string()]),
+  z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone', 'taken']), stateSchema, z.string()]),
   z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()], z.literal(1)),
   z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
 ])
@@ -52,7 +53,7 @@ export interface Slot {
  * wait for what becomes of it.
  */
 export type ClaimResult =
-  | { verdict: Verdict | 'stopped' | 'gone'; state: State; slot?: Slot; isProbe?: boolean }
+  | { verdict: Verdict | 'stopped' | 'gone' | 'taken'; state: State; slot?: Slot; isProbe?: boolean }
   | { verdict: 'lane_cooldown' | 'recipient_cooldown' | 'message_waits' | 'too_early'; state: State; waitMs: number }
 
 /**
@@ -74,7 +75,46 @@ export async function claim(
   const { gapUs, closestUs, window } = pace ?? {}
   const group = [id.lane, lostAfterMs, evidenceWaitMs, retentionMs, gapUs, closestUs, window].join(' ')
   await assertReplicating(redis, inDoubtKey(id.lane))
-  const taken = await claimTogether(redis, group, { id, attempt, message, times, pace })
+  return resultOf(redis, { id, attempt, message }, await claimTogether(redis, group, { id, attempt, message, times, pace }))
+}
+
+/** Most messages of one step: Redis serves nobody else for some 3 ms. */
+export const MOST_CLAIMED = 100
+
+/** A message that waits as a job, to be claimed for this attempt. */
+export interface JobClaim {
+  id: MessageId
+  attempt: string
+  message: NewMessage
+}
+
+/**
+ * The same for up to MOST_CLAIMED messages of one lane that wait as jobs, in one step: whatever a claim comes to, the job
+ * is where it belongs then. Resolves to a result for each, an Error where that one failed. Rejects when Redis is away.
+ */
+export async function claimJobs(
+  redis: Redis,
+  claims: readonly JobClaim[],
+  times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
+  pace: Pace,
+): Promise<(ClaimResult | Error)[]> {
+  const [first] = claims
+  if (first === undefined) return []
+  await assertReplicating(redis, inDoubtKey(first.id.lane))
+  const replies = await claimMany(
+    redis,
+    claims.map((claim) => ({ ...claim, times, pace, hasJob: true })),
+  )
+  return Promise.all(
+    claims.map((claim, i) => {
+      const reply = replies[i]
+      return reply instanceof Error ? reply : resultOf(redis, claim, reply).catch((error: Error) => error)
+    }),
+  )
+}
+
+/** What the step came to for one message. Rejects when too few replicas have it: then it is taken back. */
+async function resultOf(redis: Redis, { id, attempt, message }: JobClaim, taken: unknown): Promise<ClaimResult> {
   if (isLate(taken)) {
     // A new primary may not know of the claim: nothing may be sent under it, and nothing was.
     if (isClaimed(taken.reply)) await markNotSent(redis, id, attempt, notReplicated).catch(onlyLate)
@@ -120,10 +160,11 @@ interface Claim {
   message: NewMessage
   times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number }
   pace: Pace | undefined
+  hasJob?: boolean
 }
 
 /** Claims of one lane; what they are given for all of them is the same for each. */
-const claimTogether = gathered<Claim>(async (redis, claims) => {
+const claimMany = async (redis: Redis, claims: readonly Claim[]): Promise<readonly unknown[]> => {
   const [first] = claims
   if (first === undefined) return []
   const { times, pace } = first
@@ -137,14 +178,16 @@ const claimTogether = gathered<Claim>(async (redis, claims) => {
       laneCooldown: laneCooldownKey(lane),
       slots: laneSlotsKey(lane),
       queuedAgain: queuedAgainKey(lane),
+      ...laneBacklogKeys(lane),
     },
     {
       ...times,
+      ids: messageId(lane, ''),
       campaigns: campaignPrefix(lane),
       workerLost: storedProblem(workerLost),
       pace: pace && numbersOf(pace),
     },
-    claims.map(({ id, attempt, message }) => ({
+    claims.map(({ id, attempt, message, hasJob }) => ({
       keys: {
         record: messageKey(lane, id.ulid),
         job: jobKey(id),
@@ -160,12 +203,15 @@ const claimTogether = gathered<Claim>(async (redis, claims) => {
         newFields: newRecordFields(message),
         run: message.run,
         sendAt: message.sendAt,
+        hasJob,
       },
     })),
     { replicated: true },
   )
   return repliesOrLate(replies)
-})
+}
+
+const claimTogether = gathered<Claim>(claimMany)
 
 const isClaimed = (reply: unknown): boolean => {
   const [verdict, state] = claimReply.parse(reply)

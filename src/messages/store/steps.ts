@@ -3,7 +3,7 @@
 // go to Redis together.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
-import { laneJobKey } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneJobKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -41,18 +41,26 @@ export type StepResult = { verdict: Verdict; state: State; waitMs?: number | und
 export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; to: string; leastMs: number }
 
 /**
- * The attempt is proven unsent: queued again, or failed when its tries are used up. `content` is the JSON of what a job of
+ * The attempt is proven unsent: queued again, or failed when its tries are used up. Its job, if it has one, goes back to
+ * the front of the line, or waits for `retryMs`. `content` is the JSON of what a job of
  * the message holds: kept with the record if it may be sent again and has no job that keeps it.
  */
 export const markNotSent = (
   redis: Redis,
   id: MessageId,
   attempt: string,
-  how: { counts: boolean; maxTries: number; problem: Problem; cooldown?: Cooldown; content?: string | undefined },
+  how: {
+    counts: boolean
+    maxTries: number
+    problem: Problem
+    cooldown?: Cooldown
+    retryMs?: number
+    content?: string | undefined
+  },
 ): Promise<StepResult> => {
-  const { counts, maxTries, problem, cooldown, content } = how
+  const { counts, maxTries, problem, cooldown, retryMs, content } = how
   const coolDown = cooldown && { of: cooldown.of, ms: cooldown.of === 'lane' ? cooldown.ms : cooldown.leastMs }
-  return takeStep(redis, id, { kind: 'not_sent', attempt, counts, maxTries, problem, coolDown, content }, cooldown)
+  return takeStep(redis, id, { kind: 'not_sent', attempt, counts, maxTries, problem, coolDown, retryMs, content }, cooldown)
 }
 
 /** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
@@ -123,6 +131,7 @@ interface StepArguments {
   policy?: Repeat
   maxTries?: number
   ifDead?: boolean
+  retryMs?: number | undefined
   content?: string | undefined
 }
 
@@ -168,12 +177,13 @@ const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Co
       polls: pollKey(lane),
       requeueable: requeueableKey(lane),
       queuedAgain: queuedAgainKey(lane),
+      ...laneBacklogKeys(lane),
     }
     const each = steps.map(({ id, step, cooldown }) => ({
       keys: stepKeys(id, cooldown),
       args: stepArguments(id, step),
     }))
-    return repliesOrLate(stepScript(redis, keys, { campaigns: campaignPrefix(lane) }, each, { replicated: true }))
+    return repliesOrLate(stepScript(redis, keys, { campaigns: campaignPrefix(lane), ids: messageId(lane, '') }, each, { replicated: true }))
   },
 )
 

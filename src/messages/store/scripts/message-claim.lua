@@ -10,6 +10,10 @@
 --   laneCooldown      STRING  when the cooldown of the lane ends (ms); its probe stands beside it
 --   slots             LIST    latest slots of the lane
 --   queuedAgain       ZSET    messages of the lane that were queued again
+--   waiting           LIST    ids of jobs of the lane that wait; the next one stands last: BullMQ's
+--   prioritized       ZSET    ids of jobs that are taken when nothing waits: BullMQ's
+--   delayed           ZSET    ids of jobs and when they are due: BullMQ's
+--   active            LIST    ids of jobs whose messages are being sent: BullMQ's
 -- Keys of each:
 --   record            HASH    the message
 --   job               HASH    the message's job in BullMQ
@@ -21,6 +25,7 @@
 --   campaigns       what the keys of the lane's campaigns begin with
 --   evidenceWaitMs  evidence of another attempt is waited for so long, at least
 --   workerLost      the error of one that was lost, `code|sentence`
+--   ids             what the ids of jobs begin with, before the ulid
 --   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it}
 -- Arguments of each:
 --   ulid
@@ -31,22 +36,25 @@
 --   newFields       {field, value, ...}: what a new record holds besides
 --   run?            number of its campaign
 --   sendAt?         ms, of a message that is not to be sent sooner
+--   hasJob?         whether it has a job, which is taken when it is claimed
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
 -- {..., slot, time (µs)}, and 1 besides if it is the probe of its lane; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
 -- be sent, nothing was written; message-conclude.lua ends it.
 -- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
--- nothing was written. `too_early`: its slot would be too far ahead.
+-- nothing was written, but that the job is put off for so long when only this message waits. `too_early`: its slot would
+-- be too far ahead. {'taken', ...}: its job does not wait any more, another worker was faster; nothing was written.
 -- include message-lifecycle
 -- include message-events
 -- include message-many
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
-local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain = unpack(KEYS, 1, 6)
-local lostAfterMs, retentionMs, campaigns, evidenceWaitMs, workerLost, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
+local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active = unpack(KEYS, 1, 10)
+local lostAfterMs, retentionMs, campaigns, evidenceWaitMs, workerLost, ids, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
 local each = cmsgpack.unpack(ARGV[2])
+-- include message-jobs
 
 -- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/send-message.ts.
 local SETTLING = 5000
@@ -55,7 +63,7 @@ local now = math.floor(nowUs / 1000)
 -- One read for all: when the cooldown of the lane ends, then of each message the cooldown of its recipient and its wait.
 local asked = { laneCooldown }
 for i = 1, #each do
-  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 5], KEYS[4 * i + 6]
+  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 9], KEYS[4 * i + 10]
 end
 asked[2 * #each + 2] = laneCooldown .. '-probe'
 local found = redis.call('MGET', unpack(asked))
@@ -67,10 +75,41 @@ local lane = pace and openSlots(slots, nowUs, pace, #each)
 -- The plain case first, which almost all are: nobody has claimed the message before, and nothing is in its way. It is written
 -- without looking at what a record of it could hold. Records of the step are looked for in one go.
 local records, taken = {}, {}
-for i = 1, #each do records[i] = KEYS[4 * i + 3] end
+for i = 1, #each do records[i] = KEYS[4 * i + 7] end
 local areNew = coolMs == 0 and not probe and redis.call('EXISTS', unpack(records)) == 0
 local keptMs = string.format('%.0f', retentionMs)
 local lostAt = string.format('%.0f', now + lostAfterMs)
+
+-- Where the jobs wait: the score of a prioritized one, true for one in the list, nil for one that waits no more.
+local waits, wanted, wantedAt = {}, {}, {}
+for i = 1, #each do
+  if each[i][9] then
+    wanted[#wanted + 1] = ids .. each[i][1]
+    wantedAt[wanted[#wanted]] = i
+  end
+end
+if #wanted > 0 then
+  local scores = redis.call('ZMSCORE', prioritized, unpack(wanted))
+  local unseen = 0
+  for j, id in ipairs(wanted) do
+    waits[wantedAt[id]] = scores[j] or nil
+    if not scores[j] then unseen = unseen + 1 end
+  end
+  if unseen > 0 then
+    for _, id in ipairs(redis.call('LRANGE', waiting, -#wanted, -1)) do
+      local i = wantedAt[id]
+      if i and not waits[i] then
+        waits[i] = true
+        unseen = unseen - 1
+      end
+    end
+    -- Deeper in the list: other workers read what stands before them.
+    for _, id in ipairs(wanted) do
+      local i = wantedAt[id]
+      if unseen > 0 and not waits[i] and redis.call('LPOS', waiting, id, 'RANK', -1) then waits[i] = true end
+    end
+  end
+end
 
 local function tooEarly(slotUs, aheadUs)
   local earlyUs = slotUs - nowUs - aheadUs
@@ -87,6 +126,7 @@ local function claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFi
   local early = slotUs and tooEarly(slotUs, aheadUs)
   if early then return early end
   taken[ulid] = true
+  if waits[i] then leaveLine(ids .. ulid, waits[i], true) end
   local history = 'c' .. base36(now - acceptedAt) .. ',' .. attempt
   redis.call('HSET', records[i], 's', SENDING, 'a', attempt, 'h', history, unpack(newFields))
   redis.call('PEXPIRE', records[i], keptMs)
@@ -96,9 +136,20 @@ local function claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFi
 end
 
 local function claim(i)
-  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 3, 4 * i + 6)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt = unpack(each[i], 1, 8)
+  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 7, 4 * i + 10)
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt, hasJob = unpack(each[i], 1, 9)
   sendAt = sendAt or 0
+  local place, id = waits[i], ids .. ulid
+  if hasJob and (not place or taken[ulid]) then return { 'taken', QUEUED, '' } end
+  -- What is not to be sent, or was, leaves no job behind.
+  local function endJob()
+    taken[ulid] = true
+    if place then dropJob(job, id, place) end
+  end
+  local function putOff(ms)
+    taken[ulid] = true
+    if place then delayJob(job, id, place, now, ms) end
+  end
   local new = claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt)
   if new then return new end
   local m = {
@@ -118,14 +169,24 @@ local function claim(i)
   local before = exists and p.state or nil
   local known = isGone(m, exists)
   if known then return { 'gone', known, '' } end
-  if isStopped(m, p, exists, now) then return { 'stopped', p.state, p.attempt } end
-  if isExpired(m, p, exists, now) then return { 'done', p.state, p.attempt } end
+  if isStopped(m, p, exists, now) then
+    endJob()
+    return { 'stopped', p.state, p.attempt }
+  end
+  if isExpired(m, p, exists, now) then
+    endJob()
+    return { 'done', p.state, p.attempt }
+  end
 
   local slotUs
   if p.state == QUEUED then
     -- Its job may be there sooner: one that a person tries at once, or that is due by the clock of a Redis that was lost.
     local waitMs = math.max(found[2 * i + 1] and redis.call('PTTL', wait) or 0, sendAt - now)
-    if waitMs > 0 then return { 'message_waits', p.state, math.min(waitMs, validUntil - now) } end
+    if waitMs > 0 then
+      waitMs = math.min(waitMs, validUntil - now)
+      putOff(waitMs)
+      return { 'message_waits', p.state, waitMs }
+    end
     if coolMs > 0 then return { 'lane_cooldown', p.state, coolMs } end
     if pace then
       slotUs = lane.next()
@@ -136,13 +197,21 @@ local function claim(i)
     local text = found[2 * i] and redis.call('GET', recipientCooldown)
     local ms = text and mustWait(recipientCooldown, text, now)
     -- What cannot go in time comes back when it is over, so that it is told then.
-    if ms then return { 'recipient_cooldown', p.state, math.min(ms, validUntil - now) } end
+    if ms then
+      ms = math.min(ms, validUntil - now)
+      putOff(ms)
+      return { 'recipient_cooldown', p.state, ms }
+    end
   end
 
   local verdict = step(p, { kind = 'claim', attempt = attempt })
-  if verdict == 'ignored' then return { verdict, p.state, p.attempt } end
+  if verdict == 'ignored' then
+    endJob()
+    return { verdict, p.state, p.attempt }
+  end
 
   if verdict == 'held' then
+    endJob()
     -- Two claims of one job: whoever made the first died with it, or was taken for dead.
     settle(m, p, exists, now, before, 'h', attempt, workerLost)
     -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from
@@ -152,6 +221,8 @@ local function claim(i)
     return { verdict, p.state, p.attempt }
   end
   if before then removeLater(queuedAgain, ulid) end
+  if place then leaveLine(id, place, true) end
+  taken[ulid] = true
   settle(m, p, exists, now, before, 'c', attempt)
   addLater(inDoubt, now + lostAfterMs, ulid)
   if not pace then return { verdict, p.state, p.attempt } end
@@ -166,4 +237,5 @@ end
 
 local results = forEach(each, campaigns, claim)
 if lane then lane.write() end
+writeLines()
 return results

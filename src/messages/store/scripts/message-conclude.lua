@@ -51,6 +51,8 @@ writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 keepCampaign(campaigns, run, retentionMs)
 redis.call('ZREM', inDoubt, ulid)
+-- A dead letter is for people to look at.
+if why ~= 'dead' then redis.call('DEL', job) end
 if why ~= 'erased' then redis.call('ZADD', requeueable, now, ulid) end
 count(campaigns, run, ulid, before, state, false, isExempt(state, problem))
 return { 'done', state }

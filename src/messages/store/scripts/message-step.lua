@@ -9,12 +9,17 @@
 --   polls        ZSET  messages of the lane to poll
 --   requeueable  ZSET  messages of the lane that can be requeued
 --   queuedAgain  ZSET  messages of the lane that were queued again
+--   waiting      LIST  ids of jobs of the lane that wait; the next one stands last: BullMQ's
+--   prioritized  ZSET  ids of jobs that are taken when nothing waits: BullMQ's
+--   delayed      ZSET  ids of jobs and when they are due: BullMQ's
+--   active       LIST  ids of jobs whose messages are being sent: BullMQ's
 -- Keys of each:
 --   record       HASH  the message
 --   job          HASH  the message's job in BullMQ
 --   cooldown     STRING  of the lane or the recipient that takes nothing for a while from now on; any key without one
 -- Arguments:
 --   campaigns    what the keys of the lane's campaigns begin with
+--   ids          what the ids of jobs begin with, before the ulid
 -- Arguments of each:
 --   ulid
 --   kind         of step, see src/messages/lifecycle.ts
@@ -32,6 +37,7 @@
 --   policy?      of `resolve`: never, once or safe
 --   maxTries?    of `not_sent` and `resolve`
 --   ifDead?      of `give_up`: only if its job is a dead letter
+--   retryMs?     of `not_sent`: its job is put off for so long
 --   content?     JSON of what a job of it holds, kept if the message may be sent again and has none
 -- Output: of each {verdict, state letter}; {'missing'} without a record; {'error', text} of one that failed. When the state
 -- changed, also {..., state letter before, letter of the class, history before of one that is delivered, ms that a
@@ -40,9 +46,10 @@
 -- include message-events
 -- include message-many
 -- include message-cooldowns
-local outbox, inDoubt, polls, requeueable, queuedAgain = unpack(KEYS, 1, 5)
-local campaigns = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
+local outbox, inDoubt, polls, requeueable, queuedAgain, waiting, prioritized, delayed, active = unpack(KEYS, 1, 9)
+local campaigns, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local each = cmsgpack.unpack(ARGV[2])
+-- include message-jobs
 local now = redisNowMs()
 
 -- What a step writes to the record, and the fields that it takes off it.
@@ -70,6 +77,7 @@ local function takeSent(record, job, ulid, attempt, acceptedAt, at, sentAs, firs
   else
     redis.call('HSET', record, 's', SENT, 'h', history, 'w', sentAs)
   end
+  endSending(job, ids .. ulid, now)
   tell({ state = SENT, repeats = tonumber(repeats or '0') }, ulid, history)
   removeLater(inDoubt, ulid)
   if firstPollMs then addLater(polls, now + firstPollMs, ulid) end
@@ -77,9 +85,9 @@ local function takeSent(record, job, ulid, attempt, acceptedAt, at, sentAs, firs
 end
 
 local function take(i)
-  local record, job, cooldown = unpack(KEYS, 3 * i + 3, 3 * i + 5)
+  local record, job, cooldown = unpack(KEYS, 3 * i + 7, 3 * i + 9)
   local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
-    evidenceMs, policy, maxTries, ifDead, content = unpack(each[i], 1, 17)
+    evidenceMs, policy, maxTries, ifDead, retryMs, content = unpack(each[i], 1, 18)
   -- Nothing that we are told has happened later than now.
   local at = happenedAt and math.min(happenedAt, now) or now
   if kind == 'status' and status == SENT and sentAs and not problem then
@@ -183,6 +191,9 @@ local function take(i)
     coolLane(cooldown, coolDown.ms, now, problem)
   elseif coolDown then
     waitMs = coolRecipient(cooldown, coolDown.ms, now)
+  end
+  if before == SENDING and p.state ~= SENDING then
+    endSending(job, ids .. ulid, now, p.state == QUEUED and (waitMs or retryMs or 0) or nil)
   end
   local isDelivered = p.state == DELIVERED or p.state == READ
   return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs }

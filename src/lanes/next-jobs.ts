@@ -1,0 +1,59 @@
+// The jobs that are next on a lane. Reading them takes nothing: the claim of a message takes its job, in the same step, so
+// that a worker may die anywhere before it and nothing has happened.
+import { laneBacklogKeys, laneDeadLettersKey, laneJobKey, laneMetaKey, laneTakeKeys } from '../redis/bullmq-layout.ts'
+import type { Redis } from '../redis/connect.ts'
+import { defineScript } from '../redis/lua.ts'
+
+const nextScript = defineScript(import.meta.url, 'lane-next')
+const setAsideScript = defineScript(import.meta.url, 'lane-set-aside')
+
+/** A job that waits: its id is that of the message, its payload JSON. */
+export interface WaitingJob {
+  id: string
+  data: string
+}
+
+/** What a lane has next. */
+export interface NextJobs {
+  isPaused: boolean
+  /** Until the next delayed job is due; undefined when there is none. */
+  dueInMs: number | undefined
+  jobs: WaitingJob[]
+}
+
+/**
+ * Up to `most` jobs in the order in which they are to be sent. `skip`: so many are passed over, for other workers;
+ * `firstOnly`: only transactional ones. None are told of a paused lane. Rejects when Redis is away.
+ */
+export async function nextJobs(
+  redis: Redis,
+  lane: number,
+  { most, skip = 0, firstOnly = false }: { most: number; skip?: number; firstOnly?: boolean },
+): Promise<NextJobs> {
+  const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
+  const reply = await nextScript(
+    redis,
+    { waiting, prioritized, delayed, meta: laneMetaKey(lane), counter: laneTakeKeys(lane).counter },
+    { jobs: laneJobKey(lane, ''), most, skip, firstOnly },
+  )
+  // By hand: there are two lines for each message.
+  const [state, dueMs, ...texts]: unknown[] = Array.isArray(reply) ? reply : []
+  if (typeof state !== 'string' || typeof dueMs !== 'number') throw new Error(`lane ${lane} did not tell what is next`)
+  const jobs: WaitingJob[] = []
+  for (let i = 0; i + 1 < texts.length; i += 2) jobs.push({ id: String(texts[i]), data: String(texts[i + 1]) })
+  return { isPaused: state === 'paused', dueInMs: dueMs < 0 ? undefined : dueMs, jobs }
+}
+
+/**
+ * Makes a dead letter of a waiting job, with the reason, for people to look at; those older than `keptMs` are removed.
+ * False when the job does not wait (any more).
+ */
+export async function setAside(
+  redis: Redis,
+  lane: number,
+  { id, reason, keptMs }: { id: string; reason: string; keptMs: number },
+): Promise<boolean> {
+  const { waiting, prioritized } = laneBacklogKeys(lane)
+  const keys = { waiting, prioritized, failed: laneDeadLettersKey(lane) }
+  return (await setAsideScript(redis, keys, { jobs: laneJobKey(lane, ''), id, reason, keptMs })) === 1
+}

@@ -1,0 +1,68 @@
+-- Where the job of a message stands on its lane. A job waits in line (a LIST, or behind it a ZSET) or is delayed until its
+-- message is claimed; while the message is being sent it is active; then it waits again or is gone. Included by
+-- message-claim.lua and message-step.lua, which name the keys `waiting`, `prioritized`, `delayed` and `active`.
+
+-- What leaves the line at the end of the step, and what is active from then on.
+local fromList, fromSet, nowActive, unwanted = {}, {}, {}, {}
+
+-- The job leaves its `place` in line: its score in the ZSET, or true for the LIST.
+local function leaveLine(id, place, isActive)
+  local from = place == true and fromList or fromSet
+  from[#from + 1] = id
+  if isActive then nowActive[#nowActive + 1] = id end
+end
+
+-- As BullMQ scores them: by the ms, and up to 4,096 of one ms in the order of their coming.
+local function delay(job, id, dueMs, ms)
+  local least, most = dueMs * 4096, dueMs * 4096 + 4095
+  local last = redis.call('ZREVRANGEBYSCORE', delayed, string.format('%.0f', most), string.format('%.0f', least),
+    'WITHSCORES', 'LIMIT', 0, 1)[2]
+  local score = last and math.min(tonumber(last) + 1, most) or least
+  redis.call('ZADD', delayed, string.format('%.0f', score), id)
+  redis.call('HSET', job, 'delay', string.format('%.0f', ms))
+end
+
+local function delayJob(job, id, place, now, ms)
+  leaveLine(id, place)
+  delay(job, id, now + math.max(1, math.ceil(ms)), math.max(1, math.ceil(ms)))
+end
+
+local function dropJob(job, id, place)
+  leaveLine(id, place)
+  unwanted[#unwanted + 1] = job
+end
+
+-- The message is not being sent any more. `waitMs`: its job goes back to the front of the line, or is delayed for so long;
+-- nil: nothing is to be done for it.
+local function endSending(job, id, now, waitMs)
+  if not waitMs then
+    if redis.call('DEL', job) == 1 then redis.call('LREM', active, -1, id) end
+    return
+  end
+  if redis.call('LREM', active, -1, id) == 0 then return end
+  local priority = tonumber(redis.call('HGET', job, 'priority') or '0')
+  if waitMs > 0 then
+    delay(job, id, now + math.ceil(waitMs), math.ceil(waitMs))
+  elseif priority == 0 then
+    redis.call('RPUSH', waiting, id)
+  else
+    redis.call('ZADD', prioritized, string.format('%.0f', priority * 0x100000000), id)
+  end
+end
+
+local function writeLines()
+  if #fromList > 0 then
+    local isWanted = {}
+    for _, id in ipairs(fromList) do isWanted[id] = true end
+    local isTail = true
+    for _, id in ipairs(redis.call('LRANGE', waiting, -#fromList, -1)) do isTail = isTail and isWanted[id] end
+    if isTail then
+      redis.call('RPOP', waiting, #fromList)
+    else
+      for _, id in ipairs(fromList) do redis.call('LREM', waiting, -1, id) end
+    end
+  end
+  if #fromSet > 0 then redis.call('ZREM', prioritized, unpack(fromSet)) end
+  if #nowActive > 0 then redis.call('LPUSH', active, unpack(nowActive)) end
+  if #unwanted > 0 then redis.call('DEL', unpack(unwanted)) end
+end

@@ -1,0 +1,72 @@
+// When claimed messages of a lane leave. Each was given a slot when it was claimed, and one slot is as good as another: what
+// goes first of all that is claimed takes the next slot. So a transactional message that comes while a campaign has a
+// tenth of a second claimed does not wait behind it. Dying here is dying after the claim.
+import type { MessageClass } from '../messages/message-class.ts'
+import type { Slot } from '../messages/store/claim.ts'
+import type { RedisClock } from './redis-clock.ts'
+
+/** Timers fire late by up to a millisecond: what is due within this leaves now. */
+const TIMER_MS = 0.5
+
+/** The claimed messages of one lane that wait for a slot. */
+export interface Departures {
+  /** Resolves with the slot in which the message leaves, when that has come. */
+  wait(of: MessageClass, slot: Slot): Promise<Slot>
+  /** The latest slot that was given out here (`performance.now()`). */
+  latestAt(): number
+  /** Messages that wait. */
+  count(): number
+}
+
+type Go = (slot: Slot) => void
+
+/** Nothing waits at first. */
+export function createDepartures(clock: Pick<RedisClock, 'ours'>, lane: number): Departures {
+  /** Slots that nobody has left in, the next one first. */
+  const slots: Slot[] = []
+  const first: Go[] = []
+  const then: Go[] = []
+  let latestAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+
+  function leave(): void {
+    timer = undefined
+    const now = performance.now()
+    for (;;) {
+      const [slot] = slots
+      if (slot === undefined) return
+      const at = clock.ours(lane, slot.atMs)
+      if (at > now + TIMER_MS) {
+        timer = setTimeout(leave, at - now)
+        return
+      }
+      slots.shift()
+      const go = first.shift() ?? then.shift()
+      go?.(slot)
+    }
+  }
+
+  function add(slot: Slot): void {
+    let at = slots.length
+    while (at > 0 && (slots[at - 1]?.atMs ?? 0) > slot.atMs) at -= 1
+    slots.splice(at, 0, slot)
+    if (at === 0 && timer !== undefined) {
+      clearTimeout(timer)
+      timer = undefined
+    }
+    latestAt = Math.max(latestAt, clock.ours(lane, slot.atMs))
+    // What was claimed in one step is sent in one go.
+    timer ??= setTimeout(leave, Math.max(0, clock.ours(lane, slots[0]?.atMs ?? 0) - performance.now()))
+  }
+
+  return {
+    wait: (of, slot) =>
+      new Promise((go) => {
+        const line = of === 'transactional' ? first : then
+        line.push(go)
+        add(slot)
+      }),
+    latestAt: () => latestAt,
+    count: () => slots.length,
+  }
+}

@@ -1,0 +1,180 @@
+// The work of one lane in one process. A lane is served by time, not by message: what its pace lets out within the next
+// moment is read and claimed in one step, and what was answered is settled in one step (messages/store/steps.ts). Where a
+// message is, and what a death of the process leaves:
+//
+//   waiting    on its lane in Redis, as a job or in a chunk   as it was
+//   read       here, before its claim                         as it was: reading takes nothing
+//   claimed    here, waits for its slot (departures.ts)       `sending`: the sweep flags it, then its policy decides
+//   in flight  the request is under way                       the same; evidence of the provider settles it
+//   answered   waits to be settled with others                the same
+//
+// So a kill leaves in doubt what was in flight and at most AHEAD_MS of the lane's pace.
+import type { LaneRoom } from './lane-room.ts'
+
+/** So far ahead of their slots messages are claimed, and half of that is left when more are. */
+export const AHEAD_MS = 150
+/** A lane reads and settles at these times only, all lanes at the same: their steps leave in one write to Redis. */
+const TICK_MS = 10
+/** Most messages of one step. */
+const MOST = 100
+/** A lane that waits for room takes so many at once, or an eighth of its room: each step costs as much as several messages. */
+const WORTH = 16
+/** A lane that is read because it was woken, though its slots are given out, is read so often. */
+const WOKEN_MS = 10
+/** Longest that a lane claims nothing because of a cooldown: a person may end it. */
+const MOST_HELD_MS = 30_000
+/** Redis is away or full: the lane is looked at again after this. */
+const AWAY_MS = 1_000
+
+/** What is to be taken of a lane. */
+export interface Wish {
+  most: number
+  /** Only transactional messages: the slots of the next moment are given out. */
+  firstOnly: boolean
+}
+
+/** What came of taking. */
+export interface Came {
+  read: number
+  heldMs: number | undefined
+  isPaused: boolean
+  dueInMs: number | undefined
+}
+
+/** One lane as this process serves it. */
+export interface LaneLoop {
+  /** There may be something new. */
+  wake(): void
+  /** Nothing is claimed for so long. */
+  hold(ms: number): void
+  /** A place is free. */
+  freed(): void
+  /** When something was last taken or in hand (`performance.now()`). */
+  lastWorkAt(): number
+  stop(): void
+}
+
+/** Serves a lane until it is stopped. `take` claims and sends; it rejects when Redis is away. `gapMs`: between slots. */
+export function createLaneLoop(deps: {
+  room: Pick<LaneRoom, 'left' | 'running'>
+  latestSlotAt: () => number
+  gapMs: () => number
+  take: (wish: Wish) => Promise<Came>
+  failed: (error: unknown) => void
+}): LaneLoop {
+  const { room } = deps
+  let isStopped = false
+  let isTaking = false
+  /** It was woken: what waits is not known. */
+  let isWoken = true
+  let isWokenAgain = false
+  /** Something waits that could not be taken yet. */
+  let hasMore = false
+  let heldUntil = 0
+  let wokenReadAt = Number.NEGATIVE_INFINITY
+  let lastWorkAt = performance.now()
+  let timer: NodeJS.Timeout | undefined
+  let timerAt = Number.POSITIVE_INFINITY
+
+  function lookAt(at: number): void {
+    if (isStopped || at >= timerAt) return
+    clearTimeout(timer)
+    timerAt = at
+    const tick = Math.ceil(at / TICK_MS) * TICK_MS
+    timer = setTimeout(look, Math.max(0, tick - performance.now()))
+  }
+
+  /** What may be taken now; how long to wait until that is worth it. */
+  function wish(now: number): Wish | { waitMs: number } | undefined {
+    const gapMs = deps.gapMs()
+    const aheadMs = Math.max(0, deps.latestSlotAt() - now)
+    const left = room.left()
+    if (left === 0) return undefined
+    const paced = Math.floor((AHEAD_MS - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
+    if (aheadMs > AHEAD_MS / 2 || paced < 1) {
+      const refillMs = Math.max(TICK_MS, aheadMs - AHEAD_MS / 2, paced < 1 ? aheadMs + gapMs - AHEAD_MS : 0)
+      if (!isWoken) return { waitMs: refillMs }
+      const againMs = wokenReadAt + WOKEN_MS - now
+      if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
+      wokenReadAt = now
+      return { most: Math.min(left, MOST), firstOnly: true }
+    }
+    const most = Math.min(left, paced, MOST)
+    // Room comes back one by one.
+    const isWorth = most >= Math.min(paced, WORTH, Math.max(1, room.running() / 8))
+    return isWorth || room.running() === 0 ? { most, firstOnly: false } : undefined
+  }
+
+  function look(): void {
+    clearTimeout(timer)
+    timer = undefined
+    timerAt = Number.POSITIVE_INFINITY
+    if (isStopped || isTaking || !(isWoken || hasMore)) return
+    const now = performance.now()
+    if (heldUntil > now) return lookAt(heldUntil)
+    const next = wish(now)
+    // A place that comes free looks again.
+    if (next === undefined) return
+    if ('waitMs' in next) return lookAt(now + next.waitMs)
+    isTaking = true
+    void take(next)
+  }
+
+  async function take(next: Wish): Promise<void> {
+    const wasMore = hasMore
+    if (!next.firstOnly) isWoken = false
+    isWokenAgain = false
+    try {
+      const { read, heldMs, isPaused, dueInMs } = await deps.take(next)
+      const now = performance.now()
+      if (read > 0) lastWorkAt = now
+      hasMore = next.firstOnly ? wasMore || isWoken : read >= next.most || heldMs !== undefined
+      if (next.firstOnly) isWoken = false
+      if (isPaused) hasMore = false
+      if (heldMs !== undefined) hold(heldMs)
+      if (dueInMs !== undefined && !hasMore) {
+        isWoken ||= dueInMs === 0
+        if (dueInMs > 0) wakeIn(dueInMs)
+      }
+    } catch (error) {
+      deps.failed(error)
+      hasMore = true
+      hold(AWAY_MS)
+    } finally {
+      isTaking = false
+      isWoken ||= isWokenAgain
+      if (isWoken || hasMore) look()
+    }
+  }
+
+  let dueTimer: NodeJS.Timeout | undefined
+  function wakeIn(ms: number): void {
+    clearTimeout(dueTimer)
+    // setTimeout takes no more than 2^31 ms; the sweep wakes lanes that are due as well.
+    dueTimer = setTimeout(wake, Math.min(ms, 86_400_000))
+  }
+
+  function hold(ms: number): void {
+    heldUntil = Math.max(heldUntil, performance.now() + Math.min(Math.max(1, ms), MOST_HELD_MS))
+  }
+
+  function wake(): void {
+    isWoken = true
+    isWokenAgain = true
+    look()
+  }
+
+  return {
+    wake,
+    hold,
+    freed: () => {
+      if (hasMore || isWoken) look()
+    },
+    lastWorkAt: () => (room.running() > 0 ? performance.now() : lastWorkAt),
+    stop: () => {
+      isStopped = true
+      clearTimeout(timer)
+      clearTimeout(dueTimer)
+    },
+  }
+}

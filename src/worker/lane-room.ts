@@ -1,0 +1,146 @@
+// How many messages each lane of this process may have in hand, claimed or in flight: what Little's law says, pace times
+// answer time, as it is measured for each lane, within what the memory of the process bears over all of them.
+import type { Pace } from '../messages/pace.ts'
+
+/** What a lane may always have in hand while nothing else limits it: an answer time is only known after some answers. */
+const LEAST = 200
+/** So many times what pace and answer time come to: answers vary, and a lane must not wait for its slowest ones. */
+const HEADROOM = 2
+/** Assumed until the first answers have come (ms). */
+const UNKNOWN_ANSWER_MS = 1_000
+/** What one answer weighs in the answer time of its lane. */
+const ANSWER_WEIGHT = 1 / 32
+/** What chunks of campaigns leave to messages that come meanwhile. */
+const LEFT_FREE = 2
+/** Above this share of the process's room, lanes are held to equal parts of it. */
+const CROWDED = 0.5
+
+/** Room for the messages of chunks on one lane. */
+export interface ChunkRoom {
+  /** True once there is room for one; false when the process stops. */
+  free(stopping: AbortSignal): Promise<boolean>
+  /** Takes places for as many as may begin now, `most` at most, and says how many: other chunks take from the same room. */
+  take(most: number): number
+  /** Gives one of them back. */
+  end(): void
+}
+
+/** What one lane may have in hand in this process. */
+export interface LaneRoom extends ChunkRoom {
+  /** Places that a message with a job may take now. */
+  left(): number
+  /** Takes so many places. */
+  begin(count: number): void
+  /** The provider has answered one message of the lane after so many ms. */
+  answered(ms: number): void
+  paced(pace: Pace): void
+  /** Messages in hand. */
+  running(): number
+  /** It is not served any more; what is in hand ends as it ends. */
+  leave(): void
+}
+
+/** The lanes of this process, which together may have `most` messages in hand. */
+export function createLaneRooms(most: number) {
+  /** Lanes of which a message is in hand, and how many messages of all lanes are. */
+  let busy = 0
+  let inHand = 0
+  const rooms = new Set<{ changed: () => void }>()
+  let waitingForEnd: (() => void)[] = []
+  let isFull = false
+
+  /** `freed` is called when a place that may have been waited for is free. */
+  function add(freed: () => void): LaneRoom {
+    let running = 0
+    let answerMs = UNKNOWN_ANSWER_MS
+    let answers = 0
+    let gapMs = 1
+    let waiting: (() => void)[] = []
+
+    const room = { changed: () => void (running > 0 && (freed(), letChunksLook())) }
+    rooms.add(room)
+
+    const wanted = (): number => Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs))
+    function left(): number {
+      const free = most - inHand
+      const own = inHand > most * CROWDED ? Math.min(wanted(), Math.max(1, Math.floor(most / Math.max(1, busy)))) : wanted()
+      return Math.max(0, Math.min(free, own - running))
+    }
+
+    function begin(count: number): void {
+      if (count <= 0) return
+      if (running === 0) busy += 1
+      running += count
+      inHand += count
+      isFull = inHand >= most
+    }
+
+    function letChunksLook(): void {
+      if (waiting.length === 0 || left() <= LEFT_FREE) return
+      const look = waiting
+      waiting = []
+      for (const each of look) each()
+    }
+
+    return {
+      left,
+      begin,
+      running: () => running,
+      paced: (pace) => {
+        gapMs = pace.gapUs / 1_000
+      },
+      answered: (ms) => {
+        // The first ones weigh more, so that they replace what was assumed.
+        answers += 1
+        answerMs += (ms - answerMs) * Math.max(ANSWER_WEIGHT, 1 / answers)
+      },
+      end: () => {
+        running -= 1
+        inHand -= 1
+        if (running === 0) busy -= 1
+        if (inHand === 0) {
+          for (const each of waitingForEnd) each()
+          waitingForEnd = []
+        }
+        if (isFull) {
+          isFull = false
+          for (const each of rooms) each.changed()
+        } else {
+          freed()
+          letChunksLook()
+        }
+      },
+      free: async (stopping) => {
+        // What ends in this turn of the event loop is counted together, so that it is claimed together.
+        await new Promise((resolve) => setImmediate(resolve))
+        for (;;) {
+          if (stopping.aborted) return false
+          if (left() > LEFT_FREE) return true
+          await new Promise<void>((resolve) => {
+            const done = (): void => {
+              stopping.removeEventListener('abort', done)
+              resolve()
+            }
+            stopping.addEventListener('abort', done)
+            waiting.push(done)
+          })
+        }
+      },
+      take: (count) => {
+        const taken = Math.max(0, Math.min(count, left() - LEFT_FREE))
+        begin(taken)
+        return taken
+      },
+      leave: () => void rooms.delete(room),
+    }
+  }
+
+  return {
+    add,
+    /** Messages in hand over all lanes. */
+    inHand: (): number => inHand,
+    /** Resolves once there are none. */
+    idle: (): Promise<void> =>
+      inHand === 0 ? Promise.resolve() : new Promise((resolve) => waitingForEnd.push(resolve)),
+  }
+}

@@ -1,0 +1,158 @@
+// Takes the next messages of a lane that have jobs: reads them, refuses those that cannot be sent, claims the others in one
+// step. Reading takes nothing off the lane, so that dying before the claim is as if nothing had happened; after it, each is
+// in its record, and the sweep finds it.
+import { isForeignPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { cancelMessage } from '../lanes/cancel-message.ts'
+import { nextJobs, setAside, type WaitingJob } from '../lanes/next-jobs.ts'
+import { newAttemptId, parseMessageId } from '../messages/message-id.ts'
+import type { Pace } from '../messages/pace.ts'
+import { type ClaimResult, claimJobs } from '../messages/store/claim.ts'
+import { conclude } from '../messages/store/conclude.ts'
+import { newMessageOf } from '../messages/store/record-format.ts'
+import { deadlineIn } from '../providers/deadline.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
+import { barredAmong, wantedUntilOf } from './barred.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
+
+/** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
+const FOREIGN_WAIT_MS = 30_000
+
+/** A message with a job, and what its job holds. */
+type JobMessage = Outgoing & { payload: ReturnType<typeof sendPayloadSchema.parse> }
+
+/** How many to take, see `nextJobs`. */
+export interface Take {
+  most: number
+  skip: number
+  firstOnly: boolean
+}
+
+/** What came of it. */
+export interface Taken {
+  /** Jobs that were read: fewer than asked for when the lane has no more. */
+  read: number
+  /** Nothing of the lane is to be claimed for so long, or until it is woken. */
+  heldMs: number | undefined
+  isPaused: boolean
+  /** Until the next delayed job is due. */
+  dueInMs: number | undefined
+}
+
+/**
+ * Claims up to `most` of the messages that are next and calls `claimed` with each that may leave. Rejects only when Redis
+ * is away or full: then nothing was claimed, or the sweep settles it.
+ */
+export async function takeJobs(
+  deps: SendDeps,
+  { lane, entry, pace }: { lane: number; entry: DirectoryEntry | undefined; pace: Pace },
+  take: Take,
+  claimed: (message: Outgoing, claim: Claimed) => void,
+): Promise<Taken> {
+  const { jobs, isPaused, dueInMs } = await nextJobs(deps.redis, lane, take)
+  const taken: Taken = { read: jobs.length, heldMs: undefined, isPaused, dueInMs }
+  if (jobs.length === 0) return taken
+  const messages: JobMessage[] = []
+  for (const job of jobs) {
+    const read = entry === undefined ? { reason: `lane ${lane} has no sender` } : readJob(job)
+    if ('message' in read) messages.push(read.message)
+    else if ('reason' in read) await deadLetter(deps, lane, job.id, read.reason)
+    else {
+      deps.log.error({ message: job.id }, 'attempt.data_key_missing')
+      taken.heldMs = FOREIGN_WAIT_MS
+    }
+  }
+  if (entry === undefined) return taken
+  const askedAt = performance.now()
+  const wanted = await endBarred(deps, entry, messages)
+  const until = deadlineIn(CLAIM_GOOD_FOR_MS)
+  const claims = wanted.map(({ id, message }) => ({ id, message, attempt: newAttemptId() }))
+  const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
+  const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
+  const claimedAt = performance.now()
+  const results = await claimJobs(deps.redis, claims, times, pace)
+  const answeredAt = performance.now()
+  let isHeard = false
+  for (const [i, message] of wanted.entries()) {
+    const result = results[i]
+    if (result === undefined) continue
+    if (result instanceof Error) {
+      if (isRedisAway(result)) throw result
+      await deadLetter(deps, lane, message.name, result.message)
+    } else if (result.verdict === 'done' && result.state === 'sending') {
+      const { slot, isProbe } = result
+      if (slot && !isHeard) deps.clock.heard(lane, claimedAt, slot.nowMs, answeredAt)
+      isHeard = true
+      const wantedUntil = wantedUntilOf(entry, message.message, askedAt)
+      claimed(message, { attempt: claims[i]?.attempt ?? '', slot, pace, isProbe, until, wantedUntil })
+    } else {
+      const ms = await refused(deps, message, result)
+      if (ms !== undefined) taken.heldMs = Math.min(taken.heldMs ?? ms, ms)
+    }
+  }
+  return taken
+}
+
+/** What a job holds, why it can never be sent, or `foreign`: it is sealed under a key of another worker. */
+function readJob(job: WaitingJob): { message: JobMessage } | { reason: string } | { foreign: true } {
+  const id = parseMessageId(job.id)
+  if (!id) return { reason: 'the job id is not a message id' }
+  let data: unknown
+  try {
+    data = JSON.parse(job.data)
+  } catch {
+    return { reason: 'payload is not JSON' }
+  }
+  const payload = sendPayloadSchema.safeParse(data)
+  if (!payload.success) {
+    if (isForeignPayload(data)) return { foreign: true }
+    // The place and the rule, not the sentence: that quotes what a person was to read, and this reason is logged.
+    const [issue] = payload.error.issues
+    return { reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }
+  }
+  const { content, trace } = payload.data
+  return { message: { id, name: job.id, message: newMessageOf(payload.data), content, trace, payload: payload.data } }
+}
+
+async function deadLetter(deps: SendDeps, lane: number, id: string, reason: string): Promise<void> {
+  if (await setAside(deps.redis, lane, { id, reason, keptMs: deps.config.retentionMs })) {
+    deps.log.error({ lane, message: id, reason }, 'message.dead_lettered')
+  }
+}
+
+/** Ends those whose people were erased or have opted out; returns the others. */
+async function endBarred(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  messages: readonly JobMessage[],
+): Promise<readonly JobMessage[]> {
+  const barred = await barredAmong(deps, entry, messages)
+  if (barred.size === 0) return messages
+  for (const [i, problem] of barred) {
+    const message = messages[i]
+    // What was claimed before, or is past its validity, the claim sees to, now or the next time.
+    if (message) await cancelMessage({ redis: deps.redis, queues: deps.lanes }, message.id, deps.config.retentionMs, problem)
+  }
+  return messages.filter((_message, i) => !barred.has(i))
+}
+
+/** What becomes of one that may not be sent now; the ms that its lane waits, if it does. */
+async function refused(deps: SendDeps, message: JobMessage, result: ClaimResult): Promise<number | undefined> {
+  const { id, name, payload } = message
+  switch (result.verdict) {
+    case 'lane_cooldown':
+    case 'too_early':
+      return result.waitMs
+    case 'taken':
+    case 'message_waits':
+    case 'recipient_cooldown':
+      return undefined
+    case 'gone':
+      await conclude(deps.redis, id, 'gone', payload, deps.config.retentionMs)
+  }
+  deps.log.info({ message: name, verdict: result.verdict, state: result.state }, 'attempt.refused')
+  // Where one must not leave there may be thousands.
+  const mustNotLeave = result.state === 'expired' || result.state === 'cancelled'
+  if (result.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, payload.class)
+  return undefined
+}
