@@ -36,6 +36,8 @@ export interface Wish {
 /** What came of taking. */
 export interface Came {
   read: number
+  /** Something of a campaign is among it, or may stand before transactional messages that come now. */
+  hasCampaign: boolean
   heldMs: number | undefined
   isPaused: boolean
   dueInMs: number | undefined
@@ -70,6 +72,8 @@ export function createLaneLoop(deps: {
   let isWokenAgain = false
   /** Something waits that could not be taken yet. */
   let hasMore = false
+  /** A campaign has slots of the next moment: a transactional message that comes takes one of them. */
+  let servesCampaign = true
   let heldUntil = 0
   let wokenReadAt = Number.NEGATIVE_INFINITY
   let lastWorkAt = performance.now()
@@ -93,11 +97,11 @@ export function createLaneLoop(deps: {
     const paced = Math.floor((AHEAD_MS - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
     if (aheadMs > AHEAD_MS / 2 || paced < 1) {
       const refillMs = Math.max(TICK_MS, aheadMs - AHEAD_MS / 2, paced < 1 ? aheadMs + gapMs - AHEAD_MS : 0)
-      if (!isWoken) return { waitMs: refillMs }
+      if (!(isWoken && servesCampaign)) return { waitMs: refillMs }
       const againMs = wokenReadAt + WOKEN_MS - now
       if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
       wokenReadAt = now
-      return { most: Math.min(left, MOST), firstOnly: true }
+      return { most: Math.min(left, WORTH), firstOnly: true }
     }
     const most = Math.min(left, paced, MOST)
     // Room comes back one by one.
@@ -125,9 +129,10 @@ export function createLaneLoop(deps: {
     if (!next.firstOnly) isWoken = false
     isWokenAgain = false
     try {
-      const { read, heldMs, isPaused, dueInMs } = await deps.take(next)
+      const { read, hasCampaign, heldMs, isPaused, dueInMs } = await deps.take(next)
       const now = performance.now()
       if (read > 0) lastWorkAt = now
+      if (!next.firstOnly) servesCampaign = hasCampaign
       hasMore = next.firstOnly ? wasMore || isWoken : read >= next.most || heldMs !== undefined
       if (next.firstOnly) isWoken = false
       if (isPaused) hasMore = false

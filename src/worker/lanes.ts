@@ -90,16 +90,19 @@ export function createLanes(deps: LanesDeps) {
       },
       take: async ({ most, firstOnly }) => {
         const found = await senderOrWait(send, lane)
-        if ('laneMs' in found) return { read: 0, heldMs: found.laneMs, isPaused: false, dueInMs: undefined }
+        if ('laneMs' in found) return { read: 0, hasCampaign: false, heldMs: found.laneMs, isPaused: false, dueInMs: undefined }
         const { entry } = found
         if (entry) {
           pace = paceOf(entry.sender.rate)
           room.paced(pace)
         }
-        return takeJobs(send, { lane, entry, pace }, { most, firstOnly, skip: deps.placeAmong(lane) * most }, (outgoing, claimed) => {
+        const how = { most, firstOnly, skip: deps.placeAmong(lane) * most }
+        const taken = await takeJobs(send, { lane, entry, pace }, how, (outgoing, claimed) => {
           room.begin(1)
           if (entry) void attempt(entry, outgoing, claimed)
         })
+        // The slots of a chunk are a campaign's as well.
+        return { ...taken, hasCampaign: taken.hasCampaign || open.get(lane)?.chunks !== undefined }
       },
     })
 

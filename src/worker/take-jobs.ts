@@ -32,6 +32,7 @@ export interface Take {
 export interface Taken {
   /** Jobs that were read: fewer than asked for when the lane has no more. */
   read: number
+  hasCampaign: boolean
   /** Nothing of the lane is to be claimed for so long, or until it is woken. */
   heldMs: number | undefined
   isPaused: boolean
@@ -50,7 +51,7 @@ export async function takeJobs(
   claimed: (message: Outgoing, claim: Claimed) => void,
 ): Promise<Taken> {
   const { jobs, isPaused, dueInMs } = await nextJobs(deps.redis, lane, take)
-  const taken: Taken = { read: jobs.length, heldMs: undefined, isPaused, dueInMs }
+  const taken: Taken = { read: jobs.length, hasCampaign: false, heldMs: undefined, isPaused, dueInMs }
   if (jobs.length === 0) return taken
   const messages: JobMessage[] = []
   for (const job of jobs) {
@@ -63,6 +64,7 @@ export async function takeJobs(
     }
   }
   if (entry === undefined) return taken
+  taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
   const askedAt = performance.now()
   const wanted = await endBarred(deps, entry, messages)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
