@@ -106,7 +106,7 @@ async function sent(
 ): Promise<JobEnd> {
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
   if (run === undefined || place === undefined)
-    await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs })
+    await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isPatient: true })
   else await recordSent(redis, { lane: id.lane, ulid: id.ulid, run, place }, attempt, providerId, firstPollMs)
   if (provider.poll) followByPolling(id.lane)
   if (run !== undefined) refusals.over({ lane: id.lane, number: run })

@@ -17,8 +17,8 @@ interface Batch<Item, Result> {
 
 /**
  * A function that takes a step of one thing together with all others of the same `group`. `take` takes it for many and
- * resolves to a result for each, in their order; a result that is an Error rejects for that one alone. With `waitMs` it
- * waits so long for others, for steps that nobody waits for.
+ * resolves to a result for each, in their order; a result that is an Error rejects for that one alone. With `waitMs` they
+ * are taken every so often, for steps that nobody waits for: those of all lanes at the same time, in one write to Redis.
  */
 export function gathered<Item, Result = unknown>(
   take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
@@ -38,7 +38,7 @@ export function gathered<Item, Result = unknown>(
       begun.results = new Promise<void>((isDue) => {
         begun.full = isDue
         if (waitMs === 0) setImmediate(isDue)
-        else setTimeout(isDue, waitMs)
+        else setTimeout(isDue, waitMs - (performance.now() % waitMs))
       }).then(() => {
         if (groups.get(group) === begun) groups.delete(group)
         return take(redis, begun.items)

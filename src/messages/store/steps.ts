@@ -89,10 +89,13 @@ export const recordStatus = (
     firstPollMs?: number | undefined
     /** As in `markNotSent`. */
     content?: string | undefined
+    /** Nobody waits for it: it is written down with others within SETTLE_MS. */
+    isPatient?: boolean
   } = {},
 ): Promise<StepResult> => {
-  const { atMs: happenedAt, providerId: sentAs, ...rest } = more
-  return takeStep(redis, id, { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, ...rest })
+  const { atMs: happenedAt, providerId: sentAs, isPatient, ...rest } = more
+  const step = { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, ...rest } as const
+  return takeStep(redis, id, step, undefined, isPatient)
 }
 
 /** The wait for evidence of the attempt is over: queued again or unknown, as `policy` says. */
@@ -135,8 +138,14 @@ interface StepArguments {
   content?: string | undefined
 }
 
-async function takeStep(redis: Redis, id: MessageId, step: StepArguments, cooldown?: Cooldown): Promise<StepResult> {
-  const taken = await stepTogether(redis, String(id.lane), { id, step, cooldown })
+async function takeStep(
+  redis: Redis,
+  id: MessageId,
+  step: StepArguments,
+  cooldown?: Cooldown,
+  isPatient = false,
+): Promise<StepResult> {
+  const taken = await (isPatient ? stepsLater : stepsNow)(redis, String(id.lane), { id, step, cooldown })
   const reply = isLate(taken) ? taken.reply : taken
   const [verdict, state, from, of, history, waitMs] = sentReply(reply) ?? stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
@@ -167,25 +176,39 @@ function sentReply(reply: unknown): z.output<typeof stepReply> | undefined {
 const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
   readHistory(history, acceptedAt).findLast(({ code }) => code === 's')?.atMs
 
+interface OneStep {
+  id: MessageId
+  step: StepArguments
+  cooldown: Cooldown | undefined
+}
+
 /** Steps of one lane. */
-const stepTogether = gathered<{ id: MessageId; step: StepArguments; cooldown: Cooldown | undefined }>(
-  async (redis, steps) => {
-    const lane = steps[0]?.id.lane ?? 0
-    const keys = {
-      outbox: outboxKey(lane),
-      inDoubt: inDoubtKey(lane),
-      polls: pollKey(lane),
-      requeueable: requeueableKey(lane),
-      queuedAgain: queuedAgainKey(lane),
-      ...laneBacklogKeys(lane),
-    }
-    const each = steps.map(({ id, step, cooldown }) => ({
-      keys: stepKeys(id, cooldown),
-      args: stepArguments(id, step),
-    }))
-    return repliesOrLate(stepScript(redis, keys, { campaigns: campaignPrefix(lane), ids: messageId(lane, '') }, each, { replicated: true }))
-  },
-)
+async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<readonly unknown[]> {
+  const lane = steps[0]?.id.lane ?? 0
+  const keys = {
+    outbox: outboxKey(lane),
+    inDoubt: inDoubtKey(lane),
+    polls: pollKey(lane),
+    requeueable: requeueableKey(lane),
+    queuedAgain: queuedAgainKey(lane),
+    ...laneBacklogKeys(lane),
+  }
+  const each = steps.map(({ id, step, cooldown }) => ({
+    keys: stepKeys(id, cooldown),
+    args: stepArguments(id, step),
+  }))
+  const shared = { campaigns: campaignPrefix(lane), ids: messageId(lane, '') }
+  return repliesOrLate(stepScript(redis, keys, shared, each, { replicated: true }))
+}
+
+/**
+ * So often what was sent is written down. It is in its record that it is being sent, and whoever dies meanwhile dies before
+ * settling it.
+ */
+const SETTLE_MS = 25
+
+const stepsNow = gathered<OneStep>(takeSteps)
+const stepsLater = gathered<OneStep>(takeSteps, SETTLE_MS)
 
 function stepArguments(id: MessageId, step: StepArguments) {
   const { problem, sentAs, ...rest } = step
