@@ -86,8 +86,7 @@ function serveStream(stream: ServerHttp2Stream, path: string): void {
   stream.on('error', () => {})
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   stream.on('end', () => {
-    took(path, Buffer.concat(chunks))
-    answerLater((json) => {
+    answerLater(took(path, Buffer.concat(chunks)), (json) => {
       if (stream.destroyed) return
       stream.respond({ ':status': 200, 'content-type': 'application/json' })
       stream.end(json)
