@@ -29,7 +29,9 @@ export interface ReadAs {
 
 /** The same as a sentence. */
 export const readAsSentence = ({ encoding, separator, columns }: ReadAs): string =>
-  `Read as ${encoding}, separated by ${SEPARATOR_WORDS[separator]}, with the columns ${columns.join(', ')}.`
+  columns.length === 0
+    ? 'The file has no line of columns.'
+    : `Read as ${encoding}, separated by ${SEPARATOR_WORDS[separator]}, with the columns ${columns.join(', ')}.`
 
 const COLUMNS_QUOTED = 20
 const COLUMN_QUOTED = 80
