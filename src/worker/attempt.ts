@@ -23,6 +23,8 @@ import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { barredFor, wantedUntilOf } from './barred.ts'
 import type { JobEnd } from './bullmq.ts'
 import { departure } from './departure.ts'
+import type { Departures } from './departures.ts'
+import type { LaneRoom } from './lane-room.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 import { type SettleDeps, settle } from './settle.ts'
@@ -97,6 +99,18 @@ export async function claimMessage(
   const { slot, isProbe } = result
   if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
   return { claimed: { attempt, slot, pace, isProbe, until, wantedUntil } }
+}
+
+/** Waits until it is the turn of a claimed message, then does the same as `sendClaimed`. */
+export async function sendInTurn(
+  deps: SendDeps,
+  { departures, room }: { departures: Departures; room: LaneRoom },
+  entry: DirectoryEntry,
+  outgoing: Outgoing,
+  claimed: Claimed,
+): Promise<JobEnd> {
+  const slot = claimed.slot && (await departures.wait(outgoing.message.class, claimed.slot))
+  return sendClaimed(deps, entry, outgoing, { ...claimed, slot, answered: room.answered })
 }
 
 /**

@@ -60,11 +60,16 @@ export function createLaneRooms(most: number) {
     const room = { changed: () => void (running > 0 && (freed(), letChunksLook())) }
     rooms.add(room)
 
-    const wanted = (): number => Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs))
-    function left(): number {
-      const free = most - inHand
-      const own = inHand > most * CROWDED ? Math.min(wanted(), Math.max(1, Math.floor(most / Math.max(1, busy)))) : wanted()
-      return Math.max(0, Math.min(free, own - running))
+    /** What the lane may have in hand now. */
+    function limit(): number {
+      const wanted = Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
+      const equalPart = Math.max(1, Math.floor(most / Math.max(1, busy)))
+      return inHand > most * CROWDED ? Math.min(wanted, equalPart) : wanted
+    }
+    const left = (): number => Math.max(0, Math.min(most - inHand, limit() - running))
+    function leftForChunks(): number {
+      const all = limit()
+      return left() - (all > 2 * LEFT_FREE ? LEFT_FREE : all > 1 ? 1 : 0)
     }
 
     function begin(count: number): void {
@@ -76,7 +81,7 @@ export function createLaneRooms(most: number) {
     }
 
     function letChunksLook(): void {
-      if (waiting.length === 0 || left() <= LEFT_FREE) return
+      if (waiting.length === 0 || leftForChunks() <= 0) return
       const look = waiting
       waiting = []
       for (const each of look) each()
@@ -115,7 +120,7 @@ export function createLaneRooms(most: number) {
         await new Promise((resolve) => setImmediate(resolve))
         for (;;) {
           if (stopping.aborted) return false
-          if (left() > LEFT_FREE) return true
+          if (leftForChunks() > 0) return true
           await new Promise<void>((resolve) => {
             const done = (): void => {
               stopping.removeEventListener('abort', done)
@@ -127,7 +132,7 @@ export function createLaneRooms(most: number) {
         }
       },
       take: (count) => {
-        const taken = Math.max(0, Math.min(count, left() - LEFT_FREE))
+        const taken = Math.max(0, Math.min(count, leftForChunks()))
         begin(taken)
         return taken
       },

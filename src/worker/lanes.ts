@@ -9,7 +9,7 @@ import type { Config } from '../config.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
-import { type Claimed, type Outgoing, type SendDeps, sendClaimed } from './attempt.ts'
+import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
 import { createDepartures, type Departures } from './departures.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
@@ -109,7 +109,7 @@ export function createLanes(deps: LanesDeps) {
     /** Never rejects. */
     async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
       try {
-        ended(await sendInTurn(departures, room, entry, outgoing, claimed))
+        ended(await sendInTurn(send, { departures, room }, entry, outgoing, claimed))
       } catch (error) {
         // Its record says that it was claimed: the sweep decides.
         const level = isRedisAway(error) ? 'warn' : 'error'
@@ -129,18 +129,6 @@ export function createLanes(deps: LanesDeps) {
     return { loop, room, departures, chunks: undefined, chunkAt: performance.now() }
   }
 
-  /** Sends a claimed message in the next slot of its lane that is its turn. */
-  async function sendInTurn(
-    departures: Departures,
-    room: LaneRoom,
-    entry: DirectoryEntry,
-    outgoing: Outgoing,
-    claimed: Claimed,
-  ): Promise<JobEnd> {
-    const slot = claimed.slot && (await departures.wait(outgoing.message.class, claimed.slot))
-    return sendClaimed(send, entry, outgoing, { ...claimed, slot, answered: room.answered })
-  }
-
   const openChunks = (lane: number, state: OpenLane): Worker =>
     openChunksWorker(
       {
@@ -150,7 +138,7 @@ export function createLanes(deps: LanesDeps) {
       lane,
       {
         ...{ room: state.room, latestSlotAt: state.departures.latestAt, stopping: stopping.signal },
-        send: (entry, outgoing, claimed) => sendInTurn(state.departures, state.room, entry, outgoing, claimed),
+        send: (entry, outgoing, claimed) => sendInTurn(send, state, entry, outgoing, claimed),
         works: () => {
           state.chunkAt = performance.now()
         },

@@ -1,6 +1,6 @@
 // Pins: how many chunks of a lane one process has in hand. Real: Redis, BullMQ's queues and Workers.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createLaneShares } from '../../src/worker/lane-share.ts'
+import { createLaneRooms } from '../../src/worker/lane-room.ts'
 import { openChunksWorker } from '../../src/worker/lane-workers.ts'
 import { silentLog } from '../support/app.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
@@ -26,8 +26,7 @@ test.each([
   const goOn: (() => void)[] = []
   const worker = openChunksWorker(
     {
-      ...{ redis, config: { retentionMs: 1_000_000 }, log: silentLog, queues },
-      process: () => Promise.reject(new Error('no messages here')),
+      ...{ redis, log: silentLog, queues },
       async processChunk() {
         inHand += 1
         mostSeen = Math.max(mostSeen, inHand)
@@ -38,7 +37,10 @@ test.each([
       },
     },
     lane,
-    { share: createLaneShares(4).add(() => {}), stopping: new AbortController().signal, works: () => {} },
+    {
+      ...{ room: createLaneRooms(4).add(() => {}), latestSlotAt: () => 0, stopping: new AbortController().signal },
+      ...{ send: () => Promise.reject(new Error('no messages here')), works: () => {} },
+    },
   )
   try {
     while (done < chunks.length) {

@@ -13,7 +13,7 @@ import { createTombstones } from '../../src/people/tombstones.ts'
 import { laneDeadLettersKey, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { campaignKey } from '../../src/redis/keys.ts'
-import { createLaneShares } from '../../src/worker/lane-share.ts'
+import { createLaneRooms } from '../../src/worker/lane-room.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { ACCEPTED, playProduct } from '../support/chunks.ts'
 import { interceptCommands } from '../support/redis.ts'
@@ -80,7 +80,7 @@ test.each([2, 3])(
     const each = 30
     const product = await begin(chunks * each)
     const share = 10
-    const lane = createLaneShares(share).add(() => {})
+    const lane = createLaneRooms(share).add(() => {})
     const leftFree = 2
     let most = 0
     product.answers(async () => {
@@ -91,7 +91,7 @@ test.each([2, 3])(
       return ACCEPTED
     })
     const froms = Array.from({ length: chunks }, (_, at) => at * each)
-    await Promise.all(froms.map((from) => product.run({ from, count: each, room: lane.room })))
+    await Promise.all(froms.map((from) => product.run({ from, count: each, room: lane })))
     await vi.waitFor(() => expect(lane.running()).toBe(0))
     expect(product.sent.sort()).toEqual(phones(chunks * each))
     // All of it is used, and no more.

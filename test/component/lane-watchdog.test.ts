@@ -39,7 +39,7 @@ function newWatchdog() {
   const listener = connectWithRetry(service.server.url)
   listener.on('message', (_channel, lane) => asked.push(Number(lane)))
   const watchdog = createWatchdog(
-    { redis: service.redis, config: { sendTimeoutMs: 0, laneConcurrency: 100 }, log: silentLog },
+    { redis: service.redis, config: { sendTimeoutMs: 0, maxInFlight: 100 }, log: silentLog },
     SILENT_MS,
   )
   const look = async (lane: number) => {

@@ -1,6 +1,5 @@
 // Running a chunk of a campaign as a worker does, with a chat product that the test plays.
 import { findSender } from '../../src/accounts/store/senders.ts'
-import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
 import { readMarks } from '../../src/campaigns/store/marks.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
 import type { FileStore } from '../../src/files/store.ts'
@@ -8,16 +7,12 @@ import type { Chunk } from '../../src/jobs/chunk.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
-import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { createClaimGates } from '../../src/worker/claim-gate.ts'
-import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
-import { type ChunkRoom, createLaneShares } from '../../src/worker/lane-share.ts'
-import { createRedisClock } from '../../src/worker/redis-clock.ts'
+import type { LaneRoom } from '../../src/worker/lane-room.ts'
 import { type ChunkEnd, sendChunk } from '../../src/worker/send-chunk.ts'
-import { silentLog } from './app.ts'
 import type { Life, Lives } from './campaign-lives.ts'
 import { interceptCommands } from './redis.ts'
+import { roomFor, sendingTo } from './sending.ts'
 
 /** Answers to the `nth` request, from 1, to this number. */
 export type ChatProduct = (to: string, nth: number) => CallEnd | Promise<CallEnd>
@@ -33,7 +28,7 @@ interface How {
   /** Messages in flight at once. */
   share?: number
   /** The lane's room in its worker, with other chunks; one of its own without it. */
-  room?: ChunkRoom
+  room?: LaneRoom
   stopping?: AbortSignal
   /** The worker's connection; its own without one. */
   redis?: Redis
@@ -64,7 +59,6 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     ...how
   }: How = {}): Promise<ChunkEnd> {
     const redis = how.redis ?? lives.redis
-    const shares = createLaneShares(share)
     const campaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
     const lanes = how.redis ? openLaneQueues(how.redis) : queues
     const provider = {
@@ -76,34 +70,18 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
         return end
       },
     }
-    const entry = {
-      sender: { ...sender, rate },
-      provider,
-      providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' },
-      repeat: { transactional: 'never', campaign: 'never' },
-      stopsTransactional: false,
-      bringsEvidence: false,
-    } as const
+    const deps = sendingTo({ redis, lanes, config }, { ...sender, rate }, provider)
+    const worker = roomFor(deps, life.lane, share)
     const chunk: Chunk = { v: 1, run: life.id.number, from, count }
     try {
       const end = await sendChunk(
+        { ...deps, campaigns, noteMoved: () => {} },
         {
-          ...{ redis, config, log: silentLog, lanes, campaigns, tombstones: createTombstones(redis, ['secret']) },
-          directory: { of: async () => entry },
-          backoff: createLaneBackoff(silentLog),
-          refusals: createCampaignRefusals({ redis, log: silentLog, config }),
-          clock: createRedisClock(),
-          gates: createClaimGates(),
-          followByPolling: () => {},
-          clearLane: () => {},
-          noteMoved: () => {},
-        },
-        {
-          ...{ lane: life.lane, chunk, crashes, room: how.room ?? shares.add(() => {}).room },
+          ...{ lane: life.lane, chunk, crashes, ...worker.forChunks(how.room) },
           stopping: how.stopping ?? new AbortController().signal,
         },
       )
-      await shares.idle()
+      await worker.idle()
       return end
     } finally {
       if (how.redis) await lanes.close()

@@ -14,7 +14,6 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import type { CampaignId } from '../../src/campaigns/campaign-id.ts'
-import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
 import { createCampaign, moveCampaign, NOW } from '../../src/campaigns/store/campaigns.ts'
 import { saveUpload } from '../../src/campaigns/store/files.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
@@ -28,6 +27,7 @@ import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
+import { paceOf } from '../../src/messages/pace.ts'
 import { packProviderId } from '../../src/messages/packed-provider-id.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
@@ -44,15 +44,13 @@ import { createTombstones } from '../../src/people/tombstones.ts'
 import type { ProviderMessage } from '../../src/providers/provider.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
-import { createClaimGates } from '../../src/worker/claim-gate.ts'
-import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
-import { createLaneShares } from '../../src/worker/lane-share.ts'
-import { createRedisClock } from '../../src/worker/redis-clock.ts'
+import { sendClaimed } from '../../src/worker/attempt.ts'
 import { sendChunk } from '../../src/worker/send-chunk.ts'
-import { sendMessage } from '../../src/worker/send-message.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
+import { takeJobs } from '../../src/worker/take-jobs.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
+import { roomFor, sendingTo } from './sending.ts'
 import { eventually } from './wait.ts'
 
 const RETENTION_MS = 9 * 86_400_000
@@ -220,32 +218,9 @@ export async function beginLife(world: World, seed: number) {
   async function workerOn(connection: Redis, lane: number, rate = 1_000) {
     const sender = await findSender(redis, lane)
     if (!sender) throw new Error('no sender')
-    const entry = {
-      sender: { ...sender, rate },
-      provider,
-      providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' },
-      repeat: { transactional: 'never', campaign: 'never' },
-      stopsTransactional: false,
-      bringsEvidence: false,
-    } as const
     const lanesOf = connection === redis ? queues : openLaneQueues(connection)
-    return {
-      ...{
-        redis: connection,
-        config,
-        log: silentLog,
-        lanes: lanesOf,
-        tombstones: createTombstones(connection, SECRETS),
-      },
-      directory: { of: async () => entry },
-      backoff: createLaneBackoff(silentLog),
-      refusals: createCampaignRefusals({ redis, log: silentLog, config }),
-      clock: createRedisClock(),
-      gates: createClaimGates(),
-      followByPolling: () => {},
-      clearLane: () => {},
-      noteMoved: () => {},
-    }
+    const how = { redis: connection, lanes: lanesOf, config, secrets: SECRETS }
+    return sendingTo(how, { ...sender, rate }, provider)
   }
 
   const laneOf = (i: number): number => lanes[i % lanes.length] ?? 0
@@ -307,11 +282,19 @@ export async function beginLife(world: World, seed: number) {
       const lane = laneOf(i)
       await as(dies, async (connection) => {
         const deps = await workerOn(connection, lane)
-        for (const job of await queues.queueOf(lane).getJobs(['wait', 'prioritized', 'delayed'])) {
-          if (job === undefined) continue
-          const end = await sendMessage(deps, job)
-          if (end.kind === 'done') await queues.queueOf(lane).remove(job.id ?? '')
-        }
+        const entry = await deps.directory.of(lane)
+        const { room, idle } = roomFor(deps, lane, 100)
+        const sending: Promise<unknown>[] = []
+        await takeJobs(
+          deps,
+          { lane, entry, pace: paceOf(1_000) },
+          { most: 100, skip: 0, firstOnly: false },
+          (outgoing, claimed) => {
+            room.begin(1)
+            if (entry) sending.push(sendClaimed(deps, entry, outgoing, claimed).finally(room.end))
+          },
+        )
+        await Promise.all([...sending, idle()])
       })
     },
 
@@ -342,17 +325,14 @@ export async function beginLife(world: World, seed: number) {
       const { id, total } = campaign
       await as(dies, async (connection) => {
         const deps = await workerOn(connection, id.lane, rate)
-        const shares = createLaneShares(4)
+        const worker = roomFor(deps, id.lane, 4)
         const open = createOpenCampaigns({ redis: connection, files: config.files, validityMs: RETENTION_MS })
         const chunk = { v: 1, run: id.number, from: 0, count: total } as const
-        const room = shares.add(() => {}).room
         await sendChunk(
-          { ...deps, campaigns: open },
-          {
-            ...{ lane: id.lane, chunk, crashes: 0, room, stopping: new AbortController().signal },
-          },
+          { ...deps, campaigns: open, noteMoved: () => {} },
+          { lane: id.lane, chunk, crashes: 0, ...worker.forChunks(), stopping: new AbortController().signal },
         )
-        await shares.idle()
+        await worker.idle()
       })
     },
 

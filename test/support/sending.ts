@@ -1,0 +1,72 @@
+// What a worker sends with, with a chat product that the test plays.
+import type { Sender } from '../../src/accounts/store/senders.ts'
+import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
+import type { CallEnd } from '../../src/messages/outcome.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { type SendDeps, sendInTurn } from '../../src/worker/attempt.ts'
+import { createDepartures } from '../../src/worker/departures.ts'
+import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
+import { createLaneRooms, type LaneRoom } from '../../src/worker/lane-room.ts'
+import { createRedisClock } from '../../src/worker/redis-clock.ts'
+import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
+import { silentLog } from './app.ts'
+
+export type PlayedProvider = DirectoryEntry['provider']
+
+/** What a sender's record holds, where a test does not care. */
+export const anySender = (rate: number): Sender => ({
+  ...{ id: 1, account: 1, number: '491700000000', name: '', provider: 'partner-api', base_url: 'http://127.0.0.1:9' },
+  ...{ token: '', phone_number_id: '', rate, honours_idempotency: false, paused_for: '', paused_by: '' },
+  ...{ blocked_at: 0, sent_after_block: 0 },
+})
+
+/** What a worker has for its attempts: every lane is the sender's, and its messages go to `send`. */
+export function sendingTo(
+  { redis, lanes, config = loadConfig({}), secrets = ['secret'] }: {
+    redis: Redis
+    lanes: LaneQueues
+    config?: Config
+    secrets?: readonly string[]
+  },
+  sender: Sender,
+  provider: PlayedProvider,
+): SendDeps {
+  const entry: DirectoryEntry = {
+    ...{ sender, provider, providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' } },
+    ...{ repeat: { transactional: 'never', campaign: 'never' }, stopsTransactional: false, bringsEvidence: false },
+  }
+  return {
+    ...{ redis, config, log: silentLog, lanes, tombstones: createTombstones(redis, secrets) },
+    directory: { of: async () => entry },
+    backoff: createLaneBackoff(silentLog),
+    refusals: createCampaignRefusals({ redis, log: silentLog, config }),
+    clock: createRedisClock(),
+    followByPolling: () => {},
+    clearLane: () => {},
+  }
+}
+
+/** One lane in that worker, with room for `most` messages in hand. */
+export function roomFor(deps: SendDeps, lane: number, most: number) {
+  const rooms = createLaneRooms(most)
+  const [departures, room] = [createDepartures(deps.clock, lane), rooms.add(() => {})]
+  return {
+    room,
+    idle: rooms.idle,
+    /** What a chunk of the lane is given. */
+    forChunks: (shared: LaneRoom = room) => ({
+      room: shared,
+      latestSlotAt: departures.latestAt,
+      send: (entry: DirectoryEntry, ...message: [Parameters<typeof sendInTurn>[3], Parameters<typeof sendInTurn>[4]]) =>
+        sendInTurn(deps, { departures, room: shared }, entry, ...message),
+    }),
+  }
+}
+
+/** Answers every message so. */
+export const answering = (send: (to: string, id: string) => CallEnd | Promise<CallEnd>): PlayedProvider => ({
+  send: async (_sender, { to, id }) => send(to, id),
+})
