@@ -14,8 +14,8 @@ import {
   laneQueue,
   sharedDelayedKey,
 } from '../../src/redis/bullmq-layout.ts'
-import { redisNowMs } from '../../src/redis/clock.ts'
-import { lanePrefix } from '../../src/redis/keys.ts'
+import { redisNowMs, runningRedisClock } from '../../src/redis/clock.ts'
+import { lanePrefix, rootKeys } from '../../src/redis/keys.ts'
 import { endOwn, openWorker } from '../../src/worker/bullmq.ts'
 import { finishTogether } from '../../src/worker/finish-together.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
@@ -237,6 +237,16 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
     end()
     await worker.close()
   }
+})
+
+test('a machine that was suspended, for which `performance.now()` stood still meanwhile, asks Redis for the time', async () => {
+  const nowMs = runningRedisClock(world.redis, rootKeys.relay)
+  await nowMs()
+  const steady = performance.now.bind(performance)
+  // As if the wall clock, and Redis', had gone on for 5 s more.
+  vi.spyOn(performance, 'now').mockImplementation(() => steady() - 5_000)
+  machineIsOff(5_000)
+  expect(await nowMs()).toBeGreaterThan((await redisNowMs(world.redis)) - 2_500)
 })
 
 describe('a claim', () => {
