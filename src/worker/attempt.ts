@@ -208,8 +208,6 @@ function report(
 }
 
 const tooLate = {
-  kind: 'lane_waits',
-  laneMs: 1,
-  backoff: false,
+  kind: 'not_asked',
   problem: { code: 'woken_late', sentence: 'The worker was stopped before it could send; it is tried again.' },
 } satisfies Outcome
