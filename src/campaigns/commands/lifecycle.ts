@@ -19,7 +19,6 @@ import {
   createCampaign,
   findOwnCampaign,
   idOf,
-  listCampaign,
   type MoveOptions,
   moveCampaign,
   NOW,
@@ -141,10 +140,7 @@ export async function resumeClass(
 /** Begins to check a new run that nobody has begun with yet, as when the process died after it had created it. */
 async function begun(deps: LifecycleDeps, account: number, name: string): Promise<string | undefined> {
   const run = await findOwnCampaign(deps.redis, account, name)
-  if (run?.state === 'draft') {
-    await listCampaign(deps.redis, run)
-    await checkCampaign(deps, run)
-  }
+  if (run?.state === 'draft') await checkCampaign(deps, run)
   return run && name
 }
 
