@@ -30,7 +30,8 @@ import { type SettleDeps, settle } from './settle.ts'
 
 /**
  * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
- * suspended, and that wakes up later proves its own attempt unsent instead of sending what somebody else may have settled by now.
+ * suspended, and that wakes up later proves its own attempt unsent instead of sending what somebody else may have
+ * settled by now.
  */
 export const CLAIM_GOOD_FOR_MS = 5_000
 

@@ -19,7 +19,8 @@ const ASKED_AHEAD_MS = 50
  * Sends when the slot has come, and says how the call ended; undefined when it may not leave under this claim, which is
  * good until `claimed.until`. `send` must let nothing leave after the time that it is given (`performance.now()`): a
  * connection that is not there yet takes longer to open than a request may be late. Then it is sent in another slot. What
- * would leave after `claimed.wantedUntil` is asked for by `askAgain` first: until when it may leave, or undefined if it may not.
+ * would leave after `claimed.wantedUntil` is asked for by `askAgain` first: until when it may leave, or undefined if it
+ * may not.
  */
 export function departure(
   deps: { redis: Redis; clock: RedisClock },

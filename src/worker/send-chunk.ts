@@ -179,7 +179,10 @@ function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun,
     return { most: 0, waitMs: Math.ceil(room.latestSlotAt + gapMs - aheadMs / 2 - now) }
   }
 
-  /** Claims those that have places, in one go, and sends what was claimed; returns those whose slots would be too far ahead. */
+  /**
+   * Claims those that have places, in one go, and sends what was claimed; returns those whose slots would be too far
+   * ahead.
+   */
   async function claimAll(entry: DirectoryEntry, batch: readonly ChunkMessage[], pace: Pace): Promise<ChunkMessage[]> {
     let launched = 0
     let unclaimed: Unclaimed<ChunkMessage>[] = []

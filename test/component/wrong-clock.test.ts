@@ -1,6 +1,6 @@
 // Pins: Redis' clock says when a message is due, whatever the clock of the machine says that adds, takes or puts off its
-// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a time service:
-// `Date.now()` is, timers and `performance.now()` go on.
+// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a
+// time service: `Date.now()` is, timers and `performance.now()` go on.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'

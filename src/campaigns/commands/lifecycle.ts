@@ -66,8 +66,8 @@ export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, 
 }
 
 /**
- * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved` or `template_changed`, or `wrong_state` in another state;
- * one that runs or is done already stays as it is.
+ * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved` or `template_changed`, or
+ * `wrong_state` in another state; one that runs or is done already stays as it is.
  */
 export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
