@@ -1,6 +1,7 @@
 // Takes the next messages of a lane that have jobs: reads them, refuses those that cannot be sent, claims the others in one
 // step. Reading takes nothing off the lane, so that dying before the claim is as if nothing had happened; after it, each is
 // in its record, and the sweep finds it.
+import { deadlineIn } from '../deadline.ts'
 import { isForeignPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelMessage } from '../lanes/cancel-message.ts'
 import { nextJobs, setAside, type WaitingJob } from '../lanes/next-jobs.ts'
@@ -9,7 +10,6 @@ import type { Pace } from '../messages/pace.ts'
 import { type ClaimResult, claimJobs } from '../messages/store/claim.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
-import { deadlineIn } from '../providers/deadline.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
@@ -65,7 +65,7 @@ export async function takeJobs(
   }
   if (entry === undefined) return taken
   taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
-  const askedAt = performance.now()
+  const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
   const wanted = await endBarred(deps, entry, messages)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
   const claims = wanted.map(({ id, message }) => ({ id, message, attempt: newAttemptId() }))
@@ -85,8 +85,8 @@ export async function takeJobs(
       const { slot, isProbe } = result
       if (slot && !isHeard) deps.clock.heard(lane, claimedAt, slot.nowMs, answeredAt)
       isHeard = true
-      const wantedUntil = wantedUntilOf(entry, message.message, askedAt)
-      claimed(message, { attempt: claims[i]?.attempt ?? '', slot, pace, isProbe, until, wantedUntil })
+      const goodUntil = wantedUntil.get(message) ?? until
+      claimed(message, { attempt: claims[i]?.attempt ?? '', slot, pace, isProbe, until, wantedUntil: goodUntil })
     } else {
       const ms = await refused(deps, message, result)
       if (ms !== undefined) taken.heldMs = Math.min(taken.heldMs ?? ms, ms)

@@ -19,6 +19,7 @@ import { parseMessageId } from '../../src/messages/message-id.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
 import { heedPreference, heedRefusalOf, heedWords } from '../../src/opt-outs/commands/heed.ts'
 import { useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
+import { LOOK_GOOD_FOR_MS } from '../../src/opt-outs/store/hold.ts'
 import { addOptOuts, findOptOut, optedOutAmong } from '../../src/opt-outs/store/opt-outs.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
@@ -103,6 +104,25 @@ test('an account lists, adds and removes its own opt-outs, the latest first, und
     expect([answer.status, answer.json().error.details[0].path], answer.text).toEqual([400, path])
   }
   expect((await ask('GET', '/opt-outs?cursor=x')).status).toBe(400)
+})
+
+test('the repeat of a request is answered once the opt-out holds, also while the first one still waits for that', async () => {
+  const add = (): Promise<{ status: number }> => {
+    const headers = {
+      Authorization: `Bearer ${contacts}`,
+      'content-type': 'application/json',
+      'Idempotency-Key': 'once',
+    }
+    const body = JSON.stringify({ person: '+491520555009' })
+    return fetch(`${service.url}/opt-outs`, { method: 'POST', headers, body })
+  }
+  const first = add()
+  const written = await eventually(() => optOutOf('491520555009'), 'the opt-out is written')
+  const writtenAt = performance.now()
+  const repeat = await add()
+  expect([written.source, repeat.status]).toEqual(['http', 201])
+  expect(performance.now() - writtenAt).toBeGreaterThanOrEqual(LOOK_GOOD_FOR_MS)
+  expect((await first).status).toBe(201)
 })
 
 test('a stop word by itself, written or pressed, opts a person out by number and id; a start word takes that back', async () => {
