@@ -64,7 +64,7 @@ export async function startLaneway(
   const redis = await startRedis(dir, closing, options.redis)
   const queues = openLaneQueues(redis.client)
   closing.add(() => queues.close())
-  const { keys, senders, laneIds } = await seed(redis, queues, {
+  const { keys, senders, laneIds } = await seed(redis, {
     lanes,
     rate,
     baseUrl: options.baseUrl ?? `http://127.0.0.1:${rig.sinkPort}`,

@@ -37,7 +37,7 @@ interface OpenLane {
 /** What serving lanes needs besides what an attempt does. */
 export interface LanesDeps {
   send: SendDeps
-  config: Pick<Config, 'maxInFlight' | 'laneIdleMs' | 'retentionMs'>
+  config: Pick<Config, 'maxInFlight' | 'laneIdleMs'>
   /** Does the work of a chunk and says how it ended; rejects when Redis is away or full: then it waits a second. */
   processChunk: (run: ChunkRun) => Promise<ChunkEnd>
   /** A message of a campaign was worked on. */

@@ -1,16 +1,17 @@
-// Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end. Real: Redis, BullMQ.
+// Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end. Real: Redis.
 import { afterAll, beforeAll, test } from 'vitest'
 import type { LaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import type { CallEnd } from '../../src/messages/outcome.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { createLanes } from '../../src/worker/lanes.ts'
-import { silentLog } from '../support/app.ts'
 import { audioJob, startLaneRedis } from '../support/lane-redis.ts'
+import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
 import { eventually } from '../support/wait.ts'
 
 const RATE = 80
 const MESSAGES = 300
 const TOGETHER_MS = 40
+const ACCEPTED: CallEnd = { kind: 'accepted', providerId: 'p' }
 
 let redis: Redis
 let queues: LaneQueues
@@ -22,24 +23,16 @@ afterAll(() => close?.())
 
 // A Worker that took the end of all it had in hand for the end of its queue waited 5 s for somebody to wake it.
 test.each([
-  ['at once, as what must not be sent', 1, () => Promise.resolve()],
+  ['at once', 1, () => Promise.resolve()],
   ['together, as sends that are answered at the same moment', 2, endOfBeat],
 ])('messages that end %s do not make it wait', async (_how, lane, work) => {
   let done = 0
-  const lanes = createLanes({
-    redis,
-    config: { laneIdleMs: 60_000, laneConcurrency: 20, retentionMs: 86_400_000 },
-    log: silentLog,
-    queues,
-    async process() {
-      await work()
-      done += 1
-      return { kind: 'done' }
-    },
-    processChunk: async () => ({ kind: 'done' }),
-    isMine: () => true,
-    opened: () => {},
+  const provider = answering(async () => {
+    await work()
+    done += 1
+    return ACCEPTED
   })
+  const lanes = lanesOf(sendingTo({ redis, lanes: queues }, anySender(RATE), provider), { maxInFlight: 20 })
   const payload = audioJob()
   await queues.addMany(Array.from({ length: MESSAGES }, () => ({ id: messageId(lane, newUlid(Date.now())), payload })))
   lanes.wake(lane)

@@ -4,15 +4,17 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import type { CallEnd } from '../../src/messages/outcome.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
-import { createLanes, type Lanes } from '../../src/worker/lanes.ts'
-import { silentLog } from '../support/app.ts'
+import type { Lanes } from '../../src/worker/lanes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
 import { eventually } from '../support/wait.ts'
 
 /** Idle sooner than most messages follow one another. */
-const config = { laneIdleMs: 5, laneConcurrency: 5, retentionMs: 86_400_000 }
+const IDLE_MS = 5
+const ACCEPTED: CallEnd = { kind: 'accepted', providerId: 'p' }
 
 let server: TestRedis
 let redis: Redis
@@ -45,18 +47,12 @@ async function startManager(done: (id: string) => void): Promise<Manager> {
   const [connection, listener] = [connectWithRetry(server.url), connectWithRetry(server.url)]
   const own = openLaneQueues(connection)
   const opened: number[] = []
-  const lanes = createLanes({
-    redis: connection,
-    config,
-    log: silentLog,
-    queues: own,
-    process: async (job) => {
-      done(job.id ?? '')
-      return { kind: 'done' }
-    },
-    processChunk: async () => ({ kind: 'done' }),
-    isMine: () => true,
-    opened: (lane) => void opened.push(lane),
+  const provider = answering((_to, id) => {
+    done(id)
+    return ACCEPTED
+  })
+  const lanes = lanesOf(sendingTo({ redis: connection, lanes: own }, anySender(1_000), provider), {
+    ...{ maxInFlight: 5, laneIdleMs: IDLE_MS, opened: (lane) => void opened.push(lane) },
   })
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
   await listener.subscribe(rootKeys.wake)
@@ -128,19 +124,11 @@ test('a lane that is idle is closed, and one that has work is not', async () => 
     finish = resolve
   })
   const { lanes } = await startManager(() => {})
-  const slow = createLanes({
-    redis,
-    config,
-    log: silentLog,
-    queues,
-    process: async () => {
-      await finished
-      return { kind: 'done' }
-    },
-    processChunk: async () => ({ kind: 'done' }),
-    isMine: () => true,
-    opened: () => {},
+  const provider = answering(async () => {
+    await finished
+    return ACCEPTED
   })
+  const slow = lanesOf(sendingTo({ redis, lanes: queues }, anySender(1_000), provider), { laneIdleMs: IDLE_MS })
   await queues.add(messageId(21, newUlid(Date.now())), payload)
   await eventually(async () => !lanes.isOpen(21), 'the idle lane is closed')
 

@@ -23,7 +23,6 @@ const SLOW: Pace = {
   window: 1,
   aheadUs: { transactional: 60_000_000, campaign: 1_000_000 },
   lateMs: 50,
-  heldMs: 0,
 }
 
 let redis: Redis

@@ -18,11 +18,11 @@ import {
 } from '../../src/redis/bullmq-layout.ts'
 import { redisNowMs, runningRedisClock } from '../../src/redis/clock.ts'
 import { campaignKey, lanePrefix, rootKeys } from '../../src/redis/keys.ts'
-import { endOwn, openWorker } from '../../src/worker/bullmq.ts'
-import { finishTogether } from '../../src/worker/finish-together.ts'
+import { openWorker } from '../../src/worker/bullmq.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
 import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
@@ -34,6 +34,8 @@ const SKEWS = [
 /** What is due runs within this time, on a machine however busy: far less than any of the clocks is off. */
 const SOON_MS = 8_000
 const LOCK_MS = 3_000
+/** A code after which the same message is tried again. */
+const TRY_LATER = 131_016
 
 let world: LaneRedis
 beforeAll(async () => {
@@ -49,32 +51,30 @@ function machineIsOff(ms: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ms)
 }
 
-/** A Worker of the lane that puts a job off for `firstWaitMs` the first time; when each run of a job began, by Redis. */
+/** A worker whose chat product has a message put off for `firstWaitMs` the first time; when each was asked, by Redis. */
 async function withWorker(
   lane: number,
   firstWaitMs: number | undefined,
   check: (began: Map<string, number[]>) => Promise<void>,
 ): Promise<void> {
-  const { redis } = world
+  const { redis, queues } = world
   const began = new Map<string, number[]>()
-  const worker = openWorker(
-    redis,
-    { name: laneQueue(lane), prefix: lanePrefix(lane) },
-    async (job, token) => {
-      const runs = began.get(job.id ?? '') ?? []
-      began.set(job.id ?? '', runs)
-      runs.push(await redisNowMs(redis, lanePrefix(lane)))
-      const isPutOff = firstWaitMs !== undefined && runs.length === 1
-      return endOwn(isPutOff ? { kind: 'waits', ms: firstWaitMs } : { kind: 'done' }, job, token)
-    },
-    { concurrency: 1, lockDuration: LOCK_MS, removeOnComplete: { count: 0 } },
-    () => {},
-  )
-  finishTogether(worker, redis, { lane, lockMs: LOCK_MS })
+  const provider = answering(async (_to, id) => {
+    const runs = began.get(id) ?? []
+    began.set(id, runs)
+    runs.push(await redisNowMs(redis, lanePrefix(lane)))
+    if (firstWaitMs === undefined || runs.length > 1) return { kind: 'accepted', providerId: 'p' }
+    return {
+      ...{ kind: 'answered', status: 400, readable: true, code: TRY_LATER, subcode: undefined, text: undefined },
+      retryAfterMs: firstWaitMs,
+    }
+  })
+  const lanes = lanesOf(sendingTo({ redis, lanes: queues }, anySender(80), provider))
+  lanes.wake(lane)
   try {
     await check(began)
   } finally {
-    await worker.close()
+    await lanes.stop(Promise.resolve(2_000))
   }
 }
 

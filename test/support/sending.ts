@@ -10,6 +10,7 @@ import { type SendDeps, sendInTurn } from '../../src/worker/attempt.ts'
 import { createDepartures } from '../../src/worker/departures.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import { createLaneRooms, type LaneRoom } from '../../src/worker/lane-room.ts'
+import { createLanes, type Lanes } from '../../src/worker/lanes.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
 import { silentLog } from './app.ts'
@@ -70,3 +71,18 @@ export function roomFor(deps: SendDeps, lane: number, most: number) {
 export const answering = (send: (to: string, id: string) => CallEnd | Promise<CallEnd>): PlayedProvider => ({
   send: async (_sender, { to, id }) => send(to, id),
 })
+
+/** The lanes of a worker with that, which serves all of them. `opened` hears of each that is opened. */
+export const lanesOf = (
+  send: SendDeps,
+  { maxInFlight = 100, laneIdleMs = 60_000, opened = () => {} }: {
+    maxInFlight?: number
+    laneIdleMs?: number
+    opened?: (lane: number) => void
+  } = {},
+): Lanes =>
+  createLanes({
+    ...{ send, config: { maxInFlight, laneIdleMs }, opened },
+    ...{ isMine: () => true, placeAmong: () => 0, noteMoved: () => {} },
+    processChunk: async () => ({ kind: 'done' }),
+  })

@@ -1,8 +1,8 @@
-// Pins: the numbers of a lane's pace, and those of the limit under which its jobs are fetched. That the slots keep every
+// Pins: the numbers of a lane's pace. That the slots keep every
 // span within its bounds is in test/component/slot-spans.slow.test.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { flowOf, paceOf } from '../../src/messages/pace.ts'
+import { paceOf } from '../../src/messages/pace.ts'
 
 const rates = fc.oneof(fc.integer({ min: 1, max: 20_000 }), fc.double({ min: 1 / 60, max: 5_000, noNaN: true }))
 
@@ -39,21 +39,4 @@ test('a lane of 1,000 a second sends at least 997 of them when nothing stalls, a
   const { gapUs, closestUs, window } = paceOf(1_000)
   expect(1_000_000 / gapUs).toBeGreaterThan(997)
   expect(window * (gapUs - closestUs)).toBeGreaterThan(200_000)
-})
-
-test('jobs are fetched somewhat faster than they may leave, so that claims stay ahead of their slots', () => {
-  fc.assert(
-    fc.property(fc.double({ min: 1 / 60, max: 5_000, noNaN: true }), (rate) => {
-      const { max, durationMs } = flowOf(rate)
-      // BullMQ begins a window up to 1.3 ms after the one before has ended.
-      const perSecond = max / ((durationMs + 1.3) / 1_000)
-      expect(perSecond).toBeGreaterThan(1.1 * rate)
-      expect(perSecond).toBeLessThan((paceOf(rate).heldMs > 0 ? 10.1 : 2.1) * rate)
-    }),
-  )
-})
-
-test('a transactional message waits for at most 75 ms on a lane of 80/s that a campaign fills', () => {
-  const { gapUs, aheadUs } = paceOf(80)
-  expect(flowOf(80).durationMs + aheadUs.campaign / 1_000 + gapUs / 1_000).toBeLessThan(75)
 })
