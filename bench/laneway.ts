@@ -119,7 +119,6 @@ export async function startLaneway(
 
 async function seed(
   { client }: BenchRedis,
-  queues: ReturnType<typeof openLaneQueues>,
   { lanes, rate, baseUrl }: { lanes: number; rate: number; baseUrl: string },
 ) {
   const account = await createAccount(client, 'bench')

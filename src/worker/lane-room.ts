@@ -21,8 +21,8 @@ export interface ChunkRoom {
   free(stopping: AbortSignal): Promise<boolean>
   /** Takes places for as many as may begin now, `most` at most, and says how many: other chunks take from the same room. */
   take(most: number): number
-  /** Gives one of them back. */
-  end(): void
+  /** Gives one of them back, or so many. */
+  end(count?: number): void
 }
 
 /** What one lane may have in hand in this process. */
@@ -57,7 +57,12 @@ export function createLaneRooms(most: number) {
     let gapMs = 1
     let waiting: (() => void)[] = []
 
-    const room = { changed: () => void (running > 0 && (freed(), letChunksLook())) }
+    const room = {
+      changed(): void {
+        freed()
+        letChunksLook()
+      },
+    }
     rooms.add(room)
 
     /** What the lane may have in hand now. */
@@ -99,9 +104,10 @@ export function createLaneRooms(most: number) {
         answers += 1
         answerMs += (ms - answerMs) * Math.max(ANSWER_WEIGHT, 1 / answers)
       },
-      end: () => {
-        running -= 1
-        inHand -= 1
+      end: (count = 1) => {
+        if (count <= 0) return
+        running -= count
+        inHand -= count
         if (running === 0) busy -= 1
         if (inHand === 0) {
           for (const each of waitingForEnd) each()

@@ -89,20 +89,28 @@ export function createLanes(deps: LanesDeps) {
         else log.error({ lane, err: error }, 'lane.error')
       },
       take: async ({ most, firstOnly }) => {
-        const found = await senderOrWait(send, lane)
-        if ('laneMs' in found) return { read: 0, hasCampaign: false, heldMs: found.laneMs, isPaused: false, dueInMs: undefined }
-        const { entry } = found
-        if (entry) {
-          pace = paceOf(entry.sender.rate)
-          room.paced(pace)
+        // Before anything is waited for: other lanes take from the same room meanwhile.
+        room.begin(most)
+        let unused = most
+        try {
+          const found = await senderOrWait(send, lane)
+          if ('laneMs' in found)
+            return { read: 0, hasCampaign: false, heldMs: found.laneMs, isPaused: false, dueInMs: undefined }
+          const { entry } = found
+          if (entry) {
+            pace = paceOf(entry.sender.rate)
+            room.paced(pace)
+          }
+          const how = { most, firstOnly, skip: deps.placeAmong(lane) * most }
+          const taken = await takeJobs(send, { lane, entry, pace }, how, (outgoing, claimed) => {
+            unused -= 1
+            if (entry) void attempt(entry, outgoing, claimed)
+          })
+          // The slots of a chunk are a campaign's as well.
+          return { ...taken, hasCampaign: taken.hasCampaign || open.get(lane)?.chunks !== undefined }
+        } finally {
+          room.end(unused)
         }
-        const how = { most, firstOnly, skip: deps.placeAmong(lane) * most }
-        const taken = await takeJobs(send, { lane, entry, pace }, how, (outgoing, claimed) => {
-          room.begin(1)
-          if (entry) void attempt(entry, outgoing, claimed)
-        })
-        // The slots of a chunk are a campaign's as well.
-        return { ...taken, hasCampaign: taken.hasCampaign || open.get(lane)?.chunks !== undefined }
       },
     })
 

@@ -121,7 +121,8 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     for (const isMended of [false, true]) {
       const lane = world.newLane()
       const id = messageId(lane, newId(lane).ulid)
-      await world.queues.add(id, audioJob())
+      // Valid by any of the clocks.
+      await world.queues.add(id, audioJob(2 * HOUR))
       machineIsOff(skew)
       await withWorker(lane, 1_000, async (began) => {
         const { delayed } = laneBacklogKeys(lane)

@@ -37,11 +37,13 @@ import type { FileStore } from '../../src/files/store.ts'
 import { type Chunk, chunkSchema } from '../../src/jobs/chunk.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
+import { nextJobs, setAside } from '../../src/lanes/next-jobs.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import type { State } from '../../src/messages/lifecycle.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
-import { claim } from '../../src/messages/store/claim.ts'
+import { paceOf } from '../../src/messages/pace.ts'
+import { claim, claimJobs } from '../../src/messages/store/claim.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
@@ -50,7 +52,7 @@ import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { laneChunkQueue, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { laneChunkQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
@@ -63,6 +65,8 @@ import { eventually } from './wait.ts'
 export const RETENTION_MS = 9 * 86_400_000
 const VALIDITY_MS = 3 * 86_400_000
 const TIMES = { lostAfterMs: 20_000, evidenceWaitMs: 1_000, retentionMs: RETENTION_MS }
+/** A pace that holds nothing back. */
+const FAST = paceOf(20_000)
 /** Messages that the worker has in flight. */
 const HANDS = 8
 const FIRST_PHONE = 447_700_000_000
@@ -172,17 +176,12 @@ async function createLife(world: World, lane: number, total: number) {
   const { redis, config, queues, queue } = world
   const id = await startCampaign(world, lane, total)
   const { started_at: startedAt = 0 } = await record()
-  const worker = new Worker(laneQueue(lane), null, {
-    connection: redis,
-    prefix: lanePrefix(lane),
-    removeOnComplete: { count: 0 },
-  })
   const chunkWorker = new Worker(laneChunkQueue(lane), null, {
     connection: redis,
     prefix: lanePrefix(lane),
     removeOnComplete: { count: 0 },
   })
-  for (const each of [worker, chunkWorker]) each.on('error', () => {})
+  chunkWorker.on('error', () => {})
   const ulids = Array.from({ length: total }, (_, place) =>
     campaignMessageUlid(idOf(id), startedAt, place, String(FIRST_PHONE + place)),
   )
@@ -283,25 +282,34 @@ async function createLife(world: World, lane: number, total: number) {
 
   /** Plays one message of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
-    const token = newAttemptId()
-    const job = await worker.getNextJob(token, { block: false })
+    const { jobs } = await nextJobs(redis, lane, { most: 1 })
+    const [job] = jobs
     if (!job) return workOneOfChunk(outcome)
-    const message = parseMessageId(job.id ?? '')
+    const message = parseMessageId(job.id)
     if (!message) throw new Error(`not a message: ${job.id}`)
     if (outcome === 'dead') {
-      await job.moveToFailed(new Error('3 workers died'), token)
+      await setAside(redis, lane, { id: job.id, reason: 'it cannot be read', keptMs: config.retentionMs })
       return true
     }
-    const end = await attempt(message, sendPayloadSchema.parse(job.data), token, outcome)
-    if (end === 'back') await job.moveToWait(token)
-    else await job.moveToCompleted('', token, false)
-    return true
+    const payload = sendPayloadSchema.parse(JSON.parse(job.data))
+    const end = await attempt(message, payload, newAttemptId(), outcome, { hasJob: true })
+    return end === 'taken' ? workOne(outcome) : true
   }
 
-  async function attempt(message: MessageId, payload: SendPayload, name: string, outcome: Outcome) {
+  async function attempt(
+    message: MessageId,
+    payload: SendPayload,
+    name: string,
+    outcome: Outcome,
+    { hasJob = false } = {},
+  ) {
     const { to, content, until, run, filled, again } = payload
     const fresh = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
-    const claimed = await claim(redis, message, name, { ...fresh, run, filled, ...(again && { again }) }, TIMES)
+    const asked = { ...fresh, run, filled, ...(again && { again }) }
+    const [ofJob] = hasJob ? await claimJobs(redis, [{ id: message, attempt: name, message: asked }], TIMES, FAST) : []
+    if (ofJob instanceof Error) throw ofJob
+    const claimed = ofJob ?? (await claim(redis, message, name, asked, TIMES))
+    if (claimed.verdict === 'taken') return 'taken'
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
@@ -457,7 +465,7 @@ async function createLife(world: World, lane: number, total: number) {
       }
     },
 
-    close: () => Promise.all([worker.close(), chunkWorker.close()]),
+    close: () => chunkWorker.close(),
   }
   return life
 }
