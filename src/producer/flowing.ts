@@ -42,6 +42,8 @@ export async function* flowing(request: IncomingMessage, spanMs?: number): Async
     }
   } finally {
     stop()
+    // As long as it listens nobody else can have the rest read. A piece that it waits for may never come.
+    void pieces.return?.()
   }
 }
 

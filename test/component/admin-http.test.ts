@@ -363,6 +363,16 @@ describe('contacts', () => {
     expect((await import_('?tag=News', csv, 'text/plain')).status).toBe(415)
   })
 
+  test.each([
+    ['opens a quote', '"+44 7700 900352,Bo\n'],
+    ['has cells without an end', `${','.repeat(1_000_000)}\n`],
+  ])('before a row that %s are imported', async (_what, broken) => {
+    const answer = await import_('?tag=Broken', `phone,name\n+44 7700 900351,Al\n${broken}+44 7700 900353,Cy\n`)
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('on line 3')])
+    const { json } = await ask('GET', '/contacts?q=90035', admin)
+    expect(json).toMatchObject({ data: [{ phone: '447700900351' }] })
+  })
+
   test('are created, changed and deleted, with one number for one contact', async () => {
     const ivy = { phone: '+44 7700 900311', name: 'Ivy' }
     const added = await ask('POST', '/contacts', admin, ivy)

@@ -3,6 +3,7 @@
 // Real: Redis, HTTP, producer, worker, files. Nothing is sent.
 
 import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -12,6 +13,7 @@ import { purgeCampaignFiles } from '../../src/campaigns/fan-out/purge-files.ts'
 import { preflight } from '../../src/campaigns/preflight/preflight.ts'
 import { activeCampaigns, findCampaign, notePreflightStarts } from '../../src/campaigns/store/campaigns.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
+import { findInRows } from '../../src/campaigns/store/person-in-files.ts'
 import { readRows } from '../../src/campaigns/store/rows.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { flowing } from '../../src/producer/flowing.ts'
@@ -168,6 +170,51 @@ describe('a body that is streamed', () => {
     const reading = flowing(requestWith({ bytesRead: 1 }, pieces), 50)
     expect((await reading.next()).value?.toString()).toBe('x')
     await expect(reading.next()).rejects.toMatchObject({ status: 408, code: 'too_slow' })
+  })
+})
+
+test('of rows that are refused early the rest is read, and the connection goes on being used', async () => {
+  const id = await service.create({ rows: {} })
+  const body = `phone,name\n\u00E9\n${'x'.repeat(100_000)}`
+  const bytes = Buffer.concat([Buffer.from(body), Buffer.from([0xe9]), Buffer.alloc(800_000, 'x')])
+  const { hostname, port } = new URL(service.url)
+  const socket = connect(Number(port), hostname)
+  let answers = ''
+  socket.on('data', (piece: Buffer) => {
+    answers += piece.toString()
+  })
+  const head = [
+    ...[`POST /campaigns/${id}/rows HTTP/1.1`, 'Host: x', 'Content-Type: text/csv'],
+    ...[`Authorization: Bearer ${service.tenant.apiKey}`, `Content-Length: ${bytes.length}`],
+  ]
+  try {
+    socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]))
+    await eventually(async () => answers.includes('HTTP/1.1 400'), 'the rows are refused')
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually(async () => answers.includes('HTTP/1.1 200'), 'the next request is answered')
+  } finally {
+    socket.destroy()
+  }
+})
+
+describe('a person in an uploaded file', () => {
+  const inFile = async (rows: string) => {
+    const id = await service.create({ rows: {} })
+    expect((await service.upload(id, rows, 'application/x-ndjson')).status).toBe(200)
+    const { rows_file = '' } = (await service.record(id)) ?? {}
+    return findInRows(openFolder(service.config.dataDir), idOf(id), rows_file, 'phone', '4915201000001')
+  }
+
+  test('is found in its first line, also behind a byte order mark', async () => {
+    expect(await inFile('\uFEFF{"phone":"4915201000001"}\n{"phone":"4915201000002"}\n')).toMatchObject([{ offset: 0 }])
+  })
+
+  test('is found behind a line of many megabytes as soon as the file is read', async () => {
+    const long = `{"name":"${'x'.repeat(64 * 1024 * 1024)}"}\n`
+    const begun = performance.now()
+    expect(await inFile(`${long}{"phone":"+4915201000001"}`)).toEqual([{ offset: long.length, length: 26 }])
+    // Put together anew with each piece, it takes a minute.
+    expect(performance.now() - begun).toBeLessThan(15_000)
   })
 })
 

@@ -456,7 +456,11 @@ test('an erased person is on the list no more', async () => {
   expect(places).toEqual([])
 })
 
-async function upload(csv: string, type = 'text/csv', key = contacts): Promise<{ status: number; body: unknown }> {
+async function upload(
+  csv: string | Buffer<ArrayBuffer>,
+  type = 'text/csv',
+  key = contacts,
+): Promise<{ status: number; body: unknown }> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': type }
   const answer = await fetch(`${service.url}/opt-outs/import`, { method: 'POST', headers, body: csv })
   return { status: answer.status, body: await answer.json() }
@@ -504,8 +508,13 @@ test('what is no list of people is refused, with what was before it kept', async
     body: { error: { details: [{ message: expect.stringContaining('the column person, or phone') }] } },
   })
   const rows = Array.from({ length: 500 }, (_, i) => `+491520575${String(i).padStart(3, '0')}`)
-  expect(await upload(`person\n${rows.join('\n')}\n"+491520576001`)).toMatchObject({ status: 400 })
+  expect(await upload(`person\n${rows.join('\n')}\n+491520576000\n"+491520576001`)).toMatchObject({ status: 400 })
   expect(await optOutOf('491520575499')).toBeDefined()
+  expect(await optOutOf('491520576000')).toBeDefined()
+  const mixed = Buffer.concat([Buffer.from('person,name\n+491520576002,é\n+491520576003,'), Buffer.from([0xe9, 0x0a])])
+  expect(await upload(mixed)).toMatchObject({ status: 400 })
+  expect(await optOutOf('491520576002')).toBeDefined()
+  expect(await optOutOf('491520576003')).toBeUndefined()
   expect((await upload('person\n', 'application/json')).status).toBe(415)
   expect((await upload('person\n', 'text/csv', service.tenant.apiKey)).status).toBe(403)
   expect((await upload('person\n')).body).toMatchObject({ data: { imported: 0, refused_rows: [] } })

@@ -4,18 +4,21 @@
 // number and without values; of an uploaded file a line of spaces is left, which every reader passes over.
 //
 // One at a time: of two who write a file anew at once, the later one would bring back whom the earlier one erased.
-import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { receive } from '../../files/drafts.ts'
 import { FileMissingError, type FileStore, readPart } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
 import { parseListedPhone } from '../../messages/phone.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
+import { MAX_LINE } from './rows.ts'
 import { FILES, PLACE_BYTES, STRIDE } from './snapshot.ts'
 
 const NEWLINE = 10
 const RETURN = 13
 const SPACE = 32
+/** Of a line that is no row, however many bytes its characters take. */
+const MAX_LINE_BYTES = 4 * MAX_LINE
 
 /** Bytes of a file. */
 export interface Span {
@@ -151,36 +154,47 @@ async function* phonesOfCsv(records: AsyncIterable<CsvRecord>, column: string): 
     }
   } catch (error) {
     // What comes after a quote that is never closed is nobody's row: nothing is sent from there.
-    if (!(error instanceof UnclosedQuoteError)) throw error
+    if (!(error instanceof EndlessRecordError)) throw error
   }
 }
 
 async function* phonesOfLines(source: AsyncIterable<Buffer>, column: string): AsyncGenerator<RowAt> {
   const taken = createTurns()
-  let rest: Buffer = Buffer.alloc(0)
+  /** The line that goes on: its pieces, none of one that is no row, and its bytes. */
+  let pieces: Buffer[] = []
+  let length = 0
   let offset = 0
-  for await (const piece of source) {
-    rest = Buffer.concat([rest, piece])
-    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-      await taken(end)
-      yield rowOf(rest.subarray(0, end), column, offset)
-      offset += end + 1
-      rest = rest.subarray(end + 1)
-    }
+  const add = (bytes: Buffer): void => {
+    length += bytes.length
+    if (length > MAX_LINE_BYTES) pieces = []
+    else pieces.push(bytes)
   }
-  if (rest.length > 0) yield rowOf(rest, column, offset)
+  for await (const piece of source) {
+    let from = 0
+    for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, from)) {
+      add(piece.subarray(from, end))
+      await taken(length)
+      yield { phone: phoneOf(Buffer.concat(pieces), column), offset, length }
+      offset += length + 1
+      pieces = []
+      length = 0
+      from = end + 1
+    }
+    add(piece.subarray(from))
+  }
+  if (length > 0) yield { phone: phoneOf(Buffer.concat(pieces), column), offset, length }
 }
 
-function rowOf(line: Buffer, column: string, offset: number): RowAt {
-  let phone = ''
+/** As rows.ts reads it, so also behind a byte order mark. */
+function phoneOf(line: Buffer, column: string): string {
   try {
-    const row: unknown = JSON.parse(line.toString('utf8'))
+    const row: unknown = JSON.parse(new TextDecoder().decode(line))
     const value = typeof row === 'object' && row !== null ? new Map(Object.entries(row)).get(column) : undefined
-    if (typeof value === 'string' || typeof value === 'number') phone = String(value)
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
   } catch {
     // No row: nothing is sent from it.
+    return ''
   }
-  return { phone, offset, length: line.length }
 }
 
 /** Writes over rows of an uploaded file. Line ends stay. */

@@ -59,20 +59,24 @@ export async function importContactRows(
     storing.catch(() => {})
   }
 
-  for await (const record of records) {
-    // Spreadsheets leave lines of empty cells behind their last row.
-    if (record.cells.every((cell) => cell.trim() === '')) continue
-    const checked = checkContact(record.cells, columns)
-    if ('refused' in checked) {
-      counts.refused += 1
-      await work.report.add(record.line, checked.refused, cellsOf(record.cells, columns))
-      continue
+  try {
+    for await (const record of records) {
+      // Spreadsheets leave lines of empty cells behind their last row.
+      if (record.cells.every((cell) => cell.trim() === '')) continue
+      const checked = checkContact(record.cells, columns)
+      if ('refused' in checked) {
+        counts.refused += 1
+        await work.report.add(record.line, checked.refused, cellsOf(record.cells, columns))
+        continue
+      }
+      if (!seen.add(Number(checked.contact.phone))) counts.repeated += 1
+      batch.push(checked.contact)
+      if (batch.length === BATCH) await storeBatch()
     }
-    if (!seen.add(Number(checked.contact.phone))) counts.repeated += 1
-    batch.push(checked.contact)
-    if (batch.length === BATCH) await storeBatch()
+  } finally {
+    // Rows before one that cannot be read count as well.
+    if (batch.length > 0) await storeBatch()
+    await storing
   }
-  if (batch.length > 0) await storeBatch()
-  await storing
   return counts
 }
