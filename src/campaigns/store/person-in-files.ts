@@ -111,14 +111,14 @@ export async function eraseAmongRefused(
   return found.length
 }
 
-/** The rows of an uploaded file whose `column` has the person's number, in whatever spelling. */
-export async function findInRows(
+/** The rows of an uploaded file whose `column` has the person's number, in whatever spelling; a file may have only those. */
+export async function* findInRows(
   files: FileStore,
   id: CampaignId,
   rowsFile: string,
   column: string,
   person: string,
-): Promise<Span[]> {
+): AsyncGenerator<Span> {
   const bytes = await thereOrNothing(readRowsFile(files, id, rowsFile))
   const rows =
     formatOf(rowsFile) === 'csv'
@@ -127,15 +127,13 @@ export async function findInRows(
           column,
         )
       : phonesOfLines(bytes, column)
-  const found: Span[] = []
   // The library takes 4 µs for a number: only what ends like the one that is looked for is read by it.
   const end = person.slice(-6)
   for await (const { phone, offset, length } of rows) {
     if (!phone.replace(/\D/g, '').endsWith(end)) continue
     const parsed = parseListedPhone(phone)
-    if (parsed.ok && parsed.digits === person) found.push({ offset, length })
+    if (parsed.ok && parsed.digits === person) yield { offset, length }
   }
-  return found
 }
 
 interface RowAt extends Span {
@@ -197,21 +195,41 @@ function phoneOf(line: Buffer, column: string): string {
   }
 }
 
-/** Writes over rows of an uploaded file. Line ends stay. */
+/** Writes over the rows of an uploaded file that `findInRows` finds; how many they were. Line ends stay. */
 export async function eraseInRows(
   files: FileStore,
   id: CampaignId,
   rowsFile: string,
-  rows: readonly Span[],
-): Promise<void> {
+  column: string,
+  person: string,
+): Promise<number> {
   const name = `${campaignFolder(id)}${rowsFile}`
-  const pieces: { offset: number; bytes: Buffer }[] = []
-  for (const { offset, length } of rows) {
-    const bytes = await readPart(files, name, { from: offset, to: offset + length })
-    for (const [i, byte] of bytes.entries()) if (byte !== NEWLINE && byte !== RETURN) bytes[i] = SPACE
-    pieces.push({ offset, bytes })
+  const spans = findInRows(files, id, rowsFile, column, person)
+  let span = await spans.next()
+  let count = 0
+  async function* changed() {
+    let begin = 0
+    for await (const read of await files.read(name)) {
+      const piece = Buffer.from(read)
+      const end = begin + piece.length
+      while (!span.done && span.value.offset < end) {
+        const { offset, length } = span.value
+        blank(piece.subarray(Math.max(offset - begin, 0), offset + length - begin))
+        // Its other half is in the next piece.
+        if (offset + length > end) break
+        count += 1
+        span = await spans.next()
+      }
+      yield piece
+      begin = end
+    }
   }
-  await writeOver(files, name, pieces)
+  if (!span.done) await replace(files, name, changed())
+  return count
+}
+
+function blank(bytes: Buffer): void {
+  for (const [i, byte] of bytes.entries()) if (byte !== NEWLINE && byte !== RETURN) bytes[i] = SPACE
 }
 
 /** Writes a file anew with other bytes in some places, which are in order. */
@@ -234,7 +252,11 @@ async function writeOver(
       begin += piece.length
     }
   }
-  const draft = await receive(files, changed())
+  await replace(files, name, changed())
+}
+
+async function replace(files: FileStore, name: string, content: AsyncIterable<Buffer>): Promise<void> {
+  const draft = await receive(files, content)
   try {
     await files.take(draft.path, name)
   } finally {
