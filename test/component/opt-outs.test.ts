@@ -19,6 +19,7 @@ import { parseMessageId } from '../../src/messages/message-id.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
 import { heedPreference, heedRefusalOf, heedWords } from '../../src/opt-outs/commands/heed.ts'
 import { useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
+import { LOOK_GOOD_FOR_MS } from '../../src/opt-outs/store/hold.ts'
 import { addOptOuts, findOptOut, optedOutAmong } from '../../src/opt-outs/store/opt-outs.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
@@ -454,6 +455,20 @@ test('an erased person is on the list no more', async () => {
     (key + value).includes('491520572001'),
   )
   expect(places).toEqual([])
+})
+
+test('a request repeated at once is not answered before the opt-out holds either', async () => {
+  const headers = {
+    ...{ authorization: `Bearer ${contacts}`, 'content-type': 'application/json', 'idempotency-key': 'at once' },
+  }
+  const body = JSON.stringify({ person: '+491520578901' })
+  const post = () => fetch(`${service.url}/opt-outs`, { method: 'POST', headers, body })
+  const first = post()
+  await eventually(async () => (await optOutOf('491520578901')) !== undefined, 'it is written down')
+  const begun = performance.now()
+  expect((await post()).status).toBe(201)
+  expect(performance.now() - begun).toBeGreaterThan(LOOK_GOOD_FOR_MS)
+  expect((await first).status).toBe(201)
 })
 
 async function upload(
