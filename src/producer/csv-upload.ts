@@ -19,8 +19,9 @@ export function collectRefused() {
 }
 
 /**
- * Hands the file to `work`, and adds to what it returns how the file was read. Throws an ApiError for another type (415), a
- * body that is too large (413) or that ended too early (400), and what `mayStill` throws once the client may no longer; what is left of it is then read and dropped, so that the client gets to read the answer.
+ * Hands the file to `work`, and adds to what it returns how the file was read. Throws an ApiError for another type
+ * (415), a body that is too large (413) or that ended too early (400), and what `mayStill` throws once the client may no
+ * longer; what is left of it is then read and dropped, so that the client gets to read the answer.
  */
 export async function readCsv<T>(
   { incoming, mayStill }: { incoming: IncomingMessage; mayStill: () => Promise<unknown> },

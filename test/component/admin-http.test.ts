@@ -14,6 +14,7 @@ import { errorOf } from '../support/api-error.ts'
 import { runCli } from '../support/cli.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'
+import { acknowledgedId } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
@@ -187,6 +188,31 @@ describe('keys', () => {
       'The key is not for the default sender: name another one in the field sender.',
     ])
     expect((await send({ sender: 'nobody' })).status).toBe(400)
+  })
+
+  test('that are for some senders only look their messages up by either lookup, and no other', async () => {
+    const three = await service.addTenant()
+    const key = await createCredential(service.redis, three.account, ['messages:read'], Date.now(), 0, '', {
+      senders: [three.cloudLane],
+    })
+    const all = await createCredential(service.redis, three.account, ['messages:send'], Date.now())
+    const send = async (sender: string): Promise<string> => {
+      const hello = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
+      const audio = { link: 'https://example.com/hello.ogg' }
+      const body = { ...hello, audio, sender, api_key: all.secret }
+      return acknowledgedId(await service.post('/sendservicemessages/sendmessages', body))
+    }
+    const own = await send(three.cloudNumber)
+    const other = await send(three.partnerNumber)
+    for (const path of ['/chatappbusiness/fetchmessageinfo', '/chatappbusiness/getmessgageinfobyid']) {
+      const look = (message_id: string) => service.post(path, { api_key: key.secret, message_id })
+      expect((await look(own)).status, path).toBe(200)
+      const refused = await look(other)
+      expect([refused.status, errorOf({ json: refused.body }).message], path).toEqual([
+        403,
+        'The key is not for this sender.',
+      ])
+    }
   })
 
   test('are made once per Idempotency-Key, and the repeat does not show the key', async () => {

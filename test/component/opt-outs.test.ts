@@ -106,6 +106,25 @@ test('an account lists, adds and removes its own opt-outs, the latest first, und
   expect((await ask('GET', '/opt-outs?cursor=x')).status).toBe(400)
 })
 
+test('the repeat of a request is answered once the opt-out holds, also while the first one still waits for that', async () => {
+  const add = (): Promise<{ status: number }> => {
+    const headers = {
+      Authorization: `Bearer ${contacts}`,
+      'content-type': 'application/json',
+      'Idempotency-Key': 'once',
+    }
+    const body = JSON.stringify({ person: '+491520555009' })
+    return fetch(`${service.url}/opt-outs`, { method: 'POST', headers, body })
+  }
+  const first = add()
+  const written = await eventually(() => optOutOf('491520555009'), 'the opt-out is written')
+  const writtenAt = performance.now()
+  const repeat = await add()
+  expect([written.source, repeat.status]).toEqual(['http', 201])
+  expect(performance.now() - writtenAt).toBeGreaterThanOrEqual(LOOK_GOOD_FOR_MS)
+  expect((await first).status).toBe(201)
+})
+
 test('a stop word by itself, written or pressed, opts a person out by number and id; a start word takes that back', async () => {
   await hear({ from: '+491520556001', user_id: 'DE.1', text: ' Stop! ' })
   await hear({ from: '+491520556002', type: 'button', text: 'UNSUBSCRIBE' })

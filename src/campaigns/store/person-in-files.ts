@@ -145,7 +145,7 @@ async function* phonesOfCsv(records: AsyncIterable<CsvRecord>, column: string): 
   let offset = 0
   try {
     for await (const { cells, bytes } of records) {
-      // The last one of a name counts, as when the rows are read.
+      // Of several of a name, which no campaign takes any more, the last one counts, as it did when it was sent.
       if (at === undefined) at = cells.map((cell) => cell.trim()).lastIndexOf(column)
       else if (at !== -1) yield { phone: cells[at] ?? '', offset, length: bytes - offset }
       offset = bytes

@@ -62,7 +62,7 @@ async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly stri
   if (header === undefined) placesOf([], needed)
 }
 
-/** Where each needed column stands, the last one of a name; throws a RowsError. */
+/** Where each needed column stands; throws a RowsError. */
 function placesOf(header: readonly string[], needed: readonly string[]): [column: string, place: number][] {
   if (header.length > MOST_COLUMNS) {
     throw new RowsError(`the file has ${header.length} columns, at most ${MOST_COLUMNS} are allowed`)
@@ -73,6 +73,10 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
     const named = missing.map((column) => `"${column}"${spelledOtherwise(header, column)}`)
     throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${quotedColumns(header)}`)
   }
+  const names = header.map((cell) => cell.trim())
+  const twice = needed.filter((column) => names.indexOf(column) !== names.lastIndexOf(column))
+  if (twice.length > 0)
+    throw new RowsError(`the file has several columns ${quotedColumns(twice)}; name each column once`)
   return needed.map((column) => [column, places.get(column) ?? 0])
 }
 

@@ -34,7 +34,6 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
         prepare: async () => ({ name: person, work: undefined }),
         async make(name) {
           await addOptOuts(redis, account, [name], { source: 'http' })
-          await optOutsHold()
           // Removed again by somebody else within this moment.
           const now = { person: name, source: 'http' as const, since: new Date().toISOString() }
           return (await findOptOut(redis, account, name)) ?? now
@@ -46,6 +45,8 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
           return found
         },
       })
+      // For a repeat as well: what it found may have been written a moment ago.
+      await optOutsHold()
       return { status: 201, body: { status: true, message: 'opted out', data } }
     },
 
