@@ -72,15 +72,6 @@ describe('a campaign over HTTP', () => {
     expect(await listed()).toContain(id)
   })
 
-  test('that was not listed because the process died is listed by the repeat, and stays what it has become', async () => {
-    const body = service.definition({ tags: [1] })
-    const { id = '' } = await post('/campaigns', body, 'crash 2')
-    await service.move(id, 'cancel')
-    await service.redis.zrem(campaignsOfAccountKey(service.tenant.account), id)
-    expect(await post('/campaigns', body, 'crash 2')).toMatchObject({ json: { data: { id, state: 'cancelled' } } })
-    expect(await listed()).toContain(id)
-  })
-
   test('is the same as one that a job with the same key asks for', async () => {
     const body = { ...service.definition({}), recipients: { tags: [1] } }
     const { id } = await post('/campaigns', body, 'both ways')
