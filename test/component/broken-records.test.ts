@@ -33,7 +33,7 @@ import {
   templatesOf,
 } from '../support/state/accounts.ts'
 import { workersHeardOf } from '../support/state/installation.ts'
-import { jobRecord } from '../support/state/lanes.ts'
+import { breakJob } from '../support/state/lanes.ts'
 import { allIdempotencyOf, messageRecord, receivedRecord } from '../support/state/messages.ts'
 
 const GALLERY = '/partners/wp-gallery/manage'
@@ -119,7 +119,7 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
     const id = parseMessageId(await sentBy(owner))
     if (!id) throw new Error('no id')
     const name = `msg_${id.lane}_${id.ulid}`
-    await jobRecord(service.redis, name).change({ data: `{"x":"${SECRET_TEXT}"}` })
+    await breakJob(service.redis, name, `{"x":"${SECRET_TEXT}"}`)
     return lookUp(owner, name)
   },
   'a message that was claimed, on its info': async (owner) => {

@@ -7,7 +7,8 @@ import { deliveryOf, infoOf, reaches, sendTo } from '../support/messages.ts'
 import { requeueAll, requeueRequest } from '../support/requeue.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
-import { addSilently, giveUpNext, jobOf, jobOn } from '../support/state/lanes.ts'
+import { addSilently, jobOf } from '../support/state/lanes.ts'
+import { giveUpNext } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const TEXT = 'the text that nobody may read here'
@@ -38,7 +39,7 @@ async function deadLetterOf(payload: unknown, id = messageId(tenant.partnerLane,
   await addSilently(service.redis, tenant.partnerLane, id, payload)
   queues.wake(tenant.partnerLane)
   const job = await eventually(async () => {
-    const found = await jobOn(service.redis, tenant.partnerLane, id)
+    const found = await jobOf(service.redis, id, tenant.partnerLane)
     return found?.failedReason ? found : undefined
   }, `${id} is a dead letter`)
   return { id, job }

@@ -10,8 +10,8 @@ import { silentLog } from '../support/app.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService } from '../support/service.ts'
 import { listenFor } from '../support/state/installation.ts'
-import { seeWorkers } from '../support/state/lanes.ts'
 import { cooldownOf } from '../support/state/messages.ts'
+import { seeWorkers } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const SILENT_MS = 300

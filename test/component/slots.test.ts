@@ -12,7 +12,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { departure as departureOf } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { cooldownOf, slotsLiveMs, slotsOf, takeSlotsUntil } from '../support/state/messages.ts'
+import { cooldownOf, slotsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
@@ -46,7 +46,7 @@ async function claimOn(
   return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
 }
 
-const latest = (lane: number): Promise<string[]> => slotsOf(redis, lane)
+const latest = (lane: number): Promise<string[]> => slotsOf(redis, lane).all()
 
 async function slotOn(lane: number, pace = SLOW): Promise<Slot> {
   const claimed = await claimOn(lane, { pace })
@@ -97,7 +97,7 @@ describe('a claim', () => {
 
   test('goes on at once when the clock of Redis was set back', async () => {
     const lane = newLane()
-    await takeSlotsUntil(redis, lane, (await redisNowMs(redis)) + HOUR)
+    await slotsOf(redis, lane).takeUntil((await redisNowMs(redis)) + HOUR)
     const slot = await slotOn(lane)
     expect(slot.atMs).toBeLessThanOrEqual(slot.nowMs)
   })
@@ -114,7 +114,7 @@ describe('a claim', () => {
   test('leaves no state behind on an idle lane', async () => {
     const lane = newLane()
     await slotOn(lane)
-    expect(await slotsLiveMs(redis, lane)).toBeLessThanOrEqual(1_500)
+    expect(await slotsOf(redis, lane).livesMs()).toBeLessThanOrEqual(1_500)
   })
 })
 

@@ -9,9 +9,10 @@ import { claim, putOff } from '../../src/messages/store/claim.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
 import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { dueOf, isInHand, workOn } from '../support/state/lanes.ts'
+import { dueOf } from '../support/state/lanes.ts'
 import { messageRecord, nowOn } from '../support/state/messages.ts'
 import { nowOfPolls, pollDueOf } from '../support/state/queues.ts'
+import { isInHand, workOn } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000

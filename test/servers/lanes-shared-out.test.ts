@@ -6,7 +6,8 @@ import { reaches, sendTo } from '../support/messages.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { lanesKnown, workersHeardOf } from '../support/state/installation.ts'
-import { addSilently, connectionsFor } from '../support/state/lanes.ts'
+import { addSilently } from '../support/state/lanes.ts'
+import { connectionsFor } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const WORKERS = 4

@@ -56,8 +56,8 @@ import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
 import { takeChunksByHand } from './state/chunks.ts'
-import { takeByHand } from './state/lanes.ts'
 import { letAllBeDue, messageRecord, requeueableOn } from './state/messages.ts'
+import { takeByHand } from './state/workers.ts'
 import { eventually } from './wait.ts'
 
 export const RETENTION_MS = 9 * 86_400_000

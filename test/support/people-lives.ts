@@ -53,8 +53,8 @@ import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
 import { clearAll } from './state/everything.ts'
-import { workEachWaiting } from './state/lanes.ts'
 import { letAllBeDue } from './state/messages.ts'
+import { workEachWaiting } from './state/workers.ts'
 import { eventually } from './wait.ts'
 
 const RETENTION_MS = 9 * 86_400_000

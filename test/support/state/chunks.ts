@@ -3,7 +3,7 @@ import { laneChunkKeys, laneChunkQueue } from '../../../src/redis/bullmq-layout.
 import type { Redis } from '../../../src/redis/connect.ts'
 import { lanePrefix } from '../../../src/redis/keys.ts'
 import { openQueue } from '../../../src/redis/open-queue.ts'
-import { takerOf } from './lanes.ts'
+import { takerOf } from './workers.ts'
 
 /** Names of the chunks that wait on the lane, the next one first. */
 export const chunksWaitingOn = async (redis: Redis, lane: number): Promise<string[]> =>

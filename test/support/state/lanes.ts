@@ -1,6 +1,5 @@
-// What waits on a lane, what is being sent and what was given up, and ways to put it there, to take it and to lose it.
-// How the way of a message through Redis is made is known here, and to no test beside those of that way itself.
-import { type Job, type Queue, Worker } from 'bullmq'
+// What waits on a lane and what was given up, and ways to put it there and to lose it. Who takes it is in workers.ts.
+import type { Queue } from 'bullmq'
 import { SEND_JOB } from '../../../src/jobs/send.ts'
 import { parseMessageId } from '../../../src/messages/message-id.ts'
 import {
@@ -10,7 +9,6 @@ import {
   laneChunkQueue,
   laneDeadLettersKey,
   laneJobKey,
-  laneJobLockKey,
   laneLimiterKey,
   laneMetaKey,
   laneQueue,
@@ -18,8 +16,6 @@ import {
 import type { Redis } from '../../../src/redis/connect.ts'
 import { lanePrefix } from '../../../src/redis/keys.ts'
 import { openQueue } from '../../../src/redis/open-queue.ts'
-import { endOwn, openWorker } from '../../../src/worker/bullmq.ts'
-import { finishTogether } from '../../../src/worker/finish-together.ts'
 import { recordAt } from './handles.ts'
 
 type Class = 'transactional' | 'campaign'
@@ -32,6 +28,7 @@ async function withQueue<T>(redis: Redis, lane: number, use: (queue: Queue) => P
     await queue.close()
   }
 }
+
 const laneOf = (name: string): number => {
   const id = parseMessageId(name)
   if (id === undefined) throw new Error(`not a message id: ${name}`)
@@ -82,27 +79,21 @@ export async function namesInQueue(redis: Redis, lane: number, of: 'messages' | 
   return redis.keys(`${lanePrefix(lane)}:${parts[of]}*`)
 }
 
-/** What a job of the lane holds, as it is kept; undefined when there is none. */
-export async function jobOn(redis: Redis, lane: number, name: string) {
+/** What the job of a message holds, as it is kept; undefined when there is none. Other jobs are found by their lane. */
+export async function jobOf(redis: Redis, name: string, lane = laneOf(name)) {
   const fields = await redis.hgetall(laneJobKey(lane, name))
   const { [JOB.data]: text = '', [JOB.failedReason]: failedReason, atm = '0', stacktrace = '' } = fields
   if (Object.keys(fields).length === 0) return undefined
-  return { id: name, text, data: JSON.parse(text), failedReason, attemptsMade: Number(atm), stacktrace }
+  return { id: name, text, data: JSON.parse(text || 'null'), failedReason, attemptsMade: Number(atm), stacktrace }
 }
-
-/** The same of the job of a message. */
-export const jobOf = (redis: Redis, name: string) => jobOn(redis, laneOf(name), name)
 
 /** Whether the message has a job. */
 export const hasJob = async (redis: Redis, name: string): Promise<boolean> =>
   (await redis.exists(laneJobKey(laneOf(name), name))) === 1
 
-/** The record of a job, to break it. */
-export const jobRecord = (redis: Redis, name: string) => recordAt(redis, laneJobKey(laneOf(name), name))
-
-/** Whether a worker has the job of the message in its hands. */
-export const isInHand = async (redis: Redis, name: string): Promise<boolean> =>
-  (await redis.exists(laneJobLockKey(laneOf(name), name))) === 1
+/** The job of a message holds this text instead of its payload. */
+export const breakJob = (redis: Redis, name: string, text: string) =>
+  redis.hset(laneJobKey(laneOf(name), name), JOB.data, text)
 
 /** The lane loses the job of a message, which nobody has in hand. */
 export const loseJob = (redis: Redis, name: string, lane = laneOf(name)) =>
@@ -122,19 +113,6 @@ export async function addSilently(
 ): Promise<void> {
   const options = { jobId: name, ...(delayMs !== undefined && { delay: delayMs }) }
   await withQueue(redis, lane, (queue) => queue.add(SEND_JOB, payload, options))
-}
-
-/** Does for each message that waits on the lane what a worker does; those that are done leave the lane. */
-export async function workEachWaiting(
-  redis: Redis,
-  lane: number,
-  work: (job: Job) => Promise<{ kind: string }>,
-): Promise<void> {
-  await withQueue(redis, lane, async (queue) => {
-    for (const job of await queue.getJobs(['wait', 'prioritized', 'delayed'])) {
-      if (job !== undefined && (await work(job)).kind === 'done') await queue.remove(job.id ?? '')
-    }
-  })
 }
 
 /** Does something while the payload of a message stands where its claim looks for it, although nothing waits. */
@@ -177,99 +155,6 @@ export const paceOn = (redis: Redis, lane: number) => withQueue(redis, lane, (qu
 
 /** Whether a command that was sent puts something on the lane, or takes it off. */
 export const isAboutJobsOf = (lane: number, words: unknown): boolean => JSON.stringify(words).includes(`:lane-${lane}`)
-
-/** A job that a test has in hand, as a worker has it. */
-export interface InHand {
-  name: string
-  data: unknown
-  finish(): Promise<unknown>
-  giveBack(): Promise<unknown>
-  /** It becomes a dead letter. */
-  giveUp(reason: string): Promise<unknown>
-}
-
-/** Takes jobs of a queue one by one; what `next` has taken is in hand until it is ended. */
-export function takerOf(redis: Redis, name: string, prefix: string) {
-  const worker = new Worker(name, null, { connection: redis, prefix, removeOnComplete: { count: 0 } })
-  worker.on('error', () => {})
-  let taken = 0
-  const inHand = (job: Job, token: string): InHand => ({
-    name: job.id ?? '',
-    data: job.data,
-    finish: () => job.moveToCompleted('', token, false),
-    giveBack: () => job.moveToWait(token),
-    giveUp: (reason) => job.moveToFailed(new Error(reason), token),
-  })
-  return {
-    /** What is next on the lane; undefined when nothing may be taken. */
-    async next(): Promise<InHand | undefined> {
-      taken += 1
-      const token = `by hand ${taken}`
-      const job = await worker.getNextJob(token, { block: false })
-      return job && inHand(job, token)
-    },
-    close: () => worker.close(),
-  }
-}
-
-/** Takes messages of the lane by hand. */
-export const takeByHand = (redis: Redis, lane: number) => takerOf(redis, laneQueue(lane), lanePrefix(lane))
-
-/** Makes a dead letter of what is next on the lane, as a worker that gives it up does; its name. */
-export async function giveUpNext(redis: Redis, lane: number): Promise<string | undefined> {
-  const taker = takeByHand(redis, lane)
-  const job = await taker.next()
-  await job?.giveUp('it could not be processed')
-  await taker.close()
-  return job?.name
-}
-
-/** What becomes of a message that was taken: it is done, or waits for so long. */
-export type WorkedEnd = { kind: 'done' } | { kind: 'waits'; ms: number }
-
-/** Works on the lane as a worker does, until it is closed. */
-export function workOn(
-  redis: Redis,
-  lane: number,
-  { concurrency, lockMs, lookForLostMs }: { concurrency: number; lockMs: number; lookForLostMs?: number },
-  work: (name: string) => Promise<WorkedEnd>,
-): { close(): Promise<void> } {
-  const worker = openWorker(
-    redis,
-    { name: laneQueue(lane), prefix: lanePrefix(lane) },
-    async (job, token) => endOwn(await work(job.id ?? ''), job, token),
-    {
-      ...{ concurrency, lockDuration: lockMs, removeOnComplete: { count: 0 } },
-      ...(lookForLostMs !== undefined && { stalledInterval: lookForLostMs }),
-    },
-    () => {},
-  )
-  finishTogether(worker, redis, { lane, lockMs })
-  return { close: () => worker.close() }
-}
-
-/** Sees which workers of this process begin to work on which lane, from now on until `stop`. */
-export function seeWorkers() {
-  const begun: Worker[] = []
-  const run = Worker.prototype.run
-  Worker.prototype.run = function (this: Worker) {
-    begun.push(this)
-    return run.call(this)
-  }
-  const of = (lane: number) => begun.filter(({ name }) => name === laneQueue(lane))
-  return {
-    countOn: (lane: number) => of(lane).length,
-    /** They take nothing any more, and nobody is told. */
-    silence: (lane: number) => Promise.all(of(lane).map((worker) => worker.pause(true))),
-    stop() {
-      Worker.prototype.run = run
-    },
-  }
-}
-
-/** Of the connections that Redis lists, how many wait for work of the lane: one of each worker that serves it. */
-export const connectionsFor = (clients: string, lane: number): number =>
-  clients.split(`name=${lanePrefix(lane)}:`).length - 1
 
 /** The name under which the dashboard shows what waits on the lane. */
 export const shownAs = (lane: number): string => laneQueue(lane)

@@ -85,15 +85,17 @@ export const recipientCooldowns = (redis: Redis) => redis.keys(`lw:{l*}:rest:*`)
 /** Names under which windows for replies to the person are kept, of all lanes. */
 export const replyWindowsOf = (redis: Redis, person: string) => redis.keys(`lw:{l*}:window:${person}`)
 
-/** The latest slots (µs) in which requests of the lane leave, the newest one first. */
-export const slotsOf = (redis: Redis, lane: number) => redis.lrange(laneSlotsKey(lane), 0, -1)
-
-/** For how many ms the slots of the lane are remembered. */
-export const slotsLiveMs = (redis: Redis, lane: number) => redis.pttl(laneSlotsKey(lane))
-
-/** All slots of the lane are taken until then. */
-export const takeSlotsUntil = (redis: Redis, lane: number, ms: number) =>
-  redis.lpush(laneSlotsKey(lane), String(ms * 1_000))
+/** The latest slots in which requests of the lane leave. */
+export function slotsOf(redis: Redis, lane: number) {
+  const key = laneSlotsKey(lane)
+  return {
+    /** In µs, the newest one first. */
+    all: () => redis.lrange(key, 0, -1),
+    livesMs: () => redis.pttl(key),
+    /** None is free until then (ms). */
+    takeUntil: (ms: number) => redis.lpush(key, String(ms * 1_000)),
+  }
+}
 
 /** The index of the messages of a lane. */
 export const messageIndexOf = (redis: Redis, lane: number) => timesAt(redis, messageIndexKey(lane))
