@@ -11,7 +11,7 @@ import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender, setDefaultSender } from '../../src/accounts/store/senders.ts'
-import { startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { resumeClass, startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { type Campaign, createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { closeLane, isLaneClosed } from '../../src/lanes/close.ts'
@@ -27,7 +27,7 @@ import { acknowledgedId } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { accountRecord } from '../support/state/accounts.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
+import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
 import { placesOfWork } from '../support/state/everything.ts'
 import { hasJob as hasJobThere, isAboutJobsOf, namesInQueue } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
@@ -390,6 +390,26 @@ test('a campaign that was made ready while its sender was removed does not start
   const starting = startCampaign({ redis, queue, retentionMs: RETENTION_MS }, campaign)
   await expect(starting).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('was removed') })
   expect((await findCampaign(redis, id))?.state).toBe('ready')
+  await queue.close()
+})
+
+test('a class of a campaign whose sender was removed is refused before anything is made of it', async () => {
+  const tenant = await tenantWithout()
+  await remove(tenant.partnerLane)
+  const definition: Campaign['definition'] = {
+    name: 'over',
+    sender: tenant.partnerNumber,
+    template: { name: 'x', language: { code: 'en' }, components: [] },
+    recipients: { tags: [1], except: [] },
+  }
+  const id = await createCampaign(redis, { account: tenant.account, lane: tenant.partnerLane, definition }, Date.now())
+  await campaignRecord(redis, id).change({ state: 'cancelled', snapshot: 'frozen', total: 2 })
+  const campaign = await findCampaign(redis, id)
+  if (campaign === undefined) throw new Error('no campaign')
+  const queue = openCampaignQueue(redis)
+  const resuming = resumeClass({ redis, queue, retentionMs: RETENTION_MS }, campaign, 'cancelled', undefined)
+  await expect(resuming).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('was removed') })
+  expect(await campaignsOf(redis, tenant.account).count()).toBe(1)
   await queue.close()
 })
 

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
+import { coolForProbe } from '../../src/lanes/cooldown.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
@@ -15,7 +16,7 @@ import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/settle.ts'
 import { silentLog } from '../support/app.ts'
 import { audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { cooldownOf, inDoubtOn, pollsOn, recipientCooldownOf, waitOf } from '../support/state/messages.ts'
+import { cooldownOf, inDoubtOn, pollsOn, probingOf, recipientCooldownOf, waitOf } from '../support/state/messages.ts'
 
 const HOUR_MS = 3_600_000
 const problem = { code: '131026', sentence: 'The chat product refused it.' }
@@ -113,6 +114,22 @@ test('where the lane waits the message is queued again, without a try, and the l
   expect(end).toEqual({ kind: 'lane_waits', ms: 60_000 })
   expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
   expect(await cooldownOf(world.redis, lane).livesMs()).toBeGreaterThan(30_000)
+})
+
+test('a probe that never asked the provider lets the next message ask, and lengthens no wait', async () => {
+  await coolForProbe(world.redis, lane, { firstMs: 4_000, mostMs: 30_000, isProbe: false }, problem)
+  const before = await probingOf(world.redis, lane).value()
+  await cooldownOf(world.redis, lane).remove()
+  const message = { ...(await claimed()), isProbe: true }
+  const why = { code: 'opted_out', sentence: 'Its recipient wants no such messages of the account.' }
+  expect(await ends({ kind: 'not_asked', problem: why }, message)).toEqual({ kind: 'lane_waits', ms: 1 })
+  expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
+  expect([await probingOf(world.redis, lane).value(), await cooldownOf(world.redis, lane).isThere()]).toEqual([
+    before,
+    false,
+  ])
+  // It asks in its place.
+  await claimed()
 })
 
 test('where only the message waits it is put off, longer after each try, and fails with the last one', async () => {

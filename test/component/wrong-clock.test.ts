@@ -1,14 +1,19 @@
 // Pins: Redis' clock says when a message is due, whatever the clock of the machine says that adds, takes or puts off its
-// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a time service:
-// `Date.now()` is, timers and `performance.now()` go on.
+// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a
+// time service: `Date.now()` is, timers and `performance.now()` go on.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
+import { createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { claim, putOff } from '../../src/messages/store/claim.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
 import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
+import { relayClock } from '../support/state/events.ts'
 import { dueOf } from '../support/state/lanes.ts'
 import { messageRecord, nowOn } from '../support/state/messages.ts'
 import { nowOfPolls, pollDueOf } from '../support/state/queues.ts'
@@ -215,6 +220,32 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
     end()
     await worker.close()
   }
+})
+
+test('a producer whose clock is an hour ahead shows how fast a campaign goes', async () => {
+  const { redis } = world
+  const lane = await world.addSender()
+  const definition = {
+    sender: 'x',
+    template: { name: 'hi', language: { code: 'en' }, components: [] },
+    recipients: { tags: [1], except: [] },
+  }
+  const id = await createCampaign(redis, { account: 1, lane, definition }, Date.now())
+  const beat = await redisNowMs(redis)
+  await campaignRecord(redis, { lane, number: id.number }).change({ state: 'running', total: 10, rate: 5, beat })
+  machineIsOff(HOUR)
+  const campaign = await findCampaign(redis, id)
+  expect(campaign && (await describeCampaign(redis, campaign)).progress.rate_per_second).toBe(5)
+})
+
+test('a machine that was suspended, for which `performance.now()` stood still meanwhile, asks Redis for the time', async () => {
+  const nowMs = relayClock(world.redis)
+  await nowMs()
+  const steady = performance.now.bind(performance)
+  // As if the wall clock, and Redis', had gone on for 5 s more.
+  vi.spyOn(performance, 'now').mockImplementation(() => steady() - 5_000)
+  machineIsOff(5_000)
+  expect(await nowMs()).toBeGreaterThan((await redisNowMs(world.redis)) - 2_500)
 })
 
 describe('a claim', () => {

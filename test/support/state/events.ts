@@ -19,9 +19,9 @@ export const cursorsOf = (redis: Redis, account: number, id: string) => recordAt
 /** Since when nobody has wanted events of the account. */
 export const listeningOf = (redis: Redis, account: number) => recordAt(redis, eventKeys(account).listening)
 
-/** Where what happened to the account is written down, and what happened on its lane. */
-export const outboxesOf = (redis: Redis, account: number, lane: number) =>
-  [0, lane].map((source) => entriesAt(redis, sourceKey(account, source)))
+/** Where what happens is written down: to the account itself (0), and on its lanes. */
+export const outboxesOf = (redis: Redis, account: number, sources: readonly number[]) =>
+  sources.map((source) => entriesAt(redis, sourceKey(account, source)))
 
 /** Accounts that want to be told of events. */
 export const eventAccounts = (redis: Redis) => namesAt(redis, rootKeys.eventAccounts)

@@ -40,9 +40,9 @@ export async function allVisible(
   return Object.assign({}, ...(await Promise.all(patterns.map((pattern) => stored(redis, pattern)))))
 }
 
-/** Names of what is kept of the files of an account, or of its events. */
-export const namesOfAccount = (redis: Redis, account: number, of: 'files' | 'events') =>
-  redis.keys(`lw:{${of === 'files' ? 'g' : 'e'}${account}}*`)
+/** Names of what is kept of the files of an account, of its events, or of its contacts. */
+export const namesOfAccount = (redis: Redis, account: number, of: 'files' | 'events' | 'contacts') =>
+  redis.keys(`lw:{${{ files: 'g', events: 'e', contacts: 'c' }[of]}${account}}*`)
 
 /** Of all that is kept, the names of what has no end and belongs to the account or its lanes, or holds one of these texts. */
 export async function endlessOf(

@@ -13,6 +13,7 @@ import {
   laneClearedByKey,
   laneCooldownKey,
   lanePrefix,
+  laneProbeKey,
   laneSlotsKey,
   messageIndexKey,
   messageKey,
@@ -62,6 +63,9 @@ export const waitOf = (redis: Redis, { lane, ulid }: MessageId) => valueAt(redis
 
 /** When the cooldown of the lane ends. */
 export const cooldownOf = (redis: Redis, lane: number) => valueAt(redis, laneCooldownKey(lane))
+
+/** That the lane may be asked with one message at a time, and why. */
+export const probingOf = (redis: Redis, lane: number) => valueAt(redis, laneProbeKey(lane))
 
 /** The cooldown of one recipient of the lane, and how it grows. */
 export const recipientCooldownOf = (redis: Redis, lane: number, person: string) =>
