@@ -17,9 +17,9 @@ import { eraseInRows, findInRows } from '../../src/campaigns/store/person-in-fil
 import { readRows } from '../../src/campaigns/store/rows.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { flowing } from '../../src/producer/flowing.ts'
-import { campaignKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
@@ -329,7 +329,7 @@ describe('a preflight', () => {
 
   test('of a campaign whose record is broken takes it out of the hands of the workers', async () => {
     const { id } = await inChecking()
-    await service.redis.hset(campaignKey(idOf(id).lane, idOf(id).number), 'definition', '{}')
+    await campaignRecord(service.redis, idOf(id)).change({ definition: '{}' })
     await service.startWorker()
     await eventually(
       async () => (await activeCampaigns(service.redis)).every((each) => each.id.number !== idOf(id).number),

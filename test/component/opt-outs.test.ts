@@ -23,12 +23,13 @@ import { LOOK_GOOD_FOR_MS } from '../../src/opt-outs/store/hold.ts'
 import { addOptOuts, findOptOut, optedOutAmong } from '../../src/opt-outs/store/opt-outs.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { inboundKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { allOfContacts } from '../support/state/everything.ts'
+import { receivedRecord } from '../support/state/messages.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -149,7 +150,7 @@ test('whoever is erased stays opted out, is on no list, and may take it back', a
   await addOptOuts(redis, tenant.account, [person, '491520559002'], { source: 'word', atMs: since })
   expect((await ask('DELETE', `/admin/people/${person}`)).status).toBe(200)
   await eventually(
-    async () => !JSON.stringify(await stored(redis, 'lw:{c*')).includes(person),
+    async () => !JSON.stringify(await allOfContacts(redis, '*')).includes(person),
     'nothing has the number',
   )
   expect(await optOutOf(person)).toEqual({ person, source: 'word', since: new Date(since).toISOString() })
@@ -302,7 +303,7 @@ test('a start word whose message was stored before its worker died does not coun
   await write(person, 'start', now - 60)
   await write(person, 'stop', now - 30)
   // It died right before it noted that everybody was told.
-  await redis.hdel(inboundKey(tenant.account, `wamid.${person}.start.${now - 60}`), 'notified')
+  await receivedRecord(redis, tenant.account, `wamid.${person}.start.${now - 60}`).drop('notified')
   await write(person, 'start', now - 60)
   expect(await optOutOf(person)).toBeDefined()
 })
