@@ -34,6 +34,8 @@ export interface LaneRoom extends ChunkRoom {
   /** The provider has answered one message of the lane after so many ms. */
   answered(ms: number): void
   paced(pace: Pace): void
+  /** How long the provider takes to answer, lately (ms); undefined before the first answer. */
+  answerMs(): number | undefined
   /** Messages in hand. */
   running(): number
   /** It is not served any more; what is in hand ends as it ends. */
@@ -96,6 +98,7 @@ export function createLaneRooms(most: number) {
       left,
       begin,
       running: () => running,
+      answerMs: () => (answers === 0 ? undefined : Math.round(answerMs)),
       paced: (pace) => {
         gapMs = pace.gapUs / 1_000
       },

@@ -206,6 +206,10 @@ export function createLanes(deps: LanesDeps) {
       return true
     },
 
+    /** What is known of each that is open. */
+    serves: (): { lane: number; inHand: number; answerMs: number | undefined }[] =>
+      [...open].map(([lane, { room }]) => ({ lane, inHand: room.running(), answerMs: room.answerMs() })),
+
     /** Messages that are being worked on. */
     inFlight: rooms.inHand,
 

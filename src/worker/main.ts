@@ -152,7 +152,7 @@ export async function startWorker(
   await listener.subscribe(wake, wakeLanes, wakeChunks, wideLanes, rootKeys.reopen)
   // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
   const facts = { host, pid: process.pid, startedAt: Date.now(), version: VERSION }
-  const sayAlive = () => sendHeartbeat(redis, name, { ...facts, lanes: lanes.count() })
+  const sayAlive = () => sendHeartbeat(redis, name, { ...facts, lanes: lanes.count(), serves: lanes.serves() })
   await sayAlive().catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
   const heartbeats = repeatedly(HEARTBEAT_MS, sayAlive, log)
   const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })

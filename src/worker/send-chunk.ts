@@ -1,12 +1,9 @@
 // The job `chunk`: recipients of a campaign that one worker sends to. It claims them one after the other as there is room
 // on the lane and in its slots; each goes through the same attempt as a message with a job of its own, and gets such a job
-// when it has to be tried again. The chunk is done when the last one is claimed, not when it is settled: from its claim on
-// a message is in its record, and the sweep finds it whoever dies.
+// when it has to be tried again. The chunk is done when the last one is claimed: from then on the records are swept.
 //
-// Where the process may die: whoever was not claimed has no mark, so that the chunk, taken up again, goes on with them. Who
-// was claimed is passed over. Two that run the same chunk at once meet in the claims. A chunk that is lost altogether is
-// fed again by its fan-out (unstick.ts).
-
+// Where the process may die: who was not claimed has no mark, and the chunk, taken up again, goes on with them; who was
+// claimed is passed over. Two that run one chunk meet in the claims. A lost chunk is fed again by its fan-out (unstick.ts).
 import { setTimeout as pause } from 'node:timers/promises'
 import { moveCampaign } from '../campaigns/store/campaigns.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'

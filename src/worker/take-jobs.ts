@@ -16,7 +16,7 @@ import { barredAmong, wantedUntilOf } from './barred.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
 /** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
-const FOREIGN_WAIT_MS = 30_000
+const FOREIGN_WAIT_MS = 5_000
 
 /** A message with a job, and what its job holds. */
 type JobMessage = Outgoing & { payload: ReturnType<typeof sendPayloadSchema.parse> }

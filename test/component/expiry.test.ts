@@ -14,10 +14,11 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { keptBytes } from '../../src/gallery/store/kept-bytes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
-import { campaignKey, campaignsOfAccountKey, galleryKeys, rootKeys } from '../../src/redis/keys.ts'
 import { expireAll } from '../../src/worker/expiry.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { contentWithoutFile, galleryOf } from '../support/state/accounts.ts'
+import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
 
 const DAY_MS = 86_400_000
 const config = () => ({ ...service.config, retentionMs: 30 * DAY_MS, trashMs: 30 * DAY_MS, draftMs: 90 * DAY_MS })
@@ -49,7 +50,9 @@ async function newFile(account: number, content: string) {
 async function trashed(account: number, id: number, days: number): Promise<void> {
   await trashFile(service.redis, account, id)
   const at = (Date.now() - days * DAY_MS) * 1_000
-  await service.redis.hset(galleryKeys(account).file(id), 'deleted_at', String(at))
+  await galleryOf(service.redis, account)
+    .file(id)
+    .change({ deleted_at: String(at) })
 }
 
 test('a file that has been in the trash for its time is gone, with its address and its bytes; a younger one stays', async () => {
@@ -77,7 +80,7 @@ test('content that another account has, or that was uploaded again meanwhile, st
   await trashed(account, mine.id, 31)
   await trashed(account, again.id, 31)
   await look()
-  expect(await service.redis.zscore(rootKeys.contentWithoutFile, again.hash)).not.toBeNull()
+  expect(await contentWithoutFile(service.redis).timeOf(again.hash)).not.toBeNull()
   await newFile(account, 'comes again')
   await look(Date.now() + 3_700_000)
   expect([isThere(theirs.hash), isThere(again.hash)]).toEqual([true, true])
@@ -100,15 +103,15 @@ test('on a machine whose clock is hours behind, what an upload may still need st
   expect(isThere(gone.hash)).toBe(true)
 })
 
+const idOf = (id: string) => parseCampaignId(id) ?? { lane: 0, number: 0 }
+
 /** As if its last change had been days ago. */
 async function aged(id: string, days: number): Promise<void> {
-  const { lane, number } = parseCampaignId(id) ?? { lane: 0, number: 0 }
   const at = Date.now() - days * DAY_MS
-  await service.redis.hset(campaignKey(lane, number), { created_at: at, beat: at })
-  await service.redis.zadd(campaignsOfAccountKey(service.tenant.account), at, id)
+  await campaignRecord(service.redis, idOf(id)).change({ created_at: at, beat: at })
+  await campaignsOf(service.redis, service.tenant.account).put(at, id)
 }
-const stateOf = async (id: string) =>
-  (await findCampaign(service.redis, parseCampaignId(id) ?? { lane: 0, number: 0 }))?.state
+const stateOf = async (id: string) => (await findCampaign(service.redis, idOf(id)))?.state
 
 test('a draft that nobody has touched for its time is cancelled; one that was changed since then, or waits for its hour, is not', async () => {
   const [old, young, changed, scheduled] = await Promise.all([1, 2, 3, 4].map(() => service.create({ rows: {} })))
@@ -117,8 +120,7 @@ test('a draft that nobody has touched for its time is cancelled; one that was ch
   await aged(changed ?? '', 91)
   await service.upload(changed ?? '', 'phone,name\n+447700900123,Ada\n')
   await aged(scheduled ?? '', 91)
-  const { lane, number } = parseCampaignId(scheduled ?? '') ?? { lane: 0, number: 0 }
-  await service.redis.hset(campaignKey(lane, number), 'state', 'scheduled')
+  await campaignRecord(service.redis, idOf(scheduled ?? '')).change({ state: 'scheduled' })
   await look()
   expect(await Promise.all([old, young, changed, scheduled].map((id) => stateOf(id ?? '')))).toEqual([
     'cancelled',
@@ -126,10 +128,5 @@ test('a draft that nobody has touched for its time is cancelled; one that was ch
     'draft',
     'scheduled',
   ])
-  expect(await service.redis.pttl(campaignKey(...keyOf(old ?? '')))).toBeGreaterThan(29 * DAY_MS)
+  expect(await campaignRecord(service.redis, idOf(old ?? '')).livesMs()).toBeGreaterThan(29 * DAY_MS)
 })
-
-function keyOf(id: string): [lane: number, number: number] {
-  const parsed = parseCampaignId(id)
-  return [parsed?.lane ?? 0, parsed?.number ?? 0]
-}

@@ -6,10 +6,11 @@ import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import type { Lanes } from '../../src/worker/lanes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
+import { listenFor } from '../support/state/installation.ts'
+import { addSilently } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 /** Idle sooner than most messages follow one another. */
@@ -55,7 +56,7 @@ async function startManager(done: (id: string) => void): Promise<Manager> {
     ...{ maxInFlight: 5, laneIdleMs: IDLE_MS, opened: (lane) => void opened.push(lane) },
   })
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
-  await listener.subscribe(rootKeys.wake)
+  await listenFor(listener, 'laneHasWork')
   let closing = true
   const closer = (async () => {
     while (closing) {
@@ -132,7 +133,7 @@ test('a lane that is idle is closed, and one that has work is not', async () => 
   await queues.add(messageId(21, newUlid(Date.now())), payload)
   await eventually(async () => !lanes.isOpen(21), 'the idle lane is closed')
 
-  await queues.queueOf(22).add('send', payload, { jobId: messageId(22, newUlid(Date.now())) })
+  await addSilently(redis, 22, messageId(22, newUlid(Date.now())), payload)
   slow.wake(22)
   await eventually(async () => (await queues.counts(22)).active === 1, 'its message is in work')
   for (let i = 0; i < 20; i += 1) await slow.closeIdle()
@@ -149,7 +150,7 @@ test('a lane with a message that waits for later stays open until it was sent', 
   const processed: string[] = []
   const { lanes } = await startManager((id) => processed.push(id))
   const id = messageId(31, newUlid(Date.now()))
-  await queues.queueOf(31).add('send', payload, { jobId: id, delay: 500 })
+  await addSilently(redis, 31, id, payload, 500)
   queues.wake(31)
   await eventually(async () => lanes.isOpen(31), 'the lane opens')
   await eventually(async () => processed.includes(id), 'its message is processed')

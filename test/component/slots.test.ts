@@ -9,10 +9,10 @@ import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts'
 import { departure as departureOf } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { cooldownOf, slotsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
@@ -41,11 +41,11 @@ async function claimOn(
   more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
 ): Promise<ClaimResult> {
   const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
-  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis, rootKeys.workers)) + validMs }
+  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis)) + validMs }
   return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
 }
 
-const latest = (lane: number): Promise<string[]> => redis.lrange(laneSlotsKey(lane), 0, -1)
+const latest = (lane: number): Promise<string[]> => slotsOf(redis, lane).all()
 
 async function slotOn(lane: number, pace = SLOW): Promise<Slot> {
   const claimed = await claimOn(lane, { pace })
@@ -89,14 +89,14 @@ describe('a claim', () => {
     const waiting = newId(lane)
     await putOff(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
-    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis, rootKeys.workers)) + HOUR)
+    await cooldownOf(redis, lane).put((await redisNowMs(redis)) + HOUR)
     expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_cooldown' })
     expect(await latest(lane)).toEqual(last)
   })
 
   test('goes on at once when the clock of Redis was set back', async () => {
     const lane = newLane()
-    await redis.lpush(laneSlotsKey(lane), String(((await redisNowMs(redis, rootKeys.workers)) + HOUR) * 1_000))
+    await slotsOf(redis, lane).takeUntil((await redisNowMs(redis)) + HOUR)
     const slot = await slotOn(lane)
     expect(slot.atMs).toBeLessThanOrEqual(slot.nowMs)
   })
@@ -113,7 +113,7 @@ describe('a claim', () => {
   test('leaves no state behind on an idle lane', async () => {
     const lane = newLane()
     await slotOn(lane)
-    expect(await redis.pttl(laneSlotsKey(lane))).toBeLessThanOrEqual(1_500)
+    expect(await slotsOf(redis, lane).livesMs()).toBeLessThanOrEqual(1_500)
   })
 })
 

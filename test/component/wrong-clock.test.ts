@@ -5,24 +5,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
-import { POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { claim, putOff } from '../../src/messages/store/claim.ts'
-import {
-  delayedUntil,
-  laneBacklogKeys,
-  laneJobLockKey,
-  laneQueue,
-  sharedDelayedKey,
-} from '../../src/redis/bullmq-layout.ts'
-import { redisNowMs, runningRedisClock } from '../../src/redis/clock.ts'
-import { campaignKey, lanePrefix, rootKeys } from '../../src/redis/keys.ts'
-import { openWorker } from '../../src/worker/bullmq.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
 import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
+import { relayClock } from '../support/state/events.ts'
+import { dueOf } from '../support/state/lanes.ts'
+import { messageRecord, nowOn } from '../support/state/messages.ts'
+import { nowOfPolls, pollDueOf } from '../support/state/queues.ts'
+import { isInHand, workOn } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
@@ -62,7 +58,7 @@ async function withWorker(
   const provider = answering(async (_to, id) => {
     const runs = began.get(id) ?? []
     began.set(id, runs)
-    runs.push(await redisNowMs(redis, lanePrefix(lane)))
+    runs.push(await nowOf(lane))
     if (firstWaitMs === undefined || runs.length > 1) return { kind: 'accepted', providerId: 'p' }
     return {
       ...{ kind: 'answered', status: 400, readable: true, code: TRY_LATER, subcode: undefined, text: undefined },
@@ -78,7 +74,7 @@ async function withWorker(
   }
 }
 
-const nowOf = (lane: number): Promise<number> => redisNowMs(world.redis, lanePrefix(lane))
+const nowOf = (lane: number): Promise<number> => nowOn(world.redis, lane)
 
 describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
   test('a message with send_at is taken when Redis says so', async () => {
@@ -102,8 +98,8 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     machineIsOff(skew)
     const id = newId(lane)
     await world.queues.add(messageId(lane, id.ulid), { ...audioJob(), sendAt })
-    const score = await world.redis.zscore(laneBacklogKeys(lane).delayed, messageId(lane, id.ulid))
-    expect(Math.floor(delayedUntil(score ?? ''))).toBe(sendAt)
+    const due = await dueOf(world.redis, messageId(lane, id.ulid))
+    expect(Math.floor(due ?? 0)).toBe(sendAt)
   })
 
   test('a message that it puts back on its lane for a while, as a chunk does, is due after that', async () => {
@@ -112,7 +108,7 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     machineIsOff(skew)
     const before = await nowOf(lane)
     await world.queues.add(id, audioJob(), 60_000)
-    const due = delayedUntil((await world.redis.zscore(laneBacklogKeys(lane).delayed, id)) ?? '')
+    const due = (await dueOf(world.redis, id)) ?? 0
     expect(due).toBeGreaterThanOrEqual(before + 60_000)
     expect(due).toBeLessThan((await nowOf(lane)) + 60_001)
   })
@@ -125,8 +121,7 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
       await world.queues.add(id, audioJob(2 * HOUR))
       machineIsOff(skew)
       await withWorker(lane, 1_000, async (began) => {
-        const { delayed } = laneBacklogKeys(lane)
-        await eventually(async () => (await world.redis.zscore(delayed, id)) !== null, 'that it waits', 20_000)
+        await eventually(async () => (await dueOf(world.redis, id)) !== undefined, 'that it waits', 20_000)
         if (isMended) vi.restoreAllMocks()
         const [first = 0, again = 0] = await eventually(
           async () => (began.get(id)?.length === 2 ? began.get(id) : undefined),
@@ -154,15 +149,14 @@ test.each(SKEWS)(
     })
     try {
       machineIsOff(skew)
-      const before = await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))
+      const before = await nowOfPolls(redis)
       polls.follow(lane)
-      const score = () => redis.zscore(sharedDelayedKey(POLL_QUEUE), pollJobId(lane))
-      const due = delayedUntil(await eventually(async () => (await score()) ?? undefined, 'its job', 10_000))
+      const due = await eventually(() => pollDueOf(redis, lane), 'its job', 10_000)
       expect(due).toBeGreaterThanOrEqual(before + FIRST_POLL_MS)
-      expect(due).toBeLessThan((await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))) + FIRST_POLL_MS + 1)
+      expect(due).toBeLessThan((await nowOfPolls(redis)) + FIRST_POLL_MS + 1)
       // It is brought forward when it is late, by Redis' clock.
       polls.pickUp(lane)
-      await eventually(async () => (await score()) === null, 'that it is taken up', SOON_MS)
+      await eventually(async () => (await pollDueOf(redis, lane)) === undefined, 'that it is taken up', SOON_MS)
     } finally {
       await polls.stop(1_000)
     }
@@ -213,23 +207,18 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
     end = resolve
   })
   let runs = 0
-  const worker = openWorker(
-    world.redis,
-    { name: laneQueue(lane), prefix: lanePrefix(lane) },
-    async () => {
-      runs += 1
-      await running
-    },
-    { concurrency: 2, lockDuration: LOCK_MS, stalledInterval: 500, removeOnComplete: { count: 0 } },
-    () => {},
-  )
+  const worker = workOn(world.redis, lane, { concurrency: 2, lockMs: LOCK_MS, lookForLostMs: 500 }, async () => {
+    runs += 1
+    await running
+    return { kind: 'done' }
+  })
   try {
     await eventually(async () => runs === 1, 'that it runs')
     machineIsOff(-HOUR)
     const until = performance.now() + 2 * LOCK_MS
     await eventually(
       async () => {
-        expect(await world.redis.exists(laneJobLockKey(lane, id))).toBe(1)
+        expect(await isInHand(world.redis, id)).toBe(true)
         return performance.now() > until
       },
       'twice the life of a lock',
@@ -252,14 +241,14 @@ test('a producer whose clock is an hour ahead shows how fast a campaign goes', a
   }
   const id = await createCampaign(redis, { account: 1, lane, definition }, Date.now())
   const beat = await redisNowMs(redis)
-  await redis.hset(campaignKey(lane, id.number), { state: 'running', total: 10, rate: 5, beat })
+  await campaignRecord(redis, { lane, number: id.number }).change({ state: 'running', total: 10, rate: 5, beat })
   machineIsOff(HOUR)
   const campaign = await findCampaign(redis, id)
   expect(campaign && (await describeCampaign(redis, campaign)).progress.rate_per_second).toBe(5)
 })
 
 test('a machine that was suspended, for which `performance.now()` stood still meanwhile, asks Redis for the time', async () => {
-  const nowMs = runningRedisClock(world.redis, rootKeys.relay)
+  const nowMs = relayClock(world.redis)
   await nowMs()
   const steady = performance.now.bind(performance)
   // As if the wall clock, and Redis', had gone on for 5 s more.
@@ -282,7 +271,7 @@ describe('a claim', () => {
     const waitMs = 'waitMs' in claimed ? claimed.waitMs : 0
     expect(waitMs).toBeGreaterThan(50_000)
     expect(waitMs).toBeLessThanOrEqual(60_000)
-    expect(await world.redis.exists(`${lanePrefix(lane)}:${id.ulid}`)).toBe(0)
+    expect(await messageRecord(world.redis, id).isThere()).toBe(false)
   })
 
   test('waits for the later of its time and its put-off, and no longer than its validity', async () => {

@@ -2,10 +2,12 @@
 // the while; with few lanes by all. Real: Redis, producer, workers as processes. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { lanesKnown, workersHeardOf } from '../support/state/installation.ts'
+import { addSilently } from '../support/state/lanes.ts'
+import { serversOf } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const WORKERS = 4
@@ -21,15 +23,16 @@ const LENIENCE = 2
 let service: Service
 let tenants: Tenant[]
 const workers: TestProcess[] = []
+const gone = new Set<TestProcess>()
 beforeAll(async () => {
   service = await startService({ worker: false })
   tenants = await Promise.all(Array.from({ length: TENANTS }, () => service.addTenant({ rate: RATE })))
   for (let i = 0; i < WORKERS; i += 1) startWorker()
-  await eventually(async () => (await service.redis.zcard(rootKeys.workers)) === WORKERS, 'all workers are alive')
+  await eventually(async () => (await workersHeardOf(service.redis).count()) === WORKERS, 'all workers are alive')
   const queues = openLaneQueues(service.redis)
   // A message for later keeps its lane open, so that there is time to look.
   for (const { partnerLane: lane } of tenants) {
-    await queues.queueOf(lane).add('send', {}, { jobId: 'for-later', delay: 3_600_000 })
+    await addSilently(service.redis, lane, 'for-later', {}, 3_600_000)
     queues.wake(lane)
   }
   await queues.close()
@@ -46,10 +49,14 @@ function startWorker(): void {
   workers.push(startProcess(process.execPath, ['dist/start/worker.js'], env))
 }
 
-/** Connections that wait for work of each lane: one of each worker that serves it. */
-async function servers(): Promise<number[]> {
-  const clients = String(await service.redis.client('LIST'))
-  return tenants.map(({ partnerLane }) => clients.split(`name=lw:{l${partnerLane}}:`).length - 1)
+/** How many of the workers that live serve each lane. */
+function servers(): Promise<number[]> {
+  const pids = workers.filter((worker) => !gone.has(worker)).map(({ pid }) => pid)
+  return serversOf(
+    service.redis,
+    tenants.map(({ partnerLane }) => partnerLane),
+    pids,
+  )
 }
 
 const haveEach = (count: number, why: string, limitMs?: number): Promise<unknown> =>
@@ -67,8 +74,8 @@ test('few lanes are served by every worker', async () => {
 })
 
 test('of many lanes each is served by two workers', async () => {
-  const others = Array.from({ length: MANY_LANES }, (_, i) => [String(1_000_000 + i), '1'])
-  await service.redis.hset(rootKeys.lanes, ...others.flat())
+  const others = Array.from({ length: MANY_LANES }, (_, i) => [1_000_000 + i, '1'])
+  await lanesKnown(service.redis).change(Object.fromEntries(others))
   await haveEach(2, 'every lane has two workers', LENIENCE * MOVED_WITHIN_MS)
   await allSend()
 })
@@ -77,6 +84,7 @@ test('a worker that is killed is replaced on its lanes, which send meanwhile', a
   const [victim] = workers
   victim?.kill('SIGKILL')
   await victim?.ended
+  if (victim) gone.add(victim)
   // What the victim had open is gone with it: at least one of these lanes is short of a worker now.
   expect((await servers()).some((each) => each < 2)).toBe(true)
   await Promise.all([allSend(), haveEach(2, 'every lane has two workers again', LENIENCE * MOVED_WITHIN_MS)])
@@ -94,6 +102,7 @@ test('a worker that stops in order is replaced at once', async () => {
   const before = Date.now()
   leaving?.kill('SIGTERM')
   await leaving?.ended
+  if (leaving) gone.add(leaving)
   await haveEach(2, 'every lane has two workers', LENIENCE * 5_000)
   expect(Date.now() - before).toBeLessThan(LENIENCE * 10_000)
   await allSend()

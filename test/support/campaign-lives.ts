@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
@@ -52,14 +51,14 @@ import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { laneChunkQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
+import { takeChunksByHand } from './state/chunks.ts'
+import { letAllBeDue, messageRecord, requeueableOn } from './state/messages.ts'
 import { eventually } from './wait.ts'
 
 export const RETENTION_MS = 9 * 86_400_000
@@ -176,12 +175,7 @@ async function createLife(world: World, lane: number, total: number) {
   const { redis, config, queues, queue } = world
   const id = await startCampaign(world, lane, total)
   const { started_at: startedAt = 0 } = await record()
-  const chunkWorker = new Worker(laneChunkQueue(lane), null, {
-    connection: redis,
-    prefix: lanePrefix(lane),
-    removeOnComplete: { count: 0 },
-  })
-  chunkWorker.on('error', () => {})
+  const chunks = takeChunksByHand(redis, lane)
   const ulids = Array.from({ length: total }, (_, place) =>
     campaignMessageUlid(idOf(id), startedAt, place, String(FIRST_PHONE + place)),
   )
@@ -229,11 +223,10 @@ async function createLife(world: World, lane: number, total: number) {
   async function takeNext(): Promise<SomeMessage | undefined> {
     for (;;) {
       if (chunkInHand === undefined) {
-        const token = newAttemptId()
-        const job = await chunkWorker.getNextJob(token, { block: false })
-        if (!job) return undefined
-        const finish = (isOver: boolean) => (isOver ? job.moveToCompleted('', token, false) : job.moveToWait(token))
-        chunkInHand = { finish, left: await waitingIn(chunkSchema.parse(job.data)) }
+        const chunk = await chunks.next()
+        if (!chunk) return undefined
+        const finish = (isOver: boolean) => (isOver ? chunk.finish() : chunk.giveBack())
+        chunkInHand = { finish, left: await waitingIn(chunkSchema.parse(chunk.data)) }
       }
       const hand = chunkInHand
       const next = hand.left.shift()
@@ -332,7 +325,8 @@ async function createLife(world: World, lane: number, total: number) {
     const place = ulids.indexOf(message.ulid)
     const before = ledger.get(place) ?? []
     ledger.set(place, [...before, name])
-    if (before.length > 0 && (await redis.hget(messageKey(lane, message.ulid), 'o')) === null) silentRepeats.push(place)
+    if (before.length > 0 && (await messageRecord(redis, { lane, ulid: message.ulid }).field('o')) === null)
+      silentRepeats.push(place)
   }
 
   const life = {
@@ -343,7 +337,7 @@ async function createLife(world: World, lane: number, total: number) {
     ledger,
     silentRepeats,
     record,
-    chunkWorker,
+    chunks,
 
     describe: async () => describeCampaign(redis, await record()),
 
@@ -405,10 +399,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The sweep, once everything is overdue: nothing is in a worker's hands. */
     async sweep(): Promise<void> {
-      for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
-        const ulids = await redis.zrange(key, 0, '-1')
-        if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
-      }
+      await letAllBeDue(redis, lane)
       const [survey] = await surveyLanes(redis, [lane])
       if (survey) await sweepLane({ ...world, log: silentLog }, survey)
     },
@@ -455,17 +446,17 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The records at these places expire, as after the retention. */
     async expire(places: readonly number[]): Promise<void> {
-      if (places.length > 0) await redis.del(...places.map((place) => messageKey(lane, ulids[place] ?? '')))
+      await Promise.all(places.map((place) => messageRecord(redis, { lane, ulid: ulids[place] ?? '' }).remove()))
     },
 
     /** What ended badly is queued again by a person. */
     async requeueAll(): Promise<void> {
-      for (const ulid of await redis.zrange(requeueableKey(lane), 0, '-1')) {
+      for (const ulid of await requeueableOn(redis, lane).all()) {
         await requeueMessage({ redis, queues, config }, { lane, ulid })
       }
     },
 
-    close: () => chunkWorker.close(),
+    close: () => chunks.close(),
   }
   return life
 }

@@ -43,7 +43,6 @@ import { personPieces } from '../../src/people/gather.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import type { ProviderMessage } from '../../src/providers/provider.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { inDoubtKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
 import { sendClaimed } from '../../src/worker/attempt.ts'
 import { sendChunk } from '../../src/worker/send-chunk.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
@@ -51,6 +50,8 @@ import { takeJobs } from '../../src/worker/take-jobs.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
 import { roomFor, sendingTo } from './sending.ts'
+import { clearAll } from './state/everything.ts'
+import { letAllBeDue } from './state/messages.ts'
 import { eventually } from './wait.ts'
 
 const RETENTION_MS = 9 * 86_400_000
@@ -104,8 +105,7 @@ export async function startWorld() {
 
     /** Nothing of the lives until now is looked through any more. Numbers are not given out again. */
     async clear(): Promise<void> {
-      const keys = (await redis.keys('*')).filter((key) => key !== rootKeys.sequences)
-      if (keys.length > 0) await redis.del(...keys)
+      await clearAll(redis)
       rmSync(join(dataDir, 'campaigns'), { recursive: true, force: true })
     },
 
@@ -399,10 +399,7 @@ export async function beginLife(world: World, seed: number) {
     async sweep(): Promise<void> {
       const deps = await workerOn(redis, laneOf(0))
       for (const lane of lanes) {
-        for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
-          const ulids = await redis.zrange(key, 0, '-1')
-          if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
-        }
+        await letAllBeDue(redis, lane)
         const [survey] = await surveyLanes(redis, [lane])
         if (survey) await sweepLane({ ...deps, queues }, survey)
       }

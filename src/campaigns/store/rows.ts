@@ -1,6 +1,6 @@
 // The rows of an uploaded file, whatever its format, in flat memory.
 import { z } from 'zod'
-import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
@@ -56,7 +56,7 @@ async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly stri
       yield { kind: 'row', line, cells: new Map(found) }
     }
   } catch (error) {
-    if (!(error instanceof UnclosedQuoteError)) throw error
+    if (!(error instanceof EndlessRecordError)) throw error
     yield { kind: 'broken', line: error.line, explanation: `${error.message}, so that nothing after it can be read` }
   }
   if (header === undefined) placesOf([], needed)
@@ -89,7 +89,7 @@ function spelledOtherwise(header: readonly string[], column: string): string {
 
 const rowSchema = z.record(z.string(), z.unknown())
 /** A row is a few values; one that grows past this is no row, and memory must stay flat. */
-const MAX_LINE = 64 * 1024
+export const MAX_LINE = 64 * 1024
 
 async function* ndjsonRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
   let line = 0

@@ -1,0 +1,108 @@
+// Whoever takes what waits on a lane: a test by hand, a worker that it starts, and those that the service has.
+import { type Job, Worker } from 'bullmq'
+import { nextJobs, setAside } from '../../../src/lanes/next-jobs.ts'
+import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.ts'
+import { laneBacklogKeys, laneJobLockKey, laneQueue } from '../../../src/redis/bullmq-layout.ts'
+import type { Redis } from '../../../src/redis/connect.ts'
+import { GatheringRedis } from '../../../src/redis/gathered-writes.ts'
+import { lanePrefix } from '../../../src/redis/keys.ts'
+import { readWorkers } from '../../../src/redis/heartbeats.ts'
+import { endOwn, openWorker } from '../../../src/worker/bullmq.ts'
+
+/** Whether a BullMQ Worker has the job in its hands. */
+export const isInHand = async (redis: Redis, name: string): Promise<boolean> =>
+  (await redis.exists(laneJobLockKey(parseMessageId(name)?.lane ?? 0, name))) === 1
+
+/** A job that a test has in hand, as a worker has it. */
+export interface InHand {
+  name: string
+  data: unknown
+  finish(): Promise<unknown>
+  giveBack(): Promise<unknown>
+  /** It becomes a dead letter. */
+  giveUp(reason: string): Promise<unknown>
+}
+
+/** Takes jobs of a queue one by one; what `next` has taken is in hand until it is ended. */
+export function takerOf(redis: Redis, name: string, prefix: string) {
+  const worker = new Worker(name, null, { connection: redis, prefix, removeOnComplete: { count: 0 } })
+  worker.on('error', () => {})
+  const inHand = (job: Job, token: string): InHand => ({
+    name: job.id ?? '',
+    data: job.data,
+    finish: () => job.moveToCompleted('', token, false),
+    giveBack: () => job.moveToWait(token),
+    giveUp: (reason) => job.moveToFailed(new Error(reason), token),
+  })
+  return {
+    /** What is next on the lane; undefined when nothing may be taken. */
+    async next(): Promise<InHand | undefined> {
+      const token = newAttemptId()
+      const job = await worker.getNextJob(token, { block: false })
+      return job && inHand(job, token)
+    },
+    close: () => worker.close(),
+  }
+}
+
+/** Makes a dead letter of what is next on the lane, as a worker that gives it up does; its name. */
+export async function giveUpNext(redis: Redis, lane: number): Promise<string | undefined> {
+  const { jobs } = await nextJobs(redis, lane, { most: 1 })
+  const [job] = jobs
+  if (job) await setAside(redis, lane, { id: job.id, reason: 'it could not be processed', keptMs: 86_400_000 })
+  return job?.id
+}
+
+/** What becomes of a message that was taken: it is done, or waits for so long. */
+export type WorkedEnd = { kind: 'done' } | { kind: 'waits'; ms: number }
+
+/** Works on the lane as a worker does, until it is closed. */
+export function workOn(
+  redis: Redis,
+  lane: number,
+  { concurrency, lockMs, lookForLostMs }: { concurrency: number; lockMs: number; lookForLostMs?: number },
+  work: (name: string) => Promise<WorkedEnd>,
+): { close(): Promise<void> } {
+  const worker = openWorker(
+    redis,
+    { name: laneQueue(lane), prefix: lanePrefix(lane) },
+    async (job, token) => endOwn(await work(job.id ?? ''), job, token),
+    {
+      ...{ concurrency, lockDuration: lockMs, removeOnComplete: { count: 0 } },
+      ...(lookForLostMs !== undefined && { stalledInterval: lookForLostMs }),
+    },
+    () => {},
+  )
+  return { close: () => worker.close() }
+}
+
+/** Does `seen` with the next look of this process at what waits on the lane, in place of the look itself. */
+function atNextLook(lane: number, seen: (look: () => unknown) => unknown): void {
+  const send = GatheringRedis.prototype.sendCommand
+  const { waiting } = laneBacklogKeys(lane)
+  GatheringRedis.prototype.sendCommand = function (this: GatheringRedis, ...args) {
+    const [{ name, args: given }] = args
+    if (name !== 'evalsha' || given[2] !== waiting) return send.apply(this, args)
+    GatheringRedis.prototype.sendCommand = send
+    return seen(() => send.apply(this, args))
+  }
+}
+
+/** It hangs for ever, as when its answer is lost. */
+export const hangNextLook = (lane: number): void => atNextLook(lane, () => new Promise(() => {}))
+
+/** Resolves once there was one. */
+export const nextLook = (lane: number): Promise<void> =>
+  new Promise((seen) => {
+    atNextLook(lane, (look) => {
+      seen()
+      return look()
+    })
+  })
+
+/** How many of these processes serve each lane, as their workers said last. */
+export async function serversOf(redis: Redis, lanes: readonly number[], pids: readonly number[]): Promise<number[]> {
+  const { alive } = await readWorkers(redis)
+  const serving = alive.filter(({ facts }) => facts && pids.includes(facts.pid))
+  return lanes.map((lane) => serving.filter(({ facts }) => facts?.serves.some((each) => each.lane === lane)).length)
+}
