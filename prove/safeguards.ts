@@ -30,20 +30,18 @@ const ALL: readonly Safeguard[] = [
     // It is claimed when its request has come to an end.
     removedBy: [
       {
-        file: 'worker/attempt.js',
-        find: 'claim(deps.redis, id, attempt, message, times, asked)',
-        replace: `(
-          (deps.claims ??= new Map()).set(attempt, () => claim(deps.redis, id, attempt, message, times)),
-          Promise.resolve({
-            verdict: 'done',
-            state: 'sending',
-            slot: { name: '', atMs: Date.now(), nowMs: Date.now() },
-          }))`,
+        file: 'worker/take-jobs.js',
+        find: 'await claimJobs(deps.redis, claims, times, { pace, reader: by })',
+        replace: `claims.map((each) => {
+          const late = () => claimJobs(deps.redis, [each], times, { pace, reader: by })
+          ;(deps.claims ??= new Map()).set(each.attempt, late)
+          return { verdict: 'done', state: 'sending', slot: { name: '', atMs: Date.now(), nowMs: Date.now() } }
+        })`,
       },
       {
         file: 'worker/attempt.js',
         find: 'const end = await traceSettle(() => settle(',
-        replace: `await deps.claims.get(attempt)()
+        replace: `await deps.claims.get(attempt)?.()
     const end = await traceSettle(() => settle(`,
       },
     ],

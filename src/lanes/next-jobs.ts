@@ -2,15 +2,18 @@
 // that a worker may die anywhere before it and nothing has happened.
 import { laneBacklogKeys, laneDeadLettersKey, laneJobKey, laneMetaKey, laneTakeKeys } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
+import { laneReadersKey, jobDeathsKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 const nextScript = defineScript(import.meta.url, 'lane-next')
-const setAsideScript = defineScript(import.meta.url, 'lane-set-aside')
+const deadLetterScript = defineScript(import.meta.url, 'lane-dead-letter')
 
 /** A job that waits: its id is that of the message, its payload JSON. */
 export interface WaitingJob {
   id: string
   data: string
+  /** Workers that died over it while they had read nothing else. */
+  deaths: number
 }
 
 /** What a lane has next. */
@@ -23,37 +26,48 @@ export interface NextJobs {
 
 /**
  * Up to `most` jobs in the order in which they are to be sent. `skip`: so many are passed over, for other workers;
- * `firstOnly`: only transactional ones. None are told of a paused lane. Rejects when Redis is away.
+ * `firstOnly`: only transactional ones. None are told of a paused lane. What the worker `by` does not claim, or release by
+ * `readNothing`, within two seconds it is taken to have died over. Rejects when Redis is away.
  */
 export async function nextJobs(
   redis: Redis,
   lane: number,
-  { most, skip = 0, firstOnly = false }: { most: number; skip?: number; firstOnly?: boolean },
+  { by, most, skip = 0, firstOnly = false }: { by: string; most: number; skip?: number; firstOnly?: boolean },
 ): Promise<NextJobs> {
   const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
   const reply = await nextScript(
     redis,
-    { waiting, prioritized, delayed, meta: laneMetaKey(lane), counter: laneTakeKeys(lane).counter },
-    { jobs: laneJobKey(lane, ''), most, skip, firstOnly },
+    {
+      ...{ waiting, prioritized, delayed, meta: laneMetaKey(lane), counter: laneTakeKeys(lane).counter },
+      ...{ readers: laneReadersKey(lane), deaths: jobDeathsKey(lane) },
+    },
+    { jobs: laneJobKey(lane, ''), most, skip, firstOnly, by },
   )
-  // By hand: there are two lines for each message.
+  // By hand: there are three lines for each message.
   const [state, dueMs, ...texts]: unknown[] = Array.isArray(reply) ? reply : []
   if (typeof state !== 'string' || typeof dueMs !== 'number') throw new Error(`lane ${lane} did not tell what is next`)
   const jobs: WaitingJob[] = []
-  for (let i = 0; i + 1 < texts.length; i += 2) jobs.push({ id: String(texts[i]), data: String(texts[i + 1]) })
+  for (let i = 0; i + 2 < texts.length; i += 3) {
+    jobs.push({ id: String(texts[i]), data: String(texts[i + 1]), deaths: Number(texts[i + 2]) })
+  }
   return { isPaused: state === 'paused', dueInMs: dueMs < 0 ? undefined : dueMs, jobs }
+}
+
+/** The worker has ended with what it has read. */
+export async function readNothing(redis: Redis, lane: number, by: string): Promise<void> {
+  await redis.hdel(laneReadersKey(lane), by)
 }
 
 /**
  * Makes a dead letter of a waiting job, with the reason, for people to look at; those older than `keptMs` are removed.
  * False when the job does not wait (any more).
  */
-export async function setAside(
+export async function deadLetter(
   redis: Redis,
   lane: number,
   { id, reason, keptMs }: { id: string; reason: string; keptMs: number },
 ): Promise<boolean> {
   const { waiting, prioritized } = laneBacklogKeys(lane)
-  const keys = { waiting, prioritized, failed: laneDeadLettersKey(lane) }
-  return (await setAsideScript(redis, keys, { jobs: laneJobKey(lane, ''), id, reason, keptMs })) === 1
+  const keys = { waiting, prioritized, failed: laneDeadLettersKey(lane), deaths: jobDeathsKey(lane) }
+  return (await deadLetterScript(redis, keys, { jobs: laneJobKey(lane, ''), id, reason, keptMs })) === 1
 }

@@ -6,6 +6,7 @@ import {
   laneBacklogKeys,
   laneChunkKeys,
   laneChunkLimiterKey,
+  laneJobKey,
   laneMetaKey,
 } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -51,6 +52,7 @@ export interface LaneSurvey {
 }
 
 const lookScript = defineScript(import.meta.url, 'lane-look')
+const mendScript = defineMessageScript(import.meta.url, 'lane-mend')
 const fileScript = defineMessageScript(import.meta.url, 'message-file')
 
 const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
@@ -111,6 +113,13 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
+}
+
+/** Puts back in line what only seems to be sent, as after a loss of its record; how many there were. */
+export async function mendActive(redis: Redis, lane: number): Promise<number> {
+  const { active, waiting, prioritized } = laneBacklogKeys(lane)
+  const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
+  return z.number().parse(await mendScript(redis, { active, waiting, prioritized }, args))
 }
 
 /** How many senders there are, each with its lane. */

@@ -13,11 +13,11 @@ const ALIVE_FOR_MS = 10_000
 /** So long after its last heartbeat a worker that did not stop in order is still known. */
 const LOST_KEPT_MS = 3_600_000
 
-/** What a worker has in hand of one lane. */
+/** What a worker has in flight of one lane. */
 const servedSchema = z.object({
   lane: z.number().int(),
   /** Messages that are claimed or in flight. */
-  inHand: z.number().int().nonnegative(),
+  inFlight: z.number().int().nonnegative(),
   /** How long the provider takes to answer, lately (ms); missing before the first answer. */
   answerMs: z.number().optional(),
 })

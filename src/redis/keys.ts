@@ -131,8 +131,10 @@ export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
 export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
 /** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
 export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
-/** HASH ulid → how many workers died while they ran its job alone, see worker/crash-quarantine.ts. */
-export const isolatedRetriesKey = (lane: number): string => `${lanePrefix(lane)}:lone-runs`
+/** HASH worker → jobs that it has read and not claimed yet, see lanes/scripts/lane-next.lua. It expires. */
+export const laneReadersKey = (lane: number): string => `${lanePrefix(lane)}:readers`
+/** HASH id of a job → how many workers died over it, see lanes/scripts/lane-next.lua. It expires. */
+export const jobDeathsKey = (lane: number): string => `${lanePrefix(lane)}:deaths`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
 /** ZSET ulid → time (ms) at which its lease ends: status polls under way, at most 20. */

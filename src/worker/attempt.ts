@@ -46,6 +46,8 @@ export interface SendDeps extends SettleDeps {
   directory: SenderDirectory
   clock: RedisClock
   tombstones: Tombstones
+  /** The name of this process. */
+  worker: string
   /** Called when a message must not leave: there may be many more of its class on the lane. */
   clearLane: (lane: number, of: MessageClass) => void
 }

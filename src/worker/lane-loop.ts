@@ -51,7 +51,7 @@ export interface LaneLoop {
   hold(ms: number): void
   /** A place is free. */
   freed(): void
-  /** When something was last taken or in hand (`performance.now()`). */
+  /** When something was last taken or in flight (`performance.now()`). */
   lastWorkAt(): number
   stop(): void
 }

@@ -1,8 +1,8 @@
-// How many messages each lane of this process may have in hand, claimed or in flight: what Little's law says, pace times
+// How many messages each lane of this process may have in flight, claimed or in flight: what Little's law says, pace times
 // answer time, as it is measured for each lane, within what the memory of the process bears over all of them.
 import type { Pace } from '../messages/pace.ts'
 
-/** What a lane may always have in hand while nothing else limits it: an answer time is only known after some answers. */
+/** What a lane may always have in flight while nothing else limits it: an answer time is only known after some answers. */
 const LEAST = 200
 /** So many times what pace and answer time come to: answers vary, and a lane must not wait for its slowest ones. */
 const HEADROOM = 2
@@ -25,7 +25,7 @@ export interface ChunkRoom {
   end(count?: number): void
 }
 
-/** What one lane may have in hand in this process. */
+/** What one lane may have in flight in this process. */
 export interface LaneRoom extends ChunkRoom {
   /** Places that a message with a job may take now. */
   left(): number
@@ -36,20 +36,20 @@ export interface LaneRoom extends ChunkRoom {
   paced(pace: Pace): void
   /** How long the provider takes to answer, lately (ms); undefined before the first answer. */
   answerMs(): number | undefined
-  /** Messages in hand. */
+  /** Messages in flight. */
   running(): number
-  /** It is not served any more; what is in hand ends as it ends. */
+  /** It is not served any more; what is in flight ends as it ends. */
   leave(): void
 }
 
-/** The lanes of this process, which together may have `most` messages in hand. */
+/** The lanes of this process, which together may have `most` messages in flight. */
 export function createLaneRooms(most: number) {
-  /** Lanes of which a message is in hand, and how many messages of all lanes are. */
+  /** Lanes of which a message is in flight, and how many messages of all lanes are. */
   let busy = 0
-  let inHand = 0
-  const rooms = new Set<{ changed: () => void }>()
+  let inFlight = 0
   let waitingForEnd: (() => void)[] = []
-  let isFull = false
+  /** Lanes that would have taken more, had other lanes had less. */
+  const hungry = new Set<{ changed: () => void }>()
 
   /** `freed` is called when a place that may have been waited for is free. */
   function add(freed: () => void): LaneRoom {
@@ -65,15 +65,19 @@ export function createLaneRooms(most: number) {
         letChunksLook()
       },
     }
-    rooms.add(room)
 
-    /** What the lane may have in hand now. */
+    /** What the lane may have in flight now. */
     function limit(): number {
       const wanted = Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
       const equalPart = Math.max(1, Math.floor(most / Math.max(1, busy)))
-      return inHand > most * CROWDED ? Math.min(wanted, equalPart) : wanted
+      if (inFlight <= most * CROWDED || wanted <= equalPart) return wanted
+      hungry.add(room)
+      return equalPart
     }
-    const left = (): number => Math.max(0, Math.min(most - inHand, limit() - running))
+    function left(): number {
+      if (inFlight >= most) hungry.add(room)
+      return Math.max(0, Math.min(most - inFlight, limit() - running))
+    }
     function leftForChunks(): number {
       const all = limit()
       return left() - (all > 2 * LEFT_FREE ? LEFT_FREE : all > 1 ? 1 : 0)
@@ -83,8 +87,7 @@ export function createLaneRooms(most: number) {
       if (count <= 0) return
       if (running === 0) busy += 1
       running += count
-      inHand += count
-      isFull = inHand >= most
+      inFlight += count
     }
 
     function letChunksLook(): void {
@@ -110,19 +113,16 @@ export function createLaneRooms(most: number) {
       end: (count = 1) => {
         if (count <= 0) return
         running -= count
-        inHand -= count
+        inFlight -= count
         if (running === 0) busy -= 1
-        if (inHand === 0) {
+        if (inFlight === 0) {
           for (const each of waitingForEnd) each()
           waitingForEnd = []
         }
-        if (isFull) {
-          isFull = false
-          for (const each of rooms) each.changed()
-        } else {
-          freed()
-          letChunksLook()
-        }
+        const waiters = [...hungry]
+        hungry.clear()
+        room.changed()
+        for (const each of waiters) if (each !== room) each.changed()
       },
       free: async (stopping) => {
         // What ends in this turn of the event loop is counted together, so that it is claimed together.
@@ -145,16 +145,16 @@ export function createLaneRooms(most: number) {
         begin(taken)
         return taken
       },
-      leave: () => void rooms.delete(room),
+      leave: () => void hungry.delete(room),
     }
   }
 
   return {
     add,
-    /** Messages in hand over all lanes. */
-    inHand: (): number => inHand,
+    /** Messages in flight over all lanes. */
+    inFlight: (): number => inFlight,
     /** Resolves once there are none. */
     idle: (): Promise<void> =>
-      inHand === 0 ? Promise.resolve() : new Promise((resolve) => waitingForEnd.push(resolve)),
+      inFlight === 0 ? Promise.resolve() : new Promise((resolve) => waitingForEnd.push(resolve)),
   }
 }

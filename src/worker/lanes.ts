@@ -57,7 +57,7 @@ export function createLanes(deps: LanesDeps) {
   const { send, config } = deps
   const { redis, log } = send
   const open = new Map<number, OpenLane>()
-  /** Workers that were replaced and end what they have in hand. */
+  /** Workers that were replaced and end what they have in flight. */
   const leaving = new Set<Worker>()
   const rooms = createLaneRooms(config.maxInFlight)
   const stopping = new AbortController()
@@ -207,11 +207,11 @@ export function createLanes(deps: LanesDeps) {
     },
 
     /** What is known of each that is open. */
-    serves: (): { lane: number; inHand: number; answerMs: number | undefined }[] =>
-      [...open].map(([lane, { room }]) => ({ lane, inHand: room.running(), answerMs: room.answerMs() })),
+    serves: (): { lane: number; inFlight: number; answerMs: number | undefined }[] =>
+      [...open].map(([lane, { room }]) => ({ lane, inFlight: room.running(), answerMs: room.answerMs() })),
 
     /** Messages that are being worked on. */
-    inFlight: rooms.inHand,
+    inFlight: rooms.inFlight,
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {

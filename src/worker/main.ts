@@ -97,7 +97,7 @@ export async function startWorker(
   const clearing = createClearing({ redis, config, log })
   const tombstones = createTombstones(redis, secretKeys)
   const sendDeps = {
-    ...{ redis, config, log, lanes: queues, directory, followByPolling, tombstones },
+    ...{ redis, config, log, lanes: queues, directory, followByPolling, tombstones, worker: name },
     backoff: createLaneBackoff(log),
     refusals: createCampaignRefusals({ redis, log, config }),
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),

@@ -7,7 +7,7 @@
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { addCampaignLane } from '../campaigns/store/campaigns.ts'
 import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../lanes/due-lanes.ts'
-import { earliest, type LaneSurvey, surveyLanes } from '../lanes/survey.ts'
+import { earliest, type LaneSurvey, mendActive, surveyLanes } from '../lanes/survey.ts'
 import { wakeChunkLanes, wakeLanes } from '../lanes/wake.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 import { createWatchdog } from './watchdog.ts'
@@ -99,6 +99,7 @@ export function createSweep(deps: SweepDeps) {
       nextRoundAt = now + ROUND_MS
     }
     for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
+      if (survey.active > 0) await mendActive(redis, survey.lane)
       if (nextLookMs(survey, 0, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
       if (survey.activeCampaigns > 0) await addCampaignLane(redis, survey.lane)
     }

@@ -4,7 +4,7 @@
 import { deadlineIn } from '../deadline.ts'
 import { isForeignPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelMessage } from '../lanes/cancel-message.ts'
-import { nextJobs, setAside, type WaitingJob } from '../lanes/next-jobs.ts'
+import { deadLetter, nextJobs, readNothing, type WaitingJob } from '../lanes/next-jobs.ts'
 import { newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import type { Pace } from '../messages/pace.ts'
 import { type ClaimResult, claimJobs } from '../messages/store/claim.ts'
@@ -17,6 +17,9 @@ import type { DirectoryEntry } from './sender-directory.ts'
 
 /** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
 const FOREIGN_WAIT_MS = 5_000
+
+/** So many workers may die over a job that they had read alone; it is a dead letter then. */
+const MOST_DEATHS = 3
 
 /** A message with a job, and what its job holds. */
 type JobMessage = Outgoing & { payload: ReturnType<typeof sendPayloadSchema.parse> }
@@ -50,29 +53,34 @@ export async function takeJobs(
   take: Take,
   claimed: (message: Outgoing, claim: Claimed) => void,
 ): Promise<Taken> {
-  const { jobs, isPaused, dueInMs } = await nextJobs(deps.redis, lane, take)
+  const { worker: by } = deps
+  const { jobs, isPaused, dueInMs } = await nextJobs(deps.redis, lane, { ...take, by })
   const taken: Taken = { read: jobs.length, hasCampaign: false, heldMs: undefined, isPaused, dueInMs }
   if (jobs.length === 0) return taken
   const messages: JobMessage[] = []
   for (const job of jobs) {
     const read = entry === undefined ? { reason: `lane ${lane} has no sender` } : readJob(job)
     if ('message' in read) messages.push(read.message)
-    else if ('reason' in read) await deadLetter(deps, lane, job.id, read.reason)
+    else if ('reason' in read) await giveUp(deps, lane, job.id, read.reason)
     else {
       deps.log.error({ message: job.id }, 'attempt.data_key_missing')
       taken.heldMs = FOREIGN_WAIT_MS
     }
   }
-  if (entry === undefined) return taken
+  if (entry === undefined) {
+    await readNothing(deps.redis, lane, by)
+    return taken
+  }
   taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
   const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
   const wanted = await endBarred(deps, entry, messages)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
+  if (wanted.length === 0) await readNothing(deps.redis, lane, by)
   const claims = wanted.map(({ id, message }) => ({ id, message, attempt: newAttemptId() }))
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
   const claimedAt = performance.now()
-  const results = await claimJobs(deps.redis, claims, times, pace)
+  const results = await claimJobs(deps.redis, claims, times, { pace, reader: by })
   const answeredAt = performance.now()
   let isHeard = false
   for (const [i, message] of wanted.entries()) {
@@ -80,7 +88,7 @@ export async function takeJobs(
     if (result === undefined) continue
     if (result instanceof Error) {
       if (isRedisAway(result)) throw result
-      await deadLetter(deps, lane, message.name, result.message)
+      await giveUp(deps, lane, message.name, result.message)
     } else if (result.verdict === 'done' && result.state === 'sending') {
       const { slot, isProbe } = result
       if (slot && !isHeard) deps.clock.heard(lane, claimedAt, slot.nowMs, answeredAt)
@@ -97,6 +105,7 @@ export async function takeJobs(
 
 /** What a job holds, why it can never be sent, or `foreign`: it is sealed under a key of another worker. */
 function readJob(job: WaitingJob): { message: JobMessage } | { reason: string } | { foreign: true } {
+  if (job.deaths >= MOST_DEATHS) return { reason: `${job.deaths} workers died while they read it alone` }
   const id = parseMessageId(job.id)
   if (!id) return { reason: 'the job id is not a message id' }
   let data: unknown
@@ -116,8 +125,8 @@ function readJob(job: WaitingJob): { message: JobMessage } | { reason: string } 
   return { message: { id, name: job.id, message: newMessageOf(payload.data), content, trace, payload: payload.data } }
 }
 
-async function deadLetter(deps: SendDeps, lane: number, id: string, reason: string): Promise<void> {
-  if (await setAside(deps.redis, lane, { id, reason, keptMs: deps.config.retentionMs })) {
+async function giveUp(deps: SendDeps, lane: number, id: string, reason: string): Promise<void> {
+  if (await deadLetter(deps.redis, lane, { id, reason, keptMs: deps.config.retentionMs })) {
     deps.log.error({ lane, message: id, reason }, 'message.dead_lettered')
   }
 }

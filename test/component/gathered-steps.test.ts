@@ -138,7 +138,7 @@ test('a recipient in a cooldown has one turn, however many messages to it are cl
 
 test('slots of one turn are each a gap after the one before, and none is given to what may not leave', async () => {
   const lane = newLane()
-  const pace = paceOf(100)
+  const pace = { ...paceOf(100), aheadUs: { transactional: 100_000, campaign: 100_000 } }
   const ids = Array.from({ length: 12 }, () => newId(lane))
   const claims = await Promise.all(
     ids.map((id, i) =>

@@ -36,7 +36,7 @@ import type { FileStore } from '../../src/files/store.ts'
 import { type Chunk, chunkSchema } from '../../src/jobs/chunk.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
-import { nextJobs, setAside } from '../../src/lanes/next-jobs.ts'
+import { deadLetter, nextJobs } from '../../src/lanes/next-jobs.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import type { State } from '../../src/messages/lifecycle.ts'
@@ -275,13 +275,13 @@ async function createLife(world: World, lane: number, total: number) {
 
   /** Plays one message of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
-    const { jobs } = await nextJobs(redis, lane, { most: 1 })
+    const { jobs } = await nextJobs(redis, lane, { by: `hand ${newAttemptId()}`, most: 1 })
     const [job] = jobs
     if (!job) return workOneOfChunk(outcome)
     const message = parseMessageId(job.id)
     if (!message) throw new Error(`not a message: ${job.id}`)
     if (outcome === 'dead') {
-      await setAside(redis, lane, { id: job.id, reason: 'it cannot be read', keptMs: config.retentionMs })
+      await deadLetter(redis, lane, { id: job.id, reason: 'it cannot be read', keptMs: config.retentionMs })
       return true
     }
     const payload = sendPayloadSchema.parse(JSON.parse(job.data))
@@ -299,14 +299,14 @@ async function createLife(world: World, lane: number, total: number) {
     const { to, content, until, run, filled, again } = payload
     const fresh = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
     const asked = { ...fresh, run, filled, ...(again && { again }) }
-    const [ofJob] = hasJob ? await claimJobs(redis, [{ id: message, attempt: name, message: asked }], TIMES, FAST) : []
+    const [ofJob] = hasJob ? await claimJobs(redis, [{ id: message, attempt: name, message: asked }], TIMES, { pace: FAST, reader: '' }) : []
     if (ofJob instanceof Error) throw ofJob
     const claimed = ofJob ?? (await claim(redis, message, name, asked, TIMES))
     if (claimed.verdict === 'taken') return 'taken'
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
-      await markNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM })
+      await markNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM, retryMs: 1 })
       return 'back'
     }
     if (outcome === 'failed') {

@@ -40,7 +40,7 @@ export function sendingTo(
     ...{ repeat: { transactional: 'never', campaign: 'never' }, stopsTransactional: false, bringsEvidence: false },
   }
   return {
-    ...{ redis, config, log: silentLog, lanes, tombstones: createTombstones(redis, secrets) },
+    ...{ redis, config, log: silentLog, lanes, worker: 'a worker', tombstones: createTombstones(redis, secrets) },
     directory: { of: async () => entry },
     backoff: createLaneBackoff(silentLog),
     refusals: createCampaignRefusals({ redis, log: silentLog, config }),

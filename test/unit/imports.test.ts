@@ -269,8 +269,8 @@ const filesWith = (pattern: RegExp): string[] =>
   sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
 test('imports are seen at all', () => {
-  const pipeline = sources.find(({ file }) => file === 'worker/send-message.ts')
-  expect(pipeline?.imports).toContain('messages/message-id.ts')
+  const pipeline = sources.find(({ file }) => file === 'worker/lane-workers.ts')
+  expect(pipeline?.imports).toContain('redis/bullmq-layout.ts')
   expect(pipeline?.packages).toContain('bullmq')
   expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(2 * sources.length)
 })

@@ -11,7 +11,6 @@ const DOOR = 'support/state/'
 const KNOWING = [
   'component/add-jobs.test.ts',
   'component/bullmq-layout.test.ts',
-  'component/finish-and-take.test.ts',
   'component/intake-raw.slow.test.ts',
   'component/plain-single-steps.test.ts',
   'component/plain-steps.test.ts',

@@ -1,6 +1,10 @@
 #!lua flags=allow-oom
 -- Reads the next jobs of a lane and leaves them where they are: a claim takes them. Delayed jobs that are due are put in
--- line first, behind what waits there. Run again it reads the same jobs.
+-- line first, behind what waits there.
+--
+-- A job may be what kills the worker that reads it. So each worker writes down what it reads until it has claimed it
+-- (message-claim.lua). What a worker has not claimed for STALE_MS it died over, or is frozen: those jobs are read one at a
+-- time from then on, and of a job that was read alone each death is counted.
 --
 -- Keys:
 --   waiting      LIST    ids of jobs that wait; the next one stands last: BullMQ's
@@ -8,17 +12,27 @@
 --   delayed      ZSET    ids of jobs and when they are due: BullMQ's
 --   meta         HASH    about the queue: BullMQ's
 --   counter      STRING  of the scores of prioritized jobs: BullMQ's
+--   readers      HASH    worker -> what it reads: `ms places passed over, jobs, id of a single one`
+--   deaths     HASH    id of a job -> workers that died over it; `alone` -> jobs that are to be read alone
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   most         jobs to read
 --   skip         jobs to pass over, which other workers read; none where there are fewer
 --   firstOnly    whether prioritized jobs are left out
--- Output: {'paused' or 'open', ms until the next delayed job is due (-1: none), id, payload, id, payload, ...}
-local waiting, prioritized, delayed, meta, counter = unpack(KEYS)
-local jobs, most, skip, firstOnly = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
-local MOST_DUE = 200
+--   by           the worker that reads
+-- Output: {'paused' or 'open', ms until the next delayed job is due (-1: none), id, payload, deaths, ...}; of each job the
+-- workers that died over it alone
+local waiting, prioritized, delayed, meta, counter, readers, deaths = unpack(KEYS)
+local jobs, most, skip, firstOnly, by = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local MOST_DUE, STALE_MS, KEPT_MS = 200, 2000, 604800000
 local t = redis.call('TIME')
 local nowMs = t[1] * 1000 + math.floor(t[2] / 1000)
+
+local function untilDue()
+  local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+  return first and math.max(0, math.ceil(first / 4096 - nowMs)) or -1
+end
+if redis.call('HEXISTS', meta, 'paused') == 1 then return { 'paused', untilDue() } end
 
 -- BullMQ scores them by the ms, and up to 4,096 of one ms in the order of their coming.
 local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', string.format('%.0f', nowMs * 4096 + 4095), 'LIMIT', 0, MOST_DUE)
@@ -39,19 +53,46 @@ if #due > 0 then
   end
   if #ready > 0 then redis.call('LPUSH', waiting, unpack(ready)) end
 end
+local reply = { 'open', untilDue() }
 
-local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-local reply = { 'open', first and math.max(0, math.ceil(first / 4096 - nowMs)) or -1 }
-if redis.call('HEXISTS', meta, 'paused') == 1 then
-  reply[1] = 'paused'
-  return reply
+local function readAlone(count)
+  redis.call('HINCRBY', deaths, 'alone', count)
+  redis.call('PEXPIRE', deaths, KEPT_MS)
 end
-if skip > 0 and redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized) <= skip then skip = 0 end
+local others = redis.call('HGETALL', readers)
+local wasPassed = skip
+for i = 1, #others, 2 do
+  local ms, passed, count, id = string.match(others[i + 1], '^(%d+) (%d+) (%d+) ?(.*)$')
+  passed, count = tonumber(passed), tonumber(count)
+  if others[i] ~= by and nowMs - ms > STALE_MS then
+    redis.call('HDEL', readers, others[i])
+    if id ~= '' then redis.call('HINCRBY', deaths, id, 1) end
+    readAlone(count)
+  elseif others[i] ~= by and skip < passed + count and passed < skip + most then
+    -- What another worker reads now is its own for the moment.
+    skip = passed + count
+  end
+end
+local alone = tonumber(redis.call('HGET', deaths, 'alone') or '0')
+if alone > 0 then
+  most = 1
+  if alone == 1 then redis.call('HDEL', deaths, 'alone') else redis.call('HINCRBY', deaths, 'alone', -1) end
+  if skip == wasPassed then skip = 0 end
+end
+local waits = redis.call('LLEN', waiting)
+if skip > 0 and waits + redis.call('ZCARD', prioritized) <= skip then
+  -- Nothing stands behind what others are to read; of what they read now nothing is read twice.
+  if skip ~= wasPassed then return reply end
+  skip = 0
+end
 
+local count, single = 0, ''
 local function read(id)
   local data = redis.call('HGET', jobs .. id, 'data')
   if data then
-    reply[#reply + 1], reply[#reply + 2] = id, data
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3] = id, data, 0
+    count, single = count + 1, id
     return
   end
   -- It was removed, and only its id is left.
@@ -61,9 +102,15 @@ end
 local ids = redis.call('LRANGE', waiting, -skip - most, -skip - 1)
 for i = #ids, 1, -1 do read(ids[i]) end
 if not firstOnly and #ids < most then
-  local passed = math.max(0, skip - redis.call('LLEN', waiting))
+  local passed = math.max(0, skip - waits)
   local more = redis.call('ZRANGE', prioritized, passed, passed + most - #ids - 1)
   for i = 1, #more do read(more[i]) end
   if #more == 0 and redis.call('ZCARD', prioritized) == 0 then redis.call('DEL', counter) end
+end
+if count > 0 then
+  local name = count == 1 and single or ''
+  redis.call('HSET', readers, by, string.format('%.0f %d %d %s', nowMs, skip, count, name))
+  redis.call('PEXPIRE', readers, KEPT_MS)
+  if count == 1 then reply[5] = tonumber(redis.call('HGET', deaths, single) or '0') end
 end
 return reply

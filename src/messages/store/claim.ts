@@ -8,6 +8,7 @@ import {
   campaignPrefix,
   inDoubtKey,
   laneCooldownKey,
+  laneReadersKey,
   laneSlotsKey,
   messageKey,
   messageWaitKey,
@@ -78,9 +79,6 @@ export async function claim(
   return resultOf(redis, { id, attempt, message }, await claimTogether(redis, group, { id, attempt, message, times, pace }))
 }
 
-/** Most messages of one step: Redis serves nobody else for some 3 ms. */
-export const MOST_CLAIMED = 100
-
 /** A message that waits as a job, to be claimed for this attempt. */
 export interface JobClaim {
   id: MessageId
@@ -89,21 +87,21 @@ export interface JobClaim {
 }
 
 /**
- * The same for up to MOST_CLAIMED messages of one lane that wait as jobs, in one step: whatever a claim comes to, the job
- * is where it belongs then. Resolves to a result for each, an Error where that one failed. Rejects when Redis is away.
+ * The same for some hundred messages of one lane at most that wait as jobs, in one step: whatever a claim comes to, the job
+ * is where it belongs then. `reader`: the worker that has read them. Resolves to a result for each, an Error where that one failed. Rejects when Redis is away.
  */
 export async function claimJobs(
   redis: Redis,
   claims: readonly JobClaim[],
   times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
-  pace: Pace,
+  { pace, reader }: { pace: Pace; reader: string },
 ): Promise<(ClaimResult | Error)[]> {
   const [first] = claims
   if (first === undefined) return []
   await assertReplicating(redis, inDoubtKey(first.id.lane))
   const replies = await claimMany(
     redis,
-    claims.map((claim) => ({ ...claim, times, pace, hasJob: true })),
+    claims.map((claim) => ({ ...claim, times, pace, reader, hasJob: true })),
   )
   return Promise.all(
     claims.map((claim, i) => {
@@ -161,13 +159,14 @@ interface Claim {
   times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number }
   pace: Pace | undefined
   hasJob?: boolean
+  reader?: string
 }
 
 /** Claims of one lane; what they are given for all of them is the same for each. */
 const claimMany = async (redis: Redis, claims: readonly Claim[]): Promise<readonly unknown[]> => {
   const [first] = claims
   if (first === undefined) return []
-  const { times, pace } = first
+  const { times, pace, reader } = first
   const { lane } = first.id
   const replies = claimScript(
     redis,
@@ -179,10 +178,12 @@ const claimMany = async (redis: Redis, claims: readonly Claim[]): Promise<readon
       slots: laneSlotsKey(lane),
       queuedAgain: queuedAgainKey(lane),
       ...laneBacklogKeys(lane),
+      readers: laneReadersKey(lane),
     },
     {
       ...times,
       ids: messageId(lane, ''),
+      reader,
       campaigns: campaignPrefix(lane),
       workerLost: storedProblem(workerLost),
       pace: pace && numbersOf(pace),

@@ -9,7 +9,7 @@ import {
   inboundKey,
   inDoubtKey,
   indexSegmentKeys,
-  isolatedRetriesKey,
+  jobDeathsKey,
   laneClearedByKey,
   laneCooldownKey,
   lanePrefix,
@@ -118,7 +118,7 @@ export async function indexPartsOf(redis: Redis, lane: number) {
 }
 
 /** How often workers have died over messages of the lane. */
-export const isolatedRetriesOf = (redis: Redis, lane: number) => recordAt(redis, isolatedRetriesKey(lane))
+export const deathsOf = (redis: Redis, lane: number) => recordAt(redis, jobDeathsKey(lane))
 
 /** That waiting messages of this class are being cleared from the lane. */
 export const clearingOf = (redis: Redis, lane: number, of: string) => valueAt(redis, laneClearedByKey(lane, of))

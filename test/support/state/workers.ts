@@ -1,6 +1,6 @@
 // Whoever takes what waits on a lane: a test by hand, a worker that it starts, and those that the service has.
 import { type Job, Worker } from 'bullmq'
-import { nextJobs, setAside } from '../../../src/lanes/next-jobs.ts'
+import { deadLetter, nextJobs } from '../../../src/lanes/next-jobs.ts'
 import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.ts'
 import { laneBacklogKeys, laneJobLockKey, laneQueue } from '../../../src/redis/bullmq-layout.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
@@ -47,9 +47,9 @@ export function takerOf(redis: Redis, name: string, prefix: string) {
 
 /** Makes a dead letter of what is next on the lane, as a worker that gives it up does; its name. */
 export async function giveUpNext(redis: Redis, lane: number): Promise<string | undefined> {
-  const { jobs } = await nextJobs(redis, lane, { most: 1 })
+  const { jobs } = await nextJobs(redis, lane, { by: 'a test', most: 1 })
   const [job] = jobs
-  if (job) await setAside(redis, lane, { id: job.id, reason: 'it could not be processed', keptMs: 86_400_000 })
+  if (job) await deadLetter(redis, lane, { id: job.id, reason: 'it could not be processed', keptMs: 86_400_000 })
   return job?.id
 }
 
@@ -82,7 +82,8 @@ function atNextLook(lane: number, seen: (look: () => unknown) => unknown): void 
   const { waiting } = laneBacklogKeys(lane)
   GatheringRedis.prototype.sendCommand = function (this: GatheringRedis, ...args) {
     const [{ name, args: given }] = args
-    if (name !== 'evalsha' || given[2] !== waiting) return send.apply(this, args)
+    // A look has seven keys.
+    if (name !== 'evalsha' || given[2] !== waiting || Number(given[1]) !== 7) return send.apply(this, args)
     GatheringRedis.prototype.sendCommand = send
     return seen(() => send.apply(this, args))
   }

@@ -14,6 +14,7 @@
 --   prioritized       ZSET    ids of jobs that are taken when nothing waits: BullMQ's
 --   delayed           ZSET    ids of jobs and when they are due: BullMQ's
 --   active            LIST    ids of jobs whose messages are being sent: BullMQ's
+--   readers           HASH    worker -> jobs that it has read and not claimed yet
 -- Keys of each:
 --   record            HASH    the message
 --   job               HASH    the message's job in BullMQ
@@ -27,6 +28,7 @@
 --   workerLost      the error of one that was lost, `code|sentence`
 --   ids             what the ids of jobs begin with, before the ulid
 --   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it}
+--   reader?         worker that has read the jobs of these messages, and is done with that
 -- Arguments of each:
 --   ulid
 --   attempt         id of the attempt
@@ -51,8 +53,8 @@
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
-local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active = unpack(KEYS, 1, 10)
-local lostAfterMs, retentionMs, campaigns, evidenceWaitMs, workerLost, ids, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
+local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers = unpack(KEYS, 1, 11)
+local lostAfterMs, retentionMs, campaigns, evidenceWaitMs, workerLost, ids, pace, reader = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local each = cmsgpack.unpack(ARGV[2])
 -- include message-jobs
 
@@ -63,7 +65,7 @@ local now = math.floor(nowUs / 1000)
 -- One read for all: when the cooldown of the lane ends, then of each message the cooldown of its recipient and its wait.
 local asked = { laneCooldown }
 for i = 1, #each do
-  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 9], KEYS[4 * i + 10]
+  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 10], KEYS[4 * i + 11]
 end
 asked[2 * #each + 2] = laneCooldown .. '-probe'
 local found = redis.call('MGET', unpack(asked))
@@ -75,7 +77,7 @@ local lane = pace and openSlots(slots, nowUs, pace, #each)
 -- The plain case first, which almost all are: nobody has claimed the message before, and nothing is in its way. It is written
 -- without looking at what a record of it could hold. Records of the step are looked for in one go.
 local records, taken = {}, {}
-for i = 1, #each do records[i] = KEYS[4 * i + 7] end
+for i = 1, #each do records[i] = KEYS[4 * i + 8] end
 local areNew = coolMs == 0 and not probe and redis.call('EXISTS', unpack(records)) == 0
 local keptMs = string.format('%.0f', retentionMs)
 local lostAt = string.format('%.0f', now + lostAfterMs)
@@ -136,7 +138,7 @@ local function claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFi
 end
 
 local function claim(i)
-  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 7, 4 * i + 10)
+  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 8, 4 * i + 11)
   local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt, hasJob = unpack(each[i], 1, 9)
   sendAt = sendAt or 0
   local place, id = waits[i], ids .. ulid
@@ -238,4 +240,5 @@ end
 local results = forEach(each, campaigns, claim)
 if lane then lane.write() end
 writeLines()
+if reader then redis.call('HDEL', readers, reader) end
 return results
