@@ -36,6 +36,9 @@ import { type SettleDeps, settle } from './settle.ts'
  */
 export const CLAIM_GOOD_FOR_MS = 5_000
 
+/** A lane that waits for less is left to those that are claimed: their slots are as close. */
+const RECALLED_FROM_MS = 200
+
 /** After this long the sweep takes a claimed message for lost: guard, call and settling (5 s, as in message-claim.lua). */
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
   CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
@@ -113,7 +116,11 @@ export async function sendInTurn(
   claimed: Claimed,
 ): Promise<JobEnd> {
   const slot = claimed.slot && (await departures.wait(outgoing.message.class, claimed.slot))
-  return sendClaimed(deps, entry, outgoing, { ...claimed, slot, answered: room.answered })
+  const end = await sendClaimed(deps, entry, outgoing, { ...claimed, slot, answered: room.answered })
+  // The others would most likely fare alike: what is claimed and has not left goes back to its lane.
+  const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
+  if (coolsLane) departures.recall()
+  return end
 }
 
 /**

@@ -10,15 +10,17 @@ const TIMER_MS = 0.5
 
 /** The claimed messages of one lane that wait for a slot. */
 export interface Departures {
-  /** Resolves with the slot in which the message leaves, when that has come. */
-  wait(of: MessageClass, slot: Slot): Promise<Slot>
+  /** Resolves with the slot in which the message leaves, when that has come; undefined when it was recalled. */
+  wait(of: MessageClass, slot: Slot): Promise<Slot | undefined>
+  /** Nothing of what waits is to leave. */
+  recall(): void
   /** The latest slot that was given out here (`performance.now()`). */
   latestAt(): number
   /** Messages that wait. */
   count(): number
 }
 
-type Go = (slot: Slot) => void
+type Go = (slot: Slot | undefined) => void
 
 /** Nothing waits at first. */
 export function createDepartures(clock: Pick<RedisClock, 'ours'>, lane: number): Departures {
@@ -66,6 +68,12 @@ export function createDepartures(clock: Pick<RedisClock, 'ours'>, lane: number):
         line.push(go)
         add(slot)
       }),
+    recall: () => {
+      clearTimeout(timer)
+      timer = undefined
+      slots.length = 0
+      for (const go of [...first.splice(0), ...then.splice(0)]) go(undefined)
+    },
     latestAt: () => latestAt,
     count: () => slots.length,
   }

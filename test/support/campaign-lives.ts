@@ -275,14 +275,15 @@ async function createLife(world: World, lane: number, total: number) {
 
   /** Plays one message of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
-    const { jobs } = await nextJobs(redis, lane, { by: `hand ${newAttemptId()}`, most: 1 })
+    const { jobs } = await nextJobs(redis, lane, { by: 'a worker', most: 1 })
     const [job] = jobs
     if (!job) return workOneOfChunk(outcome)
     const message = parseMessageId(job.id)
     if (!message) throw new Error(`not a message: ${job.id}`)
     if (outcome === 'dead') {
-      await deadLetter(redis, lane, { id: job.id, reason: 'it cannot be read', keptMs: config.retentionMs })
-      return true
+      const letter = { id: job.id, reason: 'it cannot be read', keptMs: config.retentionMs }
+      // Another hand was faster.
+      return (await deadLetter(redis, lane, letter)) || workOne(outcome)
     }
     const payload = sendPayloadSchema.parse(JSON.parse(job.data))
     const end = await attempt(message, payload, newAttemptId(), outcome, { hasJob: true })
