@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
+import type { Call } from '../../src/providers/http-connection.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -48,11 +49,11 @@ test('a request is written as HTTP/1.1 with the bytes of its body counted', () =
 test('a request that breaks while it is sent fails, with whether it can have left, and the others of its turn are sent', () =>
   on(answering(), async (server) => {
     const failed: string[] = []
-    const broken = {
+    const broken: Call = {
+      request: { path: '/', method: 'POST' },
       leave: () => {
         throw new TypeError('broken')
       },
-      answered: () => undefined,
       failed: (cause: string) => failed.push(cause),
     }
     const warm = await post(server)
