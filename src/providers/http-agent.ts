@@ -15,12 +15,14 @@ import { causeOf } from './http-proof.ts'
 const CONNECT_TIMEOUT_MS = 3_000
 /** How often those are looked for that nobody has used for too long. */
 const LOOK_MS = 1_000
-/** Connections to one origin. Requests that find none wait; by HTTP/2 as many are under way at once. */
-const MOST_CONNECTIONS: Readonly<Record<Protocol, number>> = { h1: 4_000, h2: 40 }
-/** Of these, so many are opened at a time: a burst opens no more than it needs by the time they are there. */
-const MOST_OPENING = 100
-/** The same until one of them has told the protocol: by HTTP/2 one connection may be enough. */
-const MOST_OPENING_FIRST = 4
+const LIMITS = {
+  /** Connections to one origin. Requests that find none wait; by HTTP/2 as many are under way at once. */
+  most: { h1: 4_000, h2: 4_000 / STREAMS },
+  /** Of these, so many are opened at a time: a burst opens no more than it still needs once they are there. */
+  opening: 100,
+  /** The same until one of them has told the protocol: by HTTP/2 one connection may be enough. */
+  openingFirst: 4,
+}
 
 /** What requests are sent over. */
 export interface HttpAgent {
@@ -51,7 +53,7 @@ interface Origin {
 }
 
 /** No connection yet. By HTTP/1.1 they carry one request at a time. None is repeated or redirected. */
-export function createHttpAgent(): HttpAgent {
+export function createHttpAgent(limits = LIMITS): HttpAgent {
   const origins = new Map<string, Origin>()
   let isDestroyed = false
   let looking: NodeJS.Timeout | undefined
@@ -107,8 +109,8 @@ export function createHttpAgent(): HttpAgent {
     const wanted = Math.ceil(origin.waiting.size / (protocol === 'h2' ? STREAMS : 1))
     const most = Math.min(
       wanted,
-      protocol ? MOST_OPENING : MOST_OPENING_FIRST,
-      MOST_CONNECTIONS[protocol ?? 'h1'] - origin.open.size,
+      protocol ? limits.opening : limits.openingFirst,
+      limits.most[protocol ?? 'h1'] - origin.open.size,
     )
     while (origin.opening < most) open(url, origin)
   }
