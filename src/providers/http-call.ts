@@ -7,7 +7,7 @@ import { MISSED_SLOT } from '../messages/outcome.ts'
 import { type Deadline, deadlineIn, isOver } from './deadline.ts'
 import type { HttpAgent } from './http-agent.ts'
 import type { Call, Connection } from './http-connection.ts'
-import { causeOf, neverLeft } from './http-proof.ts'
+import { causeOf, isOfStream, neverLeft } from './http-proof.ts'
 
 export type HttpEnd =
   | { kind: 'never_left'; cause: string }
@@ -143,7 +143,7 @@ class JsonCall implements Call {
     const retryAfterMs = readRetryAfter(this.retryAfter, this.date)
     const answer = { kind: 'answer', status: this.status, body: body.toString('utf8'), retryAfterMs } as const
     if (this.connection) cameOn.set(answer, this.connection)
-    this.end(answer)
+    this.end(answer, true)
   }
 
   onResponseError(_controller: unknown, error: Error): void {
@@ -156,15 +156,13 @@ class JsonCall implements Call {
       this.sent.agent.send(this.sent.url, this)
       return
     }
-    // One that undici refuses to write, which cannot be; whatever it holds of it then goes with the connection.
-    if (this.controller === undefined) connection?.retire()
     const reached = this.controller ? 'provider' : 'undici'
     const isProven = neverLeft({ reached, error, isAnswered: this.status !== 0 })
-    this.end({ kind: isProven ? 'never_left' : 'unanswered', cause: causeOf(error) })
+    this.end({ kind: isProven ? 'never_left' : 'unanswered', cause: causeOf(error) }, isOfStream(error))
   }
 
   failed(cause: string): void {
-    this.end({ kind: this.controller ? 'unanswered' : 'never_left', cause })
+    this.end({ kind: this.controller ? 'unanswered' : 'never_left', cause }, this.controller === undefined)
   }
 
   timedOut(): void {
@@ -176,12 +174,12 @@ class JsonCall implements Call {
     controller?.abort(new Error(cause))
   }
 
-  private end(how: HttpEnd): void {
+  /** `isSound`: the connection has nothing to do with how it ended. */
+  private end(how: HttpEnd, isSound: boolean): void {
     if (this.isOver) return
     this.isOver = true
     clearTimeout(this.timer)
-    const isTimeout = how.kind === 'unanswered' && how.cause === 'timeout'
-    this.connection?.ended(isTimeout)
+    this.connection?.ended(isSound)
     this.resolve(how)
   }
 }

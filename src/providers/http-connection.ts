@@ -42,8 +42,8 @@ export interface Connection {
   /** It can take another one. */
   canTake(): boolean
   take(call: Call): void
-  /** The call has ended; `isTimeout`: nothing came of it in its time. */
-  ended(isTimeout: boolean): void
+  /** The call has ended. Without an answer, and not by a word of the server about it alone, nothing is known of the next. */
+  ended(isSound: boolean): void
   /** Takes no more, and is closed once nothing is under way on it. */
   retire(): void
   /** Closes it; requests that are under way fail. */
@@ -92,7 +92,11 @@ export function createConnection(origin: string, socket: Socket | TLSSocket, hea
       // There is no second one; whatever undici still holds then ends with the client.
       if (isConnected) return
       isConnected = true
-      queueMicrotask(() => connected(null, socket))
+      // Later: what it says at once undici does not hear. One that is closed by then would be written to all the same.
+      queueMicrotask(() => {
+        if (socket.destroyed) connected(Object.assign(new Error('closed'), { code: 'ECONNRESET' }), null)
+        else connected(null, socket)
+      })
     },
   })
 
@@ -130,11 +134,11 @@ export function createConnection(origin: string, socket: Socket | TLSSocket, hea
       }
       client.dispatch(call.request, call)
     },
-    ended(isTimeout) {
+    ended(isSound) {
       running -= 1
       if (running === 0) idleSince = performance.now()
-      // By HTTP/2 it goes on, though perhaps nobody is there any more.
-      if (isTimeout) isRetired = true
+      // By HTTP/2 undici goes on, though perhaps nobody is there any more.
+      if (!isSound) isRetired = true
       // What the server did not wait for would be the beginning of the next request.
       if (protocol === 'h1' && socket.writableLength > 0) isRetired = true
       if (isRetired) endIfUnused()

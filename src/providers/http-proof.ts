@@ -35,9 +35,11 @@ const PROOFS: readonly { proof: string; holds: (failure: Failure) => boolean }[]
 /** Whether it is proven that the provider knows nothing of the request. */
 export const neverLeft = (failure: Failure): boolean => PROOFS.some(({ holds }) => holds(failure))
 
+/** The server ended this one stream of HTTP/2. */
+export const isOfStream = (error: Error): boolean => 'code' in error && error.code === 'ERR_HTTP2_STREAM_ERROR'
+
 /** Node names the code of a reset stream in the message of its error alone. */
-const isRefusedStream = (error: Error): boolean =>
-  'code' in error && error.code === 'ERR_HTTP2_STREAM_ERROR' && /\bNGHTTP2_REFUSED_STREAM$/.test(error.message)
+const isRefusedStream = (error: Error): boolean => isOfStream(error) && /\bNGHTTP2_REFUSED_STREAM$/.test(error.message)
 
 /** A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token. */
 export function causeOf(error: Error): string {
@@ -60,6 +62,9 @@ const CAUSES: Readonly<Record<string, string>> = {
   ERR_HTTP2_STREAM_ERROR: 'reset',
   ERR_HTTP2_SESSION_ERROR: 'reset',
   ERR_HTTP2_STREAM_CANCEL: 'reset',
+  ERR_HTTP2_INVALID_SESSION: 'reset',
+  ERR_HTTP2_GOAWAY_SESSION: 'reset',
+  ERR_HTTP2_ERROR: 'bad_answer',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'bad_answer',
   UND_ERR_HEADERS_OVERFLOW: 'bad_answer',
 }

@@ -13,6 +13,7 @@ import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
 import { takePort } from '../support/processes.ts'
 import { httpAnswer, onRequest } from '../support/tcp-server.ts'
+import { eventually } from '../support/wait.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'laneway-provider-tls-'))
 const certificate = makeCertificate(dir)
@@ -23,8 +24,10 @@ interface Asked {
   stream: ServerHttp2Stream
   session: ServerHttp2Session
   socket: TLSSocket
-  /** Resets the connection under it. */
+  /** Resets, closes and writes to the connection under it. */
   reset: () => void
+  close: () => void
+  say: (text: string) => void
   /** Which request of the server it is, from 1. */
   nth: number
 }
@@ -57,7 +60,10 @@ async function startProvider(behave: {
   const server = createServer({ key, cert, ALPNProtocols, ...versions }, (socket) => {
     connections += 1
     const { remotePort } = socket
-    const reset = () => void open.get(remotePort)?.resetAndDestroy()
+    const under = open.get(remotePort)
+    const reset = () => void under?.resetAndDestroy()
+    const close = () => void under?.destroy()
+    const say = (text: string) => void under?.write(text)
     socket.on('error', () => {})
     if (socket.alpnProtocol !== 'h2') {
       onRequest(socket, (request) => {
@@ -76,7 +82,7 @@ async function startProvider(behave: {
       })
       stream.on('end', () => {
         bodies.push(body)
-        behave.http2?.({ stream, session, socket, reset, nth: bodies.length })
+        behave.http2?.({ stream, session, socket, reset, close, say, nth: bodies.length })
       })
     })
   })
@@ -272,11 +278,19 @@ describe('by HTTP/2', () => {
     expectOnce()
   })
 
-  test.each<[string, (asked: Asked) => void]>([
+  const ENDS: [string, (asked: Asked) => void][] = [
     ['resets the connection', ({ reset }) => reset()],
     ['closes the connection', ({ socket }) => socket.end()],
+    ['closes it without a goodbye of TLS', ({ close }) => close()],
     ['ends the session', ({ session }) => session.destroy()],
+    ['ends the session with an error', ({ session }) => session.destroy(undefined, constants.NGHTTP2_INTERNAL_ERROR)],
     ['says GOAWAY and goes on', ({ session }) => session.goaway()],
+    ['says GOAWAY with an error', ({ session }) => session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)],
+    ['says what is not TLS', ({ say }) => say('HTTP/1.1 400 Bad Request\r\n\r\n')],
+  ]
+
+  test.each<[string, (asked: Asked) => void]>([
+    ...ENDS,
     [
       'breaks off in the middle of the answer',
       ({ stream, socket }) => {
@@ -295,6 +309,94 @@ describe('by HTTP/2', () => {
     expect(await Promise.all(next)).toEqual(Array(3).fill({ kind: 'unanswered', cause: 'timeout' }))
     expect(to.bodies).toContain('{"n":101}')
     expectOnce()
+  })
+
+  test.each(ENDS)(
+    'the next requests go over another connection when on one without any the server %s',
+    async (_name, behave) => {
+      const asked: Asked[] = []
+      const to = await startProvider({
+        http2(each) {
+          asked.push(each)
+          answer(each)
+        },
+      })
+      provider = to
+      expect(await post(to, 0)).toEqual(DONE)
+      for (const each of asked) behave(each)
+      await eventually(async () => agent.connections().length === 0, 'the end of the connection')
+      expect(await Promise.all([1, 2, 3].map((n) => post(to, n)))).toEqual(Array(3).fill(DONE))
+      expect(to.connections()).toBe(2)
+      expectOnce()
+    },
+  )
+
+  test('a request to a server that says it speaks HTTP/2 and does not is in doubt', async () => {
+    const { key, cert } = certificate
+    const server = createServer({ key, cert, ALPNProtocols: ['h2'] }, (socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.write(httpAnswer(400, '')))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = new URL(`https://localhost:${portOf(server)}/`)
+    expect(await postJson(agent, url, {}, {}, 5_000)).toMatchObject({ kind: 'unanswered' })
+    expect(await postJson(agent, url, {}, {}, 5_000)).toMatchObject({ kind: 'unanswered' })
+    server.close()
+  })
+
+  test('a connection is left after so many requests, before servers put in doubt what is under way on it', async () => {
+    const to = await startProvider({ http2: answer })
+    provider = to
+    expect(await post(to, -1)).toEqual(DONE)
+    for (let n = 0; n < 20; n += 1) {
+      expect(await Promise.all(Array.from({ length: 50 }, (_, i) => post(to, n * 50 + i)))).toEqual(
+        Array(50).fill(DONE),
+      )
+    }
+    expect(to.connections()).toBe(2)
+    await eventually(async () => open().h2 === 1, 'the end of the first connection')
+    expectOnce()
+  })
+
+  test('a connection on which a request was not answered in time takes no more, and answers the others', async () => {
+    let late: Asked | undefined
+    const to = await startProvider({
+      http2(asked) {
+        const body = to.bodies.at(-1)
+        if (body === '{"n":1}') return
+        if (body === '{"n":2}') late = asked
+        else answer(asked)
+      },
+    })
+    provider = to
+    expect(await post(to, 0)).toEqual(DONE)
+    const waiting = post(to, 2)
+    expect(await post(to, 1, 200)).toEqual({ kind: 'unanswered', cause: 'timeout' })
+    expect(await post(to, 3)).toEqual(DONE)
+    expect(to.connections()).toBe(2)
+    if (late) answer(late)
+    expect(await waiting).toEqual(DONE)
+    await eventually(async () => open().h2 === 1, 'the end of the first connection')
+  })
+
+  test('an answer that is too large, or shorter than it says, is none', async () => {
+    const to = await startProvider({
+      http2({ stream, nth }) {
+        stream.respond({
+          ':status': 200,
+          ...(nth === 1 && { 'content-length': 400_000 }),
+          ...(nth === 3 && { 'content-length': 9 }),
+        })
+        if (nth === 2) stream.end('x'.repeat(400_000))
+        else stream.write('{"x":1}', () => stream.close(constants.NGHTTP2_NO_ERROR))
+      },
+    })
+    provider = to
+    const ends = [await post(to, 1), await post(to, 2), await post(to, 3)]
+    expect(ends.map((end) => (end.kind === 'unanswered' ? end.cause : end))).toEqual([
+      ...['answer_too_large', 'answer_too_large'],
+      expect.any(String),
+    ])
   })
 
   test('a request that the server takes and never answers is in doubt when its time is over', async () => {
