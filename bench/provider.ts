@@ -29,15 +29,19 @@ let sent = 0
 
 const NUMBER = /\/(\d+)\/messages/
 const ORDER = /"text":"(\d{8})"/
+const RECIPIENT = /"to":"([^"]+)"/
 
-function took(path: string, body: Buffer): void {
+/** Counts a request; returns whom its message is for. */
+function took(path: string, body: Buffer): string {
   const number = NUMBER.exec(path)?.[1] ?? ''
   arrivals.set(number, (arrivals.get(number) ?? 0) + 1)
-  const order = ORDER.exec(body.toString('latin1'))?.[1] ?? ''
+  const text = body.toString('latin1')
+  const order = ORDER.exec(text)?.[1] ?? ''
   if (seen.has(order)) twice += 1
   seen.add(order)
   inFlight += 1
   if (inFlight > mostInFlight) mostInFlight = inFlight
+  return RECIPIENT.exec(text)?.[1] ?? ''
 }
 
 /** Lognormal, with 5 % below `low` and 5 % above `high`; always the same where they are equal. */
@@ -49,10 +53,10 @@ function answerMs({ low, high }: AnswerTime): number {
   return Math.ceil(Math.min(ms, LONGEST * high) / STEP_MS) * STEP_MS
 }
 
-function answerLater(write: (json: string) => void): void {
+function answerLater(to: string, write: (json: string) => void): void {
   sent += 1
   const id = `wamid.${Buffer.from(String(sent).padStart(12, '0')).toString('base64')}`
-  const json = `{"messaging_product":"whatsapp","contacts":[{"input":"+1","wa_id":"1"}],"messages":[{"id":"${id}"}]}`
+  const json = `{"messaging_product":"whatsapp","contacts":[{"input":"${to}","wa_id":"${to}"}],"messages":[{"id":"${id}"}]}`
   const answer = (): void => {
     inFlight -= 1
     write(json)
@@ -69,8 +73,7 @@ function serveHttp1(socket: Socket): void {
   })
   socket.on('error', () => socket.destroy())
   const read = messageReader((head, body) => {
-    took(head.slice(0, head.indexOf('\r\n')), body)
-    answerLater((json) => {
+    answerLater(took(head.slice(0, head.indexOf('\r\n')), body), (json) => {
       const text = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`
       if (!socket.destroyed) socket.write(text, 'latin1')
     })
@@ -83,8 +86,7 @@ function serveStream(stream: ServerHttp2Stream, path: string): void {
   stream.on('error', () => {})
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   stream.on('end', () => {
-    took(path, Buffer.concat(chunks))
-    answerLater((json) => {
+    answerLater(took(path, Buffer.concat(chunks)), (json) => {
       if (stream.destroyed) return
       stream.respond({ ':status': 200, 'content-type': 'application/json' })
       stream.end(json)

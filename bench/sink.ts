@@ -27,6 +27,9 @@ const FIRST_GROUPS = [0x826, 0xfd0, 0x49a].map((n) => GROUPS[n]).join('')
 const hexInBase64 = (n: number): string =>
   `${FIRST_GROUPS}${GROUPS[(n >> 24) & 4_095]}${GROUPS[(n >> 12) & 4_095]}${GROUPS[n & 4_095]}`
 
+/** Before the recipient, whom an answer echoes. */
+const TO = '"to":"'
+
 function answerTo(body: Buffer): string {
   total += 1
   report.count += 1
@@ -41,7 +44,9 @@ function answerTo(body: Buffer): string {
     if (opaque !== undefined) report.opaque.push(opaque)
   }
   const id = `wamid.HBgMNDkxNzAwMDAwMDAwFQIAERgS${hexInBase64(total)}AA==`
-  const json = `{"messaging_product":"whatsapp","contacts":[{"input":"+1","wa_id":"1"}],"messages":[{"id":"${id}"}]}`
+  const from = body.indexOf(TO) + TO.length
+  const to = body.toString('latin1', from, body.indexOf('"', from))
+  const json = `{"messaging_product":"whatsapp","contacts":[{"input":"${to}","wa_id":"${to}"}],"messages":[{"id":"${id}"}]}`
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`
 }
 

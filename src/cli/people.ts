@@ -21,7 +21,12 @@ const LOOK_MS = 50
 const NOBODY_MS = 5_000
 
 const shown = z.object({
-  data: z.looseObject({ contact: z.unknown(), messages: z.array(z.unknown()), campaigns: z.array(z.unknown()) }),
+  data: z.looseObject({
+    contact: z.unknown(),
+    opt_out: z.unknown(),
+    messages: z.array(z.unknown()),
+    campaigns: z.array(z.unknown()),
+  }),
 })
 
 export const people: Noun = {
@@ -40,7 +45,8 @@ export const people: Noun = {
         for await (const piece of personPieces({ redis, config }, account, person, Date.now())) text += piece
         const { data } = shown.parse(JSON.parse(text))
         const contact = data.contact === null ? 'No contact' : 'A contact'
-        const rest = `${counted(data.messages.length, 'message')}, ${counted(data.campaigns.length, 'campaign')}`
+        const optOut = data.opt_out === null ? 'no opt-out' : 'an opt-out'
+        const rest = `${optOut}, ${counted(data.messages.length, 'message')}, ${counted(data.campaigns.length, 'campaign')}`
         return { json: data, text: `${contact}, ${rest}. All of it: --json.` }
       },
     }),

@@ -29,7 +29,9 @@ export interface ReadAs {
 
 /** The same as a sentence. */
 export const readAsSentence = ({ encoding, separator, columns }: ReadAs): string =>
-  `Read as ${encoding}, separated by ${SEPARATOR_WORDS[separator]}, with the columns ${columns.join(', ')}.`
+  columns.length === 0
+    ? 'The file has no line of columns.'
+    : `Read as ${encoding}, separated by ${SEPARATOR_WORDS[separator]}, with the columns ${columns.join(', ')}.`
 
 const COLUMNS_QUOTED = 20
 const COLUMN_QUOTED = 80
@@ -56,8 +58,8 @@ const NAMED = /^"?sep=(.)"?[,;\t]*(?=[\r\n]|$)/i
 const NO_TEXT = /(?![\r\n\t])\p{Cc}/u
 
 /**
- * What a text of lines that end in a line feed begins with; undefined when it breaks off in the header. `isWhole`: there is no more of it. Throws an
- * UnreadableCsvError.
+ * What a text of lines that end in a line feed begins with; undefined when it breaks off in the header. `isWhole`:
+ * there is no more of it. Throws an UnreadableCsvError.
  */
 export function csvHead(text: string, isWhole: boolean, said?: Separator): CsvHead | undefined {
   const [line = '', char = ''] = NAMED.exec(text) ?? []

@@ -3,8 +3,8 @@
 
 import { channel } from 'node:diagnostics_channel'
 import type { Dispatcher } from 'undici'
+import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
 import { MISSED_SLOT } from '../messages/outcome.ts'
-import { type Deadline, deadlineIn, isOver } from './deadline.ts'
 import type { HttpAgent } from './http-agent.ts'
 import type { Call, Connection } from './http-connection.ts'
 import { causeOf, isOfStream, neverLeft } from './http-proof.ts'

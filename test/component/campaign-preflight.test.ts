@@ -136,6 +136,18 @@ describe('uploaded rows', () => {
     expect((await service.checked(id)).state).toBe('ready')
   })
 
+  test('with a column that the template needs twice block the campaign; twice a column that it does not need is fine', async () => {
+    const id = await service.create({ rows: { phone: 'mobile' } })
+    await service.upload(id, 'mobile,name, name,mobile\n4915201000001,Ann,Smith,4915201000002\n')
+    const { state, preflight } = await service.checked(id)
+    expect(state).toBe('blocked')
+    expect(preflight?.problems).toEqual([
+      { path: 'recipients.rows', message: 'the file has several columns "mobile", "name"; name each column once' },
+    ])
+    await service.upload(id, 'mobile,name,note,note\n4915201000001,Ann,a,b\n')
+    expect((await service.checked(id)).state).toBe('ready')
+  })
+
   test('that were not uploaded, of another type, or for a campaign of contacts are refused', async () => {
     const id = await service.create({ rows: {} })
     const early = await service.request('POST', `/campaigns/${id}/preflight`)

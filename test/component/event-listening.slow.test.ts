@@ -6,7 +6,7 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { newEndpointFields } from '../../src/events/endpoint.ts'
 import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
-import { listen, listenAgain, listeningAccounts, sourceKey, tend } from '../../src/events/store/listening.ts'
+import { listen, listenAgain, listeningAccounts, sourceKey, sourcesOf, tend } from '../../src/events/store/listening.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { eventKeys, rootKeys } from '../../src/redis/keys.ts'
 import { startRelay } from '../../src/worker/events/relay.ts'
@@ -65,14 +65,18 @@ async function steps() {
   }
 }
 
-/** An account with a sender whose last listener went long ago. */
-async function forsaken() {
-  const account = await createAccount(lanes.redis, 'one')
+function newSender(redis: Redis, account: number): Promise<number> {
   numbers += 1
   const sender = { account, number: `49170${1_000_000 + numbers}`, name: '', provider: 'partner-api' } as const
   const access = { baseUrl: 'http://127.0.0.1:9', sealedToken: () => 'x', phoneNumberId: '' }
   const rest = { rate: 80, honoursIdempotency: false, isDefault: false }
-  const lane = await addSender(lanes.redis, { ...sender, ...access, ...rest })
+  return addSender(redis, { ...sender, ...access, ...rest })
+}
+
+/** An account with a sender whose last listener went long ago. */
+async function forsaken() {
+  const account = await createAccount(lanes.redis, 'one')
+  const lane = await newSender(lanes.redis, account)
   await listen(lanes.redis, account)
   await lanes.redis.hset(eventKeys(account).listening, 'nobody_since', 1)
   return { account, outboxes: [0, lane].map((source) => sourceKey(account, source)) }
@@ -190,6 +194,28 @@ test('nothing is left of an account that nobody wants to hear of any more', asyn
   expect(await lanes.redis.keys(`*{e${account}}*`)).toEqual([])
   await listenAgain(lanes.redis)
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)
+})
+
+test('a sender that is added while the relay stops listening to its account keeps no outbox', async () => {
+  const [relay, client] = await Promise.all([steps(), steps()])
+  const wrong: string[] = []
+  for (let [relayPlace, isRelayDone] = [0, false]; !isRelayDone; relayPlace += 1) {
+    for (let [clientPlace, isClientDone] = [0, false]; !isClientDone; clientPlace += 1) {
+      const { account } = await forsaken()
+      const tending = await relay.begin(relayPlace, () => tend(relay.redis, account, RETENTION_MS))
+      const adding = await client.begin(clientPlace, () => newSender(client.redis, account))
+      isRelayDone = tending.isDone()
+      isClientDone = adding.isDone()
+      for (const [each, { done }] of [[relay, tending] as const, [client, adding] as const]) {
+        await each.letGo()
+        await done
+      }
+      const own = await sourcesOf(lanes.redis, account)
+      const left = await lanes.redis.exists(...own.map((source) => sourceKey(account, source)))
+      if (left > 0) wrong.push(`relay at ${relayPlace}, client at ${clientPlace}`)
+    }
+  }
+  expect(wrong).toEqual([])
 })
 
 test('a relay finds an account that has an endpoint and is not listened to, and tells it', async () => {

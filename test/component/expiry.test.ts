@@ -3,7 +3,7 @@
 // for: the passing of months, by times that are written as if they were over.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { receive } from '../../src/files/drafts.ts'
@@ -13,6 +13,7 @@ import { addFile, findFile, findFileByToken, restoreFile, trashFile } from '../.
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { keptBytes } from '../../src/gallery/store/kept-bytes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import { campaignKey, campaignsOfAccountKey, galleryKeys, rootKeys } from '../../src/redis/keys.ts'
 import { expireAll } from '../../src/worker/expiry.ts'
 import { silentLog } from '../support/app.ts'
@@ -81,6 +82,22 @@ test('content that another account has, or that was uploaded again meanwhile, st
   await look(Date.now() + 3_700_000)
   expect([isThere(theirs.hash), isThere(again.hash)]).toEqual([true, true])
   expect(await findFile(service.redis, other.account, theirs.id)).toMatchObject({ hash: mine.hash })
+})
+
+test('on a machine whose clock is hours behind, what an upload may still need stays for its hour', async () => {
+  const { account } = service.tenant
+  const gone = await newFile(account, 'by a slow clock')
+  await trashed(account, gone.id, 31)
+  const nowMs = await redisNowMs(service.redis)
+  const real = Date.now
+  vi.spyOn(Date, 'now').mockImplementation(() => real() - 3 * 3_600_000)
+  try {
+    await look(nowMs)
+  } finally {
+    vi.restoreAllMocks()
+  }
+  expect(await findFile(service.redis, account, gone.id)).toBeUndefined()
+  expect(isThere(gone.hash)).toBe(true)
 })
 
 /** As if its last change had been days ago. */

@@ -264,8 +264,11 @@ test('the command line shows and forgets a person', async () => {
   const of = [`+${phone}`, '--account', String(service.tenant.account)]
   const all = await runCli(['people', 'show', ...of, '--json'], env)
   expect(JSON.parse(all.stdout)).toMatchObject({ person: phone, messages: [{ id: sent }] })
+  expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('No contact, no opt-out, 1 message,')
+  await runCli(['opt-outs', 'add', ...of], env)
   expect((await runCli(['people', 'erase', ...of], env)).stdout).toContain('Forgotten: 0 contacts, 1 message,')
-  expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('No contact, 0 messages, 0 campaigns')
+  // An opt-out goes on to hold.
+  expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('No contact, an opt-out, 0 messages, 0 camp')
   expect((await runCli(['people', 'erase', 'nobody', '--account', '1'], env)).code).toBe(2)
 })
 

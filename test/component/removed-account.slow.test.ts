@@ -27,7 +27,7 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { addOptOuts, eraseOptOut, findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
+import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { messageKey, rootKeys } from '../../src/redis/keys.ts'
 import { startRelay } from '../../src/worker/events/relay.ts'
@@ -46,6 +46,7 @@ const DAY_MS = 86_400_000
 const RETENTION_MS = 30 * DAY_MS
 const PHONE = '491520661001'
 const QUIET = '491520661002'
+const BACK = '491520661003'
 
 let service: Service
 let redis: Redis
@@ -81,6 +82,8 @@ async function wholeAccount() {
   await importContacts(redis, account, tag.id, [{ phone: PHONE, name: 'Ada', email: '' }])
   await addOptOuts(redis, account, [PHONE, QUIET], { source: 'http', atMs: Date.now() })
   await eraseOptOut(redis, account, QUIET)
+  await addOptOuts(redis, account, [BACK], { source: 'word', atMs: Date.now() - 1_000 })
+  await removeOptOuts(redis, account, [BACK], { source: 'word', atMs: Date.now() })
   const template = { name: 'hi', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
   await importTemplate(redis, account, templateSchema.parse(template))
   await addWebhookSecret(redis, seal, account, 'webhook.app_secret', 'sixteen characters')
@@ -184,6 +187,7 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
   await monthsPass(tenant)
   expect(await keptAccounts(redis)).not.toContain(account)
   expect(await endlessKeys(tenant, [PHONE, QUIET, endpoint.id])).toEqual([])
+  expect(await redis.keys(`lw:{c${account}}*`)).toEqual([])
   expect(existsSync(join(service.config.dataDir, contentPath(file.hash)))).toBe(false)
   expect((await removeOver(account)).status).toBe(404)
   expect(await runCli(['accounts', 'remove', String(account)], env)).toMatchObject({

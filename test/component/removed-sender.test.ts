@@ -11,7 +11,7 @@ import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender, setDefaultSender } from '../../src/accounts/store/senders.ts'
-import { startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { resumeClass, startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { type Campaign, createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { closeLane, isLaneClosed } from '../../src/lanes/close.ts'
@@ -21,7 +21,14 @@ import { bodyDigest, rememberKey } from '../../src/messages/store/idempotency.ts
 import { readMessage } from '../../src/messages/store/records.ts'
 import { laneBacklogKeys, laneChunkKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { activeCampaignsKey, campaignKey, inDoubtKey, messageKey, queuedAgainKey } from '../../src/redis/keys.ts'
+import {
+  activeCampaignsKey,
+  campaignKey,
+  campaignsOfAccountKey,
+  inDoubtKey,
+  messageKey,
+  queuedAgainKey,
+} from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { errorOf } from '../support/api-error.ts'
 import { imageBody, listBody } from '../support/example-messages.ts'
@@ -396,6 +403,26 @@ test('a campaign that was made ready while its sender was removed does not start
   const starting = startCampaign({ redis, queue, retentionMs: RETENTION_MS }, campaign)
   await expect(starting).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('was removed') })
   expect((await findCampaign(redis, id))?.state).toBe('ready')
+  await queue.close()
+})
+
+test('a class of a campaign whose sender was removed is refused before anything is made of it', async () => {
+  const tenant = await tenantWithout()
+  await remove(tenant.partnerLane)
+  const definition: Campaign['definition'] = {
+    name: 'over',
+    sender: tenant.partnerNumber,
+    template: { name: 'x', language: { code: 'en' }, components: [] },
+    recipients: { tags: [1], except: [] },
+  }
+  const id = await createCampaign(redis, { account: tenant.account, lane: tenant.partnerLane, definition }, Date.now())
+  await redis.hset(campaignKey(id.lane, id.number), { state: 'cancelled', snapshot: 'frozen', total: 2 })
+  const campaign = await findCampaign(redis, id)
+  if (campaign === undefined) throw new Error('no campaign')
+  const queue = openCampaignQueue(redis)
+  const resuming = resumeClass({ redis, queue, retentionMs: RETENTION_MS }, campaign, 'cancelled', undefined)
+  await expect(resuming).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('was removed') })
+  expect(await redis.zcard(campaignsOfAccountKey(tenant.account))).toBe(1)
   await queue.close()
 })
 

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
+import { coolForProbe } from '../../src/lanes/cooldown.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
@@ -10,7 +11,14 @@ import { paceOf } from '../../src/messages/pace.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
-import { inDoubtKey, laneCooldownKey, messageWaitKey, pollKey, recipientCooldownKey } from '../../src/redis/keys.ts'
+import {
+  inDoubtKey,
+  laneCooldownKey,
+  laneProbeKey,
+  messageWaitKey,
+  pollKey,
+  recipientCooldownKey,
+} from '../../src/redis/keys.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/settle.ts'
@@ -112,6 +120,22 @@ test('where the lane waits the message is queued again, without a try, and the l
   expect(end).toEqual({ kind: 'lane_waits', ms: 60_000 })
   expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
   expect(await world.redis.pttl(laneCooldownKey(lane))).toBeGreaterThan(30_000)
+})
+
+test('a probe that never asked the provider lets the next message ask, and lengthens no wait', async () => {
+  await coolForProbe(world.redis, lane, { firstMs: 4_000, mostMs: 30_000, isProbe: false }, problem)
+  const before = await world.redis.get(laneProbeKey(lane))
+  await world.redis.del(laneCooldownKey(lane))
+  const message = { ...(await claimed()), isProbe: true }
+  const why = { code: 'opted_out', sentence: 'Its recipient wants no such messages of the account.' }
+  expect(await ends({ kind: 'not_asked', problem: why }, message)).toEqual({ kind: 'lane_waits', ms: 1 })
+  expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
+  expect([await world.redis.get(laneProbeKey(lane)), await world.redis.exists(laneCooldownKey(lane))]).toEqual([
+    before,
+    0,
+  ])
+  // It asks in its place.
+  await claimed()
 })
 
 test('where only the message waits it is put off, longer after each try, and fails with the last one', async () => {

@@ -1,7 +1,9 @@
 // Pins: Redis' clock says when a message is due, whatever the clock of the machine says that adds, takes or puts off its
-// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a time service:
-// `Date.now()` is, timers and `performance.now()` go on.
+// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a
+// time service: `Date.now()` is, timers and `performance.now()` go on.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
+import { createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
 import { POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
@@ -14,8 +16,8 @@ import {
   laneQueue,
   sharedDelayedKey,
 } from '../../src/redis/bullmq-layout.ts'
-import { redisNowMs } from '../../src/redis/clock.ts'
-import { lanePrefix } from '../../src/redis/keys.ts'
+import { redisNowMs, runningRedisClock } from '../../src/redis/clock.ts'
+import { campaignKey, lanePrefix, rootKeys } from '../../src/redis/keys.ts'
 import { endOwn, openWorker } from '../../src/worker/bullmq.ts'
 import { finishTogether } from '../../src/worker/finish-together.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
@@ -237,6 +239,32 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
     end()
     await worker.close()
   }
+})
+
+test('a producer whose clock is an hour ahead shows how fast a campaign goes', async () => {
+  const { redis } = world
+  const lane = await world.addSender()
+  const definition = {
+    sender: 'x',
+    template: { name: 'hi', language: { code: 'en' }, components: [] },
+    recipients: { tags: [1], except: [] },
+  }
+  const id = await createCampaign(redis, { account: 1, lane, definition }, Date.now())
+  const beat = await redisNowMs(redis)
+  await redis.hset(campaignKey(lane, id.number), { state: 'running', total: 10, rate: 5, beat })
+  machineIsOff(HOUR)
+  const campaign = await findCampaign(redis, id)
+  expect(campaign && (await describeCampaign(redis, campaign)).progress.rate_per_second).toBe(5)
+})
+
+test('a machine that was suspended, for which `performance.now()` stood still meanwhile, asks Redis for the time', async () => {
+  const nowMs = runningRedisClock(world.redis, rootKeys.relay)
+  await nowMs()
+  const steady = performance.now.bind(performance)
+  // As if the wall clock, and Redis', had gone on for 5 s more.
+  vi.spyOn(performance, 'now').mockImplementation(() => steady() - 5_000)
+  machineIsOff(5_000)
+  expect(await nowMs()).toBeGreaterThan((await redisNowMs(world.redis)) - 2_500)
 })
 
 describe('a claim', () => {

@@ -337,7 +337,7 @@ async function createLife(world: World, lane: number, total: number) {
     record,
     chunkWorker,
 
-    describe: async () => describeCampaign(redis, await record(), Date.now()),
+    describe: async () => describeCampaign(redis, await record()),
 
     marks: (): Promise<(Mark | undefined)[]> => readMarks(redis, id, 0, total),
 

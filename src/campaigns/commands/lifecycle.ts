@@ -4,6 +4,7 @@ import { once } from '../../accept/once.ts'
 import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
+import { isLaneClosed } from '../../lanes/close.ts'
 import { markLane } from '../../lanes/due-lanes.ts'
 import { rescheduleReview } from '../../lanes/survey.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
@@ -18,7 +19,6 @@ import {
   createCampaign,
   findOwnCampaign,
   idOf,
-  listCampaign,
   type MoveOptions,
   moveCampaign,
   NOW,
@@ -66,8 +66,8 @@ export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, 
 }
 
 /**
- * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved` or `template_changed`, or `wrong_state` in another state;
- * one that runs or is done already stays as it is.
+ * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved` or `template_changed`, or
+ * `wrong_state` in another state; one that runs or is done already stays as it is.
  */
 export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
@@ -120,6 +120,8 @@ export async function resumeClass(
   const name = await once(redis, use, {
     async prepare() {
       await requireSomebody(redis, campaign, resumeFor)
+      // Before the new one exists: it could never leave its draft.
+      if (await isLaneClosed(redis, lane)) throw senderRemoved()
       return { name: idOf(await newCampaignId(redis, lane)), work: undefined }
     },
     async make(id) {
@@ -138,10 +140,7 @@ export async function resumeClass(
 /** Begins to check a new run that nobody has begun with yet, as when the process died after it had created it. */
 async function begun(deps: LifecycleDeps, account: number, name: string): Promise<string | undefined> {
   const run = await findOwnCampaign(deps.redis, account, name)
-  if (run?.state === 'draft') {
-    await listCampaign(deps.redis, run)
-    await checkCampaign(deps, run)
-  }
+  if (run?.state === 'draft') await checkCampaign(deps, run)
   return run && name
 }
 
@@ -178,7 +177,7 @@ async function move(
   const result = await moveCampaign(deps.redis, id, kind, deps.retentionMs, options)
   if (result.kind === 'moved') return result.epoch
   if (result.kind === 'missing') throw wrongState('The campaign does not exist any more.')
-  if (result.kind === 'closed') throw wrongState('The sender of the campaign was removed.')
+  if (result.kind === 'closed') throw senderRemoved()
   const { from: allowed, already } = CAMPAIGN_MOVES[kind]
   if (already?.includes(result.state)) return undefined
   const states = allowed.length === 1 ? allowed[0] : `${allowed.slice(0, -1).join(', ')} or ${allowed.at(-1)}`
@@ -186,5 +185,7 @@ async function move(
   const instead = over ? ' With a class a new campaign is made for part of its recipients.' : ''
   throw wrongState(`This needs a campaign that is ${states}; it is ${result.state}.${instead}`)
 }
+
+const senderRemoved = (): Refusal => wrongState('The sender of the campaign was removed.')
 
 const wrongState = (sentence: string): Refusal => new Refusal('conflict', 'wrong_state', sentence)

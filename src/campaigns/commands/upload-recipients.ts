@@ -13,7 +13,8 @@ import { type RowsUpload, removeFiles, saveUpload } from '../store/files.ts'
 import { keepRows, readRows } from '../store/kept-rows.ts'
 
 /**
- * Throws a TooLargeError, or a Refusal: `invalid_request` for a file that cannot be read; `no_rows_expected`; `rows_full` when the account keeps too much; `wrong_state` when the campaign takes no rows (any more);
+ * Throws a TooLargeError, or a Refusal: `invalid_request` for a file that cannot be read; `no_rows_expected`;
+ * `rows_full` when the account keeps too much; `wrong_state` when the campaign takes no rows (any more);
  * `rows_replaced` when another upload or a preflight came in between.
  */
 export async function uploadRecipients(

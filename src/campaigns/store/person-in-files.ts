@@ -4,18 +4,21 @@
 // number and without values; of an uploaded file a line of spaces is left, which every reader passes over.
 //
 // One at a time: of two who write a file anew at once, the later one would bring back whom the earlier one erased.
-import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { receive } from '../../files/drafts.ts'
 import { FileMissingError, type FileStore, readPart } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
 import { parseListedPhone } from '../../messages/phone.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
+import { MAX_LINE } from './rows.ts'
 import { FILES, PLACE_BYTES, STRIDE } from './snapshot.ts'
 
 const NEWLINE = 10
 const RETURN = 13
 const SPACE = 32
+/** Of a line that is no row, however many bytes its characters take. */
+const MAX_LINE_BYTES = 4 * MAX_LINE
 
 /** Bytes of a file. */
 export interface Span {
@@ -108,14 +111,14 @@ export async function eraseAmongRefused(
   return found.length
 }
 
-/** The rows of an uploaded file whose `column` has the person's number, in whatever spelling. */
-export async function findInRows(
+/** The rows of an uploaded file whose `column` has the person's number, in whatever spelling; a file may have only those. */
+export async function* findInRows(
   files: FileStore,
   id: CampaignId,
   rowsFile: string,
   column: string,
   person: string,
-): Promise<Span[]> {
+): AsyncGenerator<Span> {
   const bytes = await thereOrNothing(readRowsFile(files, id, rowsFile))
   const rows =
     formatOf(rowsFile) === 'csv'
@@ -124,15 +127,13 @@ export async function findInRows(
           column,
         )
       : phonesOfLines(bytes, column)
-  const found: Span[] = []
   // The library takes 4 µs for a number: only what ends like the one that is looked for is read by it.
   const end = person.slice(-6)
   for await (const { phone, offset, length } of rows) {
     if (!phone.replace(/\D/g, '').endsWith(end)) continue
     const parsed = parseListedPhone(phone)
-    if (parsed.ok && parsed.digits === person) found.push({ offset, length })
+    if (parsed.ok && parsed.digits === person) yield { offset, length }
   }
-  return found
 }
 
 interface RowAt extends Span {
@@ -144,60 +145,91 @@ async function* phonesOfCsv(records: AsyncIterable<CsvRecord>, column: string): 
   let offset = 0
   try {
     for await (const { cells, bytes } of records) {
-      // The last one of a name counts, as when the rows are read.
+      // Of several of a name, which no campaign takes any more, the last one counts, as it did when it was sent.
       if (at === undefined) at = cells.map((cell) => cell.trim()).lastIndexOf(column)
       else if (at !== -1) yield { phone: cells[at] ?? '', offset, length: bytes - offset }
       offset = bytes
     }
   } catch (error) {
     // What comes after a quote that is never closed is nobody's row: nothing is sent from there.
-    if (!(error instanceof UnclosedQuoteError)) throw error
+    if (!(error instanceof EndlessRecordError)) throw error
   }
 }
 
 async function* phonesOfLines(source: AsyncIterable<Buffer>, column: string): AsyncGenerator<RowAt> {
   const taken = createTurns()
-  let rest: Buffer = Buffer.alloc(0)
+  /** The line that goes on: its pieces, none of one that is no row, and its bytes. */
+  let pieces: Buffer[] = []
+  let length = 0
   let offset = 0
-  for await (const piece of source) {
-    rest = Buffer.concat([rest, piece])
-    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-      await taken(end)
-      yield rowOf(rest.subarray(0, end), column, offset)
-      offset += end + 1
-      rest = rest.subarray(end + 1)
-    }
+  const add = (bytes: Buffer): void => {
+    length += bytes.length
+    if (length > MAX_LINE_BYTES) pieces = []
+    else pieces.push(bytes)
   }
-  if (rest.length > 0) yield rowOf(rest, column, offset)
+  for await (const piece of source) {
+    let from = 0
+    for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, from)) {
+      add(piece.subarray(from, end))
+      await taken(length)
+      yield { phone: phoneOf(Buffer.concat(pieces), column), offset, length }
+      offset += length + 1
+      pieces = []
+      length = 0
+      from = end + 1
+    }
+    add(piece.subarray(from))
+  }
+  if (length > 0) yield { phone: phoneOf(Buffer.concat(pieces), column), offset, length }
 }
 
-function rowOf(line: Buffer, column: string, offset: number): RowAt {
-  let phone = ''
+/** As rows.ts reads it, so also behind a byte order mark. */
+function phoneOf(line: Buffer, column: string): string {
   try {
-    const row: unknown = JSON.parse(line.toString('utf8'))
+    const row: unknown = JSON.parse(new TextDecoder().decode(line))
     const value = typeof row === 'object' && row !== null ? new Map(Object.entries(row)).get(column) : undefined
-    if (typeof value === 'string' || typeof value === 'number') phone = String(value)
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
   } catch {
     // No row: nothing is sent from it.
+    return ''
   }
-  return { phone, offset, length: line.length }
 }
 
-/** Writes over rows of an uploaded file. Line ends stay. */
+/** Writes over the rows of an uploaded file that `findInRows` finds; how many they were. Line ends stay. */
 export async function eraseInRows(
   files: FileStore,
   id: CampaignId,
   rowsFile: string,
-  rows: readonly Span[],
-): Promise<void> {
+  column: string,
+  person: string,
+): Promise<number> {
   const name = `${campaignFolder(id)}${rowsFile}`
-  const pieces: { offset: number; bytes: Buffer }[] = []
-  for (const { offset, length } of rows) {
-    const bytes = await readPart(files, name, { from: offset, to: offset + length })
-    for (const [i, byte] of bytes.entries()) if (byte !== NEWLINE && byte !== RETURN) bytes[i] = SPACE
-    pieces.push({ offset, bytes })
+  const spans = findInRows(files, id, rowsFile, column, person)
+  let span = await spans.next()
+  let count = 0
+  async function* changed() {
+    let begin = 0
+    for await (const read of await files.read(name)) {
+      const piece = Buffer.from(read)
+      const end = begin + piece.length
+      while (!span.done && span.value.offset < end) {
+        const { offset, length } = span.value
+        blank(piece.subarray(Math.max(offset - begin, 0), offset + length - begin))
+        // Its other half is in the next piece.
+        if (offset + length > end) break
+        count += 1
+        span = await spans.next()
+      }
+      yield piece
+      begin = end
+    }
   }
-  await writeOver(files, name, pieces)
+  if (!span.done) await replace(files, name, changed())
+  return count
+}
+
+function blank(bytes: Buffer): void {
+  for (const [i, byte] of bytes.entries()) if (byte !== NEWLINE && byte !== RETURN) bytes[i] = SPACE
 }
 
 /** Writes a file anew with other bytes in some places, which are in order. */
@@ -220,7 +252,11 @@ async function writeOver(
       begin += piece.length
     }
   }
-  const draft = await receive(files, changed())
+  await replace(files, name, changed())
+}
+
+async function replace(files: FileStore, name: string, content: AsyncIterable<Buffer>): Promise<void> {
+  const draft = await receive(files, content)
   try {
     await files.take(draft.path, name)
   } finally {

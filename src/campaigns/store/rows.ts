@@ -1,6 +1,6 @@
 // The rows of an uploaded file, whatever its format, in flat memory.
 import { z } from 'zod'
-import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
@@ -56,13 +56,13 @@ async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly stri
       yield { kind: 'row', line, cells: new Map(found) }
     }
   } catch (error) {
-    if (!(error instanceof UnclosedQuoteError)) throw error
+    if (!(error instanceof EndlessRecordError)) throw error
     yield { kind: 'broken', line: error.line, explanation: `${error.message}, so that nothing after it can be read` }
   }
   if (header === undefined) placesOf([], needed)
 }
 
-/** Where each needed column stands, the last one of a name; throws a RowsError. */
+/** Where each needed column stands; throws a RowsError. */
 function placesOf(header: readonly string[], needed: readonly string[]): [column: string, place: number][] {
   if (header.length > MOST_COLUMNS) {
     throw new RowsError(`the file has ${header.length} columns, at most ${MOST_COLUMNS} are allowed`)
@@ -73,6 +73,10 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
     const named = missing.map((column) => `"${column}"${spelledOtherwise(header, column)}`)
     throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${quotedColumns(header)}`)
   }
+  const names = header.map((cell) => cell.trim())
+  const twice = needed.filter((column) => names.indexOf(column) !== names.lastIndexOf(column))
+  if (twice.length > 0)
+    throw new RowsError(`the file has several columns ${quotedColumns(twice)}; name each column once`)
   return needed.map((column) => [column, places.get(column) ?? 0])
 }
 
@@ -85,7 +89,7 @@ function spelledOtherwise(header: readonly string[], column: string): string {
 
 const rowSchema = z.record(z.string(), z.unknown())
 /** A row is a few values; one that grows past this is no row, and memory must stay flat. */
-const MAX_LINE = 64 * 1024
+export const MAX_LINE = 64 * 1024
 
 async function* ndjsonRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
   let line = 0

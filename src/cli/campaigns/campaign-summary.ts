@@ -9,6 +9,7 @@ import { keyValueTable } from '../table.ts'
 /** All that people want to know of a campaign, a line for each name and value; those without a value are left out. */
 export function campaignSummary(campaign: CampaignDescription): string {
   const { template, preflight, progress } = campaign
+  const pace = Math.round(progress.rate_per_second)
   return keyValueTable([
     ['Campaign', campaign.id],
     ['Name', campaign.name ?? ''],
@@ -28,7 +29,7 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ...(isBeforeStart(campaign.state)
       ? []
       : STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const)),
-    ['Pace', progress.rate_per_second > 0 ? `${Math.round(progress.rate_per_second)} messages a second` : ''],
+    ['Pace', pace === 0 ? '' : `${counted(pace, 'message')} a second`],
     [
       'Throttled to',
       progress.held_to === null ? '' : `${Math.round(progress.held_to)} a second, throttled by the provider`,

@@ -1,4 +1,5 @@
 // Looking messages up, sent and received. Both show the same truth: the record, else the job that waits.
+import { assertForSender } from '../../accept/check-key.ts'
 import type { Sender } from '../../accounts/store/senders.ts'
 import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
 import { type FoundMessage, infoStatus } from '../../lookup/lookup.ts'
@@ -17,6 +18,7 @@ export function lookupRoutes({ redis, config }: { redis: Redis; config: ListSett
   async function look({ caller, body }: CallOf<typeof lookups.info>): Promise<OwnMessage> {
     const found = await findOwnMessage(redis, caller.account, body.message_id, Date.now(), config)
     if (!found) throw notFound('The message')
+    assertForSender(caller, 'inbound' in found ? found.inbound.lane : found.sender.id)
     return found
   }
 

@@ -1,0 +1,59 @@
+// Pins: what the command line says of a campaign's pace and of a file without columns reads as a sentence does.
+import { expect, test } from 'vitest'
+import { campaignSummary } from '../../src/cli/campaigns/campaign-summary.ts'
+import { readAsSentence } from '../../src/files/csv-head.ts'
+
+type Campaign = Parameters<typeof campaignSummary>[0]
+
+const progress: Campaign['progress'] = {
+  total: 4,
+  queued: 4,
+  sending: 0,
+  unconfirmed: 0,
+  sent: 0,
+  delivered: 0,
+  read: 0,
+  failed: 0,
+  expired: 0,
+  cancelled: 0,
+  unknown: 0,
+  rate_per_second: 0,
+  held_to: null,
+  seconds_left: null,
+}
+
+const running: Campaign = {
+  id: 'cmp_2_1',
+  name: null,
+  state: 'running',
+  reason: null,
+  waits: null,
+  sender: '447700900002',
+  template: { name: 'plain_hello', language: 'en_US' },
+  recipients: { tags: [1], except: [] },
+  has_rows: false,
+  created_at: '2026-11-20T14:35:15.361Z',
+  scheduled_at: null,
+  started_at: '2026-11-20T14:35:17.914Z',
+  ended_at: null,
+  valid_until: null,
+  preflight: undefined,
+  progress,
+}
+
+test.each([
+  [1, '1 message a second'],
+  [0.6, '1 message a second'],
+  [80, '80 messages a second'],
+])('a pace of %d is %s', (rate_per_second, words) => {
+  const text = campaignSummary({ ...running, progress: { ...progress, rate_per_second } })
+  expect(text).toMatch(new RegExp(`^Pace +${words}$`, 'm'))
+})
+
+test('a pace that rounds to none is left out', () => {
+  expect(campaignSummary({ ...running, progress: { ...progress, rate_per_second: 0.2 } })).not.toContain('Pace')
+})
+
+test('a file without columns is said to have none', () => {
+  expect(readAsSentence({ encoding: 'utf-8', separator: ',', columns: [] })).toBe('The file has no line of columns.')
+})
