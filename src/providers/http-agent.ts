@@ -23,6 +23,8 @@ const LIMITS = {
   /** The same until one of them has told the protocol: by HTTP/2 one connection may be enough. */
   openingFirst: 4,
 }
+/** By HTTP/2 another one is opened ahead when so few further requests find a place: none shall miss its slot for that. */
+const ROOM_AHEAD = 25
 
 /** What requests are sent over. */
 export interface HttpAgent {
@@ -105,8 +107,12 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
         call.failed(error instanceof Error ? causeOf(error) : 'unknown')
       }
     }
+    openMore(url, origin, Math.ceil(origin.waiting.size / (origin.protocol === 'h2' ? STREAMS : 1)))
+  }
+
+  /** `wanted` besides those that are open, with those that are being opened. */
+  function openMore(url: URL, origin: Origin, wanted: number): void {
     const { protocol } = origin
-    const wanted = Math.ceil(origin.waiting.size / (protocol === 'h2' ? STREAMS : 1))
     const most = Math.min(
       wanted,
       protocol ? limits.opening : limits.openingFirst,
@@ -187,7 +193,10 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
       origin.waiting.add(call)
       asked.set(origin, url)
     }
-    for (const [origin, url] of asked) serve(url, origin)
+    for (const [origin, url] of asked) {
+      serve(url, origin)
+      if (origin.shared.size > 0 && roomOf(origin) < ROOM_AHEAD) openMore(url, origin, 1)
+    }
   }
 
   return {
@@ -225,6 +234,8 @@ function freeOf({ idle, shared }: Origin): Connection | undefined {
   for (let last = idle.pop(); last !== undefined; last = idle.pop()) if (isUsable(last)) return last
   return undefined
 }
+
+const roomOf = ({ shared }: Origin): number => [...shared].reduce((sum, { room }) => sum + room, 0)
 
 function isUsable(connection: Connection): boolean {
   if (!isUnused(connection, performance.now())) return connection.canTake()

@@ -32,8 +32,8 @@ export interface ConnectionHeard {
 /** An open connection. */
 export interface Connection {
   readonly protocol: Protocol
-  /** Requests that it may carry at once. */
-  readonly most: number
+  /** Requests that it can take besides those under way, for as long as they are; soon none, if it is soon to be left. */
+  readonly room: number
   /** Those under way on it, with those that undici holds for it. */
   readonly running: number
   /** Carried a request before the one that it carries now. */
@@ -63,6 +63,8 @@ export const STREAMS = 100
 /** A server's GOAWAY puts all that is under way in doubt, and nginx sends one after so many requests, or an hour. */
 const MOST_REQUESTS = 900
 const MOST_AGE_MS = 10 * 60_000
+/** Its successor is opened by then. */
+const SOON_MS = 5_000
 
 const OF_PROTOCOL = {
   h1: { pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEAD_BYTES },
@@ -73,6 +75,7 @@ const OF_PROTOCOL = {
 /** A connection of an open socket. */
 export function createConnection(origin: string, socket: Socket | TLSSocket, heard: ConnectionHeard): Connection {
   const protocol = protocolOf(socket)
+  const most = protocol === 'h2' ? STREAMS : 1
   const openedAt = performance.now()
   let running = 0
   let requests = 0
@@ -114,7 +117,10 @@ export function createConnection(origin: string, socket: Socket | TLSSocket, hea
 
   const connection: Connection = {
     protocol,
-    most: protocol === 'h2' ? STREAMS : 1,
+    get room() {
+      if (isRetired || socket.destroyed || performance.now() - openedAt > MOST_AGE_MS - SOON_MS) return 0
+      return Math.min(most - running, MOST_REQUESTS - requests)
+    },
     get running() {
       return running
     },
@@ -124,7 +130,7 @@ export function createConnection(origin: string, socket: Socket | TLSSocket, hea
     get isOpen() {
       return !socket.destroyed
     },
-    canTake: () => !isRetired && running < connection.most && !socket.destroyed,
+    canTake: () => !isRetired && running < most && !socket.destroyed,
     take(call) {
       running += 1
       requests += 1

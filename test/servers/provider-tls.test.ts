@@ -358,6 +358,23 @@ describe('by HTTP/2', () => {
     expectOnce()
   })
 
+  test('the next connection is opened before the last one is full, so that no request waits for it', async () => {
+    const waiting: Asked[] = []
+    const to = await startProvider({ http2: (asked) => (asked.nth === 1 ? answer(asked) : waiting.push(asked)) })
+    provider = to
+    expect(await post(to, -1)).toEqual(DONE)
+    const ends = Array.from({ length: 75 }, (_, i) => post(to, i))
+    await eventually(async () => waiting.length === 75, 'the requests')
+    expect(to.connections()).toBe(1)
+    ends.push(post(to, 75))
+    await eventually(async () => open().h2 === 2, 'the next connection')
+    expect(to.connections()).toBe(2)
+    for (const each of waiting) answer(each)
+    await eventually(async () => waiting.length === 76, 'the last request')
+    for (const each of waiting.slice(75)) if (!each.stream.headersSent) answer(each)
+    expect(await Promise.all(ends)).toEqual(Array(76).fill(DONE))
+  })
+
   test('a connection on which a request was not answered in time takes no more, and answers the others', async () => {
     let late: Asked | undefined
     const to = await startProvider({
