@@ -1,8 +1,8 @@
 // One open connection to a provider, and undici's client on it. The connection is made before the client is, so that its
 // protocol is known by then, and the client never gets another one: undici would write requests of a lost connection
 // again on the next (client.js writes from kPendingIdx; client-h1.js, onHttpSocketClose, and client-h2.js,
-// onHttp2SessionGoAway and onHttp2SocketClose, set that back to kRunningIdx). By HTTP/2 it also takes the end of the lost
-// connection for that of the next, and then waits for ever.
+// onHttp2SessionGoAway and onHttp2SocketClose, set that back to kRunningIdx). By HTTP/2 it would also take the end of the
+// lost connection for that of the next (onHttp2SocketClose).
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
