@@ -211,6 +211,25 @@ test('a request that comes to be written too late is not, and the connection is 
     expect(server.received()).not.toContain('"n":2')
   }))
 
+test('a request goes over another connection when the server closes its own before undici has made sure of that', () => {
+  const sockets: { destroy(): unknown }[] = []
+  return on(
+    (socket) => {
+      sockets.push(socket)
+      answering()(socket)
+    },
+    async (server) => {
+      expect(await post(server)).toEqual(DONE)
+      const next = post(server)
+      // Behind what gives it to undici, and before undici has looked whether the connection is still there.
+      setImmediate(() => sockets[0]?.destroy())
+      expect(await next).toEqual(DONE)
+      expect(server.connections()).toBe(2)
+      expect(server.received().match(/POST/g)).toHaveLength(2)
+    },
+  )
+})
+
 test('a request that undici would write once more is not, and is in doubt', async () => {
   let call: Call | undefined
   const ended = postJson({ send: (_url, sent) => (call = sent) }, new URL('http://localhost'), {}, {}, 5_000)

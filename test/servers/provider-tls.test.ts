@@ -6,11 +6,12 @@ import { constants, performServerHandshake, type ServerHttp2Session, type Server
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createServer, type SecureVersion, type TLSSocket } from 'node:tls'
+import { connect, createServer, type SecureVersion, type TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeCertificate } from '../../bench/certificate.ts'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
+import { createConnection } from '../../src/providers/http-connection.ts'
 import { takePort } from '../support/processes.ts'
 import { httpAnswer, onRequest } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
@@ -342,6 +343,20 @@ describe('by HTTP/2', () => {
     expect(await postJson(agent, url, {}, {}, 5_000)).toMatchObject({ kind: 'unanswered' })
     expect(await postJson(agent, url, {}, {}, 5_000)).toMatchObject({ kind: 'unanswered' })
     server.close()
+  })
+
+  test('a socket that closes without an error ends its requests, and nothing else', async () => {
+    const to = await startProvider({ http2: () => {} })
+    provider = to
+    const socket = connect({ host: 'localhost', port: Number(to.url.port), ALPNProtocols: ['h2'] })
+    await once(socket, 'secureConnect')
+    const connection = createConnection(to.url.origin, socket, { free() {}, gone() {} })
+    const over: Pick<HttpAgent, 'send'> = { send: (_url, call) => call.leave(connection) && connection.take(call) }
+    const end = postJson(over, to.url, {}, {}, 5_000)
+    await eventually(async () => to.bodies.length === 1, 'the request')
+    // An error that nobody catches would end the process: Vitest reports it.
+    socket.destroy()
+    expect(await end).toMatchObject({ kind: 'unanswered' })
   })
 
   test('a connection is left after so many requests, before servers put in doubt what is under way on it', async () => {
