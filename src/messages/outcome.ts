@@ -9,7 +9,7 @@ export const MISSED_SLOT = 'missed_slot'
 
 /** How a provider call ended, as the provider's file read it. */
 export type CallEnd =
-  /** No byte of the request left: name not found, refused, TLS failed, no connection in time. */
+  /** The provider has nothing of the request: name not found, refused, TLS failed, no connection in time, stream refused. */
   | { kind: 'never_left'; cause: string }
   /** The request left, or may have, and no whole answer came: reset, time-out, too large. */
   | { kind: 'unanswered'; cause: string }

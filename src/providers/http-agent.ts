@@ -1,120 +1,202 @@
-// The connections of one process to all providers: of each origin a stack of idle ones, the one that was used last on top.
-// undici opens them, with TLS and all that names bring; requests are written and answers read by http-connection.ts, for
-// half of what undici's own client takes (docs/adr/0062-requests-on-plain-sockets.md).
+// The connections of one process to all providers. Each is an undici client of its own (http-connection.ts); which of them
+// a request goes over is decided here, for undici's pool looks through all of its connections for each request: with a
+// thousand of them that was half of what a request costs (docs/adr/0095-requests-through-undici.md).
 import { buildConnector } from 'undici'
-import { type Call, type Connection, causeOf, createConnection } from './http-connection.ts'
+import {
+  type Call,
+  type Connection,
+  createConnection,
+  KEEP_ALIVE_MS,
+  type Protocol,
+  STREAMS,
+} from './http-connection.ts'
+import { causeOf } from './http-proof.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
 /** How often those are looked for that nobody has used for too long. */
 const LOOK_MS = 1_000
+const LIMITS = {
+  /** Connections to one origin. Requests that find none wait; by HTTP/2 as many are under way at once. */
+  most: { h1: 4_000, h2: 4_000 / STREAMS },
+  /** Of these, so many are opened at a time: a burst opens no more than it still needs once they are there. */
+  opening: 100,
+  /** The same until one of them has told the protocol: by HTTP/2 one connection may be enough. */
+  openingFirst: 4,
+}
+/** By HTTP/2 another one is opened ahead when so few further requests find a place: none shall miss its slot for that. */
+const ROOM_AHEAD = 25
 
 /** What requests are sent over. */
 export interface HttpAgent {
   /**
-   * Sends a request over an idle connection to the origin of `url`, or a new one, at the end of this turn of the event
-   * loop. It fails once all are destroyed.
+   * Sends a request over a connection to the origin of `url` that is free, or a new one, at the end of this turn of the
+   * event loop. It fails once all are destroyed.
    */
   send(url: URL, call: Call): void
+  /** How many are open. */
+  connections(): { origin: string; protocol: Protocol; count: number }[]
   /** Ends all connections; requests that are under way, or wait for a connection, fail. */
   destroy(): void
 }
 
 interface Origin {
+  /** By HTTP/1.1, that carry nothing; the one that was used last is the last one. */
   idle: Connection[]
+  /** By HTTP/2, whatever they carry. */
+  shared: Set<Connection>
   open: Set<Connection>
-  /** Wait for a connection of their own. */
-  opening: Set<Call>
+  opening: number
+  /** Wait for a connection, the oldest first. */
+  waiting: Set<Call>
+  /** Of the connection that was opened last. */
+  protocol: Protocol | undefined
   /** Connections to it share TLS sessions. */
   connect: buildConnector.connector
 }
 
-/** No connection yet. Requests are never pipelined, never repeated and never redirected. */
-export function createHttpAgent(): HttpAgent {
+/** No connection yet. By HTTP/1.1 they carry one request at a time. None is repeated or redirected. */
+export function createHttpAgent(limits = LIMITS): HttpAgent {
   const origins = new Map<string, Origin>()
   let isDestroyed = false
   let looking: NodeJS.Timeout | undefined
   /**
    * What is sent in this turn of the event loop: those of a chunk, claimed together, come by the hundred. Written one right
    * after the other they take a tenth less of a worker's CPU than as each is ready; the kernel wakes whoever takes them
-   * once, not for each.
+   * once, not for each. By then undici knows, too, which connections were answered in this turn.
    */
   let sending: { url: URL; call: Call }[] = []
 
-  function originOf(name: string): Origin {
+  function originOf({ origin: name, protocol }: URL): Origin {
     const known = origins.get(name)
     if (known) return known
-    const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
-    const origin = { idle: [], open: new Set<Connection>(), opening: new Set<Call>(), connect }
+    const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: true })
+    const origin: Origin = {
+      ...{
+        idle: [],
+        shared: new Set<Connection>(),
+        open: new Set<Connection>(),
+        opening: 0,
+        waiting: new Set<Call>(),
+        connect,
+      },
+      protocol: protocol === 'https:' ? undefined : 'h1',
+    }
     origins.set(name, origin)
     return origin
   }
 
   /** Nothing is kept of an origin that nobody is connected to. */
   function forget(name: string, origin: Origin): void {
-    if (origin.open.size + origin.opening.size === 0 && origins.get(name) === origin) origins.delete(name)
+    const isUnused = origin.open.size + origin.opening + origin.waiting.size === 0
+    if (isUnused && origins.get(name) === origin) origins.delete(name)
   }
 
-  function openFor(call: Call, { origin: name, protocol, host, hostname, port }: URL, origin: Origin): void {
-    origin.opening.add(call)
+  /** Gives the requests that wait what there is, and opens what they lack. */
+  function serve(url: URL, origin: Origin): void {
+    for (const call of origin.waiting) {
+      const connection = freeOf(origin)
+      if (connection === undefined) break
+      origin.waiting.delete(call)
+      try {
+        // One that may not leave any more leaves its connection to the next.
+        if (call.leave(connection)) connection.take(call)
+        else if (connection.protocol === 'h1') origin.idle.push(connection)
+      } catch (error) {
+        // The others are sent all the same. The call knows whether anything of it can have left.
+        connection.retire()
+        call.failed(error instanceof Error ? causeOf(error) : 'unknown')
+      }
+    }
+    openMore(url, origin, Math.ceil(origin.waiting.size / (origin.protocol === 'h2' ? STREAMS : 1)))
+  }
+
+  /** `wanted` besides those that are open, with those that are being opened. */
+  function openMore(url: URL, origin: Origin, wanted: number): void {
+    const { protocol } = origin
+    const most = Math.min(
+      wanted,
+      protocol ? limits.opening : limits.openingFirst,
+      limits.most[protocol ?? 'h1'] - origin.open.size,
+    )
+    while (origin.opening < most) open(url, origin)
+  }
+
+  function open(url: URL, origin: Origin): void {
+    origin.opening += 1
+    const { origin: name, protocol, host, hostname, port } = url
     // In a URL an IPv6 address has brackets.
     const options = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port }
     origin.connect(options, (error, socket) => {
-      const isWaiting = origin.opening.delete(call)
-      if (error !== null) {
-        forget(name, origin)
-        if (isWaiting) call.failed(causeOf(error))
-      } else if (isDestroyed) {
-        socket.destroy()
-      } else {
-        const connection = createConnection(socket, {
-          idle: () => {
-            origin.idle.push(connection)
-            looking ??= setTimeout(closeUnused, LOOK_MS).unref()
-          },
-          gone: () => {
-            origin.open.delete(connection)
-            const at = origin.idle.indexOf(connection)
-            if (at !== -1) origin.idle.splice(at, 1)
-            forget(name, origin)
-          },
-        })
-        origin.open.add(connection)
-        if (!connection.take(call)) call.failed('reset')
-      }
+      origin.opening -= 1
+      if (isDestroyed) return void socket?.destroy()
+      if (error !== null) notOpened(url, origin, error)
+      else opened(url, origin, socket)
+      forget(name, origin)
     })
+  }
+
+  function opened(url: URL, origin: Origin, socket: OpenSocket): void {
+    const connection = createConnection(url.origin, socket, {
+      free(freed) {
+        if (freed.protocol === 'h1') origin.idle.push(freed)
+        serve(url, origin)
+        if (freed.running === 0) looking ??= setTimeout(closeUnused, LOOK_MS).unref()
+      },
+      gone(gone) {
+        origin.open.delete(gone)
+        origin.shared.delete(gone)
+        const at = origin.idle.indexOf(gone)
+        if (at !== -1) origin.idle.splice(at, 1)
+        // Those that wait may have waited for it.
+        serve(url, origin)
+        forget(url.origin, origin)
+      },
+    })
+    origin.open.add(connection)
+    origin.protocol = connection.protocol
+    if (connection.protocol === 'h1') origin.idle.push(connection)
+    else origin.shared.add(connection)
+    serve(url, origin)
+    looking ??= setTimeout(closeUnused, LOOK_MS).unref()
+  }
+
+  /** While others are open only one request is told: what was refused may be one connection too many. */
+  function notOpened(url: URL, origin: Origin, error: Error): void {
+    const cause = causeOf(error)
+    for (const call of origin.waiting) {
+      origin.waiting.delete(call)
+      call.failed(cause)
+      if (origin.open.size > 0) break
+    }
+    serve(url, origin)
   }
 
   function closeUnused(): void {
     looking = undefined
     const now = performance.now()
-    for (const { idle } of origins.values()) {
-      for (const connection of idle) if (connection.usableUntil() <= now) connection.destroy()
-      if (idle.length > 0) looking ??= setTimeout(closeUnused, LOOK_MS).unref()
+    for (const { idle, shared } of origins.values()) {
+      for (const connection of [...idle, ...shared]) if (isUnused(connection, now)) connection.destroy()
+      if (idle.length + shared.size > 0) looking ??= setTimeout(closeUnused, LOOK_MS).unref()
     }
   }
 
   function sendAll(): void {
     const all = sending
     sending = []
+    const asked = new Map<Origin, URL>()
     for (const { url, call } of all) {
-      try {
-        sendNow(url, call)
-      } catch (error) {
-        // The others are sent all the same. The call knows whether anything of it can have left.
-        call.failed(error instanceof Error ? causeOf(error) : 'unknown')
+      if (isDestroyed) {
+        call.failed('stopped')
+        continue
       }
+      const origin = originOf(url)
+      origin.waiting.add(call)
+      asked.set(origin, url)
     }
-  }
-
-  function sendNow(url: URL, call: Call): void {
-    if (isDestroyed) {
-      call.failed('stopped')
-      return
+    for (const [origin, url] of asked) {
+      serve(url, origin)
+      if (origin.shared.size > 0 && roomOf(origin) < ROOM_AHEAD) openMore(url, origin, 1)
     }
-    const origin = originOf(url.origin)
-    // One that the server has closed meanwhile is passed over; it takes itself off the stack.
-    for (let idle = origin.idle.pop(); idle !== undefined; idle = origin.idle.pop()) if (idle.take(call)) return
-    openFor(call, url, origin)
   }
 
   return {
@@ -122,14 +204,44 @@ export function createHttpAgent(): HttpAgent {
       if (sending.push({ url, call }) === 1) setImmediate(sendAll)
     },
 
+    connections: () =>
+      [...origins].flatMap(([origin, { open }]) =>
+        PROTOCOLS.map((protocol) => {
+          const count = [...open].filter((connection) => connection.protocol === protocol).length
+          return { origin, protocol, count }
+        }).filter(({ count }) => count > 0),
+      ),
+
     destroy() {
       isDestroyed = true
       clearTimeout(looking)
-      for (const { open, opening } of origins.values()) {
+      for (const { open, waiting } of origins.values()) {
+        for (const call of waiting) call.failed('stopped')
         for (const connection of open) connection.destroy()
-        for (const call of opening) call.failed('stopped')
       }
       origins.clear()
     },
   }
 }
+
+const PROTOCOLS = ['h1', 'h2'] as const
+
+type OpenSocket = NonNullable<Parameters<buildConnector.Callback>[1]>
+
+/** The connection for the next request; one that was idle for too long is passed over, for its server may be closing it. */
+function freeOf({ idle, shared }: Origin): Connection | undefined {
+  for (const connection of shared) if (isUsable(connection)) return connection
+  for (let last = idle.pop(); last !== undefined; last = idle.pop()) if (isUsable(last)) return last
+  return undefined
+}
+
+const roomOf = ({ shared }: Origin): number => [...shared].reduce((sum, { room }) => sum + room, 0)
+
+function isUsable(connection: Connection): boolean {
+  if (!isUnused(connection, performance.now())) return connection.canTake()
+  connection.destroy()
+  return false
+}
+
+const isUnused = ({ running, idleSince }: Connection, now: number): boolean =>
+  running === 0 && now - idleSince() >= KEEP_ALIVE_MS

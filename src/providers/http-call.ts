@@ -1,18 +1,24 @@
-// One POST to a provider, and how it ended. Its whole point is to know whether any byte of the request can have
-// left: a request is written by one call, onto a connection that is open (http-connection.ts), so what failed before that
-// call is proof that the provider knows nothing of the message. Error codes alone do not show it: of 84 requests that
-// ended in a reset, 38 had never reached the server.
+// One POST to a provider, by undici, and how it ended. Its whole point is to know whether any byte of the request can have
+// left (http-proof.ts): undici says when it starts to write a request, and only then.
 
+import { channel } from 'node:diagnostics_channel'
+import type { Dispatcher } from 'undici'
 import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
 import { MISSED_SLOT } from '../messages/outcome.ts'
 import type { HttpAgent } from './http-agent.ts'
-import type { Answer } from './http-answer.ts'
 import type { Call, Connection } from './http-connection.ts'
+import { causeOf, isOfStream, neverLeft } from './http-proof.ts'
 
 export type HttpEnd =
   | { kind: 'never_left'; cause: string }
   | { kind: 'unanswered'; cause: string }
   | { kind: 'answer'; status: number; body: string; retryAfterMs: number | undefined }
+
+/** Longest body that is read; a provider's are under 1 KB each. */
+const MAX_BODY_BYTES = 256 * 1024
+
+/** For whoever watches when requests leave: `{ path }` of each, right before it is written. */
+const departures = channel('laneway:departure')
 
 /**
  * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here to the last byte of the answer.
@@ -26,102 +32,177 @@ export function postJson(
   timeoutMs: number,
   leaveBy = Number.POSITIVE_INFINITY,
 ): Promise<HttpEnd> {
-  const head = headOf(url, headers)
-  if (head === undefined) return Promise.resolve({ kind: 'never_left', cause: 'invalid_header' })
-  const json = typeof body === 'string' ? body : JSON.stringify(body)
+  const list = headersOf(headers)
+  if (list === undefined) return Promise.resolve({ kind: 'never_left', cause: 'invalid_header' })
+  const request: Request = {
+    path: `${url.pathname}${url.search}`,
+    method: 'POST',
+    headers: list,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    // undici shares no connection of HTTP/2 else; http-connection.ts says why nothing is repeated.
+    idempotent: true,
+  }
   return new Promise((resolve) => {
-    agent.send(url, new JsonCall(resolve, { head, json, path: url.pathname, timeoutMs, leaveBy }))
+    agent.send(url, new JsonCall(resolve, { agent, url, request, timeoutMs, leaveBy }))
   })
 }
 
 const cameOn = new WeakMap<HttpEnd, Connection>()
 
 /** Closes the connection of an answer that cannot be that to its request: what comes next there would be one too late. */
-export const closeConnectionOf = (answer: HttpEnd): void => cameOn.get(answer)?.destroy()
+export const closeConnectionOf = (answer: HttpEnd): void => cameOn.get(answer)?.retire()
 
-/** What is to be written: `head` goes up to how long the body is. */
-interface Request {
-  head: string
-  json: string
-  path: string
+type Request = Dispatcher.DispatchOptions
+
+interface Sent {
+  agent: Pick<HttpAgent, 'send'>
+  url: URL
+  request: Request
   timeoutMs: number
   leaveBy: number
 }
 
 /** A class, for there is one of each message: closures for all of this would be as many objects again. */
 class JsonCall implements Call {
+  readonly request: Request
   private readonly resolve: (end: HttpEnd) => void
-  private readonly request: Request
+  private readonly sent: Sent
   private readonly deadline: Deadline
   private readonly slotEnd: Deadline
   private readonly timer: NodeJS.Timeout
-  private running: Connection | undefined
+  /** What it was given to. */
+  private connection: Connection | undefined
+  /** Set once the request may have left. */
+  private controller: Dispatcher.DispatchController | undefined
   private isOver = false
+  private status = 0
+  private retryAfter: string | undefined
+  private date: string | undefined
+  private length: number | undefined
+  private pieces: Buffer[] = []
+  private received = 0
 
-  constructor(resolve: (end: HttpEnd) => void, request: Request) {
+  constructor(resolve: (end: HttpEnd) => void, sent: Sent) {
     this.resolve = resolve
-    this.request = request
-    this.deadline = deadlineIn(request.timeoutMs)
-    this.slotEnd = deadlineIn(request.leaveBy - performance.now())
-    this.timer = setTimeout(timeOut, request.timeoutMs, this)
+    this.sent = sent
+    this.request = sent.request
+    this.deadline = deadlineIn(sent.timeoutMs)
+    this.slotEnd = deadlineIn(sent.leaveBy - performance.now())
+    this.timer = setTimeout(timeOut, sent.timeoutMs, this)
   }
 
-  leave(connection: Connection): { path: string; text: string } | undefined {
-    // A process that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked.
-    const { head, json, path } = this.request
+  leave(connection: Connection): boolean {
+    if (!this.mayLeave()) return false
+    this.connection = connection
+    return true
+  }
+
+  /** A process that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked. */
+  private mayLeave(): boolean {
     if (isOver(this.deadline)) this.failed('timeout')
     else if (isOver(this.slotEnd)) this.failed(MISSED_SLOT)
-    if (this.isOver) return undefined
-    this.running = connection
-    return { path, text: `${head}${Buffer.byteLength(json)}\r\n\r\n${json}` }
+    return !this.isOver
   }
 
-  answered({ status, body, retryAfter, date }: Answer): void {
-    const answer = { kind: 'answer', status, body, retryAfterMs: readRetryAfter(retryAfter, date) } as const
-    if (this.running) cameOn.set(answer, this.running)
-    this.end(answer)
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.controller) this.failed('repeated')
+    // Throwing takes the request from undici and leaves the connection as it is (writeH1 and writeH2 catch it before they
+    // write); `controller.abort` would close one of HTTP/1.1.
+    if (this.isOver || !this.mayLeave()) throw new Error('it may not leave any more')
+    this.controller = controller
+    if (departures.hasSubscribers) departures.publish({ path: this.sent.url.pathname })
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    this.status = status
+    this.retryAfter = first(headers['retry-after'])
+    this.date = first(headers.date)
+    const length = first(headers['content-length'])
+    const hasBody = status >= 200 && status !== 204 && status !== 304
+    this.length = hasBody && length !== undefined ? Number(length) : undefined
+    // What is packed besides cannot be read.
+    if ((first(headers['transfer-encoding']) ?? 'chunked').toLowerCase() !== 'chunked')
+      this.breakOff('bad_answer', controller)
+    else if (this.length !== undefined && this.length > MAX_BODY_BYTES) this.breakOff('answer_too_large', controller)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.received += piece.length
+    if (this.received > MAX_BODY_BYTES) this.breakOff('answer_too_large', controller)
+    else this.pieces.push(piece)
+  }
+
+  onResponseEnd(): void {
+    // By HTTP/2 a stream that the server broke off may end like one that is whole.
+    if (this.length !== undefined && this.length !== this.received) {
+      this.failed('bad_answer')
+      return
+    }
+    const [only] = this.pieces
+    const body = only !== undefined && this.pieces.length === 1 ? only : Buffer.concat(this.pieces)
+    const retryAfterMs = readRetryAfter(this.retryAfter, this.date)
+    const answer = { kind: 'answer', status: this.status, body: body.toString('utf8'), retryAfterMs } as const
+    if (this.connection) cameOn.set(answer, this.connection)
+    this.end(answer, true)
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (this.isOver) return
+    const { connection } = this
+    if (this.controller === undefined && connection?.isUsed && !connection.isOpen) {
+      // The server closed it meanwhile, as it may; another one is opened.
+      connection.ended(false)
+      this.connection = undefined
+      this.sent.agent.send(this.sent.url, this)
+      return
+    }
+    const reached = this.controller ? 'provider' : 'undici'
+    const isProven = neverLeft({ reached, error, isAnswered: this.status !== 0 })
+    this.end({ kind: isProven ? 'never_left' : 'unanswered', cause: causeOf(error) }, isOfStream(error))
   }
 
   failed(cause: string): void {
-    this.end({ kind: this.running ? 'unanswered' : 'never_left', cause })
+    this.end({ kind: this.controller ? 'unanswered' : 'never_left', cause }, this.controller === undefined)
   }
 
   timedOut(): void {
-    this.failed('timeout')
-    this.running?.destroy()
+    this.breakOff('timeout', this.controller)
   }
 
-  private end(how: HttpEnd): void {
+  private breakOff(cause: string, controller: Dispatcher.DispatchController | undefined): void {
+    this.failed(cause)
+    controller?.abort(new Error(cause))
+  }
+
+  /** `isSound`: the connection has nothing to do with how it ended. */
+  private end(how: HttpEnd, isSound: boolean): void {
     if (this.isOver) return
     this.isOver = true
     clearTimeout(this.timer)
+    this.connection?.ended(isSound)
     this.resolve(how)
   }
 }
 
 const timeOut = (call: JsonCall): void => call.timedOut()
 
-/** Heads by their headers: those of a sender are the same for all that it sends. */
-const heads = new WeakMap<object, { url: URL; head: string | undefined }>()
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
+const first = (value: string | string[] | undefined): string | undefined =>
+  (Array.isArray(value) ? value[0] : value)?.trim()
+
+/** By their object, which is the same for all that a sender sends; undefined for those that cannot stand in a request. */
+const known = new WeakMap<object, string[] | undefined>()
 const NAME = /^[a-z0-9-]+$/
 /** A line break would end the header and begin another one. */
 const VALUE = /^[\t\x20-\x7e]*$/
 
-/** The request up to how long its body is; undefined when something cannot stand in a header. */
-function headOf(url: URL, headers: Readonly<Record<string, string>>): string | undefined {
-  const known = heads.get(headers)
-  if (known?.url === url) return known.head
-  const all = Object.entries({
-    host: url.host,
-    connection: 'keep-alive',
-    'content-type': 'application/json',
-    ...headers,
-  })
+function headersOf(headers: Readonly<Record<string, string>>): string[] | undefined {
+  if (known.has(headers)) return known.get(headers)
+  const all = Object.entries({ 'content-type': 'application/json', ...headers })
   const canStand = all.every(([name, value]) => NAME.test(name) && VALUE.test(value))
-  const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  const head = canStand ? `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines}content-length: ` : undefined
-  heads.set(headers, { url, head })
-  return head
+  const list = canStand ? all.flat() : undefined
+  known.set(headers, list)
+  return list
 }
 
 /** The header that hands the trace of a message on; none where it has none. */

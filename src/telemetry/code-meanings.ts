@@ -20,6 +20,8 @@ const OWN: Readonly<Record<string, string>> = {
   answer_too_large: 'the answer of the provider was too large to be read',
   bad_answer: 'what the provider answered is not HTTP as it should be',
   invalid_header: 'the token or another setting of its sender cannot stand in a request',
+  refused_stream: 'the provider took the connection and refused this request on it',
+  repeated: 'the request was about to be sent twice over, which was kept from happening',
   stopped: 'the worker stopped before it left',
   failed: 'the provider reported that it failed, without a code',
   other: 'refused with a code that is not listed here',

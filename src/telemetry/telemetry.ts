@@ -14,6 +14,7 @@ import { createHistoryBuffer } from './history-buffer.ts'
 import { createLaneLabels } from './lane-labels.ts'
 import { LANE_SERIES } from './lane-series.ts'
 import { createMetrics } from './metrics.ts'
+import { createConnectionGauge } from './provider-connections.ts'
 import { writeHistory } from './store/history.ts'
 import { measureLanes } from './store/measure-lanes.ts'
 
@@ -35,6 +36,7 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
   const { registry, observer: metrics } = createMetrics(labelOf)
   const history = createHistoryBuffer()
   const gauges = createGauges(registry, labelOf, clock)
+  const connections = createConnectionGauge(registry)
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const observer = both(metrics, history.observer)
   /** Parts of one process share the buffer, and of each lane an earlier batch must be written before a later one. */
@@ -67,6 +69,9 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
         },
       }
     },
+
+    /** Tells from now on, until the function that it returns is called, how many connections to providers are open. */
+    watchConnections: connections.watch,
 
     /** All that the process knows, in Prometheus' text format. Reads Redis at most every 5 s. Never rejects. */
     async text(redis: Redis): Promise<string> {

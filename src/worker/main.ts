@@ -86,6 +86,7 @@ export async function startWorker(
   const counting = telemetry.start(redis, log, () => sweeps)
   const secretKeys = secretKeysOf(config)
   const agent = createHttpAgent()
+  const unwatch = telemetry.watchConnections(agent.connections)
   const providers = {
     'partner-api': partnerApi(agent),
     'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
@@ -221,6 +222,7 @@ export async function startWorker(
       ).catch(() => {})
       files.close()
       agent.destroy()
+      unwatch()
       listener.disconnect()
       redis.disconnect()
       log.info({ worker: name }, 'worker.stopped')

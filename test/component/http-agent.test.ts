@@ -2,7 +2,8 @@
 // requests at once. Real: TCP and TLS.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
-import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
+import { closeConnectionOf, type HttpEnd, postJson } from '../../src/providers/http-call.ts'
+import type { Call } from '../../src/providers/http-connection.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -48,11 +49,11 @@ test('a request is written as HTTP/1.1 with the bytes of its body counted', () =
 test('a request that breaks while it is sent fails, with whether it can have left, and the others of its turn are sent', () =>
   on(answering(), async (server) => {
     const failed: string[] = []
-    const broken = {
+    const broken: Call = {
+      request: { path: '/', method: 'POST' },
       leave: () => {
         throw new TypeError('broken')
       },
-      answered: () => undefined,
       failed: (cause: string) => failed.push(cause),
     }
     const warm = await post(server)
@@ -151,3 +152,89 @@ test('destroyed, it fails what is under way as unanswered, and what waits for a 
       expect(await post(server)).toEqual({ kind: 'never_left', cause: 'stopped' })
     },
   ))
+
+test('no more connections are opened than the bound, and requests beyond it wait for one of them', () => {
+  const own = createHttpAgent({ most: { h1: 3, h2: 1 }, opening: 2, openingFirst: 1 })
+  let together = 0
+  let most = 0
+  return on(
+    (socket) =>
+      onRequest(socket, () => {
+        together += 1
+        most = Math.max(most, together)
+        setTimeout(() => {
+          together -= 1
+          socket.write(httpAnswer(200, '{}'))
+        }, 20)
+      }),
+    async (server) => {
+      const url = new URL(server.url)
+      const ends = await Promise.all(Array.from({ length: 20 }, () => postJson(own, url, {}, {}, 5_000)))
+      expect(ends).toEqual(Array(20).fill(DONE))
+      expect([server.connections(), most]).toEqual([3, 3])
+      expect(own.connections()).toEqual([{ origin: url.origin, protocol: 'h1', count: 3 }])
+      own.destroy()
+      expect(own.connections()).toEqual([])
+    },
+  )
+})
+
+test('a burst opens no more connections at a time than the bound, and none that those before it make needless', () => {
+  const own = createHttpAgent({ most: { h1: 100, h2: 1 }, opening: 2, openingFirst: 1 })
+  return on(answering(), async (server) => {
+    const url = new URL(server.url)
+    const ends = await Promise.all(Array.from({ length: 50 }, () => postJson(own, url, {}, {}, 5_000)))
+    expect(ends).toEqual(Array(50).fill(DONE))
+    expect(server.connections()).toBeLessThan(50)
+    own.destroy()
+  })
+})
+
+test('the connection of an answer that is that to another request is closed', () =>
+  on(answering(), async (server) => {
+    const end = await post(server)
+    closeConnectionOf(end)
+    expect(await post(server)).toEqual(DONE)
+    expect(server.connections()).toBe(2)
+  }))
+
+test('a request that comes to be written too late is not, and the connection is kept', () =>
+  on(answering(), async (server) => {
+    expect(await post(server)).toEqual(DONE)
+    const late = postJson(agent, new URL(server.url), {}, { n: 2 }, 5_000, performance.now() + 50)
+    // Behind what gives it to undici, and before undici has looked whether the connection is still there: a process that
+    // is stopped just then.
+    setImmediate(() => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100))
+    expect(await late).toEqual({ kind: 'never_left', cause: 'missed_slot' })
+    expect(await post(server)).toEqual(DONE)
+    expect(server.connections()).toBe(1)
+    expect(server.received()).not.toContain('"n":2')
+  }))
+
+test('a request goes over another connection when the server closes its own before undici has made sure of that', () => {
+  const sockets: { destroy(): unknown }[] = []
+  return on(
+    (socket) => {
+      sockets.push(socket)
+      answering()(socket)
+    },
+    async (server) => {
+      expect(await post(server)).toEqual(DONE)
+      const next = post(server)
+      // Behind what gives it to undici, and before undici has looked whether the connection is still there.
+      setImmediate(() => sockets[0]?.destroy())
+      expect(await next).toEqual(DONE)
+      expect(server.connections()).toBe(2)
+      expect(server.received().match(/POST/g)).toHaveLength(2)
+    },
+  )
+})
+
+test('a request that undici would write once more is not, and is in doubt', async () => {
+  let call: Call | undefined
+  const ended = postJson({ send: (_url, sent) => (call = sent) }, new URL('http://localhost'), {}, {}, 5_000)
+  const controller = { aborted: false, paused: false, reason: null, abort() {}, pause() {}, resume() {} }
+  call?.onRequestStart?.(controller, {})
+  expect(() => call?.onRequestStart?.(controller, {})).toThrow()
+  expect(await ended).toEqual({ kind: 'unanswered', cause: 'repeated' })
+})

@@ -20,16 +20,15 @@ const post = (url: string, body: object = { id: 'the-message' }, timeoutMs = 5_0
 
 /** The connections of a process that is stopped while it connects, and hears of the connection when it is woken up late. */
 const frozen: Pick<HttpAgent, 'send'> = {
-  send: (url, call) =>
-    agent.send(url, {
-      answered: (answer) => call.answered(answer),
-      failed: (cause) => call.failed(cause),
-      leave(connection) {
-        // Blocks this whole process, timers included, as SIGSTOP would.
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
-        return call.leave(connection)
-      },
-    }),
+  send(url, call) {
+    const leave = call.leave.bind(call)
+    call.leave = (connection) => {
+      // Blocks this whole process, timers included, as SIGSTOP would.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+      return leave(connection)
+    }
+    agent.send(url, call)
+  },
 }
 
 /** Runs one call against a server that behaves like this. */

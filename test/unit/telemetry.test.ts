@@ -1,5 +1,6 @@
 // Pins: what a change of state counts as, that no label and no count of codes grows without bound, and how the buffer of
 // the history hands out what it holds.
+import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { sparkline } from '../../src/cli/sparkline.ts'
 import { prettyLine } from '../../src/log-pretty.ts'
@@ -7,6 +8,7 @@ import { countedCode } from '../../src/telemetry/codes.ts'
 import { enteredStates } from '../../src/telemetry/entered-states.ts'
 import { createHistoryBuffer, WHOLE } from '../../src/telemetry/history-buffer.ts'
 import { createLaneLabels } from '../../src/telemetry/lane-labels.ts'
+import { createConnectionGauge } from '../../src/telemetry/provider-connections.ts'
 
 describe('a change of state counts', () => {
   test('the state that it leads to', () => {
@@ -52,6 +54,23 @@ describe('a code is counted', () => {
 test('lanes beyond the most that have series of their own share one label, and others keep theirs', () => {
   const labelOf = createLaneLabels(2)
   expect([1, 2, 3, 4, 1].map(labelOf)).toEqual(['1', '2', 'other', 'other', '1'])
+})
+
+test('connections to providers are counted by origin and protocol, of all that are watched', async () => {
+  const registry = new Registry()
+  const gauge = createConnectionGauge(registry)
+  const at = { origin: 'https://graph.example', protocol: 'h2' }
+  gauge.watch(() => [{ ...at, count: 2 }])
+  const unwatch = gauge.watch(() => [
+    { ...at, count: 3 },
+    { ...at, protocol: 'h1', count: 1 },
+  ])
+  const lines = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('laneway'))
+  const name = (protocol: string) =>
+    `laneway_provider_connections{origin="https://graph.example",protocol="${protocol}"}`
+  expect(await lines()).toEqual([`${name('h2')} 5`, `${name('h1')} 1`])
+  unwatch()
+  expect(await lines()).toEqual([`${name('h2')} 2`])
 })
 
 describe('the buffer of the history', () => {
