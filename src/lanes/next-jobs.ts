@@ -2,7 +2,7 @@
 // that a worker may die anywhere before it and nothing has happened.
 import { laneBacklogKeys, laneDeadLettersKey, laneJobKey, laneMetaKey, laneTakeKeys } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneReadersKey, jobDeathsKey } from '../redis/keys.ts'
+import { jobDeathsKey, laneReadersKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 const nextScript = defineScript(import.meta.url, 'lane-next')

@@ -2,13 +2,7 @@
 import { z } from 'zod'
 import type { MessageId } from '../messages/message-id.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
-import {
-  laneBacklogKeys,
-  laneChunkKeys,
-  laneChunkLimiterKey,
-  laneJobKey,
-  laneMetaKey,
-} from '../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,

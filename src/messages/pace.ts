@@ -83,4 +83,3 @@ export function paceOf(ratePerSecond: number): Pace {
     lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
   }
 }
-

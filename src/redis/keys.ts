@@ -3,8 +3,8 @@
 // account 7, `{c7}` for its contacts.
 //
 // A key keeps the name that it was first given, so that every release reads what the one before wrote. Some names are
-// therefore older than our words: `open` is in doubt, `ended-badly` is requeueable, `rest` is a cooldown, `lone-runs`
-// is isolated retries, `campaigns-awake` is active campaigns.
+// therefore older than our words: `open` is in doubt, `ended-badly` is requeueable, `rest` is a cooldown,
+// `campaigns-awake` is active campaigns.
 import { createHash } from 'node:crypto'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27)
@@ -131,9 +131,9 @@ export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
 export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
 /** STRING: how often the lane was reopened because nothing left it, within a week of the last time. */
 export const reopenedKey = (lane: number): string => `${lanePrefix(lane)}:reopened`
-/** HASH worker → jobs that it has read and not claimed yet, see lanes/scripts/lane-next.lua. It expires. */
+/** HASH worker → jobs that it has read and not claimed yet, see lane-next.lua. It expires. */
 export const laneReadersKey = (lane: number): string => `${lanePrefix(lane)}:readers`
-/** HASH id of a job → how many workers died over it, see lanes/scripts/lane-next.lua. It expires. */
+/** The same: HASH id of a job → how many workers died over it. It expires. */
 export const jobDeathsKey = (lane: number): string => `${lanePrefix(lane)}:deaths`
 /** ZSET ulid → time (ms) of the next status poll. */
 export const pollKey = (lane: number): string => `${lanePrefix(lane)}:poll`
@@ -235,7 +235,6 @@ export const endpointQueuePrefix = (endpoint: string): string => `lw:{${endpoint
 
 /** Prefix of BullMQ's keys of the queues that belong to no lane. */
 export const sharedQueuePrefix = (queue: string): string => `lw:{${queue}}`
-
 /** Keys of one account's gallery. */
 export const galleryKeys = (account: number) => {
   const prefix = `lw:{g${account}}`

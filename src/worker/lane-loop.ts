@@ -115,13 +115,15 @@ export function createLaneLoop(deps: {
     timerAt = Number.POSITIVE_INFINITY
     if (isStopped || isTaking || !(isWoken || hasMore)) return
     const now = performance.now()
-    if (heldUntil > now) return lookAt(heldUntil)
-    const next = wish(now)
+    const next = heldUntil > now ? { waitMs: heldUntil - now } : wish(now)
     // A place that comes free looks again.
     if (next === undefined) return
-    if ('waitMs' in next) return lookAt(now + next.waitMs)
-    isTaking = true
-    void take(next)
+    if ('waitMs' in next) {
+      lookAt(now + next.waitMs)
+    } else {
+      isTaking = true
+      void take(next)
+    }
   }
 
   async function take(next: Wish): Promise<void> {

@@ -16,8 +16,8 @@ import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import { createLaneRooms, type LaneRoom } from './lane-room.ts'
 import { senderOrWait } from './lane-sender.ts'
 import { openChunksWorker } from './lane-workers.ts'
-import type { DirectoryEntry } from './sender-directory.ts'
 import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
 import { takeJobs } from './take-jobs.ts'
 
 /** Chunks of a lane that was reopened get this long to end what they have in flight. */

@@ -22,8 +22,8 @@ import type { Claimed, Outgoing, SendDeps } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
 import { type ChunkMessage, stillWanted, waitingOf } from './chunk-messages.ts'
 import { claimChunk, type Unclaimed } from './claim-chunk.ts'
-import { senderOrWait } from './lane-sender.ts'
 import type { ChunkRoom } from './lane-room.ts'
+import { senderOrWait } from './lane-sender.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
 
@@ -32,7 +32,6 @@ import { waits } from './settle.ts'
  * found is good for twice as long, so that what is claimed leaves without being asked for by itself.
  */
 const LOOK_MS = LOOK_GOOD_FOR_MS / 2
-
 /** When it is asked again whether the lane is paused and who is barred, and until when that is good. */
 interface Look {
   againAt: Deadline

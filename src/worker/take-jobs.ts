@@ -142,7 +142,8 @@ async function endBarred(
   for (const [i, problem] of barred) {
     const message = messages[i]
     // What was claimed before, or is past its validity, the claim sees to, now or the next time.
-    if (message) await cancelMessage({ redis: deps.redis, queues: deps.lanes }, message.id, deps.config.retentionMs, problem)
+    if (message)
+      await cancelMessage({ redis: deps.redis, queues: deps.lanes }, message.id, deps.config.retentionMs, problem)
   }
   return messages.filter((_message, i) => !barred.has(i))
 }

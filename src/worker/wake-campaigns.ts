@@ -43,7 +43,6 @@ export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue:
     /** Messages of a campaign were worked on. */
     noteTaken,
 
-
     stop(): void {
       isStopped = true
       clearTimeout(timer)

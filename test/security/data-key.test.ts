@@ -12,8 +12,8 @@ import { acknowledgedId, audioTo, reaches, sendTo } from '../support/messages.ts
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { dataKeysSeen } from '../support/state/installation.ts'
 import { jobOf } from '../support/state/lanes.ts'
-import { nextLook } from '../support/state/workers.ts'
 import { recipientCooldowns, replyWindowsOf } from '../support/state/messages.ts'
+import { nextLook } from '../support/state/workers.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -104,7 +104,14 @@ test('the ledger of a campaign is the same on its page, over HTTP and on the com
 })
 
 test('a worker that was killed stays in the table as lost, beside the one that is alive', async () => {
-  const facts = { host: 'gone-host', pid: 4_321, startedAt: Date.now() - 3_600_000, version: '0.1.0', lanes: 2, serves: [] }
+  const facts = {
+    host: 'gone-host',
+    pid: 4_321,
+    startedAt: Date.now() - 3_600_000,
+    version: '0.1.0',
+    lanes: 2,
+    serves: [],
+  }
   await sendHeartbeat(world.redis, 'gone', facts)
   await workersHeardOf(world.redis).put((await redisNowMs(world.redis)) - 20_000, 'gone')
   await page.goto('/console')

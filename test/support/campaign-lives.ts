@@ -300,7 +300,9 @@ async function createLife(world: World, lane: number, total: number) {
     const { to, content, until, run, filled, again } = payload
     const fresh = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
     const asked = { ...fresh, run, filled, ...(again && { again }) }
-    const [ofJob] = hasJob ? await claimJobs(redis, [{ id: message, attempt: name, message: asked }], TIMES, { pace: FAST, reader: '' }) : []
+    const [ofJob] = hasJob
+      ? await claimJobs(redis, [{ id: message, attempt: name, message: asked }], TIMES, { pace: FAST, reader: '' })
+      : []
     if (ofJob instanceof Error) throw ofJob
     const claimed = ofJob ?? (await claim(redis, message, name, asked, TIMES))
     if (claimed.verdict === 'taken') return 'taken'

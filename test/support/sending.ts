@@ -26,7 +26,12 @@ export const anySender = (rate: number): Sender => ({
 
 /** What a worker has for its attempts: every lane is the sender's, and its messages go to `send`. */
 export function sendingTo(
-  { redis, lanes, config = loadConfig({}), secrets = ['secret'] }: {
+  {
+    redis,
+    lanes,
+    config = loadConfig({}),
+    secrets = ['secret'],
+  }: {
     redis: Redis
     lanes: LaneQueues
     config?: Config
@@ -75,7 +80,11 @@ export const answering = (send: (to: string, id: string) => CallEnd | Promise<Ca
 /** The lanes of a worker with that, which serves all of them. `opened` hears of each that is opened. */
 export const lanesOf = (
   send: SendDeps,
-  { maxInFlight = 100, laneIdleMs = 60_000, opened = () => {} }: {
+  {
+    maxInFlight = 100,
+    laneIdleMs = 60_000,
+    opened = () => {},
+  }: {
     maxInFlight?: number
     laneIdleMs?: number
     opened?: (lane: number) => void

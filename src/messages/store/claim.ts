@@ -76,7 +76,11 @@ export async function claim(
   const { gapUs, closestUs, window } = pace ?? {}
   const group = [id.lane, lostAfterMs, evidenceWaitMs, retentionMs, gapUs, closestUs, window].join(' ')
   await assertReplicating(redis, inDoubtKey(id.lane))
-  return resultOf(redis, { id, attempt, message }, await claimTogether(redis, group, { id, attempt, message, times, pace }))
+  return resultOf(
+    redis,
+    { id, attempt, message },
+    await claimTogether(redis, group, { id, attempt, message, times, pace }),
+  )
 }
 
 /** A message that waits as a job, to be claimed for this attempt. */

@@ -60,7 +60,12 @@ export const markNotSent = (
 ): Promise<StepResult> => {
   const { counts, maxTries, problem, cooldown, retryMs, content } = how
   const coolDown = cooldown && { of: cooldown.of, ms: cooldown.of === 'lane' ? cooldown.ms : cooldown.leastMs }
-  return takeStep(redis, id, { kind: 'not_sent', attempt, counts, maxTries, problem, coolDown, retryMs, content }, cooldown)
+  return takeStep(
+    redis,
+    id,
+    { kind: 'not_sent', attempt, counts, maxTries, problem, coolDown, retryMs, content },
+    cooldown,
+  )
 }
 
 /** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */

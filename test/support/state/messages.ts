@@ -9,7 +9,6 @@ import {
   inboundKey,
   inDoubtKey,
   indexSegmentKeys,
-  jobDeathsKey,
   laneClearedByKey,
   laneCooldownKey,
   lanePrefix,
@@ -116,9 +115,6 @@ export async function indexPartsOf(redis: Redis, lane: number) {
   const open = recordAt(redis, `${messageIndexKey(lane)}:open`)
   return [messageIndexOf(redis, lane), open, ...segments.flatMap(({ ids, marks }) => [ids, marks])]
 }
-
-/** How often workers have died over messages of the lane. */
-export const deathsOf = (redis: Redis, lane: number) => recordAt(redis, jobDeathsKey(lane))
 
 /** That waiting messages of this class are being cleared from the lane. */
 export const clearingOf = (redis: Redis, lane: number, of: string) => valueAt(redis, laneClearedByKey(lane, of))

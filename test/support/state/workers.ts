@@ -5,8 +5,8 @@ import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.t
 import { laneBacklogKeys, laneJobLockKey, laneQueue } from '../../../src/redis/bullmq-layout.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { GatheringRedis } from '../../../src/redis/gathered-writes.ts'
-import { lanePrefix } from '../../../src/redis/keys.ts'
 import { readWorkers } from '../../../src/redis/heartbeats.ts'
+import { lanePrefix, laneReadersKey } from '../../../src/redis/keys.ts'
 import { endOwn, openWorker } from '../../../src/worker/bullmq.ts'
 
 /** Whether a BullMQ Worker has the job in its hands. */
@@ -106,4 +106,13 @@ export async function serversOf(redis: Redis, lanes: readonly number[], pids: re
   const { alive } = await readWorkers(redis)
   const serving = alive.filter(({ facts }) => facts && pids.includes(facts.pid))
   return lanes.map((lane) => serving.filter(({ facts }) => facts?.serves.some((each) => each.lane === lane)).length)
+}
+
+/** What workers have read of the lane and not claimed was read so long ago that they are taken for dead. */
+export async function readLongAgo(redis: Redis, lane: number): Promise<void> {
+  const key = laneReadersKey(lane)
+  for (const [worker, read] of Object.entries(await redis.hgetall(key))) {
+    const [ms = '0', ...rest] = read.split(' ')
+    await redis.hset(key, worker, [Number(ms) - 60_000, ...rest].join(' '))
+  }
 }

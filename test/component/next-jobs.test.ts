@@ -1,0 +1,116 @@
+// Pins: what is next on a lane is read without being taken, each job by one worker at a time, and a job that kills who
+// reads it is found. Real: Redis.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deadLetter, nextJobs, readNothing } from '../../src/lanes/next-jobs.ts'
+import { mendActive } from '../../src/lanes/survey.ts'
+import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
+import { paceOf } from '../../src/messages/pace.ts'
+import { claimJobs } from '../../src/messages/store/claim.ts'
+import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { deadLettersOn, waitingOn } from '../support/state/lanes.ts'
+import { messageRecord } from '../support/state/messages.ts'
+import { readLongAgo } from '../support/state/workers.ts'
+
+let world: LaneRedis
+beforeAll(async () => {
+  world = await startLaneRedis()
+})
+afterAll(() => world?.close())
+
+/** So many messages wait on a lane of their own. */
+async function begin(count: number, delayMs = 0): Promise<{ lane: number; names: string[] }> {
+  const lane = world.newLane()
+  const names = Array.from({ length: count }, () => messageId(lane, newId(lane).ulid))
+  for (const name of names) await world.queues.add(name, audioJob(), delayMs)
+  return { lane, names }
+}
+
+const read = async (lane: number, by: string, most = 10, skip = 0): Promise<string[]> =>
+  (await nextJobs(world.redis, lane, { by, most, skip })).jobs.map(({ id }) => id)
+
+function idOf(name: string): MessageId {
+  const id = parseMessageId(name)
+  if (!id) throw new Error(name)
+  return id
+}
+
+async function claimAs(by: string, names: readonly string[]) {
+  const claims = names.map((name) => {
+    return { id: idOf(name), attempt: newAttemptId(), message: { ...audioMessage, validUntil: Date.now() + 60_000 } }
+  })
+  return claimJobs(world.redis, claims, LONG_TIMES, { pace: paceOf(10_000), reader: by })
+}
+
+test('reading takes nothing, and a claim takes what it claims', async () => {
+  const { lane, names } = await begin(5)
+  expect(await read(lane, 'one', 3)).toEqual(names.slice(0, 3))
+  expect(await read(lane, 'one', 3)).toEqual(names.slice(0, 3))
+  await claimAs('one', names.slice(0, 2))
+  expect(await waitingOn(world.redis, lane)).toEqual(names.slice(2))
+  expect(await read(lane, 'one', 3)).toEqual(names.slice(2))
+})
+
+test('two workers do not read the same jobs, and of two claims of one job one finds it taken', async () => {
+  const { lane, names } = await begin(6)
+  expect(await read(lane, 'one', 3)).toEqual(names.slice(0, 3))
+  expect(await read(lane, 'two', 3)).toEqual(names.slice(3))
+  expect(await read(lane, 'three', 3)).toEqual([])
+  const [first] = await claimAs('one', names.slice(0, 1))
+  const [second] = await claimAs('two', names.slice(0, 1))
+  expect(first).toMatchObject({ verdict: 'done', state: 'sending' })
+  expect(second).toMatchObject({ verdict: 'taken' })
+})
+
+test('what a worker has read and released is there for the others', async () => {
+  const { lane, names } = await begin(2)
+  await read(lane, 'one')
+  expect(await read(lane, 'two')).toEqual([])
+  await readNothing(world.redis, lane, 'one')
+  expect(await read(lane, 'two')).toEqual(names)
+})
+
+test('a job that kills three workers which had read it alone is told to be one', async () => {
+  const { lane, names } = await begin(3)
+  expect(await read(lane, 'first')).toEqual(names)
+  // Nobody knows which of the three it was.
+  for (let deaths = 0; deaths < 3; deaths += 1) {
+    await readLongAgo(world.redis, lane)
+    const { jobs } = await nextJobs(world.redis, lane, { by: `worker ${deaths}`, most: 10 })
+    expect(jobs).toMatchObject([{ id: names[0], deaths }])
+  }
+  await readLongAgo(world.redis, lane)
+  const { jobs } = await nextJobs(world.redis, lane, { by: 'last', most: 10 })
+  expect(jobs).toMatchObject([{ id: names[0], deaths: 3 }])
+  expect(await deadLetter(world.redis, lane, { id: names[0] ?? '', reason: 'it kills', keptMs: 60_000 })).toBe(true)
+  await readNothing(world.redis, lane, 'last')
+  expect(await deadLettersOn(world.redis, lane)).toBe(1)
+  // The others are read alone as well, and then together again.
+  const seen = new Set<string>()
+  for (let turns = 0; seen.size < 2 && turns < 10; turns += 1) {
+    for (const name of await read(lane, 'last')) {
+      seen.add(name)
+      await claimAs('last', [name])
+    }
+  }
+  expect([...seen].sort()).toEqual(names.slice(1).sort())
+})
+
+test('a delayed job is read once it is due, and until then it is told when that is', async () => {
+  const { lane, names } = await begin(1, 60_000)
+  const before = await nextJobs(world.redis, lane, { by: 'one', most: 10 })
+  expect(before.jobs).toEqual([])
+  expect(before.dueInMs).toBeGreaterThan(50_000)
+  const soon = await begin(1, 1)
+  await expect.poll(() => read(soon.lane, 'one')).toEqual(soon.names)
+  expect(names).toHaveLength(1)
+})
+
+test('a job whose message is not being sent although it seems so goes back to the front', async () => {
+  const { lane, names } = await begin(2)
+  await claimAs('one', names)
+  // Its record is lost, as with a server that was set back.
+  await messageRecord(world.redis, idOf(names[1] ?? '')).remove()
+  expect(await mendActive(world.redis, lane)).toBe(1)
+  expect(await waitingOn(world.redis, lane)).toEqual([names[1]])
+  expect(await mendActive(world.redis, lane)).toBe(0)
+})
