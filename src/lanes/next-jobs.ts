@@ -19,6 +19,8 @@ export interface WaitingJob {
 /** What a lane has next. */
 export interface NextJobs {
   isPaused: boolean
+  /** One is read at a time, since a worker died over some of these. */
+  isAlone: boolean
   /** Until the next delayed job is due; undefined when there is none. */
   dueInMs: number | undefined
   jobs: WaitingJob[]
@@ -50,7 +52,14 @@ export async function nextJobs(
   for (let i = 0; i + 2 < texts.length; i += 3) {
     jobs.push({ id: String(texts[i]), data: String(texts[i + 1]), deaths: Number(texts[i + 2]) })
   }
-  return { isPaused: state === 'paused', dueInMs: dueMs < 0 ? undefined : dueMs, jobs }
+  return { isPaused: state === 'paused', isAlone: state === 'alone', dueInMs: dueMs < 0 ? undefined : dueMs, jobs }
+}
+
+/** A job that was read alone did not kill its worker. Once that is so of as many as a dead worker had read, many are read again. */
+export async function survived(redis: Redis, lane: number): Promise<void> {
+  const key = jobDeathsKey(lane)
+  // Dying in between leaves a count of none, which says the same as no count.
+  if ((await redis.hincrby(key, 'alone', -1)) <= 0) await redis.hdel(key, 'alone')
 }
 
 /** The worker has ended with what it has read. */

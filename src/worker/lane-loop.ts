@@ -21,8 +21,10 @@ const MOST = 100
 const WORTH = 16
 /** A lane that is read because it was woken, though its slots are given out, is read so often. */
 const WOKEN_MS = 10
-/** Longest that a lane claims nothing because of a cooldown: a person may end it. */
-const MOST_HELD_MS = 30_000
+/** Longest that a lane in a cooldown asks nothing: a person may end it, or change the pace. It asks with one message. */
+const MOST_HELD_MS = 1_000
+/** A wait for a slot that is too far ahead is shorter than this, but on a lane that sends one message at a time. */
+const COOLDOWN_MS = 500
 /** Redis is away or full: the lane is looked at again after this. */
 const AWAY_MS = 1_000
 
@@ -75,6 +77,8 @@ export function createLaneLoop(deps: {
   /** A campaign has slots of the next moment: a transactional message that comes takes one of them. */
   let servesCampaign = true
   let heldUntil = 0
+  /** It was held when it last asked. */
+  let isHeld = false
   let wokenReadAt = Number.NEGATIVE_INFINITY
   let lastWorkAt = performance.now()
   let timer: NodeJS.Timeout | undefined
@@ -103,6 +107,7 @@ export function createLaneLoop(deps: {
       wokenReadAt = now
       return { most: Math.min(left, WORTH), firstOnly: true }
     }
+    if (isHeld) return { most: 1, firstOnly: false }
     const most = Math.min(left, paced, MOST)
     // Room comes back one by one.
     const isWorth = most >= Math.min(paced, WORTH, Math.max(1, room.running() / 8))
@@ -138,6 +143,7 @@ export function createLaneLoop(deps: {
       hasMore = next.firstOnly ? wasMore || isWoken : read >= next.most || heldMs !== undefined
       if (next.firstOnly) isWoken = false
       if (isPaused) hasMore = false
+      isHeld = heldMs !== undefined && heldMs >= COOLDOWN_MS
       if (heldMs !== undefined) hold(heldMs)
       if (dueInMs !== undefined && !hasMore) {
         isWoken ||= dueInMs === 0

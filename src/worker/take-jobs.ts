@@ -4,7 +4,7 @@
 import { deadlineIn } from '../deadline.ts'
 import { isForeignPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelMessage } from '../lanes/cancel-message.ts'
-import { deadLetter, nextJobs, readNothing, type WaitingJob } from '../lanes/next-jobs.ts'
+import { deadLetter, nextJobs, readNothing, survived, type WaitingJob } from '../lanes/next-jobs.ts'
 import { newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import type { Pace } from '../messages/pace.ts'
 import { type ClaimResult, claimJobs } from '../messages/store/claim.ts'
@@ -54,14 +54,16 @@ export async function takeJobs(
   claimed: (message: Outgoing, claim: Claimed) => void,
 ): Promise<Taken> {
   const { worker: by } = deps
-  const { jobs, isPaused, dueInMs } = await nextJobs(deps.redis, lane, { ...take, by })
-  const taken: Taken = { read: jobs.length, hasCampaign: false, heldMs: undefined, isPaused, dueInMs }
+  const { jobs, isPaused, isAlone, dueInMs } = await nextJobs(deps.redis, lane, { ...take, by })
+  // Behind one that is read alone there may be others.
+  const read = isAlone && jobs.length > 0 ? take.most : jobs.length
+  const taken: Taken = { read, hasCampaign: false, heldMs: undefined, isPaused, dueInMs }
   if (jobs.length === 0) return taken
   const messages: JobMessage[] = []
   for (const job of jobs) {
-    const read = entry === undefined ? { reason: `lane ${lane} has no sender` } : readJob(job)
-    if ('message' in read) messages.push(read.message)
-    else if ('reason' in read) await giveUp(deps, lane, job.id, read.reason)
+    const found = entry === undefined ? { reason: `lane ${lane} has no sender` } : readJob(job)
+    if ('message' in found) messages.push(found.message)
+    else if ('reason' in found) await giveUp(deps, lane, job.id, found.reason)
     else {
       deps.log.error({ message: job.id }, 'attempt.data_key_missing')
       taken.heldMs = FOREIGN_WAIT_MS
@@ -82,6 +84,7 @@ export async function takeJobs(
   const claimedAt = performance.now()
   const results = await claimJobs(deps.redis, claims, times, { pace, reader: by })
   const answeredAt = performance.now()
+  if (isAlone && !results.some((result) => 'waitMs' in result && isLanes(result))) await survived(deps.redis, lane)
   let isHeard = false
   for (const [i, message] of wanted.entries()) {
     const result = results[i]
@@ -147,6 +150,9 @@ async function endBarred(
   }
   return messages.filter((_message, i) => !barred.has(i))
 }
+
+/** Whether it is the lane that waits, so that the message was left where it was. */
+const isLanes = ({ verdict }: ClaimResult): boolean => verdict === 'lane_cooldown' || verdict === 'too_early'
 
 /** What becomes of one that may not be sent now; the ms that its lane waits, if it does. */
 async function refused(deps: SendDeps, message: JobMessage, result: ClaimResult): Promise<number | undefined> {

@@ -1,7 +1,7 @@
 // Pins: what is next on a lane is read without being taken, each job by one worker at a time, and a job that kills who
 // reads it is found. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deadLetter, nextJobs, readNothing } from '../../src/lanes/next-jobs.ts'
+import { deadLetter, nextJobs, readNothing, survived } from '../../src/lanes/next-jobs.ts'
 import { mendActive } from '../../src/lanes/survey.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
@@ -90,6 +90,7 @@ test('a job that kills three workers which had read it alone is told to be one',
     for (const name of await read(lane, 'last')) {
       seen.add(name)
       await claimAs('last', [name])
+      await survived(world.redis, lane)
     }
   }
   expect([...seen].sort()).toEqual(names.slice(1).sort())

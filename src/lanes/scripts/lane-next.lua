@@ -20,8 +20,8 @@
 --   skip         jobs to pass over, which other workers read; none where there are fewer
 --   firstOnly    whether prioritized jobs are left out
 --   by           the worker that reads
--- Output: {'paused' or 'open', ms until the next delayed job is due (-1: none), id, payload, deaths, ...}; of each job the
--- workers that died over it alone
+-- Output: {'paused', 'open', or 'alone' when one is read at a time, ms until the next delayed job is due (-1: none),
+-- id, payload, deaths, ...}; of each job the workers that died over it while they had read no other
 local waiting, prioritized, delayed, meta, counter, readers, deaths = unpack(KEYS)
 local jobs, most, skip, firstOnly, by = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local MOST_DUE, STALE_MS, KEPT_MS = 200, 2000, 604800000
@@ -55,8 +55,10 @@ if #due > 0 then
 end
 local reply = { 'open', untilDue() }
 
-local function readAlone(count)
-  redis.call('HINCRBY', deaths, 'alone', count)
+local function readAlone(more, id)
+  if id then redis.call('HINCRBY', deaths, id, 1) end
+  local alone = tonumber(redis.call('HGET', deaths, 'alone') or '0')
+  redis.call('HSET', deaths, 'alone', math.max(1, alone, more))
   redis.call('PEXPIRE', deaths, KEPT_MS)
 end
 local others = redis.call('HGETALL', readers)
@@ -66,8 +68,7 @@ for i = 1, #others, 2 do
   passed, count = tonumber(passed), tonumber(count)
   if others[i] ~= by and nowMs - ms > STALE_MS then
     redis.call('HDEL', readers, others[i])
-    if id ~= '' then redis.call('HINCRBY', deaths, id, 1) end
-    readAlone(count)
+    if id == '' then readAlone(count) else readAlone(0, id) end
   elseif others[i] ~= by and skip < passed + count and passed < skip + most then
     -- What another worker reads now is its own for the moment.
     skip = passed + count
@@ -75,8 +76,7 @@ for i = 1, #others, 2 do
 end
 local alone = tonumber(redis.call('HGET', deaths, 'alone') or '0')
 if alone > 0 then
-  most = 1
-  if alone == 1 then redis.call('HDEL', deaths, 'alone') else redis.call('HINCRBY', deaths, 'alone', -1) end
+  most, reply[1] = 1, 'alone'
   if skip == wasPassed then skip = 0 end
 end
 local waits = redis.call('LLEN', waiting)

@@ -1,0 +1,62 @@
+// Pins: claimed messages of a lane leave in the slots of the lane, each in the next one that is its turn.
+import { expect, test } from 'vitest'
+import type { MessageClass } from '../../src/messages/message-class.ts'
+import { createDepartures } from '../../src/worker/departures.ts'
+
+const clock = { ours: (_lane: number, redisMs: number) => redisMs }
+const slotIn = (ms: number) => {
+  const atMs = performance.now() + ms
+  return { name: String(atMs), atMs, nowMs: performance.now() }
+}
+
+/** Puts messages in line, each with its slot in so many ms; resolves to the names in the order in which they left. */
+async function leave(messages: readonly [name: string, of: MessageClass, inMs: number][]): Promise<string[]> {
+  const departures = createDepartures(clock, 1)
+  const left: string[] = []
+  await Promise.all(
+    messages.map(async ([name, of, inMs]) => {
+      const slot = slotIn(inMs)
+      const given = await departures.wait(of, slot)
+      expect(performance.now()).toBeGreaterThanOrEqual((given?.atMs ?? 0) - 1)
+      left.push(name)
+    }),
+  )
+  return left
+}
+
+test('messages leave in the order in which they were claimed, none before its slot', async () => {
+  const order = await leave([
+    ['a', 'campaign', 5],
+    ['b', 'campaign', 15],
+    ['c', 'campaign', 25],
+  ])
+  expect(order).toEqual(['a', 'b', 'c'])
+})
+
+test('a transactional message leaves in the first slot that a campaign has, and the campaign loses none', async () => {
+  const order = await leave([
+    ['a', 'campaign', 10],
+    ['b', 'campaign', 20],
+    ['code', 'transactional', 30],
+  ])
+  expect(order).toEqual(['code', 'a', 'b'])
+})
+
+test('an earlier slot that comes later is used first', async () => {
+  const departures = createDepartures(clock, 1)
+  const [late, soon] = [slotIn(30), slotIn(5)]
+  const first = departures.wait('campaign', late)
+  const second = departures.wait('campaign', soon)
+  expect((await first)?.name).toBe(soon.name)
+  expect((await second)?.name).toBe(late.name)
+  expect(departures.latestAt()).toBe(late.atMs)
+})
+
+test('what is recalled has no slot, and what comes after it leaves as ever', async () => {
+  const departures = createDepartures(clock, 1)
+  const waiting = [departures.wait('campaign', slotIn(10_000)), departures.wait('transactional', slotIn(20_000))]
+  departures.recall()
+  expect(await Promise.all(waiting)).toEqual([undefined, undefined])
+  const next = slotIn(1)
+  expect(await departures.wait('campaign', next)).toBe(next)
+})
