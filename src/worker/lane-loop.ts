@@ -11,8 +11,12 @@
 // So a kill leaves in doubt what was in flight and at most AHEAD_MS of the lane's pace.
 import type { LaneRoom } from './lane-room.ts'
 
-/** So far ahead of their slots messages are claimed, and half of that is left when more are. */
-export const AHEAD_MS = 150
+/**
+ * So far ahead of their slots messages are claimed, and half of that is left when more are. Those of campaigns less: what
+ * was asked of their recipients' opt-outs is good for 200 ms (opt-outs/store/hold.ts).
+ */
+const AHEAD_MS = 250
+const CAMPAIGN_AHEAD_MS = 150
 /** A lane reads and settles at these times only, all lanes at the same: their steps leave in one write to Redis. */
 const TICK_MS = 10
 /** Most messages of one step. */
@@ -98,9 +102,10 @@ export function createLaneLoop(deps: {
     const aheadMs = Math.max(0, deps.latestSlotAt() - now)
     const left = room.left()
     if (left === 0) return undefined
-    const paced = Math.floor((AHEAD_MS - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
-    if (aheadMs > AHEAD_MS / 2 || paced < 1) {
-      const refillMs = Math.max(TICK_MS, aheadMs - AHEAD_MS / 2, paced < 1 ? aheadMs + gapMs - AHEAD_MS : 0)
+    const mostAheadMs = servesCampaign ? CAMPAIGN_AHEAD_MS : AHEAD_MS
+    const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
+    if (aheadMs > mostAheadMs / 2 || paced < 1) {
+      const refillMs = Math.max(TICK_MS, aheadMs - mostAheadMs / 2, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
       if (!(isWoken && servesCampaign)) return { waitMs: refillMs }
       const againMs = wokenReadAt + WOKEN_MS - now
       if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }

@@ -18,7 +18,7 @@ const sentReply = z.string()
  * So long a message waits for others, to be settled with them. It is in its record that it is being sent, and whoever dies
  * meanwhile dies before settling it; at 100 in flight, 20 are settled in one step instead of some 5.
  */
-const WAIT_MS = 25
+const WAIT_MS = 40
 
 /** A message of a campaign, and where its recipient stands in the list. */
 export interface PlacedMessage {
