@@ -26,7 +26,7 @@ export interface CsvRecord {
 }
 
 /** A record is a few cells; one that grows past this has an open quote somewhere, and memory must stay flat. */
-const MAX_RECORD_BYTES = 64 * 1024
+export const MAX_RECORD_BYTES = 64 * 1024
 /** A piece counts as much as the characters of a whole turn. */
 const PIECES_WEIGH = Number.POSITIVE_INFINITY
 /** What is parsed at once: a record may have two bytes, and 500 of them take some 10 ms. */
@@ -91,7 +91,10 @@ export async function* csvRecords(
   }
   if (goesOn) goesOn = await feed()
   yield* inTurns()
-  if (!goesOn) throw new UnclosedQuoteError(last.lines + 1)
+  if (!goesOn) {
+    const empty = (parser?.info.empty_lines ?? 0) - last.empty_lines
+    throw new UnclosedQuoteError(last.lines + empty + 1)
+  }
 }
 
 /**

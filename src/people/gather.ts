@@ -4,7 +4,8 @@ import { findCampaign, idOf } from '../campaigns/store/campaigns.ts'
 import { campaignsWithFiles } from '../campaigns/store/files.ts'
 import type { ListSettings } from '../campaigns/store/in-chunk.ts'
 import { readMarks } from '../campaigns/store/marks.ts'
-import { findInRows, findInSnapshot } from '../campaigns/store/person-in-files.ts'
+import { findInSnapshot } from '../campaigns/store/person-in-files.ts'
+import { findInRows } from '../campaigns/store/person-in-rows.ts'
 import { findContactByPhone } from '../contacts/store/contact-of-person.ts'
 import { findMessages } from '../lookup/find-messages.ts'
 import type { ListedMessage } from '../lookup/message-schema.ts'
@@ -65,10 +66,7 @@ async function* membershipsOf(
       campaign.snapshot === '' ? undefined : await findInSnapshot(config.files, id, campaign.snapshot, person)
     const { recipients } = campaign.definition
     const column = 'rows' in recipients ? recipients.rows.phone : undefined
-    const rows =
-      campaign.rows_file === '' || column === undefined
-        ? []
-        : await findInRows(config.files, id, campaign.rows_file, column, person)
+    const rows = campaign.rows_file === '' ? [] : await findInRows(config.files, id, campaign.rows_file, column, person)
     if (found === undefined && rows.length === 0) continue
     const [mark] = found ? await readMarks(redis, campaign, found.place, 1) : []
     yield [

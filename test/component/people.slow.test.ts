@@ -1,6 +1,6 @@
 // Pins: all that is kept of a person can be read and forgotten, of one account only, while campaigns run, and whoever does
 // it may die. Real: Redis, HTTP, producer, worker, files. Stood in for: the chat product.
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -114,6 +114,25 @@ test('what is kept of a person is answered whole, and after they were erased not
   expect(checked).toMatchObject({ state: 'ready', preflight: { recipients: 1 } })
   expect((await show('491520990002')).campaigns).toMatchObject([{ campaign: draft, values: ['Jürgen'] }])
   expect(await erase(phone)).toMatchObject({ contacts: 0, messages: 0, received: 0, recipients: 0 })
+})
+
+test('a person is shown and erased in rows that nobody can read, and in each of several columns of a name', async () => {
+  const ids = await Promise.all(['phone,name,phone', 'phone,name,order'].map(() => service.create({ rows: {} })))
+  const [twice = '', garbled = ''] = ids
+  const others = '+447700901302,"Bob,C\n+447700901303,N,D\n'
+  await service.upload(twice, 'phone,name,phone\n+447700901301,Zoë Canary,+447700901302\n')
+  await service.upload(garbled, 'phone,name,order\n')
+  const { rows_file = '' } = (await service.record(garbled)) ?? {}
+  // As it was stored before such files were refused.
+  writeFileSync(
+    join(service.config.dataDir, 'campaigns', garbled, rows_file),
+    `phone,name,order\n${others}+447700901301,Zoë Canary,E\n`,
+  )
+  const found = await show('447700901301')
+  expect(found.campaigns.map(({ campaign, rows }) => [campaign, rows]).sort()).toEqual(ids.map((id) => [id, 1]).sort())
+  expect(await erase('447700901301')).toMatchObject({ recipients: 2 })
+  expect(await placesOf('447700901301', 'Canary')).toEqual([])
+  expect(await placesOf(others)).toHaveLength(1)
 })
 
 test('what comes in about a message after that says nothing of the person either', async () => {

@@ -1,27 +1,13 @@
-// A person in the files of a campaign: finding them, and writing over them where they stand. Nothing moves by that, so
-// that places and line numbers of everybody else stay, and doing it twice, or dying in the middle, does no harm: the file
-// is written anew aside and takes the place of the old one in one step. Of a frozen list the line stays, with zeros for a
-// number and without values; of an uploaded file a line of spaces is left, which every reader passes over.
-//
-// One at a time: of two who write a file anew at once, the later one would bring back whom the earlier one erased.
-import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
-import { receive } from '../../files/drafts.ts'
-import { FileMissingError, type FileStore, readPart } from '../../files/store.ts'
-import { createTurns } from '../../files/turns.ts'
-import { parseListedPhone } from '../../messages/phone.ts'
+// A person in the frozen lists of a campaign: finding them, and writing over them where they stand. The line stays, with
+// zeros for a number and without values, see write-over.ts.
+import { type FileStore, readPart } from '../../files/store.ts'
 import type { CampaignId } from '../campaign-id.ts'
-import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
+import { numberPattern } from '../named-person.ts'
+import { campaignFolder } from './files.ts'
 import { FILES, PLACE_BYTES, STRIDE } from './snapshot.ts'
+import { missing, type Span, thereOrNothing, writeOver } from './write-over.ts'
 
 const NEWLINE = 10
-const RETURN = 13
-const SPACE = 32
-
-/** Bytes of a file. */
-export interface Span {
-  offset: number
-  length: number
-}
 
 /** A recipient of a frozen list, and the bytes of the file that are theirs. */
 export interface FoundRecipient extends Span {
@@ -98,145 +84,11 @@ export async function eraseAmongRefused(
   const name = `${campaignFolder(id)}${snapshot}/${FILES.refused}`
   // At most 10,000 lines, see snapshot.ts.
   const text = await readPart(files, name).then((bytes) => bytes.toString('latin1'), missing)
-  const bytes = Buffer.from('*'.repeat(person.length))
-  const found = [...(text ?? '').matchAll(new RegExp(`(?<!\\d)${person.replaceAll('.', '\\.')}(?!\\d)`, 'g'))]
+  const found = [...(text ?? '').matchAll(new RegExp(numberPattern(person), 'g'))]
   await writeOver(
     files,
     name,
-    found.map(({ index }) => ({ offset: index, bytes })),
+    found.map(({ 0: typed, index }) => ({ offset: index, bytes: Buffer.from('*'.repeat(typed.length)) })),
   )
   return found.length
-}
-
-/** The rows of an uploaded file whose `column` has the person's number, in whatever spelling. */
-export async function findInRows(
-  files: FileStore,
-  id: CampaignId,
-  rowsFile: string,
-  column: string,
-  person: string,
-): Promise<Span[]> {
-  const bytes = await thereOrNothing(readRowsFile(files, id, rowsFile))
-  const rows =
-    formatOf(rowsFile) === 'csv'
-      ? phonesOfCsv(
-          csvRecords(bytes, () => separatorOf(rowsFile)),
-          column,
-        )
-      : phonesOfLines(bytes, column)
-  const found: Span[] = []
-  // The library takes 4 µs for a number: only what ends like the one that is looked for is read by it.
-  const end = person.slice(-6)
-  for await (const { phone, offset, length } of rows) {
-    if (!phone.replace(/\D/g, '').endsWith(end)) continue
-    const parsed = parseListedPhone(phone)
-    if (parsed.ok && parsed.digits === person) found.push({ offset, length })
-  }
-  return found
-}
-
-interface RowAt extends Span {
-  phone: string
-}
-
-async function* phonesOfCsv(records: AsyncIterable<CsvRecord>, column: string): AsyncGenerator<RowAt> {
-  let at: number | undefined
-  let offset = 0
-  try {
-    for await (const { cells, bytes } of records) {
-      // Of several of a name, which no campaign takes any more, the last one counts, as it did when it was sent.
-      if (at === undefined) at = cells.map((cell) => cell.trim()).lastIndexOf(column)
-      else if (at !== -1) yield { phone: cells[at] ?? '', offset, length: bytes - offset }
-      offset = bytes
-    }
-  } catch (error) {
-    // What comes after a quote that is never closed is nobody's row: nothing is sent from there.
-    if (!(error instanceof UnclosedQuoteError)) throw error
-  }
-}
-
-async function* phonesOfLines(source: AsyncIterable<Buffer>, column: string): AsyncGenerator<RowAt> {
-  const taken = createTurns()
-  let rest: Buffer = Buffer.alloc(0)
-  let offset = 0
-  for await (const piece of source) {
-    rest = Buffer.concat([rest, piece])
-    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-      await taken(end)
-      yield rowOf(rest.subarray(0, end), column, offset)
-      offset += end + 1
-      rest = rest.subarray(end + 1)
-    }
-  }
-  if (rest.length > 0) yield rowOf(rest, column, offset)
-}
-
-function rowOf(line: Buffer, column: string, offset: number): RowAt {
-  let phone = ''
-  try {
-    const row: unknown = JSON.parse(line.toString('utf8'))
-    const value = typeof row === 'object' && row !== null ? new Map(Object.entries(row)).get(column) : undefined
-    if (typeof value === 'string' || typeof value === 'number') phone = String(value)
-  } catch {
-    // No row: nothing is sent from it.
-  }
-  return { phone, offset, length: line.length }
-}
-
-/** Writes over rows of an uploaded file. Line ends stay. */
-export async function eraseInRows(
-  files: FileStore,
-  id: CampaignId,
-  rowsFile: string,
-  rows: readonly Span[],
-): Promise<void> {
-  const name = `${campaignFolder(id)}${rowsFile}`
-  const pieces: { offset: number; bytes: Buffer }[] = []
-  for (const { offset, length } of rows) {
-    const bytes = await readPart(files, name, { from: offset, to: offset + length })
-    for (const [i, byte] of bytes.entries()) if (byte !== NEWLINE && byte !== RETURN) bytes[i] = SPACE
-    pieces.push({ offset, bytes })
-  }
-  await writeOver(files, name, pieces)
-}
-
-/** Writes a file anew with other bytes in some places, which are in order. */
-async function writeOver(
-  files: FileStore,
-  name: string,
-  pieces: readonly { offset: number; bytes: Buffer }[],
-): Promise<void> {
-  if (pieces.length === 0) return
-  async function* changed() {
-    let begin = 0
-    for await (const read of await files.read(name)) {
-      const piece = Buffer.from(read)
-      for (const { offset, bytes } of pieces) {
-        const from = Math.max(offset, begin)
-        const to = Math.min(offset + bytes.length, begin + piece.length)
-        if (from < to) bytes.copy(piece, from - begin, from - offset, to - offset)
-      }
-      yield piece
-      begin += piece.length
-    }
-  }
-  const draft = await receive(files, changed())
-  try {
-    await files.take(draft.path, name)
-  } finally {
-    await draft.discard()
-  }
-}
-
-/** A file that was purged, or replaced by another upload, has nobody in it. */
-async function thereOrNothing(read: Promise<AsyncIterable<Buffer>>): Promise<AsyncIterable<Buffer>> {
-  const found = await read.catch(missing)
-  return found ?? nothing()
-}
-
-async function* nothing(): AsyncGenerator<Buffer> {}
-
-function missing(error: unknown): undefined {
-  if (error instanceof FileMissingError) return undefined
-  throw error
 }

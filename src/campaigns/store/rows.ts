@@ -21,7 +21,8 @@ const MOST_COLUMNS = 1_000
 
 /**
  * The rows with the cells of the `needed` columns. `line` counts from 1. A row that cannot be read is reported as such
- * and does not stop the others. Throws a RowsError for CSV without one of these columns, or with too many.
+ * and does not stop the others. Throws a RowsError for CSV without one of these columns, with too many, or with a quote
+ * that is never closed, which uploads are refused for.
  */
 export async function* readRows(
   files: FileStore,
@@ -57,7 +58,7 @@ async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly stri
     }
   } catch (error) {
     if (!(error instanceof UnclosedQuoteError)) throw error
-    yield { kind: 'broken', line: error.line, explanation: `${error.message}, so that nothing after it can be read` }
+    throw new RowsError(`${error.message}; mend it and upload it again`)
   }
   if (header === undefined) placesOf([], needed)
 }
