@@ -18,7 +18,7 @@ import { connectWithRetry } from '../../src/redis/connect.ts'
 import { contactKeys, messageKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { runCli } from '../support/cli.ts'
+import { runAtTerminal, runCli } from '../support/cli.ts'
 import { fillLane } from '../support/filled-lane.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { interceptCommands } from '../support/redis.ts'
@@ -285,7 +285,18 @@ test('the command line shows and forgets a person', async () => {
   expect(JSON.parse(all.stdout)).toMatchObject({ person: phone, messages: [{ id: sent }] })
   expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('No contact, no opt-out, 1 message,')
   await runCli(['opt-outs', 'add', ...of], env)
-  expect((await runCli(['people', 'erase', ...of], env)).stdout).toContain('Forgotten: 0 contacts, 1 message,')
+  // A script says that it means it; a person is asked.
+  const refused = await runCli(['people', 'erase', ...of], env)
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Confirm with --yes.') })
+  const declined = await runAtTerminal(['people', 'erase', ...of], env, 'n')
+  expect(declined).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Nothing was erased.') })
+  expect(declined.stderr).toMatch(/^This erases for good all that account \d+ \(.+\) keeps of this person\. Continue\?/)
+  expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('1 message,')
+  const agreed = await runAtTerminal(['people', 'erase', ...of], env, 'y')
+  expect(agreed.stdout).toContain('Forgotten: 0 contacts, 1 message,')
+  expect((await runCli(['people', 'erase', ...of, '--yes'], env)).stdout).toContain(
+    'Forgotten: 0 contacts, 0 messages,',
+  )
   // An opt-out goes on to hold.
   expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('No contact, an opt-out, 0 messages, 0 camp')
   expect((await runCli(['people', 'erase', 'nobody', '--account', '1'], env)).code).toBe(2)
