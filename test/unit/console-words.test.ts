@@ -136,12 +136,15 @@ test('a lane says why it stands, who held it, and how long the rest takes', () =
     dead_letters: 0,
     in_flight: 0,
   }
-  expect(laneSentence(lane)).toBe('The shop is closed. By key of Ada. 3 messages to go, 1 min at its full pace.')
+  const now = Date.parse('2026-11-23T10:00:00Z')
+  expect(laneSentence(lane, now)).toBe('The shop is closed. By key of Ada. 3 messages to go, 1 min at its full pace.')
+  const cooling = { ...lane, state: 'cooldown' as const, by: null, until: '2026-11-23T10:05:00Z', sent_per_s: 0.01 }
+  expect(laneSentence(cooling, now)).toBe('The shop is closed. 3 messages to go, 6 min at its full pace.')
   const slow = { ...lane, state: 'sending' as const, reason: null, by: null, sent_per_s: 0.01 }
-  expect(laneSentence(slow)).toBe('Messages leave it. 3 messages to go, 5 min at this rate.')
+  expect(laneSentence(slow, now)).toBe('Messages leave it. 3 messages to go, 5 min at this rate.')
   expect(isInTrouble(lane)).toBe(true)
   expect(isInTrouble({ state: 'waiting_for_pace' })).toBe(false)
-  expect(laneSentence({ ...lane, state: 'idle', reason: null, by: null })).toBe('Nothing waits.')
+  expect(laneSentence({ ...lane, state: 'idle', reason: null, by: null }, now)).toBe('Nothing waits.')
 })
 
 test('a timeline counts attempts and tells what each event means and how long it took', () => {

@@ -30,7 +30,7 @@ const Everything = ({ figures }: { figures: Snapshot }) => (
     <History />
     <div class="halves">
       <div class="stack">
-        <CampaignsNow campaigns={figures.campaigns} />
+        <CampaignsNow campaigns={figures.campaigns} lanes={figures.lanes} />
         <Workers workers={figures.workers} lost_workers={figures.lost_workers} />
       </div>
       <div class="stack">
