@@ -162,6 +162,7 @@ test('messages that wait are cancelled and never sent', async () => {
   expect(await service.ledger()).not.toContain('491520990021')
   const lookup = await service.request('GET', `/messages/${waiting}`)
   expect(lookup.json().data).toMatchObject({ state: 'cancelled', to: '', text: '', problem: { code: 'person_erased' } })
+  expect(lookup.json().data.history.at(-1)).toMatchObject({ event: 'cancelled', detail: 'person_erased' })
   expect(await placesOf('491520990021')).toEqual([])
   expect((await service.request('POST', `/messages/${waiting}/requeue`)).status).toBe(409)
   expect(await redis.exists(contactKeys(tenant.account).tombstones)).toBe(1)

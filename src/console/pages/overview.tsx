@@ -24,7 +24,7 @@ export function Overview() {
 
 const Everything = ({ figures }: { figures: Snapshot }) => (
   <>
-    <Welcome />
+    <Welcome figures={figures} />
     <Figures totals={figures.totals} />
     <Trouble lanes={figures.lanes.filter(isInTrouble)} total={figures.lanes_total} />
     <History />
