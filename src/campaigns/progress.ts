@@ -32,7 +32,7 @@ export function sharesOf(counts: Partial<Shares>, total: number, state: Campaign
 export const unsettled = (shares: Shares): number => shares.queued + shares.sending + shares.unconfirmed
 
 /** Recipients of whom it is known what became of their message, by the word of the provider or by ours. */
-export const decided = ({ sent, delivered, read, failed, expired, cancelled }: Shares): number =>
+export const concluded = ({ sent, delivered, read, failed, expired, cancelled }: Shares): number =>
   sent + delivered + read + failed + expired + cancelled
 
 /** The rate that was measured of these, as people are shown it: a campaign that has sent nothing has none. */
