@@ -156,6 +156,9 @@ describe('uploaded rows', () => {
         message: 'the file has no column "mobile", "name"; its columns are "phone", "vorname"',
       },
     ])
+    // A file without a line of columns: what is kept of it names nobody.
+    await service.upload(id, '+49 1520 1000001,Ann\n4915201000002,Bob\n')
+    expect((await service.checked(id)).preflight?.problems[0]?.message).toContain('its columns are "+…", "Ann"')
     await service.upload(id, 'mobile,name\n4915201000001,Ann\n')
     expect((await service.checked(id)).state).toBe('ready')
   })

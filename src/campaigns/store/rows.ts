@@ -4,6 +4,7 @@ import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.
 import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
+import { withoutNumbers } from '../../messages/masked.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { formatOf, readRowsFile, separatorOf } from './files.ts'
 
@@ -72,7 +73,9 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
   const missing = needed.filter((column) => !places.has(column))
   if (missing.length > 0) {
     const named = missing.map((column) => `"${column}"${spelledOtherwise(header, column)}`)
-    throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${quotedColumns(header)}`)
+    // The sentence is kept, and the first line of a file without columns is somebody's row.
+    const columns = withoutNumbers(quotedColumns(header))
+    throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${columns}`)
   }
   const names = header.map((cell) => cell.trim())
   const twice = needed.filter((column) => names.indexOf(column) !== names.lastIndexOf(column))

@@ -22,12 +22,16 @@ local function placesInChunks(chunks, states, campaigns)
     local from = math.max(span.from, seen)
     if from < span.to then
       seen = span.to
-      -- Half a byte each, the even place first. Bytes are counted by the dozen, and those at the ends with them.
+      -- Half a byte each, the even place first. Whole bytes are counted, and places at the ends taken off again.
       local first, last = math.floor(from / 2), math.floor((span.to - 1) / 2)
       local bytes = redis.call('GETRANGE', campaigns .. run .. ':states', first, last)
       bytes = bytes .. string.rep('\0', last - first + 1 - #bytes)
-      local _, even = string.gsub(bytes, '[%z\1-\15]', '')
-      local _, odd = string.gsub(bytes, '[%z\16\32\48\64\80\96\112\128\144\160\176\192\208\224\240]', '')
+      local even, odd, _ = #bytes, #bytes, nil
+      -- Mostly nobody of a chunk that waits was claimed, and to see that takes a tenth of the time.
+      if string.find(bytes, '[^%z]') then
+        _, even = string.gsub(bytes, '[%z\1-\15]', '')
+        _, odd = string.gsub(bytes, '[%z\16\32\48\64\80\96\112\128\144\160\176\192\208\224\240]', '')
+      end
       waits = waits + even + odd
       if from % 2 == 1 and string.byte(bytes, 1) < 16 then waits = waits - 1 end
       if span.to % 2 == 1 and string.byte(bytes, -1) % 16 == 0 then waits = waits - 1 end
