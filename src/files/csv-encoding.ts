@@ -50,6 +50,8 @@ export function createTextReader(said?: Encoding) {
   let decoder: { of: Encoding; text: InstanceType<typeof TextDecoder> } | undefined
   /** Bytes that are not decoded yet: of a mark, or of a character that goes on. */
   let rest: Uint8Array = new Uint8Array()
+  /** What the next byte is, when that is not the encoding: the text before it is handed out first. */
+  let mixedWith: Encoding | undefined
   const place = createPlace()
 
   function begin(bytes: Uint8Array): Uint8Array {
@@ -75,8 +77,8 @@ export function createTextReader(said?: Encoding) {
       const found = length ? 'utf-8' : 'windows-1252'
       encoding ??= found
       if (encoding !== found) {
-        place.pass(decode(bytes.subarray(0, at), false))
-        throw mixed(place.now(), found, isCertain)
+        mixedWith = found
+        break
       }
       at += length || 1
     }
@@ -91,9 +93,17 @@ export function createTextReader(said?: Encoding) {
     return text.replace(/[\x80-\x9f]/g, (character) => WINDOWS_1252[character.charCodeAt(0) - 0x80] ?? character)
   }
 
+  function refuseMixed(): void {
+    if (mixedWith !== undefined) throw mixed(place.now(), mixedWith, isCertain)
+  }
+
   return {
-    /** The text of the next bytes, or of those that were kept back once there are no more. Throws an UnreadableCsvError. */
+    /**
+     * The text of the next bytes, or of those that were kept back once there are no more. Throws an UnreadableCsvError; for
+     * a byte in another encoding when it is called again, as the text before it is right.
+     */
     read(next?: Uint8Array): string {
+      refuseMixed()
       const isLast = next === undefined
       let bytes = joined(rest, next ?? new Uint8Array())
       if (!hasBegun && !isLast && bytes.length < LONGEST_MARK) {
@@ -106,6 +116,7 @@ export function createTextReader(said?: Encoding) {
       rest = bytes.subarray(end)
       const text = decode(bytes.subarray(0, end), isLast)
       place.pass(text)
+      if (isLast) refuseMixed()
       return text
     },
     /** What all that was read so far is in. */

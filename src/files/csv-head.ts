@@ -58,8 +58,8 @@ const NAMED = /^"?sep=(.)"?[,;\t]*(?=[\r\n]|$)/i
 const NO_TEXT = /(?![\r\n\t])\p{Cc}/u
 
 /**
- * What a text of lines that end in a line feed begins with; undefined when it breaks off in the header. `isWhole`: there is no more of it. Throws an
- * UnreadableCsvError.
+ * What a text of lines that end in a line feed begins with; undefined when it breaks off in the header. `isWhole`:
+ * there is no more of it. Throws an UnreadableCsvError.
  */
 export function csvHead(text: string, isWhole: boolean, said?: Separator): CsvHead | undefined {
   const [line = '', char = ''] = NAMED.exec(text) ?? []

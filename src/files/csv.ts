@@ -3,14 +3,14 @@ import { type Parser, parse } from 'csv-parse'
 import type { Separator } from './csv-head.ts'
 import { createTurns } from './turns.ts'
 
-/** A quote that is opened and never closed: nobody can tell where the next record begins. */
-export class UnclosedQuoteError extends Error {
-  override name = 'UnclosedQuoteError'
-  /** Line that its record begins on, from 1. */
+/** A record that does not end: nobody can tell where the next one begins. */
+export class EndlessRecordError extends Error {
+  override name = 'EndlessRecordError'
+  /** Line that it begins on, from 1. */
   readonly line: number
 
-  constructor(line: number) {
-    super(`the record that begins on line ${line} opens a quote and never closes it`)
+  constructor(line: number, why: string) {
+    super(`the record that begins on line ${line} ${why}`)
     this.line = line
   }
 }
@@ -27,13 +27,15 @@ export interface CsvRecord {
 
 /** A record is a few cells; one that grows past this has an open quote somewhere, and memory must stay flat. */
 export const MAX_RECORD_BYTES = 64 * 1024
+/** The parser counts what stands in cells. Separators make cells in which nothing stands, and each takes memory as well. */
+export const MAX_RAW_BYTES = 4 * MAX_RECORD_BYTES
 /** A piece counts as much as the characters of a whole turn. */
 const PIECES_WEIGH = Number.POSITIVE_INFINITY
 /** What is parsed at once: a record may have two bytes, and 500 of them take some 10 ms. */
 const PIECE_BYTES = 1_024
 
 /**
- * The records, the header among them; empty lines are left out. The event loop gets a turn every few hundred of them. Throws an UnclosedQuoteError after all records before
+ * The records, the header among them; empty lines are left out. The event loop gets a turn every few hundred of them. Throws an EndlessRecordError after all records before
  * that one, and whatever reading the bytes throws. `separator` is asked once the first bytes have come.
  */
 export async function* csvRecords(
@@ -80,21 +82,34 @@ export async function* csvRecords(
     }
   }
 
+  /** Records and empty lines that have ended, and the bytes that were fed since the last of them. */
+  let ended = 0
+  let open = 0
+  const isTooLong = (fed: number): boolean => {
+    const { records = 0, empty_lines = 0 } = parser?.info ?? {}
+    open = records + empty_lines === ended ? open + fed : fed
+    ended = records + empty_lines
+    return open > MAX_RAW_BYTES
+  }
+  const endless = (why: string): EndlessRecordError => {
+    const empty = (parser?.info.empty_lines ?? 0) - last.empty_lines
+    return new EndlessRecordError(last.lines + empty + 1, why)
+  }
+
   let goesOn = true
   for await (const piece of source) {
     for (let at = 0; goesOn && at < piece.length; at += PIECE_BYTES) {
       await taken(PIECES_WEIGH)
-      goesOn = await feed(piece.subarray(at, at + PIECE_BYTES))
+      const bytes = piece.subarray(at, at + PIECE_BYTES)
+      goesOn = await feed(bytes)
       yield* inTurns()
+      if (isTooLong(bytes.length)) throw endless('goes on for too long')
     }
     if (!goesOn) break
   }
   if (goesOn) goesOn = await feed()
   yield* inTurns()
-  if (!goesOn) {
-    const empty = (parser?.info.empty_lines ?? 0) - last.empty_lines
-    throw new UnclosedQuoteError(last.lines + empty + 1)
-  }
+  if (!goesOn) throw endless('opens a quote and never closes it')
 }
 
 /**

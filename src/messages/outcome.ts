@@ -69,6 +69,8 @@ export type Outcome =
   | { kind: 'sent'; providerId: string }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
+  /** The provider was not asked after all, so that it says nothing of the lane: the message goes back to it. */
+  | { kind: 'not_asked'; problem: Problem }
   /** Proven unsent: this message is tried again later, and the try counts. */
   | { kind: 'message_waits'; retryAfterMs: number | undefined; problem: Problem }
   /** Proven unsent: only this recipient waits, longer each time, and at least `leastMs`. */

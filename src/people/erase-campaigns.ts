@@ -12,7 +12,7 @@ import {
   type FoundRecipient,
   findInSnapshot,
 } from '../campaigns/store/person-in-files.ts'
-import { eraseInRows, findInRows } from '../campaigns/store/person-in-rows.ts'
+import { eraseInRows } from '../campaigns/store/person-in-rows.ts'
 import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
 import type { Log } from '../log.ts'
 import { conclude } from '../messages/store/conclude.ts'
@@ -54,9 +54,7 @@ async function eraseInCampaign(
   const done: ErasedInFiles = { recipients: 0, messages: 0, busy: 0 }
   for (const name of written.keys()) {
     if (name.startsWith('rows-')) {
-      const rows = await findInRows(files, id, name, column, person)
-      await eraseInRows(files, id, name, rows)
-      done.recipients += rows.length
+      done.recipients += await eraseInRows(files, id, name, column, person)
     } else if (name.startsWith('recipients-')) {
       const found = await findInSnapshot(files, id, name, person)
       const message = found && (await settle(deps, campaign, name, found, person))

@@ -47,7 +47,7 @@ export async function findErasure(redis: Redis, id: string): Promise<Erasure | u
 
 /** Notes that somebody works on it, whose turn it is. */
 export async function beginErasure(redis: Redis, id: string, turn: number): Promise<void> {
-  await redis.hset(rootKeys.erasureTurns, 'now', turn)
+  await execOrThrow(redis.multi().hset(rootKeys.erasureTurns, 'now', turn).pexpire(rootKeys.erasureTurns, KEEP_MS))
   await redis.hset(erasureKey(id), 'state', 'running')
 }
 

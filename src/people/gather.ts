@@ -66,8 +66,11 @@ async function* membershipsOf(
       campaign.snapshot === '' ? undefined : await findInSnapshot(config.files, id, campaign.snapshot, person)
     const { recipients } = campaign.definition
     const column = 'rows' in recipients ? recipients.rows.phone : undefined
-    const rows = campaign.rows_file === '' ? [] : await findInRows(config.files, id, campaign.rows_file, column, person)
-    if (found === undefined && rows.length === 0) continue
+    let rows = 0
+    if (campaign.rows_file !== '') {
+      for await (const _row of findInRows(config.files, id, campaign.rows_file, column, person)) rows += 1
+    }
+    if (found === undefined && rows === 0) continue
     const [mark] = found ? await readMarks(redis, campaign, found.place, 1) : []
     yield [
       {
@@ -75,7 +78,7 @@ async function* membershipsOf(
         campaign_state: campaign.state,
         state: mark ?? null,
         values: found?.values ?? [],
-        rows: rows.length,
+        rows,
       },
     ]
   }

@@ -4,7 +4,7 @@ import type { CsvSaid, ReadAs } from '../files/csv-head.ts'
 import { type NormalCsv, normalCsv } from '../files/normal-csv.ts'
 import { counted } from '../messages/fault.ts'
 import { ApiError } from './errors.ts'
-import { flowing } from './flowing.ts'
+import { flowingWhile } from './flowing.ts'
 import { IMPORT_MAX_BYTES, REFUSED_SHOWN } from './routes/import-limits.ts'
 
 /** Rows that were refused, as an answer names them: the first of them. */
@@ -19,15 +19,16 @@ export function collectRefused() {
 }
 
 /**
- * Hands the file to `work`, and adds to what it returns how the file was read. Throws an ApiError for another type (415), a body that is too large (413) or that ended too
- * early (400); what is left of it is then read and dropped, so that the client gets to read the answer.
+ * Hands the file to `work`, and adds to what it returns how the file was read. Throws an ApiError for another type
+ * (415), a body that is too large (413) or that ended too early (400), and what `mayStill` throws once the client may no
+ * longer; what is left of it is then read and dropped, so that the client gets to read the answer.
  */
 export async function readCsv<T>(
-  incoming: IncomingMessage,
+  { incoming, mayStill }: { incoming: IncomingMessage; mayStill: () => Promise<unknown> },
   said: CsvSaid,
   work: (csv: NormalCsv) => Promise<T>,
 ): Promise<T & { read_as: ReadAs }> {
-  const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowing(incoming)), said)
+  const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowingWhile(mayStill, incoming)), said)
   try {
     refuseOtherTypes(incoming.headers)
     // What announces its size need not be read first.

@@ -1,6 +1,7 @@
 // Bodies that are streamed to disk may take as long as they need, as long as they come: a gigabyte over a slow line takes
 // hours. A client that stops sending is cut off, or its connection and half a file would be kept for ever.
 import type { IncomingMessage } from 'node:http'
+import { isRedisAway } from '../redis/errors.ts'
 import { onCrumbs } from './crumbs.ts'
 import { ApiError } from './errors.ts'
 
@@ -42,6 +43,29 @@ export async function* flowing(request: IncomingMessage, spanMs?: number): Async
     }
   } finally {
     stop()
+    // As long as it listens nobody else can have the rest read. A piece that it waits for may never come.
+    void pieces.return?.()
+  }
+}
+
+/** So often a key is asked for anew while a body comes. */
+const CHECK_MS = 1_000
+
+/** The same as long as the client still may: a body can take days, and what comes of it is used at once. */
+export async function* flowingWhile(
+  mayStill: () => Promise<unknown>,
+  request: IncomingMessage,
+): AsyncGenerator<Buffer> {
+  let checkedAt = performance.now()
+  for await (const piece of flowing(request)) {
+    if (performance.now() - checkedAt > CHECK_MS) {
+      // Whether it may is not known while Redis is away.
+      await mayStill().catch((error: unknown) => {
+        if (!isRedisAway(error)) throw error
+      })
+      checkedAt = performance.now()
+    }
+    yield piece
   }
 }
 

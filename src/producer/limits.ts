@@ -37,8 +37,9 @@ const SILENCE_MS = 75_000
 const PIPELINED_MAX = 16
 
 /**
- * Puts the limits on a server that does not listen yet; `addressOf` tells where a request comes from. A server that is being closed says so in its answers: a busy
- * client would keep its connections open until they are cut, and requests with them.
+ * Puts the limits on a server that does not listen yet; `addressOf` tells where a request comes from. A server that is
+ * being closed says so in its answers: a busy client would keep its connections open until they are cut, and requests
+ * with them.
  */
 export function limit(server: Server, log: Log, addressOf = createClientAddress([])): void {
   server.maxConnections = CONNECTIONS_MAX + CONNECTIONS_LEAVING

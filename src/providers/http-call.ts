@@ -3,8 +3,8 @@
 // call is proof that the provider knows nothing of the message. Error codes alone do not show it: of 84 requests that
 // ended in a reset, 38 had never reached the server.
 
+import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
 import { MISSED_SLOT } from '../messages/outcome.ts'
-import { type Deadline, deadlineIn, isOver } from './deadline.ts'
 import type { HttpAgent } from './http-agent.ts'
 import type { Answer } from './http-answer.ts'
 import type { Call, Connection } from './http-connection.ts'

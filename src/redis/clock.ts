@@ -1,6 +1,7 @@
 // Redis' clock, which all processes share. Each server of a cluster has its own, and they may disagree by minutes: a time
 // is read from the server that has the key which it is written to, or compared with.
 import { z } from 'zod'
+import { deadlineIn, isOver } from '../deadline.ts'
 import type { Redis } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { defineScript } from './lua.ts'
@@ -21,17 +22,17 @@ export async function redisNowMicros(redis: Redis, near: string): Promise<number
 const ASKED_EVERY_MS = 1_000
 
 /**
- * The same for those who look often: Redis is asked at most once a second, and `performance.now()` tells how its time goes
+ * The same for those who look often: Redis is asked about once a second, and `performance.now()` tells how its time goes
  * on, so that it does not matter when the clock of the machine is set. Never ahead of Redis.
  */
 export function runningRedisClock(redis: Redis, near: string): () => Promise<number> {
   let aheadMs = 0
-  let askedAt = Number.NEGATIVE_INFINITY
+  let askAgainAt = deadlineIn(Number.NEGATIVE_INFINITY)
   return async () => {
-    if (performance.now() - askedAt > ASKED_EVERY_MS) {
+    if (isOver(askAgainAt)) {
       const redisMs = await redisNowMs(redis, near)
-      askedAt = performance.now()
-      aheadMs = redisMs - askedAt
+      aheadMs = redisMs - performance.now()
+      askAgainAt = deadlineIn(ASKED_EVERY_MS)
     }
     return Math.floor(performance.now() + aheadMs)
   }

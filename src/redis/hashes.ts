@@ -23,7 +23,8 @@ const UNLISTED_MS = 3_600_000
 
 /**
  * Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. `list` puts it where
- * it is found. Whoever dies before that leaves a hash that ends within the hour, unless a repeat lists it.
+ * it is found, on another server of a cluster. It is there (`isThere`) once this has resolved: whoever dies before leaves a
+ * hash that nobody finds and that ends within the hour, unless a repeat goes on with it.
  */
 export async function createListed(
   redis: Redis,
@@ -36,6 +37,22 @@ export async function createListed(
   await listedScript(redis, { hash: key })
 }
 
-/** Whether a hash was there: Redis knows no empty ones. */
+const inListScript = defineScript(import.meta.url, 'create-in-list')
+
+/** The same in one step, where the list, a ZSET, shares the hash tag of the hash: both are there or neither. */
+export async function createInList(
+  redis: Redis,
+  keys: { hash: string; list: string },
+  fields: Record<string, string | number>,
+  { name, score }: { name: string | number; score: number },
+): Promise<void> {
+  const args = { fields: Object.entries(fields).flat(), name: String(name), score: String(score) }
+  await inListScript(redis, keys, args)
+}
+
+/** There while a hash is not listed; create-hash.lua writes it, and listed-hash.lua takes it away. */
+export const UNLISTED_FIELD = 'unlisted'
+
+/** Whether a hash was there: Redis knows no empty ones, and one that is being created is not there yet. */
 export const isThere = (hash: unknown): boolean =>
-  typeof hash === 'object' && hash !== null && Object.keys(hash).length > 0
+  typeof hash === 'object' && hash !== null && !(UNLISTED_FIELD in hash) && Object.keys(hash).length > 0

@@ -56,7 +56,10 @@ export interface KnownWorker {
 const SHOWN_MAX = 500
 const LOST_SHOWN_MAX = 20
 
-/** The workers that are alive, and those lost lately: neither heard of since nor stopped in order. The latest heard of first. */
+/**
+ * The workers that are alive, and those lost lately: neither heard of since nor stopped in order. The latest heard of
+ * first.
+ */
 export async function readWorkers(redis: Redis): Promise<{ alive: KnownWorker[]; lost: KnownWorker[] }> {
   const now = await redisNowMs(redis, rootKeys.workers)
   const within = async (from: number | string, to: number, most: number): Promise<KnownWorker[]> => {

@@ -9,6 +9,7 @@
 // - after settling: only the log line is lost; another claim is refused.
 import { notifyCampaigns } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
+import { type Deadline, deadlineIn } from '../deadline.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
 import { acceptedAtMs, type MessageId, newAttemptId } from '../messages/message-id.ts'
@@ -18,7 +19,6 @@ import { type ClaimResult, claim, type Slot } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { observerOf } from '../observe.ts'
 import type { Tombstones } from '../people/tombstones.ts'
-import { type Deadline, deadlineIn } from '../providers/deadline.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { barredFor, wantedUntilOf } from './barred.ts'
 import type { JobEnd } from './bullmq.ts'
@@ -30,7 +30,8 @@ import { type SettleDeps, settle } from './settle.ts'
 
 /**
  * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
- * suspended, and that wakes up later proves its own attempt unsent instead of sending what somebody else may have settled by now.
+ * suspended, and that wakes up later proves its own attempt unsent instead of sending what somebody else may have
+ * settled by now.
  */
 export const CLAIM_GOOD_FOR_MS = 5_000
 
@@ -74,8 +75,8 @@ export interface Claimed {
   isProbe?: boolean | undefined
   /** The request must have left by then. */
   until: Deadline
-  /** After this it is asked again whether its recipient wants it (`performance.now()`). */
-  wantedUntil: number
+  /** After this it is asked again whether its recipient wants it. */
+  wantedUntil: Deadline
 }
 
 /**
@@ -86,7 +87,7 @@ export async function claimMessage(
   deps: SendDeps,
   entry: DirectoryEntry,
   { id, message }: Outgoing,
-  wantedUntil: number,
+  wantedUntil: Deadline,
   own?: { pace: Pace; attempt: string },
 ): Promise<{ claimed: Claimed } | { refused: ClaimResult }> {
   const attempt = own?.attempt ?? newAttemptId()
@@ -172,9 +173,9 @@ async function callProvider(
       return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
     },
     async () => {
-      const askedAt = performance.now()
+      const wantedUntil = wantedUntilOf(entry, message)
       barred = await barredFor(deps, entry, id, message)
-      return barred ? undefined : wantedUntilOf(entry, message, askedAt)
+      return barred ? undefined : wantedUntil
     },
   )
   // It goes back to its lane, where it is found to be barred and is ended.
@@ -208,8 +209,6 @@ function report(
 }
 
 const tooLate = {
-  kind: 'lane_waits',
-  laneMs: 1,
-  backoff: false,
+  kind: 'not_asked',
   problem: { code: 'woken_late', sentence: 'The worker was stopped before it could send; it is tried again.' },
 } satisfies Outcome

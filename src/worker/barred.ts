@@ -1,4 +1,5 @@
 // Why a message must not be sent, asked right before it is claimed and again if it leaves later than the answer is good for.
+import { type Deadline, deadlineIn } from '../deadline.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import { optedOut, type Problem, personErased } from '../messages/outcome.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
@@ -15,9 +16,9 @@ type Asked = Pick<NewMessage, 'to' | 'class' | 'run'>
 const isAsked = ({ stopsTransactional }: DirectoryEntry, { class: of, run }: Asked): boolean =>
   of === 'campaign' || stopsTransactional || run !== undefined
 
-/** Until when a message may leave (`performance.now()`) that was asked for at this time and found to be wanted. */
-export const wantedUntilOf = (entry: DirectoryEntry, message: Asked, askedAt: number): number =>
-  isAsked(entry, message) ? askedAt + LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY
+/** Until when a message may leave that is asked for from now on and found to be wanted. */
+export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =>
+  deadlineIn(isAsked(entry, message) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
 
 /** Why it must not be sent: its recipient wants no such message, or was erased since the message's campaign began. */
 export async function barredFor(

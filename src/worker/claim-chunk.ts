@@ -1,11 +1,11 @@
 // Claims messages of a chunk: in one step all that nobody has claimed before, and by themselves, like messages with jobs of
 // their own, those for which something is in the way. Dying in between is dying after the claims: the sweep finds them.
 
+import { type Deadline, deadlineIn } from '../deadline.ts'
 import { newAttemptId } from '../messages/message-id.ts'
 import type { Pace } from '../messages/pace.ts'
 import type { ClaimResult } from '../messages/store/claim.ts'
 import { claimFresh, type FreshClaim, type FreshResult } from '../messages/store/claim-fresh.ts'
-import { deadlineIn } from '../providers/deadline.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { needsReplicas } from '../redis/replication.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, claimMessage, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
@@ -28,7 +28,7 @@ interface ChunkClaim {
   run: number
   room: ChunkRoom
   pace: Pace
-  wantedUntil: number
+  wantedUntil: Deadline
 }
 
 /**

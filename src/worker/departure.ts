@@ -1,10 +1,10 @@
 // Waits for the slot in which a request leaves. A process that stood still has missed it, and must not send all that it
 // had claimed at once: it reserves another slot for each. Dying here is dying after the claim, see attempt.ts.
 import { setTimeout as pause } from 'node:timers/promises'
+import { type Deadline, isOver } from '../deadline.ts'
 import { type CallEnd, MISSED_SLOT } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
 import { reserveSlot, type Slot } from '../messages/store/claim.ts'
-import { type Deadline, isOver } from '../providers/deadline.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { RedisClock } from './redis-clock.ts'
 
@@ -19,24 +19,25 @@ const ASKED_AHEAD_MS = 50
  * Sends when the slot has come, and says how the call ended; undefined when it may not leave under this claim, which is
  * good until `claimed.until`. `send` must let nothing leave after the time that it is given (`performance.now()`): a
  * connection that is not there yet takes longer to open than a request may be late. Then it is sent in another slot. What
- * would leave after `claimed.wantedUntil` is asked for by `askAgain` first: until when it may leave, or undefined if it may not.
+ * would leave after `claimed.wantedUntil` is asked for by `askAgain` first: until when it may leave, or undefined if it
+ * may not.
  */
 export function departure(
   deps: { redis: Redis; clock: RedisClock },
   lane: number,
   claimed: ClaimedSlot,
   send: (leaveBy: number) => Promise<CallEnd>,
-  askAgain: () => Promise<number | undefined>,
+  askAgain: () => Promise<Deadline | undefined>,
 ): Promise<CallEnd | undefined> {
   const { slot, pace, until, wantedUntil } = claimed
   if (slot === undefined) return Promise.resolve(undefined)
   const leavesAt = deps.clock.ours(lane, slot.atMs)
   // Most may leave at once: a campaign's are claimed together, and their slots come while Redis answers.
   const now = performance.now()
-  if (now < leavesAt || isOver(until) || now - leavesAt > pace.lateMs) {
+  if (now < leavesAt || isOver(until) || isOver(wantedUntil) || now - leavesAt > pace.lateMs) {
     return inTime({ ...deps, lane, claimed, wantedUntil, send, askAgain }, slot, 0)
   }
-  return send(Math.min(leavesAt + pace.lateMs, until.steadyMs, wantedUntil)).then((end) =>
+  return send(Math.min(leavesAt + pace.lateMs, until.steadyMs, wantedUntil.steadyMs)).then((end) =>
     hasMissed(end) ? inAnother({ ...deps, lane, claimed, wantedUntil, send, askAgain }, slot, 1) : end,
   )
 }
@@ -47,16 +48,16 @@ interface Waiting {
   clock: RedisClock
   lane: number
   claimed: ClaimedSlot
-  wantedUntil: number
+  wantedUntil: Deadline
   send: (leaveBy: number) => Promise<CallEnd>
-  askAgain: () => Promise<number | undefined>
+  askAgain: () => Promise<Deadline | undefined>
 }
 
 interface ClaimedSlot {
   slot: Slot | undefined
   pace: Pace
   until: Deadline
-  wantedUntil: number
+  wantedUntil: Deadline
 }
 
 const hasMissed = (end: CallEnd): boolean => end.kind === 'never_left' && end.cause === MISSED_SLOT
@@ -67,7 +68,7 @@ async function inTime(waiting: Waiting, slot: Slot, missed: number): Promise<Cal
   // A machine that is always late would reserve slots for ever: after a few it may be later each time.
   const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
   const leavesAt = clock.ours(lane, slot.atMs)
-  if (leavesAt >= waiting.wantedUntil) {
+  if (leavesAt >= waiting.wantedUntil.steadyMs || isOver(waiting.wantedUntil)) {
     await timeIs(leavesAt - ASKED_AHEAD_MS)
     // Without Redis nobody knows, and nothing leaves.
     const wantedUntil = await waiting.askAgain().catch(() => undefined)
@@ -76,8 +77,8 @@ async function inTime(waiting: Waiting, slot: Slot, missed: number): Promise<Cal
   }
   await timeIs(leavesAt)
   if (isOver(claimed.until)) return undefined
-  if (performance.now() - leavesAt <= lateMs) {
-    const end = await send(Math.min(leavesAt + lateMs, claimed.until.steadyMs, waiting.wantedUntil))
+  if (performance.now() - leavesAt <= lateMs && !isOver(waiting.wantedUntil)) {
+    const end = await send(Math.min(leavesAt + lateMs, claimed.until.steadyMs, waiting.wantedUntil.steadyMs))
     if (!hasMissed(end)) return end
   }
   return inAnother(waiting, slot, missed + 1)

@@ -1,15 +1,13 @@
 // The job `chunk`: recipients of a campaign that one worker sends to. It claims them one after the other as there is room
 // on the lane and in its slots; each goes through the same attempt as a message with a job of its own, and gets such a job
-// when it has to be tried again. The chunk is done when the last one is claimed, not when it is settled: from its claim on
-// a message is in its record, and the sweep finds it whoever dies.
+// when it has to be tried again. The chunk is done when the last one is claimed: from then on the records are swept.
 //
-// Where the process may die: whoever was not claimed has no mark, so that the chunk, taken up again, goes on with them. Who
-// was claimed is passed over. Two that run the same chunk at once meet in the claims. A chunk that is lost altogether is
-// fed again by its fan-out (unstick.ts).
-
+// Where the process may die: who was not claimed has no mark, and the chunk, taken up again, goes on with them; who was
+// claimed is passed over. Two that run one chunk meet in the claims. A lost chunk is fed again by its fan-out (unstick.ts).
 import { setTimeout as pause } from 'node:timers/promises'
 import { moveCampaign } from '../campaigns/store/campaigns.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
+import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
 import { isFilesAway } from '../files/store.ts'
 import type { Chunk } from '../jobs/chunk.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
@@ -34,6 +32,16 @@ import { waits } from './settle.ts'
  * found is good for twice as long, so that what is claimed leaves without being asked for by itself.
  */
 const LOOK_MS = LOOK_GOOD_FOR_MS / 2
+
+/** When it is asked again whether the lane is paused and who is barred, and until when that is good. */
+interface Look {
+  againAt: Deadline
+  goodUntil: Deadline
+}
+/** As it is asked from now on. */
+const lookNow = (): Look => ({ againAt: deadlineIn(LOOK_MS), goodUntil: deadlineIn(LOOK_GOOD_FOR_MS) })
+const NO_LOOK: Look = { againAt: deadlineIn(Number.NEGATIVE_INFINITY), goodUntil: deadlineIn(Number.NEGATIVE_INFINITY) }
+
 /** A lane that is paused takes its chunks up again when it is resumed; if that was missed, after this. */
 const PAUSED_MS = 5_000
 /** What would wait longer for its slot gives the chunk back: nobody holds it meanwhile. */
@@ -69,7 +77,7 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   const id = { lane, number: chunk.run }
   let campaign: OpenCampaign | undefined
   try {
-    const askedAt = performance.now()
+    const looked = lookNow()
     const paused = deps.redis.hexists(laneMetaKey(lane), 'paused')
     // Should opening fail before this is looked at.
     paused.catch(() => {})
@@ -77,7 +85,7 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
     if ((await paused) === 1) return { kind: 'lane_waits', ms: PAUSED_MS }
     // Whoever was not claimed is fed again should it be resumed.
     if (campaign === undefined) return DONE
-    return await sendTo(deps, run, campaign, askedAt)
+    return await sendTo(deps, run, campaign, looked)
   } catch (error) {
     if (isRedisAway(error) || isFilesAway(error)) throw error
     deps.log.error({ campaign: `cmp_${lane}_${chunk.run}`, err: error }, 'chunk.broken')
@@ -94,8 +102,8 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   }
 }
 
-/** `askedAt`: when it was asked whether the lane is paused. Files that are slow to read may make that long ago. */
-async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign, askedAt: number): Promise<ChunkEnd> {
+/** `looked`: as it was asked whether the lane is paused. Files that are slow to read may make that long ago. */
+async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign, looked: Look): Promise<ChunkEnd> {
   const { lane, chunk, crashes } = run
   const found = await senderOrWait(deps, lane)
   if ('laneMs' in found) return { kind: 'lane_waits', ms: found.laneMs }
@@ -105,19 +113,14 @@ async function sendTo(deps: ChunkDeps, run: ChunkRun, campaign: OpenCampaign, as
     await deps.lanes.addMany(waiting.map(({ name, payload }) => ({ id: name, payload: payload() })))
     return DONE
   }
-  return createChunk(deps, run, campaign, askedAt).send(waiting)
+  return createChunk(deps, run, campaign, looked).send(waiting)
 }
 
-function createChunk(
-  deps: ChunkDeps,
-  { lane, chunk, room, stopping }: ChunkRun,
-  campaign: OpenCampaign,
-  askedAt: number,
-) {
+function createChunk(deps: ChunkDeps, { lane, chunk, room, stopping }: ChunkRun, campaign: OpenCampaign, looked: Look) {
   const { redis } = deps
   /** Set when no more is to be claimed. */
   let end: ChunkEnd | undefined
-  let lookedAt = askedAt
+  let lastLook = looked
   let refusedMs = 0
   /** In jobs of their own that are being added. */
   const adding: Promise<void>[] = []
@@ -173,12 +176,15 @@ function createChunk(
     return { most: 0, waitMs: Math.ceil(room.latestSlotAt + gapMs - aheadMs / 2 - now) }
   }
 
-  /** Claims those that have places, in one go, and sends what was claimed; returns those whose slots would be too far ahead. */
+  /**
+   * Claims those that have places, in one go, and sends what was claimed; returns those whose slots would be too far
+   * ahead.
+   */
   async function claimAll(entry: DirectoryEntry, batch: readonly ChunkMessage[], pace: Pace): Promise<ChunkMessage[]> {
     let launched = 0
     let unclaimed: Unclaimed<ChunkMessage>[] = []
     try {
-      const how = { lane, run: chunk.run, room, pace, wantedUntil: lookedAt + LOOK_GOOD_FOR_MS }
+      const how = { lane, run: chunk.run, room, pace, wantedUntil: lastLook.goodUntil }
       unclaimed = await claimChunk(deps, entry, how, batch, (message, claimed) => {
         launched += 1
         launch(entry, message, claimed)
@@ -261,7 +267,7 @@ function createChunk(
     switch (became.kind) {
       case 'waits':
         // The lane may have been paused for what this one was told.
-        lookedAt = Number.NEGATIVE_INFINITY
+        lastLook = NO_LOOK
         return deps.lanes.add(name, payload(), became.ms)
       case 'lane_waits':
         end ??= became
@@ -273,8 +279,8 @@ function createChunk(
 
   /** Now and then: whether the lane is paused, and who of these was erased or has opted out since. Those are ended. */
   async function look(left: ChunkMessage[]): Promise<{ isPaused: boolean; left: ChunkMessage[] }> {
-    if (performance.now() - lookedAt < LOOK_MS) return { isPaused: false, left }
-    lookedAt = performance.now()
+    if (!isOver(lastLook.againAt)) return { isPaused: false, left }
+    lastLook = lookNow()
     const [paused, wanted] = await Promise.all([
       redis.hexists(laneMetaKey(lane), 'paused'),
       stillWanted(deps, campaign, left),

@@ -1,6 +1,7 @@
 // The job `send`: one message that has a job of its own. It is read, and refused where it cannot be sent; attempt.ts makes
 // the attempt and says where the process may die.
 import type { Job } from 'bullmq'
+import { deadlineIn } from '../deadline.ts'
 import { isForeignPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelStep } from '../lanes/cancel-message.ts'
 import { parseMessageId } from '../messages/message-id.ts'
@@ -45,14 +46,14 @@ export async function sendMessage(deps: SendDeps, job: Job): Promise<JobEnd> {
     content: payload.data.content,
     trace: payload.data.trace,
   }
-  const askedAt = performance.now()
+  let wantedUntil = wantedUntilOf(entry, outgoing.message)
   const barred = await barredFor(deps, entry, id, outgoing.message)
   if (barred !== undefined) {
     // What was claimed before, or is past its validity, the claim sees to; should it be claimed now, it is asked for again.
     const { verdict } = await cancelStep(deps.redis, id, deps.config.retentionMs, barred)
     if (verdict === 'done') return { kind: 'done' }
+    wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
   }
-  const wantedUntil = barred === undefined ? wantedUntilOf(entry, outgoing.message, askedAt) : Number.NEGATIVE_INFINITY
   const result = await claimMessage(deps, entry, outgoing, wantedUntil)
   if ('claimed' in result) return sendClaimed(deps, entry, outgoing, result.claimed)
   const { refused } = result

@@ -5,7 +5,7 @@
 import { setSentAfterBlock } from '../accounts/store/senders.ts'
 import type { CampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import type { Config } from '../config.ts'
-import { coolForProbe, endProbing } from '../lanes/cooldown.ts'
+import { coolForProbe, endLaneCooldown, endProbing } from '../lanes/cooldown.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
@@ -51,6 +51,9 @@ type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
 
 const DONE: JobEnd = { kind: 'done' }
 
+/** Outcomes that do not say that the provider answers in order. */
+const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set(['not_asked', 'lane_waits', 'unconfirmed'])
+
 /** A lane whose provider does not answer waits like one that cannot be reached; one that gets pages, longer in the end. */
 const FIRST_WAIT_MS = 1_000
 const OUTAGE_MOST_MS = 30_000
@@ -67,7 +70,7 @@ export async function settle(
   outcome: Outcome,
 ): Promise<JobEnd> {
   const { lane } = message.id
-  const isAnswered = outcome.kind !== 'lane_waits' && outcome.kind !== 'unconfirmed'
+  const isAnswered = !WITHOUT_ANSWER.has(outcome.kind)
   if (isAnswered) deps.backoff.over(lane)
   const end = await settleAs(deps, entry, message, outcome)
   if (message.isProbe && isAnswered) {
@@ -83,6 +86,8 @@ function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, o
       return sent(deps, entry, message, outcome)
     case 'failed':
       return failed(deps, entry, message, outcome)
+    case 'not_asked':
+      return goesBack(deps, message, outcome)
     case 'lane_waits':
       return laneWaits(deps, message, outcome)
     case 'message_waits':
@@ -137,6 +142,17 @@ async function fails(
 ): Promise<JobEnd> {
   await recordStatus(redis, id, attempt, 'failed', { problem })
   return DONE
+}
+
+async function goesBack(
+  { redis, config }: SettleDeps,
+  { id, attempt, isProbe }: Attempted,
+  { problem }: Of<'not_asked'>,
+): Promise<JobEnd> {
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
+  // The next message asks in its place.
+  if (isProbe) await endLaneCooldown(redis, id.lane)
+  return { kind: 'lane_waits', ms: 1 }
 }
 
 async function laneWaits(

@@ -7,14 +7,15 @@ import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { sendPayloadSchema } from '../../src/jobs/send.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { bodyDigest, rememberKey } from '../../src/messages/store/idempotency.ts'
-import { laneJobKey } from '../../src/redis/bullmq-layout.ts'
-import { templatesKey } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { audioBody, buttonsBody, imageBody, listBody } from '../support/example-messages.ts'
 import { flashSale, invoice, orderUpdate, plainHello } from '../support/example-templates.ts'
 import { acknowledgedId, audioTo, deliveryOf, infoOf, reaches } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { templatesOf } from '../support/state/accounts.ts'
+import { hasJob, jobOf } from '../support/state/lanes.ts'
+import { allIdempotencyOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const SERVICE = '/sendservicemessages/sendmessages'
@@ -43,10 +44,7 @@ function refusal(answer: { status: number; body: unknown }) {
 
 /** The job of a message that waits. */
 async function payloadOf(name: string) {
-  const id = parseMessageId(name)
-  if (!id) throw new Error(`no id: ${name}`)
-  const data = await service.redis.hget(laneJobKey(id.lane, name), 'data')
-  return sendPayloadSchema.parse(JSON.parse(data ?? 'null'))
+  return sendPayloadSchema.parse((await jobOf(service.redis, name))?.data)
 }
 
 const templateTo = (more: object = {}, template: object = {}) => ({
@@ -199,7 +197,7 @@ describe('an Idempotency-Key', () => {
     const body = templateTo({ sender: owner.partnerNumber, valid_until: new Date(Date.now() + 400).toISOString() })
     const ask = () => send(body, withKey('e-1'), TEMPLATE, owner)
     const id = acknowledgedId(await ask())
-    await service.redis.del(templatesKey(owner.account))
+    await templatesOf(service.redis, owner.account).remove()
     await eventually(async () => (await deliveryOf(service, owner, id)).status === 'expired', 'its validity passes')
     expect(acknowledgedId(await ask())).toBe(id)
   })
@@ -215,9 +213,9 @@ describe('an Idempotency-Key', () => {
 
   test('is kept for at least 8 days', async () => {
     await send(audioTo('+491700000001'), withKey('g-1'))
-    const keys = await service.redis.keys('lw:idempotency:*')
-    expect(keys.length).toBeGreaterThan(0)
-    for (const key of keys) expect(await service.redis.ttl(key)).toBeGreaterThan(8 * 86_400)
+    const all = await allIdempotencyOf(service.redis)
+    expect(all.length).toBeGreaterThan(0)
+    for (const each of all) expect(await each.livesMs()).toBeGreaterThan(8 * 86_400_000)
   })
 
   test('is not kept in clear', async () => {
@@ -301,8 +299,8 @@ describe('valid_until', () => {
       expect(await infoOf(service, tenant, id)).toMatchObject({ status: 'failed' })
     }
     // Its job is done, so it stands in its record now.
-    const left = await Promise.all(ids.map((id) => service.redis.exists(laneJobKey(tenant.partnerLane, id))))
-    expect(left).toEqual([0, 0, 0, 0, 0])
+    const left = await Promise.all(ids.map((id) => hasJob(service.redis, id)))
+    expect(left).toEqual([false, false, false, false, false])
     expect((await readLedger(service.simulator.url)).filter((line) => line.to === to)).toEqual([])
     await service.stopWorker()
   })
@@ -354,7 +352,7 @@ describe('a template', () => {
 
   test('of another account is not approved here', async () => {
     const bare = await service.addTenant()
-    await service.redis.del(templatesKey(bare.account))
+    await templatesOf(service.redis, bare.account).remove()
     const answer = await send(templateTo({ sender: bare.partnerNumber }), {}, TEMPLATE, bare)
     expect(refusal(answer).paths).toEqual(['template.name'])
   })

@@ -13,6 +13,7 @@ import { createSecurityLog } from '../../src/producer/security-log.ts'
 import { runCli } from '../support/cli.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { activityOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -174,6 +175,6 @@ test('what is older than 90 days is not shown, and an account keeps some 10,000 
   expect(entries[0]?.target).toHaveLength(200)
   expect((await read(Date.now() + ACTIVITY_KEPT_MS + 10_000)).entries).toEqual([])
   await Promise.all(Array.from({ length: 10_500 }, () => recordAct(service.redis, { ...act, target: 'y' }, Date.now())))
-  expect(await service.redis.xlen(`lw:account:${account}:activity`)).toBeLessThan(10_200)
-  expect(await service.redis.pttl(`lw:account:${account}:activity`)).toBeGreaterThan(0)
+  expect(await activityOf(service.redis, account).count()).toBeLessThan(10_200)
+  expect(await activityOf(service.redis, account).livesMs()).toBeGreaterThan(0)
 })

@@ -17,6 +17,7 @@ import { plainHello } from '../support/example-templates.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { stored } from '../support/stored.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: Service
 let one: Tenant
@@ -390,6 +391,40 @@ describe('contacts', () => {
     expect((await import_('?tag=News', 'name,email\n')).status).toBe(400)
     expect((await import_('?tag=News', csv, 'text/plain')).status).toBe(415)
   })
+
+  test.each([
+    ['opens a quote', '"+44 7700 900352,Bo\n'],
+    ['has cells without an end', `${','.repeat(1_000_000)}\n`],
+  ])('before a row that %s are imported', async (_what, broken) => {
+    const answer = await import_('?tag=Broken', `phone,name\n+44 7700 900351,Al\n${broken}+44 7700 900353,Cy\n`)
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('on line 3')])
+    const { json } = await ask('GET', '/contacts?q=90035', admin)
+    expect(json).toMatchObject({ data: [{ phone: '447700900351' }] })
+  })
+
+  test.each(['/contacts/import?tag=Slow', '/opt-outs/import'])(
+    'and lists are no longer taken in, however slowly they come, once the key is revoked: %s',
+    async (path) => {
+      const made_ = await ask('POST', '/admin/keys', admin, { permissions: ['contacts:write'] })
+      const { id, key } = z.object({ data: z.object({ id: z.string(), key: z.string() }) }).parse(made_.json).data
+      const stop = new AbortController()
+      let sent = 0
+      const body = new ReadableStream<Uint8Array>({
+        async pull(stream) {
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          sent += 1
+          stream.enqueue(new TextEncoder().encode(sent === 1 ? 'phone,name\n' : `+44 7700 ${900_360 + sent},Slow\n`))
+        },
+      })
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/csv' }
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(15_000)])
+      const answer = fetch(service.url + path, { method: 'POST', headers, body, duplex: 'half', signal })
+      await eventually(async () => sent > 2, 'it has begun')
+      expect((await ask('DELETE', `/admin/keys/${id}`, admin)).status).toBe(200)
+      expect((await answer).status).toBe(401)
+      stop.abort()
+    },
+  )
 
   test('are created, changed and deleted, with one number for one contact', async () => {
     const ivy = { phone: '+44 7700 900311', name: 'Ivy' }

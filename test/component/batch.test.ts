@@ -6,10 +6,10 @@ import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { errorOf } from '../support/api-error.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { jobOf, loseJob } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 const path = '/messages/batch'
@@ -64,11 +64,7 @@ async function resultsOf(messages: readonly object[], headers: Record<string, st
 
 const jobsOf = async (lane: number) => Object.values(await lanes.counts(lane)).reduce((sum, each) => sum + each, 0)
 
-async function dataOf(id: string) {
-  const parsed = parseMessageId(id)
-  if (!parsed) throw new Error(`no message id: ${id}`)
-  return service.redis.hget(laneJobKey(parsed.lane, id), 'data')
-}
+const dataOf = async (id: string): Promise<string | null> => (await jobOf(service.redis, id))?.text ?? null
 
 describe('a batch', () => {
   test('queues service and template messages of several lanes and answers with their ids in order', async () => {
@@ -224,7 +220,7 @@ describe('with an Idempotency-Key', () => {
     const first = await resultsOf(messages, key('batch-4'))
     const [lost = '', kept = ''] = [first[3]?.id, first[0]?.id]
     const before = await jobsOf(tenant.partnerLane)
-    await lanes.queueOf(tenant.partnerLane).remove(lost)
+    await loseJob(service.redis, lost)
     expect(await dataOf(lost)).toBeNull()
     const again = await resultsOf(messages, key('batch-4'))
     expect(again).toEqual(first)

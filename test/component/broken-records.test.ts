@@ -18,24 +18,23 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { startProducer } from '../../src/producer/main.ts'
-import { laneJobKey } from '../../src/redis/bullmq-layout.ts'
-import {
-  accountKey,
-  contactKeys,
-  credentialKey,
-  credentialsOfAccountKey,
-  galleryKeys,
-  inboundKey,
-  messageKey,
-  rootKeys,
-  senderKey,
-  templatesKey,
-} from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type Inspected, inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'
 import { acknowledgedId, audioTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import {
+  accountRecord,
+  contactsOf,
+  credentialRecord,
+  credentialsOf,
+  galleryOf,
+  senderRecord,
+  templatesOf,
+} from '../support/state/accounts.ts'
+import { workersHeardOf } from '../support/state/installation.ts'
+import { breakJob } from '../support/state/lanes.ts'
+import { allIdempotencyOf, messageRecord, receivedRecord } from '../support/state/messages.ts'
 
 const GALLERY = '/partners/wp-gallery/manage'
 const SECRET_TEXT = 'the text that nobody may log'
@@ -92,35 +91,35 @@ const sentBy = async (owner: Owner): Promise<string> => {
 /** Breaks something and asks for it. */
 const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
   'the record of a key': async (owner) => {
-    const hashes = await service.redis.hvals(credentialsOfAccountKey(owner.account))
-    for (const hash of hashes) await service.redis.hset(credentialKey(hash), 'permissions', 'everything')
+    const hashes = Object.values(await credentialsOf(service.redis, owner.account).fields())
+    for (const hash of hashes) await credentialRecord(service.redis, hash).change({ permissions: 'everything' })
     return owner.ask('GET', '/admin/lanes')
   },
   'the settings of an account, on fetching contacts': async (owner) => {
-    await service.redis.hset(accountKey(owner.account), 'contacts_shape', 'round')
+    await accountRecord(service.redis, owner.account).change({ contacts_shape: 'round' })
     return owner.ask('POST', '/api/betav3/tagmanage/tag/fetchContactsTagWise', { tags: [1] })
   },
   'the settings of an account, on sending a template': async (owner) => {
-    await service.redis.hset(accountKey(owner.account), 'template_check', 'perhaps')
+    await accountRecord(service.redis, owner.account).change({ template_check: 'perhaps' })
     return sendTemplate(owner)
   },
   'a sender, on sending': async (owner) => {
-    await service.redis.hset(senderKey(owner.partnerLane), 'provider', 'pigeon')
+    await senderRecord(service.redis, owner.partnerLane).change({ provider: 'pigeon' })
     return sendAudio(owner)
   },
   'a sender, on looking at lanes': async (owner) => {
-    await service.redis.hset(senderKey(owner.partnerLane), 'rate', 'fast')
+    await senderRecord(service.redis, owner.partnerLane).change({ rate: 'fast' })
     return owner.ask('GET', '/admin/lanes')
   },
   'an approved template': async (owner) => {
-    await service.redis.hset(templatesKey(owner.account), 'plain_hello/en_US', '{"name":')
+    await templatesOf(service.redis, owner.account).change({ 'plain_hello/en_US': '{"name":' })
     return sendTemplate(owner)
   },
   'a message that waits, its job': async (owner) => {
     const id = parseMessageId(await sentBy(owner))
     if (!id) throw new Error('no id')
     const name = `msg_${id.lane}_${id.ulid}`
-    await service.redis.hset(laneJobKey(id.lane, name), 'data', `{"x":"${SECRET_TEXT}"}`)
+    await breakJob(service.redis, name, `{"x":"${SECRET_TEXT}"}`)
     return lookUp(owner, name)
   },
   'a message that was claimed, on its info': async (owner) => {
@@ -136,7 +135,7 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
   'a message whose record is of another kind': async (owner) => {
     const name = await sentBy(owner)
     const id = parseMessageId(name)
-    await service.redis.set(messageKey(id?.lane ?? 0, id?.ulid ?? ''), SECRET_TEXT)
+    await messageRecord(service.redis, { lane: id?.lane ?? 0, ulid: id?.ulid ?? '' }).ruin(SECRET_TEXT)
     return lookUp(owner, name)
   },
   'a received message': async (owner) => {
@@ -149,7 +148,7 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
       received_at: 1,
     }
     await storeInbound(service.redis, owner.account, received, 60_000)
-    await service.redis.hdel(inboundKey(owner.account, 'wamid.x'), 'type')
+    await receivedRecord(service.redis, owner.account, 'wamid.x').drop('type')
     return lookUp(owner, 'wamid.x')
   },
   'what an Idempotency-Key stands for': async (owner) => {
@@ -160,19 +159,18 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
         body: JSON.stringify({ ...audioTo('+491700000123'), api_key: owner.all }),
       })
     expect((await send()).status).toBe(200)
-    const [key = ''] = await service.redis.keys(`lw:idempotency:${owner.account}:*`)
-    await service.redis.del(key)
-    await service.redis.rpush(key, SECRET_TEXT)
+    const [remembered] = await allIdempotencyOf(service.redis, owner.account)
+    await remembered?.ruin(SECRET_TEXT)
     return send()
   },
   'a folder, on renaming it': async (owner) => {
     const { id } = await createFolder(service.redis, owner.account, { name: 'x' })
-    await service.redis.hset(galleryKeys(owner.account).folder(id), 'is_system', 'maybe')
+    await galleryOf(service.redis, owner.account).folder(id).change({ is_system: 'maybe' })
     return owner.ask('PUT', `${GALLERY}/folders/${id}`, { name: 'y' })
   },
   'a folder, on listing folders': async (owner) => {
     const { id } = await createFolder(service.redis, owner.account, { name: 'x' })
-    await service.redis.hdel(galleryKeys(owner.account).folder(id), 'created_at')
+    await galleryOf(service.redis, owner.account).folder(id).drop('created_at')
     return owner.ask('GET', `${GALLERY}/folders`)
   },
   'a file, on moving it to the trash': async (owner) => {
@@ -185,27 +183,27 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
       'x.txt',
       await receive(files, [Buffer.from('x')]),
     )
-    await service.redis.hdel(galleryKeys(owner.account).file(file.id), 'hash')
+    await galleryOf(service.redis, owner.account).file(file.id).drop('hash')
     return owner.ask('DELETE', `${GALLERY}/files/${file.id}`)
   },
   'the trash': async (owner) => {
-    await service.redis.set(galleryKeys(owner.account).trash, SECRET_TEXT)
+    await galleryOf(service.redis, owner.account).trash.ruin(SECRET_TEXT)
     return owner.ask('GET', `${GALLERY}/files?trash=true`)
   },
   'the members of a tag': async (owner) => {
     const { id } = await createTag(service.redis, owner.account, 'x')
-    await service.redis.set(contactKeys(owner.account).members(id), SECRET_TEXT)
+    await contactsOf(service.redis, owner.account).members(id).ruin(SECRET_TEXT)
     return owner.ask('POST', '/api/betav3/tagmanage/tag/fetchContactsTagWise', { tags: [id] })
   },
   'a contact': async (owner) => {
     const { id } = await createTag(service.redis, owner.account, 'x')
     await importContacts(service.redis, owner.account, id, [{ phone: '491700000001', name: SECRET_TEXT, email: '' }])
-    const [contact = ''] = await service.redis.zrange(contactKeys(owner.account).members(id), '0', '0')
-    await service.redis.hdel(contactKeys(owner.account).contact(Number(contact)), 'phone')
+    const [contact = ''] = await contactsOf(service.redis, owner.account).members(id).all()
+    await contactsOf(service.redis, owner.account).contact(Number(contact)).drop('phone')
     return owner.ask('POST', '/api/betav3/tagmanage/tag/fetchContactsTagWise', { tags: [id] })
   },
   'the names of tags, on creating a list': async (owner) => {
-    await service.redis.set(contactKeys(owner.account).tagNames, SECRET_TEXT)
+    await contactsOf(service.redis, owner.account).tagNames.ruin(SECRET_TEXT)
     return inspect(`${producer.url}/partners/broadcast/addnewcontacttag`, {
       method: 'POST',
       headers: {
@@ -220,7 +218,7 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
 
 async function breakMessage(name: string): Promise<void> {
   const id = parseMessageId(name)
-  await service.redis.hset(messageKey(id?.lane ?? 0, id?.ulid ?? ''), { s: 'z', x: SECRET_TEXT })
+  await messageRecord(service.redis, { lane: id?.lane ?? 0, ulid: id?.ulid ?? '' }).change({ s: 'z', x: SECRET_TEXT })
 }
 
 const logLine = z.looseObject({ request_id: z.string(), code: z.string(), err: z.looseObject({ message: z.string() }) })
@@ -245,9 +243,9 @@ describe('500 for', () => {
 
   test('the list of workers, and readiness says so without hanging', async () => {
     const { redis } = service
-    await redis.set(rootKeys.workers, 'x')
+    await workersHeardOf(redis).ruin('x')
     expect((await inspect(`${producer.url}/readyz`)).status).toBe(500)
-    await redis.del(rootKeys.workers)
+    await workersHeardOf(redis).remove()
     expect((await inspect(`${producer.url}/readyz`)).status).toBe(503)
   })
 })

@@ -17,9 +17,10 @@ import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { observe } from '../../src/observe.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { campaignCountsKey, campaignKey, queuedAgainKey } from '../../src/redis/keys.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { campaignRecord, countsOf } from '../support/state/campaigns.ts'
+import { queuedAgainOn } from '../support/state/messages.ts'
 
 const LANE = 3
 const KEEP_MS = 60_000
@@ -123,10 +124,10 @@ describe('a claim', () => {
     await recordStatus(redis, id, 'A1', 'failed', { problem })
     await moveCampaign(redis, campaign, 'finish', KEEP_MS)
     // Nearly over: what becomes of the message must still be counted.
-    const keys = [campaignKey(LANE, campaign.number), campaignCountsKey(LANE, campaign.number)]
-    for (const key of keys) await redis.pexpire(key, 5_000)
+    const kept = [campaignRecord(redis, campaign), countsOf(redis, campaign)]
+    for (const each of kept) await each.expireIn(5_000)
     await requeueStep(redis, id, again())
-    for (const key of keys) expect(await redis.pttl(key)).toBeGreaterThan(KEEP_MS - 5_000)
+    for (const each of kept) expect(await each.livesMs()).toBeGreaterThan(KEEP_MS - 5_000)
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({ verdict: 'done', state: 'sending' })
   })
 })
@@ -146,9 +147,9 @@ describe('messages that wait for another try', () => {
   test('are looked at at once when their campaign is resumed', async () => {
     const { campaign, id } = await waiting()
     await pauseCampaign(lifecycle(), campaign, 'lunch')
-    expect(Number(await redis.zscore(queuedAgainKey(LANE), id.ulid))).toBeGreaterThan(Date.now())
+    expect(Number(await queuedAgainOn(redis, LANE).timeOf(id.ulid))).toBeGreaterThan(Date.now())
     await resumeCampaign(lifecycle(), campaign)
-    expect(await redis.zscore(queuedAgainKey(LANE), id.ulid)).toBe('0')
+    expect(await queuedAgainOn(redis, LANE).timeOf(id.ulid)).toBe(0)
   })
 
   test('are cancelled with their campaign, and those of others are not', async () => {
@@ -248,10 +249,10 @@ describe('of those without proof, those that a worker died with', () => {
 describe('a move', () => {
   test('that the state does not allow, or that is of another epoch, changes nothing', async () => {
     const id = await campaignIn('check')
-    const before = await redis.hgetall(campaignKey(LANE, id.number))
+    const before = await campaignRecord(redis, id).fields()
     expect(await moveCampaign(redis, id, 'start', KEEP_MS)).toEqual({ kind: 'refused', state: 'checking', epoch: 0 })
     expect(await moveCampaign(redis, id, 'pass', KEEP_MS, { epoch: 7 })).toMatchObject({ kind: 'refused' })
-    expect(await redis.hgetall(campaignKey(LANE, id.number))).toEqual(before)
+    expect(await campaignRecord(redis, id).fields()).toEqual(before)
     expect(await moveCampaign(redis, { lane: LANE, number: 987_654 }, 'start', KEEP_MS)).toEqual({ kind: 'missing' })
   })
 
@@ -259,8 +260,8 @@ describe('a move', () => {
     const id = await campaignIn('check', 'pass', 'start')
     await claim(redis, newId(), 'A1', message(id.number), times)
     await moveCampaign(redis, id, 'finish', KEEP_MS)
-    for (const key of [campaignKey(LANE, id.number), campaignCountsKey(LANE, id.number)]) {
-      const left = await redis.pttl(key)
+    for (const each of [campaignRecord(redis, id), countsOf(redis, id)]) {
+      const left = await each.livesMs()
       expect(left).toBeGreaterThan(KEEP_MS / 2)
       expect(left).toBeLessThanOrEqual(KEEP_MS)
     }
@@ -297,7 +298,7 @@ describe('a round', () => {
     await move(0, 250)
     await move(250, 300)
     expect(accepted).toBe(300)
-    await redis.hset(campaignKey(id.lane, id.number), 'next', 100)
+    await campaignRecord(redis, id).change({ next: 100 })
     await move(100, 280)
     expect(accepted).toBe(300)
     await move(280, 400)
@@ -315,14 +316,14 @@ describe('a round', () => {
   test('keeps others from taking over, and silence lets exactly one', async () => {
     const id = await campaignIn('check', 'pass', 'start')
     expect(await takeOver(redis, id, 1_500)).toMatchObject({ kind: 'on' })
-    await redis.hset(campaignKey(LANE, id.number), 'beat', 0)
+    await campaignRecord(redis, id).change({ beat: 0 })
     const taken = await Promise.all(Array.from({ length: 5 }, () => takeOver(redis, id, 1_500)))
     expect(taken.filter(({ kind }) => kind === 'taken')).toEqual([{ kind: 'taken', epoch: 1 }])
   })
 
   test('of somebody whose heartbeat has moved since it was last seen is not taken over, however old it is', async () => {
     const id = await campaignIn('check', 'pass', 'start')
-    await redis.hset(campaignKey(LANE, id.number), 'beat', 7)
+    await campaignRecord(redis, id).change({ beat: 7 })
     expect(await takeOver(redis, id, 1_000, '6')).toEqual({ kind: 'on', heartbeat: '7' })
     expect(await takeOver(redis, id, 1_000, '7')).toEqual({ kind: 'taken', epoch: 1 })
   })
@@ -330,7 +331,7 @@ describe('a round', () => {
   test('of whoever was taken over while it fed moves the cursor on, and never back', async () => {
     const id = await campaignIn('check', 'pass')
     await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
-    await redis.hset(campaignKey(LANE, id.number), 'beat', 0)
+    await campaignRecord(redis, id).change({ beat: 0 })
     expect(await takeOver(redis, id, 1_000)).toEqual({ kind: 'taken', epoch: 2 })
     expect(await advanceFanOut(redis, id, 1, { ...say, cursor: { from: 0, to: 250 } })).toBeUndefined()
     expect((await findCampaign(redis, id))?.next).toBe(250)

@@ -2,22 +2,24 @@
 // worker, neither by its shape nor by killing it.
 // Real: Redis, HTTP, producer, worker, files. Nothing is sent.
 
-import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { uploadRecipients } from '../../src/campaigns/commands/upload-recipients.ts'
 import { purgeCampaignFiles } from '../../src/campaigns/fan-out/purge-files.ts'
 import { preflight } from '../../src/campaigns/preflight/preflight.ts'
 import { activeCampaigns, findCampaign, notePreflightStarts } from '../../src/campaigns/store/campaigns.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
+import { eraseInRows, findInRows } from '../../src/campaigns/store/person-in-rows.ts'
 import { readRows } from '../../src/campaigns/store/rows.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { flowing } from '../../src/producer/flowing.ts'
-import { campaignKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
@@ -171,6 +173,68 @@ describe('a body that is streamed', () => {
   })
 })
 
+test('of rows that are refused early the rest is read, and the connection goes on being used', async () => {
+  const id = await service.create({ rows: {} })
+  const body = `phone,name\n\u00E9\n${'x'.repeat(100_000)}`
+  const bytes = Buffer.concat([Buffer.from(body), Buffer.from([0xe9]), Buffer.alloc(800_000, 'x')])
+  const { hostname, port } = new URL(service.url)
+  const socket = connect(Number(port), hostname)
+  let answers = ''
+  socket.on('data', (piece: Buffer) => {
+    answers += piece.toString()
+  })
+  const head = [
+    ...[`POST /campaigns/${id}/rows HTTP/1.1`, 'Host: x', 'Content-Type: text/csv'],
+    ...[`Authorization: Bearer ${service.tenant.apiKey}`, `Content-Length: ${bytes.length}`],
+  ]
+  try {
+    socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]))
+    await eventually(async () => answers.includes('HTTP/1.1 400'), 'the rows are refused')
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually(async () => answers.includes('HTTP/1.1 200'), 'the next request is answered')
+  } finally {
+    socket.destroy()
+  }
+})
+
+describe('a person in an uploaded file', () => {
+  const inFile = async (rows: string) => {
+    const id = await service.create({ rows: {} })
+    expect((await service.upload(id, rows, 'application/x-ndjson')).status).toBe(200)
+    const { rows_file = '' } = (await service.record(id)) ?? {}
+    const found: { offset: number; length: number }[] = []
+    const files = openFolder(service.config.dataDir)
+    for await (const span of findInRows(files, idOf(id), rows_file, 'phone', '4915201000001')) found.push(span)
+    return found
+  }
+
+  test('is found in its first line, also behind a byte order mark', async () => {
+    expect(await inFile('\uFEFF{"phone":"4915201000001"}\n{"phone":"4915201000002"}\n')).toMatchObject([{ offset: 0 }])
+  })
+
+  test('is found behind a line of many megabytes as soon as the file is read', async () => {
+    const long = `{"name":"${'x'.repeat(64 * 1024 * 1024)}"}\n`
+    const begun = performance.now()
+    expect(await inFile(`${long}{"phone":"+4915201000001"}`)).toEqual([{ offset: long.length, length: 26 }])
+    // Put together anew with each piece, it takes a minute.
+    expect(performance.now() - begun).toBeLessThan(15_000)
+  })
+})
+
+test('a person who is in all rows of a file is erased from each', async () => {
+  const id = await service.create({ rows: {} })
+  const rows = 20_000
+  expect((await service.upload(id, `phone,name\n${'"4915201000001","A\nB"\n'.repeat(rows)}`)).status).toBe(200)
+  const { rows_file = '' } = (await service.record(id)) ?? {}
+  const files = openFolder(service.config.dataDir)
+  const read = vi.spyOn(files, 'read')
+  expect(await eraseInRows(files, idOf(id), rows_file, 'phone', '4915201000001')).toBe(rows)
+  // Once to find them and once to write: five million of them, kept and read one by one, were 10 minutes and a gigabyte.
+  expect(read).toHaveBeenCalledTimes(2)
+  const left = readFileSync(join(folderOf(id), rows_file), 'utf8')
+  expect(left.replace(/ /g, '')).toBe(`phone,name\n${'\n\n'.repeat(rows)}`)
+})
+
 describe('a file of rows', () => {
   const check = async (rows: string, type = 'text/csv') => {
     const id = await service.create({ rows: {} })
@@ -265,7 +329,7 @@ describe('a preflight', () => {
 
   test('of a campaign whose record is broken takes it out of the hands of the workers', async () => {
     const { id } = await inChecking()
-    await service.redis.hset(campaignKey(idOf(id).lane, idOf(id).number), 'definition', '{}')
+    await campaignRecord(service.redis, idOf(id)).change({ definition: '{}' })
     await service.startWorker()
     await eventually(
       async () => (await activeCampaigns(service.redis)).every((each) => each.id.number !== idOf(id).number),

@@ -6,9 +6,10 @@ import { exportCampaign } from '../../src/campaigns/commands/export.ts'
 import { adoptMarks, endAdopting } from '../../src/campaigns/store/marks.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { laneChunkKeys } from '../../src/redis/bullmq-layout.ts'
-import { campaignCountsKey, campaignKey, campaignMarksKey, messageKey } from '../../src/redis/keys.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
+import { campaignRecord, countsOf, marksOf } from '../support/state/campaigns.ts'
+import { forgetInHand } from '../support/state/chunks.ts'
+import { messageRecord } from '../support/state/messages.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
@@ -63,7 +64,7 @@ describe.each([
     life = await lives.begin(total)
     await sendUpTo(sent)
     await life.expire(all(total))
-    await lives.redis.hset(campaignKey(life.lane, life.id.number), 'next', 0)
+    await campaignRecord(lives.redis, life.id).change({ next: 0 })
     await life.goOn()
     expect(life.silentRepeats).toEqual([])
     expect([...life.ledger.values()].every((attempts) => attempts.length === 1)).toBe(true)
@@ -138,8 +139,8 @@ describe('a dead letter', () => {
     life = await lives.begin(100)
     await life.feedTo(WINDOW)
     // A job that BullMQ neither runs nor has given up: it stands in none of its lists.
-    const job = await life.chunkWorker.getNextJob('token', { block: false })
-    await lives.redis.lrem(laneChunkKeys(life.lane).chunksActive, 0, job?.id ?? '')
+    const chunk = await life.chunks.next()
+    await forgetInHand(lives.redis, life.lane, chunk?.name ?? '')
     await sendUpTo(99)
     const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await lives.redis.info('commandstats'))?.[1])
     const before = await calls()
@@ -152,8 +153,8 @@ describe('a dead letter', () => {
 
 describe('of a campaign that an older version began', () => {
   const forgetMarks = async () => {
-    await lives.redis.hdel(campaignKey(life.lane, life.id.number), 'keeps_marks')
-    await lives.redis.del(campaignMarksKey(life.lane, life.id.number))
+    await campaignRecord(lives.redis, life.id).drop('keeps_marks')
+    await marksOf(lives.redis, life.id).remove()
   }
 
   test('the states are taken from the records, and it goes on', async () => {
@@ -174,7 +175,7 @@ describe('of a campaign that an older version began', () => {
     await forgetMarks()
     await life.expire(all(60))
     const old = Date.now() - lives.config.retentionMs - 60_000
-    await lives.redis.hset(campaignKey(life.lane, life.id.number), 'started_at', old)
+    await campaignRecord(lives.redis, life.id).change({ started_at: old })
     await life.resume()
     expect(await life.feed(30_000)).toBe('over')
     // Its list is shorter than what a resume goes back: whoever has no record may have been sent to.
@@ -187,7 +188,7 @@ describe('of a campaign that an older version began', () => {
 test('of two fan-outs that adopt the recipients at the same time, one counts, and one of an earlier epoch marks nobody', async () => {
   life = await lives.begin(10)
   await life.pause()
-  await lives.redis.hdel(campaignKey(life.lane, life.id.number), 'keeps_marks')
+  await campaignRecord(lives.redis, life.id).drop('keeps_marks')
   const campaign = await life.record()
   const ulids = life.messages.map(({ ulid }) => ulid)
   const earlier = { ...campaign, epoch: campaign.epoch - 1 }
@@ -206,9 +207,9 @@ test('what an ended campaign knows lives as long as the record of a message that
   await life.work(1, 'failed')
   await life.goOn()
   const { lane, id } = life
-  const keys = [campaignKey(lane, id.number), campaignCountsKey(lane, id.number), campaignMarksKey(lane, id.number)]
-  for (const key of keys) await lives.redis.pexpire(key, 60_000)
-  await lives.redis.pexpire(messageKey(lane, life.messages[0]?.ulid ?? ''), 600_000)
+  const known = [campaignRecord, countsOf, marksOf].map((of) => of(lives.redis, id))
+  for (const each of known) await each.expireIn(60_000)
+  await messageRecord(lives.redis, { lane, ulid: life.messages[0]?.ulid ?? '' }).expireIn(600_000)
   await life.requeueAll()
-  for (const key of keys) expect(await lives.redis.pttl(key)).toBeGreaterThan(500_000)
+  for (const each of known) expect(await each.livesMs()).toBeGreaterThan(500_000)
 })

@@ -9,10 +9,10 @@ import { setLaneRate } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { waitingInChunks } from '../../src/lanes/waiting.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { laneChunkKeys, laneChunkQueue } from '../../src/redis/bullmq-layout.ts'
-import { campaignKey, lanePrefix } from '../../src/redis/keys.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { requeueAll } from '../support/requeue.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
+import { loseChunks } from '../support/state/chunks.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
@@ -53,7 +53,7 @@ const idOf = (name: string) => {
   if (!id) throw new Error(name)
   return id
 }
-const hashOf = (name: string): string => campaignKey(idOf(name).lane, idOf(name).number)
+const recordOf = (name: string) => campaignRecord(service.redis, idOf(name))
 
 describe('nobody is sent to twice and nobody is forgotten', () => {
   test('when the fan-out begins anew in the middle of the list', async () => {
@@ -67,7 +67,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
         async () => ((await service.show(id)).progress.queued as number) <= 300 - at,
         'some are taken up',
       )
-      await service.redis.hset(hashOf(id), 'next', 0)
+      await recordOf(id).change({ next: 0 })
     }
     await service.reaches(id, 'done')
     expect((await sentSince(before)).sort()).toEqual([...phones].sort())
@@ -99,15 +99,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     const id = await service.ready({ tags: [tag] })
     await service.move(id, 'start')
     await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
-    const { chunksWaiting } = laneChunkKeys(service.lane)
-    const lost = await service.redis.lrange(chunksWaiting, 0, '-1')
-    expect(lost.length).toBeGreaterThan(1)
-    const prefix = `${lanePrefix(service.lane)}:${laneChunkQueue(service.lane)}`
-    await service.redis
-      .multi()
-      .del(chunksWaiting)
-      .del(...lost.map((job) => `${prefix}:${job}`))
-      .exec()
+    expect(await loseChunks(service.redis, service.lane)).toBeGreaterThan(1)
     await rate(FULL_RATE)
     await service.reaches(id, 'done')
     expect((await sentSince(before)).sort()).toEqual([...phones].sort())

@@ -8,9 +8,9 @@ import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { purgeCampaignFiles } from '../../src/campaigns/fan-out/purge-files.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { campaignKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
 
 let service: CampaignService
 
@@ -24,7 +24,6 @@ const idOf = (name: string) => {
   if (!id) throw new Error(name)
   return id
 }
-const keyOf = (name: string) => campaignKey(idOf(name).lane, idOf(name).number)
 
 async function listed(query = ''): Promise<string[]> {
   const answer = await service.request('GET', `/campaigns${query}`)
@@ -38,7 +37,7 @@ test('the list has the latest first, in pages, without those that are not kept a
   expect(await listed()).toEqual(ids)
   expect(await listed('?cursor=1&limit=2')).toEqual(ids.slice(1, 3))
   expect((await service.request('GET', '/campaigns?limit=0')).status).toBe(400)
-  await service.redis.del(keyOf(ids[2] ?? ''))
+  await campaignRecord(service.redis, idOf(ids[2] ?? '')).remove()
   const left = ids.filter((_id, i) => i !== 2)
   expect(await listed()).toEqual(left)
   expect(await listed('?cursor=2&limit=1')).toEqual(left.slice(2, 3))

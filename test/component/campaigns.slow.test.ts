@@ -2,9 +2,9 @@
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { waitingInChunks } from '../../src/lanes/waiting.ts'
-import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { acknowledgedId, audioTo, reaches } from '../support/messages.ts'
+import { campaignBacklogOn } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
@@ -93,7 +93,5 @@ const inFlightIsOver = (id: string) =>
 const laneIsEmpty = () =>
   eventually(async () => {
     const { redis, lane } = service
-    const keys = laneBacklogKeys(lane)
-    const jobs = (await redis.zcard(keys.prioritized)) + (await redis.llen(keys.active))
-    return jobs + (await waitingInChunks(redis, lane)) === 0
+    return (await campaignBacklogOn(redis, lane)) + (await waitingInChunks(redis, lane)) === 0
   }, 'the lane is empty')

@@ -1,13 +1,12 @@
 // Pins: the campaigns of a lane take turns, chunk by chunk, however many chunks one had there before another came. Real:
 // Redis, BullMQ.
-import { Worker } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseChunkJobId } from '../../src/jobs/chunk.ts'
 import { giveTurns } from '../../src/lanes/chunk-turns.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { laneChunkKeys } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { addAmongChunks, chunksWaitingOn, takeChunksByHand } from '../support/state/chunks.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -32,7 +31,7 @@ const feed = (lane: number, run: number, places: readonly number[]) =>
   )
 
 /** Ids of what waits, the next one first. */
-const waiting = async (lane: number) => (await redis.lrange(laneChunkKeys(lane).chunksWaiting, 0, '-1')).reverse()
+const waiting = (lane: number) => chunksWaitingOn(redis, lane)
 
 /** As `<campaign>.<place>`. */
 const order = async (lane: number) =>
@@ -53,15 +52,14 @@ test('whoever feeds a chunk for each that was taken up takes half the turns, als
   const lane = 2
   await feed(lane, 1, [0, 1, 2, 3, 4, 5, 6, 7])
   await feed(lane, 2, [0, 1, 2, 3, 4])
-  const { name, opts } = queues.chunkQueueOf(lane)
-  const worker = new Worker(name, null, { connection: redis, prefix: opts.prefix ?? '' })
+  const taker = takeChunksByHand(redis, lane)
   const taken: number[] = []
   let [first, second, owed] = [8, 5, 0]
   for (let i = 0; i < 40; i += 1) {
-    const job = await worker.getNextJob('token')
-    const { run } = parseChunkJobId(job?.id ?? '') ?? {}
+    const chunk = await taker.next()
+    const { run } = parseChunkJobId(chunk?.name ?? '') ?? {}
     taken.push(run ?? 0)
-    await job?.moveToCompleted(undefined, 'token', false)
+    await chunk?.finish()
     // The one feeds at once, the other three at a time.
     if (run === 1) await feed(lane, 1, [first++])
     else if (++owed === 3) {
@@ -71,7 +69,7 @@ test('whoever feeds a chunk for each that was taken up takes half the turns, als
     }
   }
   expect(taken).toEqual(taken.map((_each, i) => 1 + (i % 2)))
-  await worker.close()
+  await taker.close()
 })
 
 test('turns are of recipients: of chunks half as long, two go for one', async () => {
@@ -89,7 +87,7 @@ test('turns are of recipients: of chunks half as long, two go for one', async ()
 
 test('none is lost or doubled, what is no chunk included, and those of one campaign stay in their order', async () => {
   const lane = 4
-  await queues.chunkQueueOf(lane).add('other', {}, { jobId: 'by-hand' })
+  await addAmongChunks(redis, lane, 'by-hand')
   for (const [i, run] of [4, 4, 5, 4, 6, 5].entries()) await feed(lane, run, [i])
   const before = await order(lane)
   expect(before).toEqual(['by-hand', '4.0', '5.2', '6.4', '4.1', '5.5', '4.3'])

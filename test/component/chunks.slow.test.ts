@@ -10,13 +10,14 @@ import { messageId } from '../../src/messages/message-id.ts'
 import { optOutsHold } from '../../src/opt-outs/store/hold.ts'
 import { addOptOuts, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
-import { laneDeadLettersKey, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { campaignKey } from '../../src/redis/keys.ts'
 import { createLaneShares } from '../../src/worker/lane-share.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { ACCEPTED, playProduct } from '../support/chunks.ts'
 import { interceptCommands } from '../support/redis.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
+import { addDeadLetter } from '../support/state/lanes.ts'
+import { endCooldowns } from '../support/state/messages.ts'
 
 let lives: Lives
 let life: Life
@@ -291,7 +292,7 @@ describe('what cannot be sent now', () => {
     expect((await product.run()).kind).toBe('lane_waits')
     expect(numberOf(await product.marks(), undefined)).toBe(30 - tried)
     product.answers(() => ACCEPTED)
-    await lives.redis.del(...(await lives.redis.keys(`lw:{l${life.lane}}:rest*`)))
+    await endCooldowns(lives.redis, life.lane)
     expect(await product.run()).toEqual({ kind: 'done' })
     await life.work(tried, 'sent')
     expect(product.sent.length + life.ledger.size).toBe(30)
@@ -313,15 +314,14 @@ describe('what cannot be sent now', () => {
     const product = await begin(3)
     const [first] = life.messages
     const name = messageId(life.lane, first?.ulid ?? '')
-    await lives.redis.hset(laneJobKey(life.lane, name), { name: 'send', data: '{}', failedReason: 'no' })
-    await lives.redis.zadd(laneDeadLettersKey(life.lane), 1, name)
+    await addDeadLetter(lives.redis, name, 'no', 1)
     expect(await product.run()).toEqual({ kind: 'done' })
     expect(await product.marks()).toEqual(['failed', 'sent', 'sent'])
   })
 
   test('expires with its chunk, in the figures as well', async () => {
     const product = await begin(40)
-    await lives.redis.hset(campaignKey(life.lane, life.id.number), 'resumed_at', 1)
+    await campaignRecord(lives.redis, life.id).change({ resumed_at: 1 })
     expect(await product.run()).toEqual({ kind: 'done' })
     expect(product.sent).toEqual([])
     expect((await life.describe()).progress).toMatchObject({ expired: 40, queued: 0 })
@@ -330,7 +330,7 @@ describe('what cannot be sent now', () => {
 
 describe('a message that waits in a chunk', () => {
   const first = () => life.messages[0] ?? { lane: 0, ulid: '' }
-  const fed = () => lives.redis.hset(campaignKey(life.lane, life.id.number), 'next', life.total)
+  const fed = () => campaignRecord(lives.redis, life.id).change({ next: life.total })
 
   test('is found by its id from the moment that it was fed, and until its campaign is paused', async () => {
     await begin(3)

@@ -7,9 +7,9 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { readMembers } from '../../src/contacts/store/contacts.ts'
 import { createTag, findTag, listTags } from '../../src/contacts/store/tags.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { contactKeys } from '../../src/redis/keys.ts'
 import { runCli, spawnCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { contactsOf } from '../support/state/accounts.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -201,18 +201,18 @@ test('an import that Redis dies under ends with one sentence; run again it compl
   const ROWS = 60_000
   const rows = Array.from({ length: ROWS }, (_, i) => `49151${20_000_000 + i},Person ${i}\n`)
   const { id } = await createTag(redis, account, 'Many')
-  const membersKey = contactKeys(account).members(id)
+  const members = contactsOf(redis, account).members(id)
   writeFileSync(people(), `phone,name\n${rows.join('')}`)
   const running = spawnCli(wordsFor('Many'), { REDIS_URL: server.url })
-  await vi.waitUntil(async () => (await redis.zcard(membersKey)) >= 1_000, { timeout: 60_000, interval: 5 })
+  await vi.waitUntil(async () => (await members.count()) >= 1_000, { timeout: 60_000, interval: 5 })
   await server.kill9()
   const run = await running
   await server.restart()
   expect(run).toMatchObject({ code: 1, stdout: '' })
   expect(run.stderr).toMatch(/^error: Redis cannot be used: [^\n]+[^.]\.\n$/)
-  expect(await redis.zcard(membersKey)).toBeLessThan(ROWS)
+  expect(await members.count()).toBeLessThan(ROWS)
 
   expect(JSON.parse((await importFile('Many', '--json')).stdout)).toMatchObject({ imported: ROWS, refused: 0 })
-  expect(await redis.zcard(membersKey)).toBe(ROWS)
+  expect(await members.count()).toBe(ROWS)
   expect(await findTag(redis, account, id)).toMatchObject({ name: 'Many' })
 })

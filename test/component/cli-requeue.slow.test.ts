@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { messageKey } from '../../src/redis/keys.ts'
 import { runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { messageRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -100,13 +100,13 @@ test('without a filter nothing is requeued, nor with an id and a filter', async 
 
 test('many are requeued by a filter, and it is said which cannot be', async () => {
   const failed = await fail(5, 491_722_000_000)
-  for (const { lane, ulid } of failed.slice(0, 2)) await service.redis.hdel(messageKey(lane, ulid), 'p')
+  for (const { lane, ulid } of failed.slice(0, 2)) await messageRecord(service.redis, { lane, ulid }).drop('p')
   const dry = await cli('requeue', '--code', '131051', '--dry-run')
   const lost = ' 2 of them cannot be sent again: the content is no longer stored.'
   expect(dry.stdout).toBe(`5 messages match; nothing was changed.${lost}\n`)
   const { code, stdout } = await cli('requeue', '--code', '131051')
   expect({ code, stdout }).toEqual({ code: 0, stdout: `Requeued 3 of 5 matching messages.${lost}\n` })
-  for (const { lane, ulid } of failed) await service.redis.del(messageKey(lane, ulid))
+  for (const { lane, ulid } of failed) await messageRecord(service.redis, { lane, ulid }).remove()
 })
 
 test('where there are several accounts it needs no account as long as messages of one match', async () => {

@@ -7,10 +7,10 @@ import { runCommandLine } from '../../src/cli/run.ts'
 import { drawScreen } from '../../src/cli/top/screen.ts'
 import { pressedIn } from '../../src/cli/top/terminal.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { senderKey } from '../../src/redis/keys.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOSTILE = 'shop\u001b[2J\u202etop\n\u009b31m'
@@ -21,7 +21,7 @@ let env: Record<string, string>
 beforeAll(async () => {
   service = await startService({ worker: false })
   tenant = await service.addTenant()
-  await service.redis.hset(senderKey(tenant.partnerLane), 'name', HOSTILE)
+  await senderRecord(service.redis, tenant.partnerLane).change({ name: HOSTILE })
   env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
 })
 afterAll(() => service?.close())

@@ -14,6 +14,8 @@ import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { runCli, spawnCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { accountRecord, accountsKnown } from '../support/state/accounts.ts'
+import { paceOn } from '../support/state/lanes.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -172,9 +174,9 @@ describe('Redis', () => {
 
   test('with a broken record names the record and prints no stack', async () => {
     const { id } = await json('accounts', 'create', 'Broken')
-    await redis.hset(`lw:account:${id}`, 'template_check', 'maybe')
+    await accountRecord(redis, id).change({ template_check: 'maybe' })
     const run = await cli('accounts', 'list')
-    await redis.hset(`lw:account:${id}`, 'template_check', 'on')
+    await accountRecord(redis, id).change({ template_check: 'on' })
     expect(run).toMatchObject({
       code: 1,
       stdout: '',
@@ -226,7 +228,7 @@ describe('accounts', () => {
 
   test('that hold a policy by its first name show it by the present one, which is the only one to set', async () => {
     const { id } = await json('accounts', 'create', 'Old')
-    await redis.hset(`lw:account:${id}`, { 'policy.transactional': 'never_repeat', 'policy.campaign': 'must_arrive' })
+    await accountRecord(redis, id).change({ 'policy.transactional': 'never_repeat', 'policy.campaign': 'must_arrive' })
     expect(await json('accounts', 'list')).toContainEqual(
       expect.objectContaining({ id, 'policy.transactional': 'at_most_once', 'policy.campaign': 'at_least_once' }),
     )
@@ -240,13 +242,15 @@ describe('accounts', () => {
   test('that do not exist are not made by changing a setting', async () => {
     const run = await cli('accounts', 'set', '999', 'template_check', 'off')
     expect(run).toMatchObject({ code: 1, stderr: 'error: Account 999 does not exist, see `accounts list`.\n' })
-    expect(await redis.exists('lw:account:999')).toBe(0)
+    expect(await accountRecord(redis, 999).isThere()).toBe(false)
   })
 
   test('cannot bring control characters to the terminal', async () => {
-    await redis.multi().hset('lw:account:777', { id: 777, name: '\u001b[31mred' }).sadd('lw:accounts', 777).exec()
+    await accountRecord(redis, 777).change({ id: 777, name: '\u001b[31mred' })
+    await accountsKnown(redis).add(777)
     const { stdout } = await cli('accounts', 'list')
-    await redis.multi().del('lw:account:777').srem('lw:accounts', 777).exec()
+    await accountsKnown(redis).drop(777)
+    await accountRecord(redis, 777).remove()
     expect(stdout).toContain('777  \\u001b[31mred')
     expect(stdout).not.toContain('\u001b')
   })
@@ -392,7 +396,7 @@ describe('senders', () => {
       'hush-hush',
     )
     const lanes = openLaneQueues(redis)
-    expect(await lanes.queueOf(sender.id).getGlobalRateLimit()).toEqual({ max: 1, duration: 25 })
+    expect(await paceOn(redis, sender.id)).toEqual({ max: 1, duration: 25 })
     await lanes.close()
     const list = await cli('senders', 'list', '--account', String(account), '--json')
     expect(JSON.parse(list.stdout)).toEqual([sender])

@@ -1,20 +1,20 @@
 // Pins: campaigns through the client, over both ways to Laneway: the same rules, every job safe to run again.
 // Real: Redis, producer, worker, client, a plain BullMQ queue. Stood in for: the chat product.
-import { Queue } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CampaignDefinition, connectLaneway, type Laneway } from '../../packages/client/src/index.ts'
-import { intakeAnswers } from '../../src/jobs/intake.ts'
+import { INTAKE_QUEUE, intakeAnswers } from '../../src/jobs/intake.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { intakeQueue } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: CampaignService
 let laneway: Laneway
-let queue: Queue
+let queue: ReturnType<typeof intakeQueue>
 
 beforeAll(async () => {
   service = await startCampaigns({ rate: 50 })
   laneway = await connectLaneway({ redisUrl: service.server.url, apiKey: service.tenant.apiKey })
-  queue = new Queue('{laneway-intake}', { connection: { url: service.server.url } })
+  queue = intakeQueue(service.server.url, INTAKE_QUEUE)
 })
 afterAll(async () => {
   await laneway?.close()

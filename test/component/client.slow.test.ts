@@ -15,10 +15,12 @@ import {
   type Message,
   type MessageStatus,
 } from '../../packages/client/src/index.ts'
+import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { takePort } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { loseIntakeJob, waitingInIntake } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 const image = (to: string): Message => ({ to, type: 'image', image: { link: 'https://example.com/a.jpg' } })
@@ -351,7 +353,7 @@ describe('when Redis goes away', () => {
     const id = await laneway.send(image('+15550100401'))
     await service.stopWorker()
     const waits = [failureOf(laneway.send(image('+491700000012'))), failureOf(laneway.waitForOutcome(id))]
-    await eventually(async () => (await service.redis.llen('bull:laneway-intake:wait')) > 0, 'it waits')
+    await eventually(async () => (await waitingInIntake(service.redis, FORMER_INTAKE_QUEUE)) > 0, 'it waits')
     await laneway.close()
     for (const wait of waits) expect(await wait).toBeInstanceOf(LanewayUnavailable)
     expect(await failureOf(laneway.status(id))).toBeInstanceOf(LanewayUnavailable)
@@ -363,10 +365,9 @@ test('what Redis has forgotten before its end was read is asked for again', asyn
   const laneway = await connect('through the intake queue')
   await service.stopWorker()
   const sending = laneway.send(image('+491700000013'))
-  await eventually(async () => (await service.redis.llen('bull:laneway-intake:wait')) > 0, 'it waits')
+  await eventually(async () => (await waitingInIntake(service.redis, FORMER_INTAKE_QUEUE)) > 0, 'it waits')
   // As if so many others had ended since that this one was forgotten.
-  const [id = ''] = await service.redis.lrange('bull:laneway-intake:wait', 0, 0)
-  await service.redis.multi().lrem('bull:laneway-intake:wait', 0, id).del(`bull:laneway-intake:${id}`).exec()
+  await loseIntakeJob(service.redis, FORMER_INTAKE_QUEUE)
   await service.startWorker()
   expect(await sending).toMatch(/^msg_/)
 })

@@ -14,10 +14,10 @@ import { nobody, observe } from '../../src/observe.ts'
 import { webhookRoutes } from '../../src/producer/handlers/cloud-webhook.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { inboundKey, messageKey } from '../../src/redis/keys.ts'
 import { silentLog, startApp } from '../support/app.ts'
 import { deliveryOf, infoOf } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { messageRecord, receivedRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const PATH = '/webhooks/cloud-api'
@@ -299,10 +299,10 @@ describe('a report', () => {
 
   test('about a message whose record is gone leaves nothing behind', async () => {
     const sent = await claimed()
-    const key = messageKey(sent.id.lane, sent.id.ulid)
-    await service.redis.del(key)
+    const record = messageRecord(service.redis, sent.id)
+    await record.remove()
     expect((await post(webhook({ statuses: [status(sent, 'read')] }))).status).toBe(200)
-    expect(await service.redis.exists(key)).toBe(0)
+    expect(await record.isThere()).toBe(false)
   })
 
   test('of a thousand updates settles every one of them before it is answered', async () => {
@@ -340,12 +340,12 @@ describe('a received message', () => {
 
   test('is stored once: a repeat neither doubles it nor makes it live longer', async () => {
     await post(webhook({ messages: [received('wamid.in2')] }))
-    const key = inboundKey(tenant.account, 'wamid.in2')
-    await service.redis.pexpire(key, 100_000)
+    const record = receivedRecord(service.redis, tenant.account, 'wamid.in2')
+    await record.expireIn(100_000)
     const before = await service.redis.dbsize()
     await post(webhook({ messages: [received('wamid.in2'), received('wamid.in2')] }))
     expect(await service.redis.dbsize()).toBe(before)
-    expect(await service.redis.pttl(key)).toBeLessThanOrEqual(100_000)
+    expect(await record.livesMs()).toBeLessThanOrEqual(100_000)
   })
 
   test.each([

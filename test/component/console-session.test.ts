@@ -13,6 +13,7 @@ import { errorOf } from '../support/api-error.ts'
 import { silentLog, startApp } from '../support/app.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { allSessions } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 const SAME = { 'sec-fetch-site': 'same-origin' }
@@ -276,8 +277,8 @@ describe('a session', () => {
     const past = await createSession(service.redis, secret, Date.now() - SESSION_MS + 50)
     await eventually(async () => (await findSession(service.redis, past.id)) === undefined, 'the session is over')
     await endSession(service.redis, past.id)
-    for (const key of await service.redis.keys('lw:*session*')) {
-      expect(await service.redis.pttl(key), key).toBeGreaterThan(0)
+    for (const { name, livesMs } of await allSessions(service.redis)) {
+      expect(await livesMs(), name).toBeGreaterThan(0)
     }
   })
 

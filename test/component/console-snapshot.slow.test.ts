@@ -6,13 +6,13 @@ import { listLanes } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { createSeriesReader } from '../../src/telemetry/live/series.ts'
 import { seriesSchema } from '../../src/telemetry/series.ts'
 import { snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { answerOf, bearer, follow, HOSTILE_TEXT, keyOf, laneIn, send, snapshotOf } from '../support/console-reader.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { workersHeardOf } from '../support/state/installation.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -161,7 +161,7 @@ test('a worker that was killed is shown as lost for an hour, and one that stoppe
   const nowMs = await redisNowMs(service.redis)
   for (const [name, agoMs] of Object.entries({ alive: 0, killed: 20_000, older: 3_700_000, stopped: 0 })) {
     await sendHeartbeat(service.redis, name, facts)
-    await service.redis.zadd(rootKeys.workers, nowMs - agoMs, name)
+    await workersHeardOf(service.redis).put(nowMs - agoMs, name)
   }
   await removeHeartbeat(service.redis, 'stopped')
   const { workers, lost_workers: lost } = await eventually(async () => {
@@ -179,7 +179,7 @@ test('a worker that was killed is shown as lost for an hour, and one that stoppe
   expect(await namesOfLiveWorkers(service.redis)).toEqual(['alive'])
   // Whoever sends a heartbeat takes those off the list that nobody is shown any more.
   await sendHeartbeat(service.redis, 'alive', facts)
-  expect(await service.redis.zrange(rootKeys.workers, 0, '-1')).toEqual(['killed', 'alive'])
+  expect(await workersHeardOf(service.redis).all()).toEqual(['killed', 'alive'])
   for (const name of ['alive', 'killed']) await removeHeartbeat(service.redis, name)
 })
 

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { revokeCredential } from '../../src/accounts/store/credentials.ts'
 import { createSnapshotStreams } from '../../src/producer/snapshot-streams.ts'
-import { senderKey } from '../../src/redis/keys.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { changed, type SnapshotChange } from '../../src/telemetry/snapshot-change.ts'
 import { silentLog } from '../support/app.ts'
 import { follow, HOSTILE_TEXT, keyOf, laneIn, whoseOf } from '../support/console-reader.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -24,11 +24,11 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 test('a stream begins with a snapshot, is named, and lets no text make up an event', async () => {
-  await service.redis.hset(senderKey(mine.cloudLane), 'name', HOSTILE_TEXT)
+  await senderRecord(service.redis, mine.cloudLane).change({ name: HOSTILE_TEXT })
   const { secret } = await keyOf(service, mine, 'messages:read')
   const { answer, events, reading } = await follow(service, secret, '?limit=2')
   await reading
-  await service.redis.hset(senderKey(mine.cloudLane), 'name', 'cloud')
+  await senderRecord(service.redis, mine.cloudLane).change({ name: 'cloud' })
   expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
   expect(answer.headers.get('cache-control')).toBe('no-store')
   expect(events).toHaveLength(2)

@@ -3,9 +3,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importContacts, type NewContact, readMembers } from '../../src/contacts/store/contacts.ts'
 import { createTag, findTag } from '../../src/contacts/store/tags.ts'
-import { contactKeys } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { startContacts, type TestContacts } from '../support/contacts.ts'
+import { contactsOf } from '../support/state/accounts.ts'
+import { NAMES_A_KEY } from '../support/state/everything.ts'
 
 const FETCH = '/api/betav3/tagmanage/tag/fetchContactsTagWise'
 const CREATE = '/partners/broadcast/addnewcontacttag'
@@ -177,11 +178,14 @@ describe('refusals of a fetch', () => {
     const tag = await newTag(account, 'broken')
     await importContacts(lists.redis, account, tag, [contact(77)])
     const [member] = await readMembers(lists.redis, account, tag, 0, 1)
-    await lists.redis.hset(contactKeys(account).contact(member?.id ?? 0), 'phone', 'not a number')
+    await contactsOf(lists.redis, account)
+      .contact(member?.id ?? 0)
+      .change({ phone: 'not a number' })
     const reply = await lists.post(FETCH, { api_key: apiKey, tags: [tag] })
     expect(reply.status).toBe(500)
     expect(errorOf(reply).code).toBe('internal')
-    expect(JSON.stringify(reply.json)).not.toMatch(/redis|phone|members|lw:/i)
+    expect(JSON.stringify(reply.json)).not.toMatch(/redis|phone|members/i)
+    expect(JSON.stringify(reply.json)).not.toMatch(NAMES_A_KEY)
   })
 
   test('a record that is found broken in a later chunk cuts the answer instead of ending it as if it were whole', async () => {
@@ -191,7 +195,9 @@ describe('refusals of a fetch', () => {
       await importContacts(lists.redis, account, tag, contacts(from, 1_000))
     }
     const last = (await readMembers(lists.redis, account, tag, 0, 5_000)).at(-1)
-    await lists.redis.del(contactKeys(account).contact(last?.id ?? 0))
+    await contactsOf(lists.redis, account)
+      .contact(last?.id ?? 0)
+      .remove()
     await expect(lists.post(FETCH, { api_key: apiKey, tags: [tag] })).rejects.toThrow()
   })
 
@@ -289,10 +295,10 @@ describe('creating a list', () => {
   })
 
   test('a broken record is 500 in the envelope', async () => {
-    await lists.redis.hset(contactKeys(lists.records.id).tagNames, 'cracked', 'no id')
+    await contactsOf(lists.redis, lists.records.id).tagNames.change({ cracked: 'no id' })
     const reply = await create({ name: 'Cracked' })
     expect([reply.status, errorOf(reply).code]).toEqual([500, 'internal'])
-    await lists.redis.hdel(contactKeys(lists.records.id).tagNames, 'cracked')
+    await contactsOf(lists.redis, lists.records.id).tagNames.drop('cracked')
   })
 })
 
@@ -328,7 +334,7 @@ describe('importing contacts', () => {
   test('into a tag that does not exist is an error and writes nothing', async () => {
     const { id: account } = lists.records
     await expect(importContacts(lists.redis, account, 987654, [contact(70_000)])).rejects.toThrow('no tag 987654')
-    expect(await lists.redis.hget(contactKeys(account).phones, contact(70_000).phone)).toBeNull()
+    expect(await contactsOf(lists.redis, account).phones.field(contact(70_000).phone)).toBeNull()
   })
 
   test('whatever is imported in whatever order, each number is one contact, once in each of its tags', async () => {

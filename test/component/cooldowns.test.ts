@@ -8,8 +8,8 @@ import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { laneCooldownKey, lanePrefix, recipientCooldownKey } from '../../src/redis/keys.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { cooldownOf, letRecipientWait, namesOnLane, recipientCooldownOf } from '../support/state/messages.ts'
 
 const SECOND = 1_000
 const HOUR = 3_600 * SECOND
@@ -52,12 +52,7 @@ async function underWay(lane: number, to: string) {
 }
 
 /** As if so much time had passed for a recipient. */
-async function later(lane: number, to: string, ms: number): Promise<void> {
-  const [end = 0, next = 0, ...others] = ((await redis.get(recipientCooldownKey(lane, to))) ?? '')
-    .split(' ')
-    .map(Number)
-  await redis.set(recipientCooldownKey(lane, to), [end - ms, next - ms, ...others].join(' '), 'KEEPTTL')
-}
+const later = (lane: number, to: string, ms: number) => letRecipientWait(redis, lane, to, ms)
 
 describe('a recipient', () => {
   test('waits 4^X seconds, X from 0, at most about 68 minutes, and at least as long as asked', async () => {
@@ -77,9 +72,9 @@ describe('a recipient', () => {
     const first = await underWay(lane, ONE)
     expect(await first.refused(30 * SECOND)).toBe(30 * SECOND)
     const id = newId(lane)
-    const keys = (await redis.keys(`${lanePrefix(lane)}*`)).sort()
+    const names = await namesOnLane(redis, lane)
     expect(await claimOf(id, ONE)).toMatchObject({ verdict: 'recipient_cooldown', state: 'queued' })
-    expect((await redis.keys(`${lanePrefix(lane)}*`)).sort()).toEqual(keys)
+    expect(await namesOnLane(redis, lane)).toEqual(names)
     expect(await readMessage(redis, id)).toBeUndefined()
     expect(await claimOf(first.id, ONE)).toMatchObject({ verdict: 'recipient_cooldown' })
     expect(await readMessage(redis, first.id)).toMatchObject({ state: 'queued', tries: 0 })
@@ -121,17 +116,17 @@ describe('a recipient', () => {
     await (await underWay(lane, ONE)).refused(30 * SECOND)
     expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_cooldown' })
     await later(lane, ONE, 29_500)
-    const before = await redis.get(recipientCooldownKey(lane, ONE))
+    const before = await recipientCooldownOf(redis, lane, ONE).value()
     const early = await claimOf(newId(lane), ONE)
     expect('waitMs' in early && early.waitMs).toBeLessThanOrEqual(500)
-    expect(await redis.get(recipientCooldownKey(lane, ONE))).toBe(before)
+    expect(await recipientCooldownOf(redis, lane, ONE).value()).toBe(before)
   })
 
   test('that is not refused any more is forgotten', async () => {
     const lane = newLane()
     const since = performance.now()
     await (await underWay(lane, ONE)).refused()
-    const ttl = await redis.pttl(recipientCooldownKey(lane, ONE))
+    const ttl = await recipientCooldownOf(redis, lane, ONE).livesMs()
     expect(ttl).toBeGreaterThan(60 * SECOND - (performance.now() - since))
     expect(ttl).toBeLessThanOrEqual(62 * SECOND)
   })
@@ -162,7 +157,7 @@ describe('a lane', () => {
     const burst = await Promise.all([1, 2, 3].map(() => underWay(lane, ONE)))
     const since = performance.now()
     for (const [i, seconds] of [5, 30, 1].entries()) await burst[i]?.throttled(seconds * SECOND)
-    expectLeft(await redis.pttl(laneCooldownKey(lane)), 30 * SECOND, since)
+    expectLeft(await cooldownOf(redis, lane).livesMs(), 30 * SECOND, since)
     expect(await claimOf(newId(lane), ONE)).toMatchObject({ verdict: 'lane_cooldown' })
   })
 
@@ -181,7 +176,7 @@ describe('a lane that is probed', () => {
     return claim(redis, newId(lane), newAttemptId(), message, LONG_TIMES, paceOf(100_000))
   }
   /** As if its cooldown were over. */
-  const over = (lane: number) => redis.del(laneCooldownKey(lane))
+  const over = (lane: number) => cooldownOf(redis, lane).remove()
 
   test('lets one message go after its cooldown, whoever asks, and all once that was answered', async () => {
     const lane = newLane()
@@ -193,7 +188,7 @@ describe('a lane that is probed', () => {
     expect(gone).toMatchObject([{ isProbe: true }])
     // The others ask again soon, although the probe may take as long as a request.
     for (const each of claims) if ('waitMs' in each) expect(each.waitMs).toBeLessThanOrEqual(SECOND)
-    expect(await redis.pttl(laneCooldownKey(lane))).toBeGreaterThan(SECOND)
+    expect(await cooldownOf(redis, lane).livesMs()).toBeGreaterThan(SECOND)
     await endProbing(redis, lane)
     for (const each of await Promise.all([asked(lane), asked(lane)]))
       expect([each.verdict, 'isProbe' in each && each.isProbe]).toEqual(['done', false])

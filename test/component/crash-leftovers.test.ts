@@ -3,29 +3,26 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
-import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
-import { trimCampaigns } from '../../src/campaigns/store/list.ts'
+import { createAccount, findAccount } from '../../src/accounts/store/accounts.ts'
+import { createCampaign, findCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
+import { listCampaigns, trimCampaigns } from '../../src/campaigns/store/list.ts'
 import { newEndpointFields } from '../../src/events/endpoint.ts'
-import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
+import { createEndpoint, findEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
 import { receive } from '../../src/files/drafts.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { addFile } from '../../src/gallery/store/files.ts'
-import { createFolder } from '../../src/gallery/store/folders.ts'
+import { createFolder, findFolder } from '../../src/gallery/store/folders.ts'
 import { removeLooseTokens } from '../../src/gallery/store/new-tokens.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import {
-  accountKey,
-  campaignKey,
-  campaignsOfAccountKey,
-  eventKeys,
-  galleryKeys,
-  rootKeys,
-} from '../../src/redis/keys.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { dyingAfter } from '../support/redis.ts'
+import { accountRecord, accountsKnown, fileTokens, galleryOf } from '../support/state/accounts.ts'
+import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
+import { endpointRecord, endpointsOf } from '../support/state/events.ts'
+import type { StoredRecord } from '../support/state/handles.ts'
 
 let lanes: LaneRedis
 let redis: Redis
@@ -44,62 +41,68 @@ const definition = {
 }
 const url = 'https://example.com/hook'
 
-/** What creates one, with the key of its record and of the list where it is found, and its name there. */
-const KINDS: Record<
-  string,
-  (n: number) => { make: (by: Redis) => Promise<unknown>; key: string; isListed: () => Promise<unknown> }
-> = {
+interface Kind {
+  make: (by: Redis) => Promise<unknown>
+  record: StoredRecord
+  isListed: () => Promise<boolean>
+  find: () => Promise<unknown>
+}
+
+/** What creates one, its record, whether it is on its list, and what is found of it. */
+const KINDS: Record<string, (n: number) => Kind> = {
   account: (n) => ({
     make: (by) => createAccount(by, 'shop', 1_000 + n),
-    key: accountKey(1_000 + n),
-    isListed: async () => (await redis.sismember(rootKeys.accounts, 1_000 + n)) === 1,
+    record: accountRecord(redis, 1_000 + n),
+    isListed: () => accountsKnown(redis).has(1_000 + n),
+    find: () => findAccount(redis, 1_000 + n),
   }),
   endpoint: (n) => {
     const id = newEndpointId()
-    const keys = eventKeys(2_000 + n)
     return {
       make: (by) => createEndpoint(by, 2_000 + n, newEndpointFields.parse({ url }), { seal, nowMs: Date.now(), id }),
-      key: keys.endpoint(id),
-      isListed: async () => (await redis.zscore(keys.endpoints, id)) !== null,
+      record: endpointRecord(redis, 2_000 + n, id),
+      isListed: async () => (await endpointsOf(redis, 2_000 + n).timeOf(id)) !== null,
+      find: () => findEndpoint(redis, 2_000 + n, id),
     }
   },
   campaign: (n) => ({
     make: (by) => createCampaign(by, { account: 1, lane: 1, number: 5_000 + n, definition }, Date.now()),
-    key: campaignKey(1, 5_000 + n),
-    isListed: async () => (await redis.zscore(campaignsOfAccountKey(1), `cmp_1_${5_000 + n}`)) !== null,
+    record: campaignRecord(redis, { lane: 1, number: 5_000 + n }),
+    isListed: async () => (await campaignsOf(redis, 1).timeOf(`cmp_1_${5_000 + n}`)) !== null,
+    async find() {
+      const read = await findCampaign(redis, { lane: 1, number: 5_000 + n })
+      const shown = []
+      for await (const page of listCampaigns(redis, 1, { offset: 0, limit: 1_000 })) shown.push(...page)
+      expect(shown.some(({ number }) => number === 5_000 + n)).toBe(read !== undefined)
+      return read
+    },
   }),
   folder: (n) => ({
     make: (by) => createFolder(by, 3_000, { name: 'x', id: 6_000 + n }),
-    key: galleryKeys(3_000).folder(6_000 + n),
-    isListed: async () => (await redis.zscore(galleryKeys(3_000).folders, 6_000 + n)) !== null,
+    record: galleryOf(redis, 3_000).folder(6_000 + n),
+    isListed: async () => (await galleryOf(redis, 3_000).folders.timeOf(6_000 + n)) !== null,
+    find: () => findFolder(redis, 3_000, 6_000 + n),
   }),
 }
 
-test.each(Object.keys(KINDS))(
-  'a crash while an %s is created leaves a record that is found, or one that ends',
-  async (kind) => {
-    let unlisted = 0
+test.each(Object.entries(KINDS))(
+  'a crash while an %s is created leaves a record that is found and stays, or that is not and ends',
+  async (_kind, kindOf) => {
     for (let commands = 0, died = true; died; commands += 1) {
-      const { make, key, isListed } = KINDS[kind]?.(commands) ?? {
-        make: async () => {},
-        key: '',
-        isListed: async () => true,
-      }
+      const { make, record, isListed, find } = kindOf(commands)
       const dying = await dyingAfter(lanes.server.url, commands)
       died = await make(dying).then(
         () => false,
         () => true,
       )
       dying.disconnect()
-      if ((await redis.exists(key)) === 1 && !(await isListed())) {
-        unlisted += 1
-        expect(await redis.pttl(key), `after ${commands} commands`).toBeGreaterThan(0)
-      }
+      const isKept = (await record.livesMs()) === -1
+      expect((await find()) !== undefined, `after ${commands} commands`).toBe(isKept)
+      if (isKept) expect(await isListed()).toBe(true)
       // A repeat makes what is missing, and it stays.
       await make(redis)
-      expect([await isListed(), await redis.pttl(key), await redis.hexists(key, 'unlisted')]).toEqual([true, -1, 0])
+      expect([await isListed(), await record.livesMs(), await record.field('unlisted')]).toEqual([true, -1, null])
     }
-    expect(unlisted).toBeGreaterThan(0)
   },
 )
 
@@ -108,13 +111,17 @@ test('repeating the request that made a campaign lets one that has ended go on e
   const id = await make()
   await moveCampaign(redis, id, 'cancel', 60_000)
   await make()
-  expect(await redis.pttl(campaignKey(1, 4_999))).toBeGreaterThan(0)
+  expect(await campaignRecord(redis, { lane: 1, number: 4_999 }).livesMs()).toBeGreaterThan(0)
 })
 
 test('the token of a file that was never added leads nowhere for an hour at most; that of one that was stays', async () => {
   const account = 4_000
   const folder = await createFolder(redis, account, { name: 'x' })
   let loose = 0
+  // On a machine whose clock is hours behind.
+  const real = Date.now
+  vi.spyOn(Date, 'now').mockImplementation(() => real() - 3 * 3_600_000)
+  onTestFinished(() => void vi.restoreAllMocks())
   for (let commands = 1, died = true; died; commands += 1) {
     const draft = await receive(files, [Buffer.from(`content ${commands}`)])
     const dying = await dyingAfter(lanes.server.url, commands)
@@ -123,14 +130,14 @@ test('the token of a file that was never added leads nowhere for an hour at most
       () => true,
     )
     dying.disconnect()
-    const tokens = (await redis.keys('lw:file-token:*')).length
-    const added = await redis.zcard(galleryKeys(account).filesIn(folder.id))
+    const tokens = await fileTokens(redis)
+    const added = await galleryOf(redis, account).filesIn(folder.id).count()
     loose += tokens > added ? 1 : 0
-    await removeLooseTokens(redis, account, Date.now() - 3_600_000)
-    expect(await redis.keys('lw:file-token:*')).toHaveLength(tokens)
-    await removeLooseTokens(redis, account, Date.now())
-    expect(await redis.keys('lw:file-token:*'), `after ${commands} commands`).toHaveLength(added)
-    expect(await redis.exists(galleryKeys(account).newTokens)).toBe(0)
+    await removeLooseTokens(redis, account, (await redisNowMs(redis)) - 3_600_000)
+    expect(await fileTokens(redis)).toBe(tokens)
+    await removeLooseTokens(redis, account, '+inf')
+    expect(await fileTokens(redis), `after ${commands} commands`).toBe(added)
+    expect(await galleryOf(redis, account).newTokens.isThere()).toBe(false)
   }
   expect(loose).toBeGreaterThan(0)
 })
@@ -139,7 +146,7 @@ test('campaigns that are kept no more leave the list of their account although n
   const [gone, kept] = await Promise.all(
     [0, 1].map(() => createCampaign(redis, { account: 9, lane: 1, definition }, Date.now())),
   )
-  await redis.del(campaignKey(1, gone?.number ?? 0))
+  await campaignRecord(redis, { lane: 1, number: gone?.number ?? 0 }).remove()
   await trimCampaigns(redis, 9)
-  expect(await redis.zrange(campaignsOfAccountKey(9), 0, '-1')).toEqual([`cmp_1_${kept?.number}`])
+  expect(await campaignsOf(redis, 9).all()).toEqual([`cmp_1_${kept?.number}`])
 })

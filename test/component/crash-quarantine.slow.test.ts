@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { beginIsolatedRetry, isolatedCrashes } from '../../src/lanes/isolated-retries.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { isolatedRetriesKey } from '../../src/redis/keys.ts'
 import type { JobEnd } from '../../src/worker/bullmq.ts'
 import { type CrashQuarantine, createCrashQuarantine } from '../../src/worker/crash-quarantine.ts'
 import { newId, startLaneRedis } from '../support/lane-redis.ts'
+import { isolatedRetriesOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const DONE: JobEnd = { kind: 'done' }
@@ -112,5 +112,5 @@ test('one that kills its workers becomes a dead letter after three of them, and 
 test('of a job that is gone with its worker nothing is kept for good', async () => {
   const lane = newLane()
   expect(await beginIsolatedRetry(redis, newId(lane))).toBe(0)
-  expect(await redis.pttl(isolatedRetriesKey(lane))).toBeGreaterThan(0)
+  expect(await isolatedRetriesOf(redis, lane).livesMs()).toBeGreaterThan(0)
 })

@@ -6,12 +6,11 @@ import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { openMoveQueue } from '../../src/gallery/store/move-queue.ts'
 import { MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
-import { SEND_JOB } from '../../src/jobs/send.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { addSilently, deadLettersOn, shownAs } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 const CANARY = 'canary text'
@@ -48,20 +47,16 @@ beforeAll(async () => {
   ours = String(tenant.account)
   theirs = String(other.account)
   const lanes = openLaneQueues(service.redis)
-  await lanes.queueOf(tenant.partnerLane).add(
-    SEND_JOB,
-    {
-      v: 1,
-      to: CANARY_NUMBER,
-      class: 'transactional',
-      content: { type: 'image', image: { link: CANARY } },
-      until: Date.now() + 60_000,
-    },
-    { jobId: poison },
-  )
+  await addSilently(service.redis, tenant.partnerLane, poison, {
+    v: 1,
+    to: CANARY_NUMBER,
+    class: 'transactional',
+    content: { type: 'image', image: { link: CANARY } },
+    until: Date.now() + 60_000,
+  })
   lanes.wake(tenant.partnerLane)
   await eventually(
-    async () => (await lanes.queueOf(tenant.partnerLane).getFailedCount()) === 1,
+    async () => (await deadLettersOn(service.redis, tenant.partnerLane)) === 1,
     'the message whose link is none is a dead letter',
   )
   await service.stopWorker()
@@ -116,7 +111,7 @@ test('a page of another site gets nothing with the cookie', async () => {
 })
 
 test("an operator who names an account sees its lanes, and another account's not even by their names", async () => {
-  const queue = laneQueue(tenant.partnerLane)
+  const queue = shownAs(tenant.partnerLane)
   expect((await jobsOf(queue, ours)).jobs?.map(({ id }) => id)).toContain(waiting)
   expect((await jobsOf(queue, theirs)).jobs).toBeUndefined()
   for (const path of ['', `/${waiting}`, `/${waiting}/logs`, `/${waiting}/flow`, '/metrics', '/rate-limit']) {
@@ -137,7 +132,7 @@ test('of a move, everybody sees that it waits, and nobody the job', async () => 
 
 describe('numbers and text are in nothing', () => {
   test.each(['latest', 'waiting', 'failed'])('that the list of jobs shows (%s)', async (status) => {
-    const { text, jobs } = await jobsOf(laneQueue(tenant.partnerLane), ours, status)
+    const { text, jobs } = await jobsOf(shownAs(tenant.partnerLane), ours, status)
     expect(jobs?.length).toBeGreaterThan(0)
     expect(text).not.toContain(CANARY)
     expect(text).not.toContain(CANARY_NUMBER)
@@ -145,7 +140,7 @@ describe('numbers and text are in nothing', () => {
 
   test.each(['', '/logs', '/flow'])('that one job shows (%s)', async (path) => {
     for (const id of [waiting, poison]) {
-      const answer = await look(`/api/queues/${laneQueue(tenant.partnerLane)}/${id}${path}`, ours)
+      const answer = await look(`/api/queues/${shownAs(tenant.partnerLane)}/${id}${path}`, ours)
       expect(answer.status).toBe(200)
       const text = await answer.text()
       expect(text).not.toContain(CANARY)

@@ -1,16 +1,16 @@
 // Pins: which dead letters can be queued again, and what queueing one again comes to when something else has happened to it
 // or to its lane since it was found. Real: Redis, HTTP, producer.
-import { Worker } from 'bullmq'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { closeLane } from '../../src/lanes/close.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { messageIndexKey } from '../../src/redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from '../../src/requeue/dead-letters.ts'
 import { sendTo } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService } from '../support/service.ts'
+import { jobOf, ruinWaiting, waitingOn } from '../support/state/lanes.ts'
+import { messageIndexOf } from '../support/state/messages.ts'
+import { giveUpNext } from '../support/state/workers.ts'
 
 let service: Service
 let redis: Redis
@@ -34,13 +34,7 @@ beforeEach(async () => {
 })
 
 /** Makes a dead letter of the job that goes next, as a worker that gives it up does. */
-async function giveUp(): Promise<void> {
-  const { name: queue, opts } = queues.queueOf(lane)
-  const worker = new Worker(queue, null, { connection: redis, prefix: opts.prefix ?? '' })
-  const job = await worker.getNextJob('a worker that gives up')
-  await job?.moveToFailed(new Error('it could not be processed'), 'a worker that gives up')
-  await worker.close()
-}
+const giveUp = () => giveUpNext(redis, lane)
 
 async function found(names = [name]) {
   return matchingDeadLetters({ redis, queues }, lane, names, {})
@@ -56,7 +50,7 @@ const retry = async (letter: Awaited<ReturnType<typeof oneFound>>) =>
 test('of two that queue one again only the first does', async () => {
   const [one, other] = [await oneFound(), await oneFound()]
   expect([await retry(one), await retry(other)]).toEqual([true, false])
-  expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual([name])
+  expect(await waitingOn(redis, lane)).toEqual([name])
 })
 
 test('one whose sender was removed meanwhile was not queued again, as far as anybody is told', async () => {
@@ -67,17 +61,17 @@ test('one whose sender was removed meanwhile was not queued again, as far as any
 
 test('any other failure is told as one', async () => {
   const letter = await oneFound()
-  await redis.set(laneBacklogKeys(lane).waiting, 'broken')
+  await ruinWaiting(redis, lane)
   await expect(retry(letter)).rejects.toThrow('WRONGTYPE')
 })
 
 test('a message that is queued again is found in lists for as long as it lives', async () => {
-  await redis.pexpire(messageIndexKey(lane), 1_000)
+  await messageIndexOf(redis, lane).expireIn(1_000)
   const beganMs = Date.now()
   expect(await retry(await oneFound())).toBe(true)
   const { validityMs, retentionMs } = service.config
   const livesMs = validityMs.transactional + retentionMs
-  expect(await redis.pexpiretime(messageIndexKey(lane))).toBeGreaterThanOrEqual(beganMs + livesMs)
+  expect(await messageIndexOf(redis, lane).livesUntil()).toBeGreaterThanOrEqual(beganMs + livesMs)
 })
 
 test('the dead letter of a message that has a record is none: the record tells what became of it', async () => {
@@ -88,5 +82,5 @@ test('the dead letter of a message that has a record is none: the record tells w
   await giveUp()
   const letters = await found([name, failed?.name ?? ''])
   expect(letters.map(({ job }) => job.id)).toEqual([name])
-  expect((await queues.queueOf(lane).getJob(failed?.name ?? ''))?.failedReason).toBeTruthy()
+  expect((await jobOf(redis, failed?.name ?? ''))?.failedReason).toBeTruthy()
 })

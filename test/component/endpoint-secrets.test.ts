@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { placeOf, resealEndpoint, rotateSecret, secretsAt } from '../../src/events/store/endpoint-secrets.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { eventKeys } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { endpointRecord } from '../support/state/events.ts'
 
 const DAY_MS = 86_400_000
 const OLD = 'an old secret key of thirty-two characters'
@@ -27,11 +27,11 @@ afterAll(async () => {
 beforeEach(async () => {
   count += 1
   name = { account: 1, id: `ep_${count}` }
-  await redis.hset(eventKeys(1).endpoint(name.id), 'secret', seal.encrypt('first')(placeOf(name)))
+  await endpointRecord(redis, 1, name.id).change({ secret: seal.encrypt('first')(placeOf(name)) })
 })
 
 async function stored() {
-  const { secret = '', old_secrets = '' } = await redis.hgetall(eventKeys(1).endpoint(name.id))
+  const { secret = '', old_secrets = '' } = await endpointRecord(redis, 1, name.id).fields()
   return { ...name, secret, old_secrets }
 }
 const rotate = (nowMs: number) => rotateSecret(redis, name, { seal, nowMs })
@@ -64,7 +64,7 @@ test('of secrets that are rotated at the same time each signs', async () => {
 })
 
 test('of an endpoint that was removed nothing is made', async () => {
-  await redis.del(eventKeys(1).endpoint(name.id))
+  await endpointRecord(redis, 1, name.id).remove()
   await rotate(1_000)
-  expect(await redis.exists(eventKeys(1).endpoint(name.id))).toBe(0)
+  expect(await endpointRecord(redis, 1, name.id).isThere()).toBe(false)
 })

@@ -7,8 +7,8 @@ import { heedRefusal } from '../../src/opt-outs/commands/heed.ts'
 import { resealErasedKey, useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
 import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { accountKey, contactKeys } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { accountRecord, contactsOf } from '../support/state/accounts.ts'
 
 const SECRETS = ['a secret key of at least thirty-two characters']
 
@@ -40,15 +40,15 @@ test('whoever is erased twice stays opted out since they first said so, as they 
 test('whoever takes it back leaves nothing, not even who said so', async () => {
   await erased(redis, 2, '491530000002', 1_000, 'word')
   expect(await removeOptOuts(redis, 2, ['491530000002'], { source: 'http' })).toBe(1)
-  const { optOuts, erasedOptOuts, optOutSources } = contactKeys(2)
-  expect(await redis.exists(optOuts, erasedOptOuts, optOutSources)).toBe(0)
+  const { optOuts, erasedOptOuts, optOutSources } = contactsOf(redis, 2)
+  for (const each of [optOuts, erasedOptOuts, optOutSources]) expect(await each.isThere()).toBe(false)
 })
 
 test('whoever is on the list is opted out and can be taken off it, whatever stands of who said so', async () => {
-  const { optOuts, optOutSources } = contactKeys(6)
+  const { optOuts, optOutSources } = contactsOf(redis, 6)
   const people = ['491530000011', '491530000012', '491530000013']
-  await redis.zadd(optOuts, ...people.flatMap((person) => [1_000, person]))
-  await redis.hset(optOutSources, '491530000011', 'http', '491530000012', '7')
+  await optOuts.put(1_000, ...people)
+  await optOutSources.change({ '491530000011': 'http', '491530000012': '7' })
   for (const person of people) {
     expect(await findOptOut(redis, 6, person), person).toMatchObject({ source: 'http' })
     await addOptOuts(redis, 6, [person], { source: 'word', atMs: 5_000 })
@@ -67,7 +67,7 @@ test('of two processes that erase the first of an account at once, neither loses
     // It has found no key; before it makes one, the other has made its own and used it.
     Reflect.set(slow, 'hget', async (...args: Parameters<typeof read>) => {
       const found = await Reflect.apply(read, slow, args)
-      if (args[0] !== accountKey(3) || !isFirst) return found
+      if (!accountRecord(redis, 3).isReadBy(args) || !isFirst) return found
       isFirst = false
       await erased(fast, 3, '491530000003', 1_000, 'word')
       return found
@@ -85,9 +85,9 @@ test('of two processes that erase the first of an account at once, neither loses
 
 test('a key that is sealed under the newest secret already is left as it is', async () => {
   await erased(redis, 4, '491530000005', 1_000, 'word')
-  const before = await redis.hgetall(accountKey(4))
+  const before = await accountRecord(redis, 4).fields()
   expect(await resealErasedKey(redis, createSeal(SECRETS), 4)).toEqual({ sealed: 0, fresh: 1 })
-  expect(await redis.hgetall(accountKey(4))).toEqual(before)
+  expect(await accountRecord(redis, 4).fields()).toEqual(before)
   const newest = createSeal(['a newer secret key of thirty-two characters', ...SECRETS])
   expect(await resealErasedKey(redis, newest, 4)).toEqual({ sealed: 1, fresh: 0 })
 })
@@ -95,7 +95,7 @@ test('a key that is sealed under the newest secret already is left as it is', as
 test('of the reasons for which a message fails only that one opts a person out, and nobody else', async () => {
   await heedRefusal(redis, 5, '491530000006', { code: '131026' })
   await heedRefusal(redis, 5, '', { code: OPTED_OUT_THERE })
-  expect(await redis.exists(contactKeys(5).optOuts)).toBe(0)
+  expect(await contactsOf(redis, 5).optOuts.isThere()).toBe(false)
   await heedRefusal(redis, 5, '491530000006', { code: OPTED_OUT_THERE })
-  expect(await redis.zrange(contactKeys(5).optOuts, '0', '-1')).toEqual(['491530000006'])
+  expect(await contactsOf(redis, 5).optOuts.all()).toEqual(['491530000006'])
 })

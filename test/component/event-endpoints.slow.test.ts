@@ -5,10 +5,11 @@ import { z } from 'zod'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
-import { eventKeys, messageKey, outboxKey } from '../../src/redis/keys.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { endpointRecord, listeningOf } from '../support/state/events.ts'
+import { messageRecord, outboxOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -149,7 +150,7 @@ describe('an endpoint', () => {
     const { id: endpoint } = await create({ enabled: false, batch: { max_events: 100 } })
     const [broken = '', whole] = await happen(tenant, 2)
     const id = parseMessageId(broken)
-    await service.redis.set(messageKey(tenant.partnerLane, id?.ulid ?? ''), 'not a hash')
+    await messageRecord(service.redis, { lane: tenant.partnerLane, ulid: id?.ulid ?? '' }).ruin('not a hash')
     await call('PATCH', `/${endpoint}`, { enabled: true })
     await eventually(async () => toldOf(receiver, whole).length > 0, 'the events')
     expect(receiver.events().find((event) => event.id === broken)?.data).toMatchObject({ class: null, kind: null })
@@ -211,11 +212,9 @@ describe('an endpoint', () => {
   test('that has failed for five days without one success is disabled', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
-    await service.redis.hset(
-      eventKeys(tenant.account).endpoint(endpoint.id),
-      'failing_since',
-      Date.now() - 5 * 86_400_000,
-    )
+    await endpointRecord(service.redis, tenant.account, endpoint.id).change({
+      failing_since: Date.now() - 5 * 86_400_000,
+    })
     receiver.behave = answerWith(503)
     await happen(tenant)
     const shown = async () => dataOf(endpointShape.omit({ secret: true }), await call('GET', `/${endpoint.id}`))
@@ -349,15 +348,11 @@ describe('an endpoint can', () => {
     const endpoint = await create()
     expect((await call('DELETE', `/${endpoint.id}`)).status).toBe(200)
     expect((await call('GET', `/${endpoint.id}`)).status).toBe(404)
-    await eventually(
-      async () => service.redis.hget(eventKeys(tenant.account).listening, 'nobody_since'),
-      'nobody',
-      15_000,
-    )
-    await service.redis.hset(eventKeys(tenant.account).listening, 'nobody_since', 1)
-    await eventually(async () => (await service.redis.exists(outboxKey(tenant.partnerLane))) === 0, 'the end', 15_000)
+    await eventually(async () => listeningOf(service.redis, tenant.account).field('nobody_since'), 'nobody', 15_000)
+    await listeningOf(service.redis, tenant.account).change({ nobody_since: 1 })
+    await eventually(async () => !(await outboxOf(service.redis, tenant.partnerLane).isThere()), 'the end', 15_000)
     await happen(tenant)
-    expect(await service.redis.exists(outboxKey(tenant.partnerLane))).toBe(0)
+    expect(await outboxOf(service.redis, tenant.partnerLane).isThere()).toBe(false)
     expect(receiver.all).toEqual([])
     expect(await service.redis.keys(`*${endpoint.id}*`)).toEqual([])
   })
@@ -387,11 +382,11 @@ test('what must not be called is refused when an endpoint is created, and when i
 test('an address that came to be private after it was created is not called', async () => {
   const { tenant, receiver, create, attempts } = await listener()
   const endpoint = await create()
-  const key = eventKeys(tenant.account).endpoint(endpoint.id)
+  const record = endpointRecord(service.redis, tenant.account, endpoint.id)
   for (const url of ['http://10.255.255.1:9/x', 'https://[::1]:9/x']) {
     // A worker that has just started knows no other address.
     await service.stopWorker()
-    await service.redis.hset(key, 'url', url)
+    await record.change({ url })
     await service.startWorker()
     await happen(tenant)
     await eventually(

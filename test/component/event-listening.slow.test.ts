@@ -6,13 +6,13 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { newEndpointFields } from '../../src/events/endpoint.ts'
 import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
-import { listen, listenAgain, listeningAccounts, sourceKey, tend } from '../../src/events/store/listening.ts'
+import { listen, listenAgain, listeningAccounts, sourcesOf, tend } from '../../src/events/store/listening.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
-import { eventKeys, rootKeys } from '../../src/redis/keys.ts'
 import { startRelay } from '../../src/worker/events/relay.ts'
 import { silentLog } from '../support/app.ts'
 import { startReceiver } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
+import { eventAccounts, listeningOf, outboxesOf } from '../support/state/events.ts'
 import { eventually } from '../support/wait.ts'
 
 const seal = createSeal(['a key of at least thirty-two characters'])
@@ -65,17 +65,23 @@ async function steps() {
   }
 }
 
-/** An account with a sender whose last listener went long ago. */
-async function forsaken() {
-  const account = await createAccount(lanes.redis, 'one')
+type Outbox = ReturnType<typeof outboxesOf>[number]
+
+function newSender(redis: Redis, account: number): Promise<number> {
   numbers += 1
   const sender = { account, number: `49170${1_000_000 + numbers}`, name: '', provider: 'partner-api' } as const
   const access = { baseUrl: 'http://127.0.0.1:9', sealedToken: () => 'x', phoneNumberId: '' }
   const rest = { rate: 80, honoursIdempotency: false, isDefault: false }
-  const lane = await addSender(lanes.redis, { ...sender, ...access, ...rest })
+  return addSender(redis, { ...sender, ...access, ...rest })
+}
+
+/** An account with a sender whose last listener went long ago. */
+async function forsaken() {
+  const account = await createAccount(lanes.redis, 'one')
+  const lane = await newSender(lanes.redis, account)
   await listen(lanes.redis, account)
-  await lanes.redis.hset(eventKeys(account).listening, 'nobody_since', 1)
-  return { account, outboxes: [0, lane].map((source) => sourceKey(account, source)) }
+  await listeningOf(lanes.redis, account).change({ nobody_since: 1 })
+  return { account, outboxes: outboxesOf(lanes.redis, account, [0, lane]) }
 }
 
 const create = (redis: Redis, account: number) =>
@@ -83,22 +89,16 @@ const create = (redis: Redis, account: number) =>
     ...{ seal, nowMs: Date.now(), id: newEndpointId() },
   })
 /** What happens from now on is written down; the entries' ids. */
-const happen = (outboxes: string[]) =>
-  Promise.all(outboxes.map((key) => lanes.redis.xadd(key, 'NOMKSTREAM', '*', 'e', '{"about":"x"}')))
-const lost = async (outboxes: string[], entries: (string | null)[]) =>
+const happen = (outboxes: Outbox[]) => Promise.all(outboxes.map((outbox) => outbox.addIfThere('e', '{"about":"x"}')))
+const lost = async (outboxes: Outbox[], entries: (string | null)[]) =>
   (
-    await Promise.all(
-      outboxes.map(
-        async (key, i) =>
-          entries[i] === null || (await lanes.redis.xrange(key, entries[i] ?? '', entries[i] ?? '')).length === 0,
-      ),
-    )
+    await Promise.all(outboxes.map(async (outbox, i) => entries[i] === null || !(await outbox.has(entries[i] ?? ''))))
   ).filter(Boolean).length
 
 type Begun = Awaited<ReturnType<Awaited<ReturnType<typeof steps>>['begin']>>
 interface Case {
   account: number
-  outboxes: string[]
+  outboxes: Outbox[]
   relay: Begun
   client: Begun
 }
@@ -139,7 +139,7 @@ async function atEveryPlace(
 }
 
 /** What is wrong about an account that has an endpoint; '' when it is listened to. */
-async function faultOf(account: number, outboxes: string[]): Promise<string> {
+async function faultOf(account: number, outboxes: Outbox[]): Promise<string> {
   if (!(await listeningAccounts(lanes.redis)).includes(account)) return 'not on the list'
   return (await happen(outboxes)).includes(null) ? 'a lane without an outbox' : ''
 }
@@ -186,10 +186,32 @@ test('nothing is left of an account that nobody wants to hear of any more', asyn
   const { account, outboxes } = await forsaken()
   await tend(lanes.redis, account, RETENTION_MS)
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)
-  expect(await lanes.redis.exists(...outboxes)).toBe(0)
+  for (const outbox of outboxes) expect(await outbox.isThere()).toBe(false)
   expect(await lanes.redis.keys(`*{e${account}}*`)).toEqual([])
   await listenAgain(lanes.redis)
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)
+})
+
+test('a sender that is added while the relay stops listening to its account keeps no outbox', async () => {
+  const [relay, client] = await Promise.all([steps(), steps()])
+  const wrong: string[] = []
+  for (let [relayPlace, isRelayDone] = [0, false]; !isRelayDone; relayPlace += 1) {
+    for (let [clientPlace, isClientDone] = [0, false]; !isClientDone; clientPlace += 1) {
+      const { account } = await forsaken()
+      const tending = await relay.begin(relayPlace, () => tend(relay.redis, account, RETENTION_MS))
+      const adding = await client.begin(clientPlace, () => newSender(client.redis, account))
+      isRelayDone = tending.isDone()
+      isClientDone = adding.isDone()
+      for (const [each, { done }] of [[relay, tending] as const, [client, adding] as const]) {
+        await each.letGo()
+        await done
+      }
+      const own = await sourcesOf(lanes.redis, account)
+      const left = await Promise.all(outboxesOf(lanes.redis, account, own).map((outbox) => outbox.isThere()))
+      if (left.includes(true)) wrong.push(`relay at ${relayPlace}, client at ${clientPlace}`)
+    }
+  }
+  expect(wrong).toEqual([])
 })
 
 test('a relay finds an account that has an endpoint and is not listened to, and tells it', async () => {
@@ -197,14 +219,15 @@ test('a relay finds an account that has an endpoint and is not listened to, and 
   const receiver = await startReceiver()
   const fields = newEndpointFields.parse({ url: receiver.url, types: ['sender.blocked'] })
   await createEndpoint(lanes.redis, account, fields, { seal, nowMs: Date.now(), id: newEndpointId() })
-  await lanes.redis.srem(rootKeys.eventAccounts, account)
-  for (const outbox of outboxes) await lanes.redis.del(outbox)
+  await eventAccounts(lanes.redis).drop(account)
+  for (const outbox of outboxes) await outbox.remove()
   const events = { retryMs: [1_000], retentionMs: RETENTION_MS, allowPrivate: ['127.0.0.0/8'] }
   const relay = startRelay({ redis: lanes.redis, config: { events }, log: silentLog, seal, worker: 'one' })
   try {
-    await eventually(async () => (await lanes.redis.exists(...outboxes)) === outboxes.length, 'the outboxes')
+    const areThere = async () => (await Promise.all(outboxes.map((outbox) => outbox.isThere()))).every(Boolean)
+    await eventually(areThere, 'the outboxes')
     const event = JSON.stringify({ about: 'sender', blocked: true, reason: '', at: Date.now() })
-    await lanes.redis.xadd(outboxes[1] ?? '', '*', 'e', event)
+    await outboxes[1]?.add('e', event)
     await eventually(async () => receiver.taken.length > 0, 'the event')
   } finally {
     await relay.stop(1_000)

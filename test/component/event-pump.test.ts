@@ -17,9 +17,7 @@ import {
 import { listen } from '../../src/events/store/listening.ts'
 import { createTargetAgent } from '../../src/events/target-agent.ts'
 import type { EventJob } from '../../src/jobs/events.ts'
-import { delayedUntil, endpointDelayedKey } from '../../src/redis/bullmq-layout.ts'
-import { redisNowMs, runningRedisClock } from '../../src/redis/clock.ts'
-import { eventKeys, outboxKey, rootKeys } from '../../src/redis/keys.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import { createPump } from '../../src/worker/events/pump.ts'
 import { createRetries } from '../../src/worker/events/retries.ts'
 import type { Target } from '../../src/worker/events/tell.ts'
@@ -27,6 +25,8 @@ import { silentLog } from '../support/app.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { sentMessages } from '../support/sent-messages.ts'
+import { cursorsOf, endpointLooks, firstRetryOf, relayClock } from '../support/state/events.ts'
+import { outboxOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const seal = createSeal(['a key of at least thirty-two characters'])
@@ -40,7 +40,7 @@ const ends: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   lanes = await startLaneRedis()
   const events = { retryMs: [RETRY_MS, RETRY_MS], retentionMs: 3_600_000, allowPrivate: [] }
-  const nowMs = runningRedisClock(lanes.redis, rootKeys.relay)
+  const nowMs = relayClock(lanes.redis)
   deps = { redis: lanes.redis, log: silentLog, seal, nowMs, config: { events } }
 })
 afterEach(async () => {
@@ -328,14 +328,14 @@ test('what a stopped process had under way is told once more by the next', async
 test('of two that tell an endpoint, the one whose places were passed goes on from where the other stands', async () => {
   const { account, lane, receiver, target, pump } = await listener()
   const cursor = async () => (await readCursors(lanes.redis, target.endpoint)).get(lane)
-  const newest = async () => (await lanes.redis.xrevrange(outboxKey(lane), '+', '-', 'COUNT', 1))[0]?.[0]
+  const { newest } = outboxOf(lanes.redis, lane)
   const running = pump()
   await happen(lane)
   await until(running, 'the first', async () => receiver.taken.length > 0 && (await cursor()) === (await newest()))
   await happen(lane)
   const passed = (await newest()) ?? ''
   const [second] = await happen(lane)
-  await lanes.redis.hset(eventKeys(account).cursors(target.endpoint.id), String(lane), passed)
+  await cursorsOf(lanes.redis, account, target.endpoint.id).change({ [String(lane)]: passed })
   // It knows of nothing yet, tells both once more, and is refused; then it tells only what the other has not.
   await until(running, 'the second', () => toldIds(receiver).includes(second))
   const [third] = await happen(lane)
@@ -367,8 +367,8 @@ test.each([
       expect(signedAt).toBeGreaterThan(began - 1_001)
       expect(signedAt).toBeLessThan((await redisNowMs(redis)) + 1)
       const dueAt = [
-        delayedUntil((await redis.zrange(endpointDelayedKey(id), '0', '0', 'WITHSCORES'))[1] ?? ''),
-        Number(await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`)),
+        await firstRetryOf(redis, id),
+        Number(await endpointLooks(redis).timeOf(`${target.endpoint.account} ${id}`)),
       ]
       for (const at of dueAt) {
         expect(at).toBeGreaterThan(began + 0.7 * RETRY_MS)
@@ -382,7 +382,7 @@ test.each([
       await eventually(async () => receiver.taken.length === 1, 'the second try')
       // It rests: the next look is a minute ahead.
       await eventually(async () => {
-        const next = Number(await redis.zscore(rootKeys.dueEndpoints, `${target.endpoint.account} ${id}`))
+        const next = Number(await endpointLooks(redis).timeOf(`${target.endpoint.account} ${id}`))
         return next > (await redisNowMs(redis)) + 40_000
       }, 'that it rests')
     } finally {

@@ -10,13 +10,13 @@ import { createEndpoint, newEndpointId, removeEndpoint } from '../../src/events/
 import { createTargetAgent } from '../../src/events/target-agent.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { startRelay } from '../../src/worker/events/relay.ts'
 import { createRetries } from '../../src/worker/events/retries.ts'
 import { silentLog } from '../support/app.ts'
 import { startReceiver } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
+import { endpointLooks, eventAccounts } from '../support/state/events.ts'
 import { eventually } from '../support/wait.ts'
 
 const seal = createSeal(['a key of at least thirty-two characters'])
@@ -77,7 +77,7 @@ async function startRetries() {
     redis.disconnect()
   })
   /** When the queue is looked at next (epoch ms). */
-  const lookMs = async () => Number((await lanes.redis.zscore(rootKeys.dueEndpoints, member)) ?? Number.NaN)
+  const lookMs = async () => Number((await endpointLooks(lanes.redis).timeOf(member)) ?? Number.NaN)
   return { redis, retries, receiver, add, lookMs }
 }
 
@@ -140,7 +140,7 @@ test('a queue is looked at within a minute, whatever it is said to hold', async 
   start()
   await add(0)
   await eventually(async () => receiver.taken.length > 0, 'the job that is due')
-  const look = async () => Number((await lanes.redis.zscore(rootKeys.dueEndpoints, member)) ?? Number.NaN)
+  const look = async () => Number((await endpointLooks(lanes.redis).timeOf(member)) ?? Number.NaN)
   await eventually(async () => (await look()) > Date.now() + 40_000, 'its queue is closed')
   expect(await look()).toBeLessThanOrEqual(Date.now() + 60_000)
 })
@@ -152,7 +152,7 @@ test('nothing is left of the queue of an endpoint that was removed while nobody 
   start()
   await eventually(async () => (await lanes.redis.keys(`*${endpoint.id}*`)).length === 0, 'nothing is left')
   await eventually(
-    async () => (await lanes.redis.zrange(rootKeys.dueEndpoints, 0, '-1')).every((each) => !each.endsWith(endpoint.id)),
+    async () => (await endpointLooks(lanes.redis).all()).every((each) => !each.endsWith(endpoint.id)),
     'nor noted',
   )
 })
@@ -163,10 +163,10 @@ test('the jobs of an endpoint that is off the list of those to be told are kept'
   start()
   await add(0)
   await eventually(async () => receiver.taken.length > 0, 'it is told')
-  await lanes.redis.srem(rootKeys.eventAccounts, endpoint.account)
-  const looks = new Set<string | null>()
+  await eventAccounts(lanes.redis).drop(endpoint.account)
+  const looks = new Set<number | null>()
   await eventually(async () => {
-    looks.add(await lanes.redis.zscore(rootKeys.dueEndpoints, member))
+    looks.add(await endpointLooks(lanes.redis).timeOf(member))
     return looks.size > 5
   }, 'the relay has looked at a queue of nobody that it tells')
   expect(await queue.getDelayedCount()).toBe(1)

@@ -15,10 +15,11 @@ import { conclude } from '../../src/messages/store/conclude.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
 import { eraseMessage } from '../../src/people/erase-messages.ts'
-import { messageKey, outboxKey } from '../../src/redis/keys.ts'
 import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { markPlace } from '../support/state/campaigns.ts'
+import { messageRecord, outboxOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const page = z.object({
@@ -67,7 +68,7 @@ async function eventsOf(id: { lane: number; ulid: string }, more = '') {
 test('nothing is written while nobody listens, and from the first pull on every change is', async () => {
   const before = await sendTo(service, tenant, '+491700008001')
   await reaches(service, tenant, before, 'read')
-  expect(await service.redis.exists(outboxKey(tenant.partnerLane))).toBe(0)
+  expect(await outboxOf(service.redis, tenant.partnerLane).isThere()).toBe(false)
   const first = await pull()
   expect(first.data).toEqual([])
   const id = await sendTo(service, tenant, '+491700008002')
@@ -182,7 +183,7 @@ test('a message of which the record was lost is told with a seq above all that w
   const id = newId()
   const run = { ...message(), class: 'campaign' as const }
   await claim(service.redis, id, 'AAAAAA', run, LONG_TIMES)
-  await service.redis.del(messageKey(id.lane, id.ulid))
+  await messageRecord(service.redis, id).remove()
   const content = { type: 'audio', audio: { link: 'https://example.com/a.mp3' } } as const
   const payload = { v: 1, to: run.to, class: 'campaign', content, until: run.validUntil, run: 4_711 } as const
   // The campaign knows that it was claimed.
@@ -190,7 +191,7 @@ test('a message of which the record was lost is told with a seq above all that w
     (sum, c) => sum * 32 + '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(c),
     0,
   )
-  await service.redis.call('BITFIELD', `lw:{l${id.lane}}:campaign:4711:states`, 'SET', 'u4', `#${place}`, 2)
+  await markPlace(service.redis, { lane: id.lane, number: 4_711 }, place, 2)
   expect(await conclude(service.redis, id, 'gone', payload, 3_600_000)).toBe(true)
   const [event] = await eventsOf(id)
   expect(event).toMatchObject({ type: 'message.unknown', data: { problem: { code: 'record_lost' } } })
@@ -257,7 +258,7 @@ test('a received message is told once, however often the chat product brings it'
     },
   ])
   // The id of the chat product has the number in it, and outlives the message in what is still to be told.
-  const outbox = JSON.stringify(await service.redis.xrange(outboxKey(tenant.cloudLane), '-', '+'))
+  const outbox = JSON.stringify(await outboxOf(service.redis, tenant.cloudLane).all())
   expect(outbox).toContain('received')
   expect(outbox).not.toContain('wamid')
 })
@@ -291,8 +292,8 @@ test('a sender that is added later is listened to, and another account hears not
   const third = await service.addTenant()
   const thirdKey = await third.key('events')
   await pull('', thirdKey)
-  await service.redis.del(outboxKey(third.cloudLane))
-  await eventually(async () => (await service.redis.exists(outboxKey(third.cloudLane))) === 1, 'the outbox', 15_000)
+  await outboxOf(service.redis, third.cloudLane).remove()
+  await eventually(async () => await outboxOf(service.redis, third.cloudLane).isThere(), 'the outbox', 15_000)
   const id = { lane: third.cloudLane, ulid: newUlid(Date.now()) }
   await claim(service.redis, id, 'AAAAAA', { ...message(), validUntil: 1 }, LONG_TIMES)
   expect((await pull('', thirdKey)).data.map((event) => event.data.id)).toEqual([messageId(id.lane, id.ulid)])

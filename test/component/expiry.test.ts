@@ -3,7 +3,7 @@
 // for: the passing of months, by times that are written as if they were over.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { receive } from '../../src/files/drafts.ts'
@@ -13,10 +13,12 @@ import { addFile, findFile, findFileByToken, restoreFile, trashFile } from '../.
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { keptBytes } from '../../src/gallery/store/kept-bytes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { campaignKey, campaignsOfAccountKey, galleryKeys, rootKeys } from '../../src/redis/keys.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import { expireAll } from '../../src/worker/expiry.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { contentWithoutFile, galleryOf } from '../support/state/accounts.ts'
+import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
 
 const DAY_MS = 86_400_000
 const config = () => ({ ...service.config, retentionMs: 30 * DAY_MS, trashMs: 30 * DAY_MS, draftMs: 90 * DAY_MS })
@@ -48,7 +50,9 @@ async function newFile(account: number, content: string) {
 async function trashed(account: number, id: number, days: number): Promise<void> {
   await trashFile(service.redis, account, id)
   const at = (Date.now() - days * DAY_MS) * 1_000
-  await service.redis.hset(galleryKeys(account).file(id), 'deleted_at', String(at))
+  await galleryOf(service.redis, account)
+    .file(id)
+    .change({ deleted_at: String(at) })
 }
 
 test('a file that has been in the trash for its time is gone, with its address and its bytes; a younger one stays', async () => {
@@ -76,22 +80,38 @@ test('content that another account has, or that was uploaded again meanwhile, st
   await trashed(account, mine.id, 31)
   await trashed(account, again.id, 31)
   await look()
-  expect(await service.redis.zscore(rootKeys.contentWithoutFile, again.hash)).not.toBeNull()
+  expect(await contentWithoutFile(service.redis).timeOf(again.hash)).not.toBeNull()
   await newFile(account, 'comes again')
   await look(Date.now() + 3_700_000)
   expect([isThere(theirs.hash), isThere(again.hash)]).toEqual([true, true])
   expect(await findFile(service.redis, other.account, theirs.id)).toMatchObject({ hash: mine.hash })
 })
 
+test('on a machine whose clock is hours behind, what an upload may still need stays for its hour', async () => {
+  const { account } = service.tenant
+  const gone = await newFile(account, 'by a slow clock')
+  await trashed(account, gone.id, 31)
+  const nowMs = await redisNowMs(service.redis)
+  const real = Date.now
+  vi.spyOn(Date, 'now').mockImplementation(() => real() - 3 * 3_600_000)
+  try {
+    await look(nowMs)
+  } finally {
+    vi.restoreAllMocks()
+  }
+  expect(await findFile(service.redis, account, gone.id)).toBeUndefined()
+  expect(isThere(gone.hash)).toBe(true)
+})
+
+const idOf = (id: string) => parseCampaignId(id) ?? { lane: 0, number: 0 }
+
 /** As if its last change had been days ago. */
 async function aged(id: string, days: number): Promise<void> {
-  const { lane, number } = parseCampaignId(id) ?? { lane: 0, number: 0 }
   const at = Date.now() - days * DAY_MS
-  await service.redis.hset(campaignKey(lane, number), { created_at: at, beat: at })
-  await service.redis.zadd(campaignsOfAccountKey(service.tenant.account), at, id)
+  await campaignRecord(service.redis, idOf(id)).change({ created_at: at, beat: at })
+  await campaignsOf(service.redis, service.tenant.account).put(at, id)
 }
-const stateOf = async (id: string) =>
-  (await findCampaign(service.redis, parseCampaignId(id) ?? { lane: 0, number: 0 }))?.state
+const stateOf = async (id: string) => (await findCampaign(service.redis, idOf(id)))?.state
 
 test('a draft that nobody has touched for its time is cancelled; one that was changed since then, or waits for its hour, is not', async () => {
   const [old, young, changed, scheduled] = await Promise.all([1, 2, 3, 4].map(() => service.create({ rows: {} })))
@@ -100,8 +120,7 @@ test('a draft that nobody has touched for its time is cancelled; one that was ch
   await aged(changed ?? '', 91)
   await service.upload(changed ?? '', 'phone,name\n+447700900123,Ada\n')
   await aged(scheduled ?? '', 91)
-  const { lane, number } = parseCampaignId(scheduled ?? '') ?? { lane: 0, number: 0 }
-  await service.redis.hset(campaignKey(lane, number), 'state', 'scheduled')
+  await campaignRecord(service.redis, idOf(scheduled ?? '')).change({ state: 'scheduled' })
   await look()
   expect(await Promise.all([old, young, changed, scheduled].map((id) => stateOf(id ?? '')))).toEqual([
     'cancelled',
@@ -109,10 +128,5 @@ test('a draft that nobody has touched for its time is cancelled; one that was ch
     'draft',
     'scheduled',
   ])
-  expect(await service.redis.pttl(campaignKey(...keyOf(old ?? '')))).toBeGreaterThan(29 * DAY_MS)
+  expect(await campaignRecord(service.redis, idOf(old ?? '')).livesMs()).toBeGreaterThan(29 * DAY_MS)
 })
-
-function keyOf(id: string): [lane: number, number: number] {
-  const parsed = parseCampaignId(id)
-  return [parsed?.lane ?? 0, parsed?.number ?? 0]
-}

@@ -5,10 +5,10 @@ import { z } from 'zod'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { activeCampaignsKey, parkedCampaignsKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { commandsOf, startManyOnPausedLane } from '../support/many-campaigns.ts'
 import type { Tenant } from '../support/service.ts'
+import { activeCampaignsOn, parkedCampaignsOn } from '../support/state/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
@@ -69,7 +69,7 @@ describe('while one account has more running campaigns than a worker feeds at on
     const { redis, lane } = service
     await eventually(
       async () => {
-        const parked = Object.values(await redis.hgetall(parkedCampaignsKey(lane)))
+        const parked = Object.values(await parkedCampaignsOn(redis, lane).fields())
         // A few are always being looked at.
         return parked.filter((mark) => mark.endsWith(' idle')).length > 0.9 * MANY
       },
@@ -102,9 +102,9 @@ describe('while one account has more running campaigns than a worker feeds at on
     const queues = openLaneQueues(service.redis)
     await queues.resume(service.lane)
     await queues.close()
-    const awake = () => service.redis.hlen(activeCampaignsKey(service.lane))
+    const awake = () => activeCampaignsOn(service.redis, service.lane).count()
     await eventually(async () => (await awake()) === 0, 'all are done', 30_000)
-    expect(await service.redis.exists(parkedCampaignsKey(service.lane))).toBe(0)
+    expect(await parkedCampaignsOn(service.redis, service.lane).isThere()).toBe(false)
   })
 })
 

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { openRequeuesKey, requeueJobKey } from '../../src/redis/keys.ts'
 import { closeRequeue, MOST_OPEN, openRequeue } from '../../src/requeue/open-jobs.ts'
 import { jobOf, requeueRequest } from '../support/requeue.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { openRequeuesOf, requeueJobRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 /** Several pages, of which a filter for this code finds nothing: the lists stay as they are. */
@@ -64,7 +64,7 @@ describe('requeue jobs', () => {
       60_000,
     )
     expect(await endOf(small, quick.jobId)).toBeLessThan(Math.min(...ends.map(Number)))
-    await eventually(async () => (await service.redis.zcard(openRequeuesKey(large.account))) === 0, 'none is open')
+    await eventually(async () => (await openRequeuesOf(service.redis, large.account).count()) === 0, 'none is open')
     expect(await ask(large)).toMatchObject({ status: 202 })
     // Asked for once more, one that is done stays done and takes nobody's place.
     expect(await ask(large, { 'idempotency-key': 'first' })).toEqual(kept)
@@ -77,12 +77,12 @@ describe('requeue jobs', () => {
     const nowMs = Date.now()
     for (let i = 0; i < MOST_OPEN; i += 1) expect(await openRequeue(redis, account, `rq_${i}`, nowMs)).toBe(true)
     expect(await openRequeue(redis, account, 'rq_next', nowMs + 1_000)).toBe(false)
-    await redis.hset(requeueJobKey('rq_0'), { account, state: 'done', created_at: nowMs, order: orderOf(nowMs) })
+    await requeueJobRecord(redis, 'rq_0').change({ account, state: 'done', created_at: nowMs, order: orderOf(nowMs) })
     expect(await openRequeue(redis, account, 'rq_next', nowMs + 1_000)).toBe(true)
     expect(await openRequeue(redis, account, 'rq_later', nowMs + 1_000)).toBe(false)
     expect(await openRequeue(redis, account, 'rq_later', nowMs + 61_000)).toBe(true)
     await closeRequeue(redis, account, 'rq_later')
-    expect(await redis.zscore(openRequeuesKey(account), 'rq_later')).toBeNull()
+    expect(await openRequeuesOf(redis, account).timeOf('rq_later')).toBeNull()
   })
 })
 

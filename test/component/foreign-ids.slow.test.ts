@@ -14,12 +14,13 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { contactKeys, galleryKeys, lanePrefix, rootKeys, senderKey } from '../../src/redis/keys.ts'
 import { DECLARED, type Inspected, inspect } from '../support/declared-routes.ts'
 import { orderUpdate, plainHello } from '../support/example-templates.ts'
 import { audioTo, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { stored } from '../support/stored.ts'
+import { contactsOf, galleryOf } from '../support/state/accounts.ts'
+import { allVisible } from '../support/state/everything.ts'
+import { lastNumbers } from '../support/state/installation.ts'
 
 const GALLERY = '/partners/wp-gallery/manage'
 
@@ -54,7 +55,7 @@ beforeAll(async () => {
   service = await startService({ templates: [orderUpdate, plainHello] })
   // Ids that cannot be taken for any other number in an answer.
   const far = { account: 550_000, lane: 540_000, folder: 510_000, file: 520_000, tag: 530_000, contact: 560_000 }
-  await service.redis.hset(rootKeys.sequences, far)
+  await lastNumbers(service.redis).change(far)
   ours = await everything('ours')
   theirs = await everything('theirs')
 })
@@ -100,7 +101,7 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
   const anybody = { name, email: '' }
   await importContacts(redis, account, tag, [{ ...anybody, phone: '491700000001' }])
   await importContacts(redis, account, tag, [{ ...anybody, phone: person }])
-  const [contact = 0] = (await redis.hvals(contactKeys(account).phones)).map(Number)
+  const [contact = 0] = Object.values(await contactsOf(redis, account).phones.fields()).map(Number)
   await importTemplate(redis, account, templateSchema.parse({ ...plainHello, name: `only_${name}` }))
   const inbound = `wamid.${name}`
   const received = { id: inbound, lane: tenant.cloudLane, from: '491700000001', type: 'text', text: name }
@@ -115,7 +116,7 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
   const move = await request(key, 'POST', `${GALLERY}/files/bulk-move`, { file_ids: [moved], folder_id: folder })
   expect(move.status).toBe(200)
   const again = await request(key, 'POST', '/messages/requeue', { state: 'unknown' })
-  const [job = ''] = Object.keys(await stored(redis, `${galleryKeys(account).move('*')}`))
+  const [job = ''] = await galleryOf(redis, account).moves()
   const made = await request(key, 'POST', '/event-endpoints', { url: 'https://hooks.example.invalid/', enabled: false })
   const endpoint = z.object({ data: z.object({ id: z.string() }) }).parse(made.json).data.id
   await request(key, 'POST', '/opt-outs', { person })
@@ -124,7 +125,7 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
     ...{ key, tenant, folder, file, trashed, tag, message, inbound, endpoint, keyId, contact, person },
     replay: z.object({ data: z.object({ replay_id: z.string() }) }).parse(told.json).data.replay_id,
     template: `only_${name}`,
-    job: job.slice(galleryKeys(account).move('').length),
+    job,
     campaign: z.object({ data: z.object({ id: z.string() }) }).parse(campaign.json).data.id,
     lane: tenant.cloudLane,
     requeue: z.object({ data: z.object({ job_id: z.string() }) }).parse(again.json).data.job_id,
@@ -272,17 +273,9 @@ test('every route with an id in its path is asked', () => {
 })
 
 /** Everything of theirs that a person could see change. */
-async function allOfTheirs(): Promise<Record<string, string>> {
-  const { account, cloudLane } = theirs.tenant
-  const patterns = [
-    `${galleryKeys(account).prefix}*`,
-    `${contactKeys(account).prefix}*`,
-    `${lanePrefix(cloudLane)}:m:*`,
-    `${lanePrefix(cloudLane)}:campaign:*`,
-    `${lanePrefix(cloudLane)}:*:meta`,
-    senderKey(cloudLane),
-  ]
-  return Object.assign({}, ...(await Promise.all(patterns.map((pattern) => stored(service.redis, pattern)))))
+function allOfTheirs(): Promise<Record<string, string>> {
+  const { account, cloudLane: lane } = theirs.tenant
+  return allVisible(service.redis, { account, lane })
 }
 
 test('what is theirs answers as what does not exist, and nothing of theirs changes', async () => {

@@ -1,8 +1,8 @@
 // Pins: listing, trashing and restoring files over HTTP, and every rule of refusal. Real: Redis, Express, the disk.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { galleryKeys } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { startGallery, type TestGallery } from '../support/gallery.ts'
+import { galleryOf } from '../support/state/accounts.ts'
 
 const MICROS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
@@ -109,7 +109,7 @@ describe('restoring a file', () => {
   test('is 500 when the record is broken', async () => {
     const file = await gallery.file(await gallery.folder('Broken'))
     await gallery.call('DELETE', `/files/${file.id}`)
-    await gallery.redis.hset(galleryKeys(gallery.account).file(file.id), 'size', 'large')
+    await galleryOf(gallery.redis, gallery.account).file(file.id).change({ size: 'large' })
     const reply = await gallery.call('POST', `/files/${file.id}/restore`)
     expect([reply.status, errorOf(reply).code]).toEqual([500, 'internal'])
   })

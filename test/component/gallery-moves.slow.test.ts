@@ -1,5 +1,4 @@
 // Pins: bulk moves from the request to the outcome, with and without a worker. Real: Redis, BullMQ, Express, the disk.
-import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFile, findFile, type GalleryFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder, type Folder, findFolder } from '../../src/gallery/store/folders.ts'
@@ -7,12 +6,13 @@ import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
 import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/bulk-move.ts'
 import { openBulkMoves } from '../../src/producer/bulk-moves.ts'
 import { connectFailFast, connectWithRetry } from '../../src/redis/connect.ts'
-import { galleryKeys, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { startMoves } from '../../src/worker/move-files.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
 import { startGallery, type TestGallery } from '../support/gallery.ts'
 import { startRedis } from '../support/redis.ts'
+import { galleryOf } from '../support/state/accounts.ts'
+import { sharedQueue } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 describe('with a worker', () => {
@@ -111,14 +111,13 @@ describe('with a worker', () => {
   test('a broken record is 500, moves nothing, and the job says failed', async () => {
     const [one, two, target] = [await gallery.folder('1'), await gallery.folder('2'), await gallery.folder('3')]
     const [a, b] = [await gallery.file(one), await gallery.file(two)]
-    const set = galleryKeys(gallery.account).filesIn(two.id)
-    await gallery.redis.set(set, 'not a set')
+    const { filesIn, moves, move: moveOf } = galleryOf(gallery.redis, gallery.account)
+    await filesIn(two.id).ruin('not a set')
     const reply = await move([a, b], target)
     expect([reply.status, errorOf(reply).code]).toEqual([500, 'internal'])
-    await gallery.redis.del(set)
+    await filesIn(two.id).remove()
     expect(await counts(one, target)).toEqual([1, 0])
-    const keys = await gallery.redis.keys(galleryKeys(gallery.account).move('*'))
-    const reasons = await Promise.all(keys.map((key) => gallery.redis.hget(key, 'reason')))
+    const reasons = await Promise.all((await moves()).map((id) => moveOf(id).field('reason')))
     expect(reasons).toContain('internal')
   })
 
@@ -158,11 +157,11 @@ describe('with a worker', () => {
     for (const id of [newMoveId(Date.now()), 'mv_x', '1', '%2e%2e']) {
       expect((await gallery.call('GET', `/jobs/${id}`)).status).toBe(404)
     }
-    expect(await gallery.redis.ttl(galleryKeys(gallery.account).move(done))).toBeGreaterThan(6 * 86_400)
+    expect(await galleryOf(gallery.redis, gallery.account).move(done).livesMs()).toBeGreaterThan(6 * 86_400_000)
   })
 
   test('a payload that does not parse fails at once and is kept with the reason', async () => {
-    const queue = new Queue(MOVE_QUEUE, { connection: gallery.redis, prefix: sharedQueuePrefix(MOVE_QUEUE) })
+    const queue = sharedQueue(gallery.redis, MOVE_QUEUE)
     await queue.add(MOVE_JOB, { v: 2, file_ids: 'all' }, { jobId: 'nonsense', attempts: 5 })
     const job = await eventually(async () => {
       const found = await queue.getJob('nonsense')
@@ -291,7 +290,7 @@ describe('without a worker', () => {
     const file = await gallery.file(one)
     const body = { file_ids: [file.id], folder_id: target.id }
     const waiting = gallery.call('POST', '/files/bulk-move', { body })
-    const queue = new Queue(MOVE_QUEUE, { connection: gallery.redis, prefix: sharedQueuePrefix(MOVE_QUEUE) })
+    const queue = sharedQueue(gallery.redis, MOVE_QUEUE)
     await eventually(async () => (await queue.getWaitingCount()) === 1 || undefined, 'the move is queued')
     await gallery.startWorker()
     expect((await waiting).json.message).toBe('1 file(s) moved')
@@ -305,7 +304,7 @@ describe('without a worker', () => {
     const file = await gallery.file(one)
     const body = { file_ids: [file.id], folder_id: target.id }
     const waiting = gallery.call('POST', '/files/bulk-move', { body })
-    const queue = new Queue(MOVE_QUEUE, { connection: gallery.redis, prefix: sharedQueuePrefix(MOVE_QUEUE) })
+    const queue = sharedQueue(gallery.redis, MOVE_QUEUE)
     await eventually(async () => (await queue.getWaitingCount()) === 1 || undefined, 'the move is queued')
     await gallery.server.kill9()
     const reply = await waiting

@@ -7,8 +7,8 @@ import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { inDoubtKey, laneCooldownKey, messageKey, queuedAgainKey, recipientCooldownKey } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { cooldownOf, inDoubtOn, messageRecord, queuedAgainOn, recipientCooldownOf } from '../support/state/messages.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -51,18 +51,18 @@ test('250 claims of one turn are three scripts, those of two lanes are two', asy
   const claimAll = (all: typeof ids) =>
     Promise.all(all.map((id) => claim(redis, id, newAttemptId(), messageTo(someone()), times)))
   expect(await scriptsRun(() => claimAll(ids))).toBe(3)
-  expect(await redis.zcard(inDoubtKey(lane))).toBe(251)
+  expect(await inDoubtOn(redis, lane).count()).toBe(251)
   expect(await scriptsRun(() => claimAll([newId(lane), newId(other), newId(lane), newId(other)]))).toBe(2)
 })
 
 test('a broken record rejects its own claim and no other', async () => {
   const lane = newLane()
   const ids = Array.from({ length: 5 }, () => newId(lane))
-  await redis.set(messageKey(lane, ids[2]?.ulid ?? ''), 'not a hash')
+  await messageRecord(redis, { lane, ulid: ids[2]?.ulid ?? '' }).ruin('not a hash')
   const ends = await Promise.allSettled(ids.map((id) => claim(redis, id, 'A1', messageTo(someone()), times)))
   expect(ends.map((end) => end.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
   expect(ends[2]).toMatchObject({ reason: { name: 'ReplyError', message: expect.stringContaining('WRONGTYPE') } })
-  expect(await redis.zcard(inDoubtKey(lane))).toBe(4)
+  expect(await inDoubtOn(redis, lane).count()).toBe(4)
   for (const [i, id] of ids.entries()) if (i !== 2) expect((await readMessage(redis, id))?.state).toBe('sending')
 })
 
@@ -74,7 +74,7 @@ test('two claims of one message in one turn: the first has it, the second holds 
     { verdict: 'done', state: 'sending' },
     { verdict: 'held', state: 'unconfirmed' },
   ])
-  const lookAt = Number(await redis.zscore(inDoubtKey(id.lane), id.ulid))
+  const lookAt = Number(await inDoubtOn(redis, id.lane).timeOf(id.ulid))
   // Not before the first attempt's request can be under way no more.
   expect(lookAt - Date.now()).toBeGreaterThan(times.lostAfterMs - 5_000 - 2_000)
 })
@@ -108,8 +108,8 @@ test('steps of one turn come to what each comes to alone, also two of the same m
     ['missing', undefined],
     ['done', 'delivered'],
   ])
-  expect(await redis.zrange(inDoubtKey(lane), '0', '-1')).toEqual([doubted.ulid])
-  expect(await redis.zrange(queuedAgainKey(lane), '0', '-1')).toEqual([again.ulid])
+  expect(await inDoubtOn(redis, lane).all()).toEqual([doubted.ulid])
+  expect(await queuedAgainOn(redis, lane).all()).toEqual([again.ulid])
 })
 
 test('a message that comes into doubt and out of it again in one turn is not looked at by the sweep', async () => {
@@ -120,7 +120,7 @@ test('a message that comes into doubt and out of it again in one turn is not loo
     recordStatus(redis, id, 'A1', 'sent', { providerId: 'p1' }),
   ])
   expect(ends).toMatchObject([{ state: 'unconfirmed' }, { state: 'sent' }])
-  expect(await redis.zcard(inDoubtKey(id.lane))).toBe(0)
+  expect(await inDoubtOn(redis, id.lane).count()).toBe(0)
 })
 
 test('a recipient in a cooldown has one turn, however many messages to it are claimed at once', async () => {
@@ -131,7 +131,7 @@ test('a recipient in a cooldown has one turn, however many messages to it are cl
   const cooldown = { of: 'recipient', to, leastMs: 1 } as const
   await markNotSent(redis, first, 'A1', { counts: false, maxTries: 3, problem, cooldown })
   // Over, as after the wait.
-  await redis.set(recipientCooldownKey(lane, to), '1 1 1 0')
+  await recipientCooldownOf(redis, lane, to).put('1 1 1 0')
   const claims = await Promise.all([1, 2, 3].map(() => claim(redis, newId(lane), 'A2', messageTo(to), times)))
   expect(claims.map(({ verdict }) => verdict)).toEqual(['done', 'recipient_cooldown', 'recipient_cooldown'])
 })
@@ -157,7 +157,7 @@ test('slots of one turn are each a gap after the one before, and none is given t
 
 test('a lane in a cooldown takes none of a turn', async () => {
   const lane = newLane()
-  await redis.set(laneCooldownKey(lane), Date.now() + 60_000)
+  await cooldownOf(redis, lane).put(Date.now() + 60_000)
   const claims = await Promise.all([1, 2].map(() => claim(redis, newId(lane), 'A1', messageTo(someone()), times)))
   expect(claims.map(({ verdict }) => verdict)).toEqual(['lane_cooldown', 'lane_cooldown'])
 })

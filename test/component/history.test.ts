@@ -6,12 +6,12 @@ import { claim } from '../../src/messages/store/claim.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import { observe } from '../../src/observe.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { historyKey } from '../../src/redis/keys.ts'
 import { createHistoryBuffer, type HistoryBuffer, WHOLE } from '../../src/telemetry/history-buffer.ts'
 import { readStats, writeHistory } from '../../src/telemetry/store/history.ts'
 import { measureLanes } from '../../src/telemetry/store/measure-lanes.ts'
 import { runCli } from '../support/cli.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { historyNamesOf, historyOf } from '../support/state/installation.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -110,10 +110,10 @@ describe('a batch', () => {
   test('that Redis does not take is written later, and nothing of it twice', async () => {
     const [fine, broken] = [lanes.newLane(), lanes.newLane()]
     for (const lane of [fine, broken]) buffer.observer.accepted({ lane, class: 'transactional', count: 1 })
-    const key = historyKey(broken, '10s', Math.floor(now / HOUR))
-    await redis.set(key, 'no hash')
+    const record = historyOf(redis, broken, '10s', Math.floor(now / HOUR))
+    await record.ruin('no hash')
     await expect(writeHistory(redis, buffer)).rejects.toThrow('WRONGTYPE')
-    await redis.del(key)
+    await record.remove()
     await writeHistory(redis, buffer)
     expect(await counted(fine)).toEqual({ accepted: 1 })
     expect(await counted(broken)).toEqual({ accepted: 1 })
@@ -125,8 +125,8 @@ describe('what is kept', () => {
     const lane = lanes.newLane()
     buffer.observer.accepted({ lane, class: 'transactional', count: 1 })
     await writeHistory(redis, buffer)
-    const fine = await redis.pttl(historyKey(lane, '10s', Math.floor(now / HOUR)))
-    const coarse = await redis.pttl(historyKey(lane, '5m', Math.floor(now / DAY)))
+    const fine = await historyOf(redis, lane, '10s', Math.floor(now / HOUR)).livesMs()
+    const coarse = await historyOf(redis, lane, '5m', Math.floor(now / DAY)).livesMs()
     expect(fine).toBeGreaterThan(HOUR - 60_000)
     expect(fine).toBeLessThanOrEqual(2 * HOUR)
     expect(coarse).toBeGreaterThan(7 * DAY - 60_000)
@@ -146,9 +146,9 @@ describe('what is kept', () => {
       buffer.measure(lane, 12_345, 17)
     }
     await writeHistory(redis, buffer)
-    const key = historyKey(lane, '10s', start / HOUR)
-    const bytes = (await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0
-    expect(await redis.hlen(key)).toBe(PERIODS + 1)
+    const record = historyOf(redis, lane, '10s', start / HOUR)
+    const bytes = await record.bytesUsed()
+    expect(await record.count()).toBe(PERIODS + 1)
     // docs/operations.md names what that comes to: 2 hours of 360 periods, 8 days of 288.
     expect(bytes / PERIODS).toBeLessThan(55)
   })
@@ -168,7 +168,7 @@ describe('what is kept', () => {
     const [busy, idle] = [lanes.newLane(), lanes.newLane()]
     buffer.observer.accepted({ lane: busy, class: 'transactional', count: 1 })
     await writeHistory(redis, buffer)
-    expect(await redis.keys(historyKey(idle, '*', 0).replace(/0$/, '*'))).toEqual([])
+    expect(await historyNamesOf(redis, idle, '*')).toEqual([])
   })
 })
 

@@ -8,10 +8,10 @@ import type { SendKind } from '../../src/accept/read-send.ts'
 import { Refusal } from '../../src/accept/refusal.ts'
 import { defineCampaign } from '../../src/campaigns/commands/create.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { templatesKey } from '../../src/redis/keys.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { longestTurn } from '../support/longest-turn.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { templatesOf } from '../support/state/accounts.ts'
 
 /** No request may hold the event loop for longer, on a machine that has the time. */
 const TURN_MAX_MS = 100
@@ -151,7 +151,7 @@ test('a good message of a request whose other one is junk is taken over HTTP', a
 })
 
 test('a message that cannot be judged by our own fault is refused, and its good neighbour taken', async () => {
-  await service.redis.hset(templatesKey(tenant.account), 'order_update/en_US', 'no JSON')
+  await templatesOf(service.redis, tenant.account).change({ 'order_update/en_US': 'no JSON' })
   const heard: number[] = []
   const request = { account: tenant.account, body: { messages: [componentsOf([]), good()] }, idempotencyKey: undefined }
   const results = await acceptBatch({ ...deps(), onFault: (_error, index) => heard.push(index) }, request)
@@ -162,7 +162,7 @@ test('a message that cannot be judged by our own fault is refused, and its good 
   expect(heard).toEqual([0])
   const over = await service.post('/messages/batch', request.body, { authorization: `Bearer ${tenant.apiKey}` })
   expect(over).toMatchObject({ status: 200, body: { results: [{ error: { code: 'internal' } }, { index: 1 }] } })
-  await service.redis.hdel(templatesKey(tenant.account), 'order_update/en_US')
+  await templatesOf(service.redis, tenant.account).drop('order_update/en_US')
 })
 
 test('9,000 tags are refused before anybody looks at them', async () => {

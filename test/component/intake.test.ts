@@ -1,14 +1,14 @@
 // Pins: whatever a plain BullMQ client writes into {laneway-intake} is taken in once or refused with a reason, and no key
 // stays in a job that has ended. Real: Redis, BullMQ with its defaults, producer, worker. Stood in for: the chat product.
-import { type Job, type JobsOptions, Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
+import { INTAKE_QUEUE, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
 import { audioBody, buttonsBody, listBody, OTHER_KINDS } from '../support/example-messages.ts'
 import { orderUpdate } from '../support/example-templates.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { type IntakeJob, type IntakeOptions, intakeJobRecord, intakeQueue } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 const image = (to: string, more: object = {}) => ({
@@ -23,12 +23,12 @@ const image = (to: string, more: object = {}) => ({
 let service: Service
 let tenant: Tenant
 /** As another service opens it: the name, a connection, nothing else. */
-let queue: Queue
+let queue: ReturnType<typeof intakeQueue>
 
 beforeAll(async () => {
   service = await startService({ templates: [orderUpdate] })
   tenant = await service.addTenant()
-  queue = new Queue('{laneway-intake}', { connection: { url: service.server.url } })
+  queue = intakeQueue(service.server.url, INTAKE_QUEUE)
 })
 afterAll(async () => {
   await queue?.close()
@@ -39,18 +39,18 @@ const finishedSchema = z.object({ data: z.string(), name: z.string(), finishedOn
 const ended = finishedSchema.extend({ returnvalue: z.string().optional(), failedReason: z.string().optional() })
 
 /** Waits for the end of a job and returns everything that Redis holds of it. */
-async function endOf(job: Job) {
+async function endOf(job: IntakeJob) {
   return eventually(async () => {
-    const found = ended.safeParse(await service.redis.hgetall(`bull:{laneway-intake}:${job.id}`))
+    const found = ended.safeParse(await intakeJobRecord(service.redis, INTAKE_QUEUE, job.id ?? '').fields())
     return found.success ? found.data : undefined
   }, `the end of job ${job.id}`)
 }
 
-async function add(name: string, data: unknown, options: JobsOptions = {}) {
+async function add(name: string, data: unknown, options: IntakeOptions = {}) {
   return endOf(await queue.add(name, data, options))
 }
 
-async function accepted(data: object, options: JobsOptions = {}): Promise<string> {
+async function accepted(data: object, options: IntakeOptions = {}): Promise<string> {
   const end = await add('send', { v: 1, api_key: tenant.apiKey, ...data }, options)
   expect(end.failedReason).toBeUndefined()
   return intakeAnswers.send.parse(JSON.parse(end.returnvalue ?? '')).message_id
@@ -61,7 +61,7 @@ function reasonOf(end: z.infer<typeof ended>) {
   return intakeRefusalSchema.parse(JSON.parse(end.failedReason ?? ''))
 }
 
-const refused = async (name: string, data: unknown, options: JobsOptions = {}) =>
+const refused = async (name: string, data: unknown, options: IntakeOptions = {}) =>
   reasonOf(await add(name, data, options))
 
 async function sendsTo(to: string): Promise<number> {

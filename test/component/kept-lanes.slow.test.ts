@@ -13,14 +13,12 @@ import { newEndpointFields } from '../../src/events/endpoint.ts'
 import { createEndpoint, listEndpoints, newEndpointId, readCursors } from '../../src/events/store/endpoints.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { messageId, parseMessageId } from '../../src/messages/message-id.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { findInbound, storeInbound } from '../../src/messages/store/inbound.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import { erasePerson } from '../../src/people/erase.ts'
 import { newErasureId } from '../../src/people/erasures.ts'
-import { laneDeadLettersKey, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { lanePrefix, messageKey, outboxKey, requeueableKey, rootKeys } from '../../src/redis/keys.ts'
 import { trimRequeueable } from '../../src/requeue/requeueable.ts'
 import { startRelay } from '../../src/worker/events/relay.ts'
 import { forgetLanes } from '../../src/worker/forget-lanes.ts'
@@ -31,7 +29,11 @@ import { dyingAfter } from '../support/redis.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { sentMessages } from '../support/sent-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { stored } from '../support/stored.ts'
+import { accountRecord } from '../support/state/accounts.ts'
+import { allOfLane } from '../support/state/everything.ts'
+import { sendersLock, trimmedLately } from '../support/state/installation.ts'
+import { addDeadLetter, namesInQueue } from '../support/state/lanes.ts'
+import { messageRecord, outboxOf, requeueableOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const setTimeoutOf = globalThis.setTimeout
@@ -62,7 +64,7 @@ async function get(path: string, key: string) {
 
 /** What stands on the lane that names the text, or of everything when there is none. */
 async function placesOf(lane: number, text = ''): Promise<string[]> {
-  const all = Object.entries(await stored(redis, `${lanePrefix(lane)}*`))
+  const all = Object.entries(await allOfLane(redis, lane))
   return all.flatMap(([key, value]) => ((key + value).includes(text) ? [key] : []))
 }
 
@@ -130,9 +132,9 @@ test('what ended badly on the lane of a removed sender is off the list once its 
   const [failed] = await failMessages({ redis, queues }, lane, { count: 1, retentionMs: RETENTION_MS })
   await remove(lane)
   const trim = async (nowMs: number) => {
-    await redis.del(rootKeys.trimmed)
+    await trimmedLately(redis).remove()
     await trimRequeueable(redis, { nowMs, retentionMs: RETENTION_MS, everyMs: 1_000 })
-    return redis.zcard(requeueableKey(lane))
+    return requeueableOn(redis, lane).count()
   }
   expect(failed).toBeDefined()
   expect(await trim(Date.now())).toBe(1)
@@ -142,20 +144,19 @@ test('what ended badly on the lane of a removed sender is off the list once its 
 /** A dead letter, as BullMQ keeps it. */
 async function deadLetter(lane: number): Promise<void> {
   await queues.setPace(lane, 80)
-  await redis.hset(laneJobKey(lane, `msg_${lane}_dead`), { name: 'send', data: '{}', failedReason: 'broken' })
-  await redis.zadd(laneDeadLettersKey(lane), Date.now(), `msg_${lane}_dead`)
+  await addDeadLetter(redis, messageId(lane, newUlid(Date.now())), 'broken', Date.now())
 }
 
-const queueKeys = (lane: number): Promise<string[]> => redis.keys(`${lanePrefix(lane)}:lane-*`)
+const inQueues = (lane: number): Promise<string[]> => namesInQueue(redis, lane, 'any')
 
 test('removing a sender twice is removing it once', async () => {
   const tenant = await service.addTenant()
   const lane = tenant.partnerLane
   await deadLetter(lane)
-  expect((await queueKeys(lane)).length).toBeGreaterThan(2)
+  expect((await inQueues(lane)).length).toBeGreaterThan(2)
   const first = await remove(lane)
   expect(await remove(lane)).toMatchObject({ id: first.id, account: tenant.account })
-  expect(await queueKeys(lane)).toEqual([])
+  expect(await inQueues(lane)).toEqual([])
   const headers = { authorization: `Bearer ${await tenant.key('admin')}` }
   const again = await fetch(`${service.url}/admin/senders/${lane}`, { method: 'DELETE', headers })
   expect([again.status, await again.json()]).toEqual([200, { status: true, message: 'removed' }])
@@ -189,13 +190,13 @@ test('whoever dies at any command of a removal is followed by another who remove
     void lost.close()
     dying.disconnect()
     // As it does by itself when its holder has died.
-    await redis.del(rootKeys.sendersLock)
+    await sendersLock(redis).remove()
     deaths += died ? 1 : 0
     await remove(lane)
-    expect(await queueKeys(lane), `after ${commands} commands`).toEqual([])
+    expect(await inQueues(lane), `after ${commands} commands`).toEqual([])
     expect((await listSenders(redis, tenant.account)).map(({ id }) => id)).toEqual([tenant.cloudLane])
     expect((await findSender(redis, lane))?.removed_at).toBeGreaterThan(0)
-    expect(await redis.exists(messageKey(lane, failed?.ulid ?? ''))).toBe(1)
+    expect(await messageRecord(redis, { lane, ulid: failed?.ulid ?? '' }).isThere()).toBe(true)
   }
   expect(deaths).toBeGreaterThan(20)
   wait.mockRestore()
@@ -211,7 +212,7 @@ test('of a removed sender nothing is left once the last of what it sent, receive
   const receiver = await listeningTo(tenant)
   await failMessages({ redis, queues }, lane, { count: 1 })
   const [name = ''] = await sentMessages(redis, lane, 1, false)
-  await redis.hset(`lw:account:${tenant.account}`, 'template_check', 'off')
+  await accountRecord(redis, tenant.account).change({ template_check: 'off' })
   const definition = {
     sender: 'cloud',
     template: { name: 'hi', language: { code: 'en' }, components: [] },
@@ -227,7 +228,7 @@ test('of a removed sender nothing is left once the last of what it sent, receive
   const received = { id: 'wamid.late', lane, from: '491520771002', type: 'text', text: 'late' }
   await storeInbound(redis, tenant.account, { ...received, received_at: Date.now() }, 2 * RETENTION_MS)
   const draft = await createCampaign(redis, { account: tenant.account, lane, definition }, Date.now())
-  await eventually(async () => (await redis.xlen(outboxKey(lane))) >= 3 || undefined, 'the late events are written')
+  await eventually(async () => (await outboxOf(redis, lane).count()) >= 3 || undefined, 'the late events are written')
 
   await forget(late - DAY_MS)
   await forget(late + DAY_MS)

@@ -13,13 +13,13 @@ import { claim } from '../../src/messages/store/claim.ts'
 import { newMessageOf } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent } from '../../src/messages/store/steps.ts'
-import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
-import { inDoubtKey, laneClearedByKey, lanePrefix, messageKey, requeueableKey, rootKeys } from '../../src/redis/keys.ts'
 import { createClearing } from '../../src/worker/clear-lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { addSilently, hasJob, jobsOn, waitingOn } from '../support/state/lanes.ts'
+import { clearingOf, inDoubtOn, messageRecord, namesOnLane, requeueableOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const KEEP_MS = 3_600_000
@@ -48,7 +48,7 @@ type Options = Partial<Pick<SendPayload, 'class' | 'run' | 'until'>> & { from?: 
 /** Puts messages on a lane without a worker being told; returns their ULIDs, the next one first. */
 async function queued(lane: number, count: number, options: Options = {}) {
   const { from = 0, ...more } = options
-  const now = await redisNowMs(service.redis, rootKeys.workers)
+  const now = await redisNowMs(service.redis)
   const messages = Array.from({ length: count }, (_, n) => {
     const ulid = newUlid(Date.now())
     const to = String(491_700_000_000 + from + n)
@@ -70,7 +70,7 @@ async function recordOf(lane: number, ulid: string) {
   return record && { ...record, story: readHistory(record.history, acceptedAtMs(ulid)).map(({ code }) => code) }
 }
 
-const pastMs = async (): Promise<number> => (await redisNowMs(service.redis, rootKeys.workers)) - 1
+const pastMs = async (): Promise<number> => (await redisNowMs(service.redis)) - 1
 
 /** A lane of 80 a second that is paused, so that a backlog can be laid on it. */
 async function pausedLane(): Promise<Tenant> {
@@ -89,7 +89,7 @@ describe('a fresh message', () => {
     await queued(lane, 1, { from: 9_001 })
     await queues.resume(lane)
     await eventually(() => arrived('491700009001'), 'the fresh message arrives', SOON_MS)
-    await eventually(async () => (await service.redis.zcard(requeueableKey(lane))) === 2_000, 'all have expired')
+    await eventually(async () => (await requeueableOn(service.redis, lane).count()) === 2_000, 'all have expired')
     for (const { ulid } of expired.filter((_, n) => n % 100 === 0)) {
       expect(await recordOf(lane, ulid)).toMatchObject({ state: 'expired', story: ['x'], attempt: '' })
     }
@@ -121,20 +121,18 @@ describe('a page', () => {
     expect(await page(lane, 'transactional')).toMatchObject({ expired: 1 })
     const [one, other] = await Promise.all(
       [cleared, claimed].map(async ({ ulid }) => {
-        const { h: _history, ...fields } = await service.redis.hgetall(messageKey(lane, ulid))
+        const { h: _history, ...fields } = await messageRecord(service.redis, { lane, ulid }).fields()
         return {
           ...fields,
           t: '',
-          ttl: String(Math.round((await service.redis.pttl(messageKey(lane, ulid))) / 60_000)),
+          ttl: String(Math.round((await messageRecord(service.redis, { lane, ulid }).livesMs()) / 60_000)),
         }
       }),
     )
     expect(one).toMatchObject({ s: 'x', k: 'a', y: 't', p: JSON.stringify(cleared.payload) })
     expect({ ...one, p: '' }).toEqual({ ...other, p: '' })
-    expect(await service.redis.zrange(requeueableKey(lane), '0', '-1')).toEqual(
-      expect.arrayContaining([cleared.ulid, claimed.ulid]),
-    )
-    expect(await service.redis.exists(laneJobKey(lane, cleared.id))).toBe(0)
+    expect(await requeueableOn(service.redis, lane).all()).toEqual(expect.arrayContaining([cleared.ulid, claimed.ulid]))
+    expect(await hasJob(service.redis, cleared.id)).toBe(false)
   })
 
   test('keeps what may be sent, in its order, with its job', async () => {
@@ -143,11 +141,9 @@ describe('a page', () => {
     const expired = await queued(lane, 30, { until: await pastMs(), from: 100 })
     const [last] = await queued(lane, 1, { from: 200 })
     expect(await page(lane, 'transactional')).toEqual({ seen: 32, expired: 30, stopped: 0 })
-    const { waiting } = laneBacklogKeys(lane)
-    expect(await service.redis.lrange(waiting, 0, -1)).toEqual([last?.id, first?.id])
+    expect(await waitingOn(service.redis, lane)).toEqual([first?.id, last?.id])
     expect(await page(lane, 'transactional')).toEqual({ seen: 2, expired: 0, stopped: 0 })
-    const jobs = await service.redis.keys(laneJobKey(lane, 'msg_*'))
-    expect(jobs).toHaveLength(2)
+    expect(await jobsOn(service.redis, lane)).toHaveLength(2)
     expect(expired).toHaveLength(30)
   })
 
@@ -158,8 +154,7 @@ describe('a page', () => {
     expect(await page(lane, 'campaign')).toEqual({ seen: 20, expired: 0, stopped: 20 })
     expect(await recordOf(lane, message?.ulid ?? '')).toBeUndefined()
     expect(await readCounts(service.redis, paused)).toEqual({})
-    const left = await service.redis.keys(`${lanePrefix(lane)}:*${message?.ulid}*`)
-    expect(left).toEqual([])
+    expect(await namesOnLane(service.redis, lane, message?.ulid)).toEqual([])
     await moveCampaign(service.redis, paused, 'resume', KEEP_MS)
     await queued(lane, 1, { class: 'campaign', run: paused.number })
     expect(await page(lane, 'campaign')).toEqual({ seen: 1, expired: 0, stopped: 0 })
@@ -178,8 +173,8 @@ describe('a page', () => {
     expect(await page(lane, 'campaign')).toEqual({ seen: 1, expired: 0, stopped: 1 })
     expect(await recordOf(lane, message.ulid)).toMatchObject({ state: 'cancelled', story: ['c', 'u', 'k'] })
     expect(await readCounts(service.redis, campaign)).toEqual({ cancelled: 1 })
-    expect(await service.redis.zscore(inDoubtKey(lane), message.ulid)).toBeNull()
-    expect(await service.redis.zscore(requeueableKey(lane), message.ulid), 'a requeue counts it').not.toBeNull()
+    expect(await inDoubtOn(service.redis, lane).timeOf(message.ulid)).toBeNull()
+    expect(await requeueableOn(service.redis, lane).timeOf(message.ulid), 'a requeue counts it').not.toBeNull()
   })
 
   test('takes the jobs of messages off that were cancelled with their campaign', async () => {
@@ -193,10 +188,10 @@ describe('a page', () => {
 
   test('leaves a job that cannot be read where it is', async () => {
     const lane = newLane()
-    await queues.queueOf(lane).add('send', { v: 1, until: 1 }, { jobId: messageId(lane, newUlid(Date.now())) })
-    await queues.queueOf(lane).add('send', { any: 'thing' }, { jobId: 'not-an-id' })
+    await addSilently(service.redis, lane, messageId(lane, newUlid(Date.now())), { v: 1, until: 1 })
+    await addSilently(service.redis, lane, 'not-an-id', { any: 'thing' })
     expect(await page(lane, 'transactional')).toEqual({ seen: 2, expired: 0, stopped: 0 })
-    expect(await service.redis.llen(laneBacklogKeys(lane).waiting)).toBe(2)
+    expect(await waitingOn(service.redis, lane)).toHaveLength(2)
   })
 
   test('is left to whoever clears the lane already', async () => {
@@ -217,9 +212,9 @@ describe('a page', () => {
     expect(await sift(lane, 'transactional', { kept: 0, most: 1 })).toEqual({ seen: 1, moved: 0 })
     clearing.begin(lane, 'transactional')
     // Nothing is moved of the first page, so that nothing is cleared.
-    await eventually(async () => (await service.redis.exists(laneClearedByKey(lane, 'transactional'))) === 0, 'it ends')
+    await eventually(async () => !(await clearingOf(service.redis, lane, 'transactional').isThere()), 'it ends')
     clearing.stop()
-    expect(await service.redis.llen(laneBacklogKeys(lane).waiting)).toBe(1_045)
+    expect(await waitingOn(service.redis, lane)).toHaveLength(1_045)
     expect(stale).toHaveLength(5)
   })
 })
@@ -235,9 +230,7 @@ describe('sifting', () => {
     const between = ids(await queued(lane, 2, { until: await pastMs(), from: 200 }))
     const last = ids(await queued(lane, 2, { from: 300 }))
     expect(await sift(lane, 'transactional', { kept: 0, most: 7 })).toEqual({ seen: 7, moved: 4 })
-    const { waiting } = laneBacklogKeys(lane)
-    const order = (await service.redis.lrange(waiting, 0, -1)).reverse()
-    expect(order).toEqual([...fresh, ...last, ...first, ...between])
+    expect(await waitingOn(service.redis, lane)).toEqual([...fresh, ...last, ...first, ...between])
     expect(await sift(lane, 'transactional', { kept: 3, most: 4 })).toEqual({ seen: 4, moved: 2 })
   })
 
@@ -248,8 +241,7 @@ describe('sifting', () => {
     const fresh = await queued(lane, 2, { class: 'campaign', run: running.number, from: 100 })
     expect(await sift(lane, 'campaign', { kept: 0, most: 5 })).toEqual({ seen: 5, moved: 3 })
     const later = await queued(lane, 2, { class: 'campaign', run: running.number, from: 200 })
-    const { prioritized } = laneBacklogKeys(lane)
-    const order = await service.redis.zrange(prioritized, 0, '-1')
+    const order = await waitingOn(service.redis, lane, 'campaign')
     expect(order.slice(0, 4)).toEqual([...fresh, ...later].map(({ id }) => id))
     expect(new Set(order.slice(4))).toEqual(new Set(held.map(({ id }) => id)))
     // What was moved is not looked at again.
@@ -258,10 +250,10 @@ describe('sifting', () => {
 
   test('leaves a job that cannot be read in its place', async () => {
     const lane = 60_003
-    await queues.queueOf(lane).add('send', { any: 'thing' }, { jobId: 'not-an-id' })
+    await addSilently(service.redis, lane, 'not-an-id', { any: 'thing' })
     await queued(lane, 1, { until: await pastMs() })
     expect(await sift(lane, 'transactional', { kept: 0, most: 2 })).toEqual({ seen: 2, moved: 1 })
-    expect(await service.redis.lindex(laneBacklogKeys(lane).waiting, -1)).toBe('not-an-id')
+    expect((await waitingOn(service.redis, lane))[0]).toBe('not-an-id')
   })
 
   test('is left to whoever clears the lane already', async () => {

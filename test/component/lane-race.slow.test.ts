@@ -5,10 +5,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { createLanes, type Lanes } from '../../src/worker/lanes.ts'
 import { silentLog } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { listenFor } from '../support/state/installation.ts'
+import { addSilently } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 /** Idle sooner than most messages follow one another. */
@@ -59,7 +60,7 @@ async function startManager(done: (id: string) => void): Promise<Manager> {
     opened: (lane) => void opened.push(lane),
   })
   listener.on('message', (_channel, lane) => lanes.wake(Number(lane)))
-  await listener.subscribe(rootKeys.wake)
+  await listenFor(listener, 'laneHasWork')
   let closing = true
   const closer = (async () => {
     while (closing) {
@@ -144,7 +145,7 @@ test('a lane that is idle is closed, and one that has work is not', async () => 
   await queues.add(messageId(21, newUlid(Date.now())), payload)
   await eventually(async () => !lanes.isOpen(21), 'the idle lane is closed')
 
-  await queues.queueOf(22).add('send', payload, { jobId: messageId(22, newUlid(Date.now())) })
+  await addSilently(redis, 22, messageId(22, newUlid(Date.now())), payload)
   slow.wake(22)
   await eventually(async () => (await queues.counts(22)).active === 1, 'its message is in work')
   for (let i = 0; i < 20; i += 1) await slow.closeIdle()
@@ -161,7 +162,7 @@ test('a lane with a message that waits for later stays open until it was sent', 
   const processed: string[] = []
   const { lanes } = await startManager((id) => processed.push(id))
   const id = messageId(31, newUlid(Date.now()))
-  await queues.queueOf(31).add('send', payload, { jobId: id, delay: 500 })
+  await addSilently(redis, 31, id, payload, 500)
   queues.wake(31)
   await eventually(async () => lanes.isOpen(31), 'the lane opens')
   await eventually(async () => processed.includes(id), 'its message is processed')

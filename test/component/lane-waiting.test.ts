@@ -5,11 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pauseLane } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { waitingInChunks } from '../../src/lanes/waiting.ts'
-import { laneChunkKeys } from '../../src/redis/bullmq-layout.ts'
-import { activeCampaignsKey, campaignMarksKey } from '../../src/redis/keys.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
+import { activeCampaignsOn, markPlace, marksOf } from '../support/state/campaigns.ts'
+import { putChunks } from '../support/state/chunks.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: CampaignService
@@ -26,13 +26,12 @@ afterAll(async () => {
 test('a lane counts those of its chunks whom nobody has claimed, each once, and nobody of what does not run', async () => {
   const { redis } = service
   const lane = 99
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  await redis.hset(activeCampaignsKey(lane), { 7: 'running', 8: 'paused', 12: 'running' })
+  await activeCampaignsOn(redis, lane).change({ 7: 'running', 8: 'paused', 12: 'running' })
   const span = fc.record({
     run: fc.constantFrom(7, 8, 9, 12),
     from: fc.nat(40),
     count: fc.integer({ min: 1, max: 30 }),
-    list: fc.nat(2),
+    stands: fc.constantFrom('waiting', 'delayed', 'inHand'),
   })
   const states = fc.array(
     fc.nat(15).map((state) => (state < 8 ? 0 : state)),
@@ -40,24 +39,24 @@ test('a lane counts those of its chunks whom nobody has claimed, each once, and 
   )
   await fc.assert(
     fc.asyncProperty(fc.array(span, { maxLength: 8 }), states, async (spans, marks) => {
-      await redis.del(chunksWaiting, chunksDelayed, chunksActive)
-      for (const [i, { run, from, count, list }] of spans.entries()) {
-        const id = `chunk_${run}_${from}_${count}_${i}`
-        if (list === 2) await redis.zadd(chunksDelayed, i, id)
-        else await redis.lpush(list === 0 ? chunksWaiting : chunksActive, id)
+      const named = spans.map(({ run, from, count, stands }, i) => ({
+        stands,
+        name: `chunk_${run}_${from}_${count}_${i}`,
+      }))
+      const standing = (where: string) => named.flatMap(({ stands, name }) => (stands === where ? [name] : []))
+      const [waiting, delayed, inHand] = ['waiting', 'delayed', 'inHand'].map(standing)
+      await putChunks(redis, lane, { waiting: waiting ?? [], delayed: delayed ?? [], inHand: inHand ?? [] })
+      for (const number of [7, 8, 9, 12]) {
+        await marksOf(redis, { lane, number }).remove()
+        await Promise.all(marks.map((state, place) => state > 0 && markPlace(redis, { lane, number }, place, state)))
       }
-      const bytes = Array.from(
-        marks.filter((_, i) => i % 2 === 0),
-        (mark, i) => mark * 16 + (marks[2 * i + 1] ?? 0),
-      )
-      for (const run of [7, 8, 9, 12]) await redis.set(campaignMarksKey(lane, run), Buffer.from(bytes))
       const places = spans.flatMap(({ run, from, count }) =>
         run === 7 || run === 12 ? Array.from({ length: count }, (_, i) => `${run} ${from + i}`) : [],
       )
       const waits = [...new Set(places)].filter((each) => !marks[Number(each.split(' ')[1])])
       expect(await waitingInChunks(redis, lane)).toBe(waits.length)
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
 })
 
@@ -78,7 +77,7 @@ test('a lane and the console say what is left of a campaign, and nothing of a ca
   await eventually(async () => (await shown()).every((count) => count === 60), 'all are on the lane')
   const { number = 0 } = (await service.record(id)) ?? {}
   // As after thirteen calls that nobody knows the end of.
-  await redis.setrange(campaignMarksKey(lane, number), 0, Buffer.from([...Array(6).fill(0xaa), 0xa0]))
+  for (let place = 0; place < 13; place += 1) await markPlace(redis, { lane, number }, place, 10)
   expect(await shown()).toEqual([47, 47])
   await service.move(id, 'cancel')
   expect(await shown()).toEqual([0, 0])

@@ -1,38 +1,32 @@
 // Pins: a lane whose jobs wait although nothing holds it is reopened, and only such a lane. Real: Redis, BullMQ, a worker
 // whose BullMQ Worker was silenced.
 import { setTimeout as pause } from 'node:timers/promises'
-import { Worker } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { surveyLanes } from '../../src/lanes/survey.ts'
 import { timesReopened } from '../../src/lanes/wake.ts'
-import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { createWatchdog } from '../../src/worker/watchdog.ts'
 import { silentLog } from '../support/app.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService } from '../support/service.ts'
+import { listenFor } from '../support/state/installation.ts'
+import { cooldownOf } from '../support/state/messages.ts'
+import { seeWorkers } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const SILENT_MS = 300
 
 /** Every BullMQ Worker that this process starts, by its queue. */
-const started: Worker[] = []
-const run = Worker.prototype.run
+let workers: ReturnType<typeof seeWorkers>
 let service: Service
 beforeAll(async () => {
-  Worker.prototype.run = function (this: Worker) {
-    started.push(this)
-    return run.call(this)
-  }
+  workers = seeWorkers()
   service = await startService()
 })
 afterAll(async () => {
-  Worker.prototype.run = run
+  workers?.stop()
   await service?.close()
 })
-
-const workersOf = (lane: number) => started.filter(({ name }) => name === laneQueue(lane))
 
 function newWatchdog() {
   const asked: number[] = []
@@ -46,7 +40,7 @@ function newWatchdog() {
     const [survey] = await surveyLanes(service.redis, [lane])
     if (survey) await watchdog.see(survey)
   }
-  return { asked, look, begin: () => listener.subscribe(rootKeys.reopen), stop: () => listener.disconnect() }
+  return { asked, look, begin: () => listenFor(listener, 'laneToReopen'), stop: () => listener.disconnect() }
 }
 
 /** Looks at lanes, side by side, for longer than they may be silent. Nothing is to happen, so only time can end it. */
@@ -61,9 +55,9 @@ test('a lane whose Worker fetches nothing any more is reopened, counted, and sen
   const tenant = await service.addTenant()
   const lane = tenant.partnerLane
   await reaches(service, tenant, await sendTo(service, tenant, '+491700002001'), 'read')
-  const silenced = workersOf(lane)
-  expect(silenced.length).toBeGreaterThan(0)
-  await Promise.all(silenced.map((worker) => worker.pause(true)))
+  const silenced = workers.countOn(lane)
+  expect(silenced).toBeGreaterThan(0)
+  await workers.silence(lane)
   // A Worker that waits for work when it is paused still takes the first.
   const ids = [await sendTo(service, tenant, '+491700002002'), await sendTo(service, tenant, '+491700002004')]
   const { asked, begin, look, stop } = newWatchdog()
@@ -73,7 +67,7 @@ test('a lane whose Worker fetches nothing any more is reopened, counted, and sen
     return asked.includes(lane)
   }, 'it is reopened')
   for (const id of ids) await reaches(service, tenant, id, 'read')
-  expect(workersOf(lane).length).toBeGreaterThan(silenced.length)
+  expect(workers.countOn(lane)).toBeGreaterThan(silenced)
   await eventually(async () => (await timesReopened(service.redis, lane)) > 0, 'it is counted')
   stop()
 })
@@ -83,7 +77,7 @@ test('a lane that is paused, in a cooldown, at its pace, or empty is left alone'
   if (!paused || !cooling || !slow || !empty) throw new Error('no tenants')
   const admin = { authorization: `Bearer ${await paused.key('admin')}` }
   await service.post(`/admin/lanes/${paused.partnerLane}/pause`, {}, admin)
-  await service.redis.set(`lw:{l${cooling.partnerLane}}:rest`, Date.now() + 60_000)
+  await cooldownOf(service.redis, cooling.partnerLane).put(Date.now() + 60_000)
   const slowly = { authorization: `Bearer ${await slow.key('admin')}` }
   await service.post(`/admin/lanes/${slow.partnerLane}/rate`, { rate: 1 / 60 }, slowly)
   for (const tenant of [paused, cooling, slow, slow]) await sendTo(service, tenant, '+491700002003')

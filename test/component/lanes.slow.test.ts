@@ -17,6 +17,7 @@ import { acknowledgedId, audioTo, deliveryOf, reaches, sendTo } from '../support
 import { startPartner } from '../support/partner.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { addSilently, loseJob } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -63,10 +64,10 @@ test('a lane holds a connection only while it has work', async () => {
   const { cloudLane } = one
   const queues = openLaneQueues(service.redis)
   // A message for later keeps its lane open, so that there is time to look.
-  await queues.queueOf(cloudLane).add('send', {}, { jobId: 'for-later', delay: 60_000 })
+  await addSilently(service.redis, cloudLane, 'for-later', {}, 60_000)
   queues.wake(cloudLane)
   await eventually(async () => (await blocked()) > atRest, 'a lane is open')
-  await queues.queueOf(cloudLane).remove('for-later')
+  await loseJob(service.redis, 'for-later', cloudLane)
   await eventually(async () => (await blocked()) === atRest, 'it is closed again')
   await queues.close()
 })

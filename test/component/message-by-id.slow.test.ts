@@ -7,10 +7,12 @@ import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { messageKey, requeueableKey } from '../../src/redis/keys.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { accountRecord } from '../support/state/accounts.ts'
+import { addSilently, hasJob } from '../support/state/lanes.ts'
+import { messageRecord, requeueableOn } from '../support/state/messages.ts'
 
 const answered = z.object({ data: z.looseObject({ id: z.string(), state: z.string() }) })
 const refused = z.object({ message: z.string(), error: z.object({ code: z.string() }) })
@@ -119,15 +121,15 @@ describe('POST /messages/{id}/cancel', () => {
     const { status, body } = await cancel(id)
     expect(status, JSON.stringify(body)).toBe(200)
     expect(answered.parse(body).data).toMatchObject({ id, state: 'cancelled', to: '491700006101', kind: 'audio' })
-    expect(await queues.queueOf(tenant.partnerLane).getJob(id)).toBeUndefined()
+    expect(await hasJob(service.redis, id)).toBe(false)
     await queues.resume(tenant.partnerLane)
     await reaches(service, tenant, neighbour, 'read')
     expect(await sentTo('491700006101')).toBe(0)
     expect(await show(id)).toMatchObject({ state: 'cancelled', text: 'https://example.com/hello.ogg' })
     const { lane, ulid } = partsOf(id)
-    const ttl = await service.redis.pttl(messageKey(lane, ulid))
+    const ttl = await messageRecord(service.redis, { lane, ulid }).livesMs()
     expect(ttl).toBeGreaterThan(service.config.retentionMs - 60_000)
-    expect(await service.redis.zscore(requeueableKey(lane), ulid)).not.toBeNull()
+    expect(await requeueableOn(service.redis, lane).timeOf(ulid)).not.toBeNull()
   })
 
   test('of a delayed message does the same', async () => {
@@ -135,7 +137,7 @@ describe('POST /messages/{id}/cancel', () => {
     const id = messageId(lane, newUlid(Date.now()))
     const content = { type: 'audio', audio: { link: 'https://example.com/a.ogg' } }
     const payload = { v: 1, to: '491700006103', class: 'transactional', content, until: Date.now() + 60_000 }
-    await queues.queueOf(lane).add('send', payload, { jobId: id, delay: 1_000 })
+    await addSilently(service.redis, lane, id, payload, 1_000)
     expect((await cancel(id)).status).toBe(200)
     expect(await queues.counts(lane)).toMatchObject({ delayed: 0 })
     expect(await sentTo('491700006103')).toBe(0)
@@ -233,7 +235,7 @@ describe('POST /messages/{id}/requeue', () => {
   })
 
   test('flags a message that may have gone out', async () => {
-    await service.redis.hset(`lw:account:${tenant.account}`, 'policy.transactional', 'never_repeat')
+    await accountRecord(service.redis, tenant.account).change({ 'policy.transactional': 'never_repeat' })
     const id = await sendTo(service, tenant, '+15550100307')
     await reaches(service, tenant, id, 'unknown')
     expect(answered.parse((await requeue(id)).body).data).toMatchObject({ possible_duplicate: true })
@@ -258,9 +260,11 @@ describe('POST /messages/{id}/requeue', () => {
     const id = await sendTo(service, tenant, '+15550100104')
     await reaches(service, tenant, id, 'failed')
     const { lane, ulid } = partsOf(id)
-    await service.redis.pexpire(messageKey(lane, ulid), 60_000)
+    await messageRecord(service.redis, { lane, ulid }).expireIn(60_000)
     expect((await requeue(id)).status).toBe(200)
-    expect(await service.redis.pttl(messageKey(lane, ulid))).toBeGreaterThan(service.config.retentionMs - 60_000)
+    expect(await messageRecord(service.redis, { lane, ulid }).livesMs()).toBeGreaterThan(
+      service.config.retentionMs - 60_000,
+    )
     await reaches(service, tenant, id, 'failed')
   })
 })

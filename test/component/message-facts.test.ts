@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readFacts } from '../../src/events/store/message-facts.ts'
 import { newRecordFields } from '../../src/messages/store/record-format.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { messageKey } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { addRecord } from '../support/state/messages.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -21,8 +21,8 @@ afterAll(async () => {
 const MESSAGE = { to: '491700000001', text: '', class: 'campaign', validUntil: 5, campaign: undefined } as const
 
 test('a template of a campaign, a picture and a message that is not kept are each told as what they are', async () => {
-  await redis.hset(messageKey(1, 'A'), 's', 's', ...newRecordFields({ ...MESSAGE, type: 'template', run: 7 }))
-  await redis.hset(messageKey(1, 'B'), 's', 's', ...newRecordFields({ ...MESSAGE, type: 'image', run: undefined }))
+  await addRecord(redis, { lane: 1, ulid: 'A' }, 's', newRecordFields({ ...MESSAGE, type: 'template', run: 7 }))
+  await addRecord(redis, { lane: 1, ulid: 'B' }, 's', newRecordFields({ ...MESSAGE, type: 'image', run: undefined }))
   const facts = await readFacts(redis, 1, ['A', 'B', 'C'])
   expect(['A', 'B', 'C'].map((ulid) => [facts.get(ulid)?.kind, facts.get(ulid)?.run])).toEqual([
     ['template', 7],

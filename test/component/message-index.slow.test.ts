@@ -20,10 +20,18 @@ import { claim } from '../../src/messages/store/claim.ts'
 import { findInbound, storeInbound } from '../../src/messages/store/inbound.ts'
 import { keepIndexed } from '../../src/messages/store/message-index.ts'
 import { newMessageOf } from '../../src/messages/store/record-format.ts'
-import { jobKey, recordStatus } from '../../src/messages/store/steps.ts'
+import { recordStatus } from '../../src/messages/store/steps.ts'
 import { connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
-import { campaignKey, inboundKey, messageIndexKey, messageKey } from '../../src/redis/keys.ts'
 import { audioJob, type LaneRedis, LONG_TIMES, startLaneRedis } from '../support/lane-redis.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
+import { jobOf, jobsOn, loseJob } from '../support/state/lanes.ts'
+import {
+  indexPartsOf,
+  indexSegmentOf,
+  messageIndexOf,
+  messageRecord,
+  receivedRecord,
+} from '../support/state/messages.ts'
 
 const ACCOUNT = 1
 const PEOPLE = ['491700000001', '491700000002', '491700000003'] as const
@@ -117,7 +125,7 @@ async function run(steps: Steps, asked: MessageFilter[], limit: number): Promise
   const sent: MessageId[] = []
   const received: string[] = []
   const startedAt = Date.now() - HOUR_MS
-  for (const lane of lanes) await redis.hset(campaignKey(lane, 1), 'total', 10)
+  for (const lane of lanes) await campaignRecord(redis, { lane, number: 1 }).change({ total: 10 })
   for (const step of steps) {
     if (step.what === 'accept') {
       const lane = lanes[step.lane] ?? 0
@@ -171,7 +179,7 @@ async function run(steps: Steps, asked: MessageFilter[], limit: number): Promise
 
 async function changeOne(what: string, id: MessageId): Promise<void> {
   const { redis, queues } = store
-  const job = JSON.parse((await redis.hget(jobKey(id), 'data')) ?? 'null')
+  const job = (await jobOf(redis, messageId(id.lane, id.ulid)))?.data
   const claimed = async () => job && claim(redis, id, 'AAAAAA', newMessageOf(job), LONG_TIMES)
   switch (what) {
     case 'claim':
@@ -192,8 +200,8 @@ async function changeOne(what: string, id: MessageId): Promise<void> {
       if (job) await queues.addMany([{ id: messageId(id.lane, id.ulid), payload: job }])
       return
     case 'forget':
-      await redis.del(messageKey(id.lane, id.ulid))
-      await queues.queueOf(id.lane).remove(messageId(id.lane, id.ulid))
+      await messageRecord(redis, id).remove()
+      await loseJob(redis, messageId(id.lane, id.ulid))
   }
 }
 
@@ -241,13 +249,11 @@ test('a hundred writers at a time leave nothing out, over several segments, at n
         .reverse()
         .map((ulid) => messageId(lane, ulid)),
     )
-    const index = messageIndexKey(lane)
-    const keys = [index, `${index}:open`]
-    for (const name of await store.redis.zrange(index, '0', '-1')) keys.push(`${index}:${name}`, `${index}:${name}:to`)
-    expect(keys.length).toBeGreaterThan(5)
-    const bytes = await Promise.all(keys.map((key) => store.redis.memory('USAGE', key)))
-    expect(bytes.reduce<number>((sum, each) => sum + Number(each), 0) / ids.length).toBeLessThan(40)
-    for (const key of keys) expect(await store.redis.pttl(key), key).toBeGreaterThan(HOUR_MS)
+    const parts = await indexPartsOf(store.redis, lane)
+    expect(parts.length).toBeGreaterThan(5)
+    const bytes = await Promise.all(parts.map((part) => part.bytesUsed()))
+    expect(bytes.reduce((sum, each) => sum + each, 0) / ids.length).toBeLessThan(40)
+    for (const [i, part] of parts.entries()) expect(await part.livesMs(), `part ${i}`).toBeGreaterThan(HOUR_MS)
   } finally {
     await queues.close()
     own.disconnect()
@@ -271,8 +277,7 @@ test('whatever breaks off, no message has a job that no list shows', async () =>
     await Promise.all(adding)
     await queues.close()
   }
-  const prefix = jobKey({ lane, ulid: '' })
-  const jobs = (await store.redis.keys(`${prefix}*`)).map((key) => `msg_${lane}_${key.slice(prefix.length)}`)
+  const jobs = await jobsOn(store.redis, lane)
   const found = (await listed([lane])).map(({ id }) => id)
   expect(jobs.length).toBeGreaterThan(15)
   expect(found).toEqual(jobs.sort().reverse())
@@ -283,13 +288,11 @@ test('a message that is sent again stays in the index for as long as its record 
   const [old, recent] = [newUlid(Date.now() - 72 * HOUR_MS), newUlid(Date.now())]
   const queues = openLaneQueues(store.redis, HOUR_MS)
   for (const ulid of [old, recent]) await queues.addMany([{ id: messageId(lane, ulid), payload: audioJob() }])
-  const index = messageIndexKey(lane)
-  const names = await store.redis.zrange(index, '0', '-1')
+  const names = await messageIndexOf(store.redis, lane).all()
   expect(names.map((name) => name.slice(0, 2))).toEqual(['o2', 'o0'])
   await keepIndexed(store.redis, lane, [old], Date.now() + 100 * HOUR_MS)
-  for (const suffix of ['', ':to']) {
-    expect(await store.redis.pttl(`${index}:${names[0]}${suffix}`)).toBeGreaterThan(99 * HOUR_MS)
-  }
+  const { ids, marks } = indexSegmentOf(store.redis, lane, names[0] ?? '')
+  for (const part of [ids, marks]) expect(await part.livesMs()).toBeGreaterThan(99 * HOUR_MS)
   await queues.close()
 })
 
@@ -297,18 +300,18 @@ test('what stands for a received message leads to it', async () => {
   const lane = store.newLane()
   const message = { id: 'wamid.in', lane, from: PEOPLE[0], type: 'text', text: 'Hi', received_at: Date.now() }
   await storeInbound(store.redis, ACCOUNT, message, HOUR_MS)
-  expect(await store.redis.exists(inboundKey(ACCOUNT, 'wamid.in'))).toBe(1)
+  expect(await receivedRecord(store.redis, ACCOUNT, 'wamid.in').isThere()).toBe(true)
   expect((await listed([lane], { from: PEOPLE[0] })).map(({ id }) => id)).toEqual(['wamid.in'])
   expect(await listed([lane], { from: PEOPLE[1] })).toEqual([])
 })
 
 test('an id that was not made from the list of its campaign does not make the index grow', async () => {
   const lane = store.newLane()
-  await store.redis.hset(campaignKey(lane, 1), 'total', 10)
+  await campaignRecord(store.redis, { lane, number: 1 }).change({ total: 10 })
   const payload = { ...audioJob(), class: 'campaign' as const, run: 1 }
   const listedOne = campaignMessageUlid(`cmp_${lane}_1`, Date.now(), 9, PEOPLE[0])
   const foreign = newUlid(Date.now() + 1)
   for (const ulid of [listedOne, foreign]) await store.queues.addMany([{ id: messageId(lane, ulid), payload }])
   expect((await listed([lane])).map(({ id }) => id)).toEqual([foreign, listedOne].map((ulid) => messageId(lane, ulid)))
-  expect(await store.redis.strlen(`${messageIndexKey(lane)}:c1`)).toBe(70)
+  expect(await indexSegmentOf(store.redis, lane, 'c1').ids.bytes()).toHaveLength(70)
 })

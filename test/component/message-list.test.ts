@@ -5,10 +5,11 @@ import { z } from 'zod'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { messageIndexKey, messageKey } from '../../src/redis/keys.ts'
 import { audioJob } from '../support/lane-redis.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { loseJob } from '../support/state/lanes.ts'
+import { messageIndexOf, messageRecord } from '../support/state/messages.ts'
 
 const page = z.object({
   data: z.array(z.looseObject({ id: z.string(), state: z.string(), direction: z.string() })),
@@ -59,8 +60,8 @@ test('a message that is on its lane is accepted although the index cannot be wri
   const hurt = await service.addTenant()
   // From then on index and job go to Redis together.
   const { lane = 0 } = parseMessageId(await sendTo(service, hurt, '+491700008101')) ?? {}
-  await service.redis.del(messageIndexKey(lane))
-  await service.redis.set(messageIndexKey(lane), 'not a sorted set')
+  await messageIndexOf(service.redis, lane).remove()
+  await messageIndexOf(service.redis, lane).ruin('not a sorted set')
   await reaches(service, hurt, await sendTo(service, hurt, '+491700008102'), 'read')
 })
 
@@ -139,7 +140,7 @@ describe('GET /messages', () => {
     const [dead, twice] = [newUlid(Date.now()), newUlid(Date.now())].map((ulid) => messageId(tenant.cloudLane, ulid))
     const payload = { ...audioJob(), to: '491700008041' }
     await queues.addMany([{ id: dead ?? '', payload }])
-    await queues.queueOf(tenant.cloudLane).remove(dead ?? '')
+    await loseJob(service.redis, dead ?? '')
     await queues.addMany([{ id: twice ?? '', payload }])
     await queues.addMany([{ id: twice ?? '', payload }])
     expect(idsOf(await list({ to: '491700008041' }))).toEqual([twice])
@@ -153,7 +154,7 @@ describe('GET /messages', () => {
   test('passes over what is older than the retention', async () => {
     const id = await sendTo(service, tenant, '+491700008051')
     await reaches(service, tenant, id, 'read')
-    await service.redis.del(messageKey(tenant.partnerLane, id.split('_')[2] ?? ''))
+    await messageRecord(service.redis, { lane: tenant.partnerLane, ulid: id.split('_')[2] ?? '' }).remove()
     expect((await list({ to: '491700008051' })).data).toEqual([])
   })
 

@@ -12,8 +12,8 @@ import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { createMediaSource } from '../../src/providers/cloud-media.ts'
-import { senderKey } from '../../src/redis/keys.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 type Behave = (response: ServerResponse, request: IncomingMessage) => void
@@ -145,10 +145,10 @@ test('what the chat product does not keep any more is gone, and so is what a rem
   hand = (response) => response.writeHead(404).end()
   const id = await received({})
   expect(await refused(id)).toEqual([410, 'media_gone'])
-  await service.redis.hset(senderKey(lane), 'removed_at', Date.now())
+  await senderRecord(service.redis, lane).change({ removed_at: Date.now() })
   hand = (response) => response.end('x')
   await eventually(async () => (await get(id)).status === 410, 'it is known')
-  await service.redis.hdel(senderKey(lane), 'removed_at')
+  await senderRecord(service.redis, lane).drop('removed_at')
   await eventually(async () => (await get(id)).status === 200, 'it is back')
 })
 

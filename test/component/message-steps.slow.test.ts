@@ -15,10 +15,17 @@ import {
   resolveUnconfirmed,
 } from '../../src/messages/store/steps.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { inDoubtKey, lanePrefix, messageKey, pollKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import {
+  inDoubtOn,
+  messageRecord,
+  namesOnLane,
+  pollsOn,
+  queuedAgainOn,
+  requeueableOn,
+} from '../support/state/messages.ts'
 import { step } from '../support/step-arbitraries.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -101,7 +108,7 @@ async function compare(lane: number, { validUntil, steps }: Life): Promise<void>
   for (const { step: each, expires, validUntil: newUntil } of steps) {
     if (expires) {
       until = PAST
-      if (isThere) await redis.hset(messageKey(id.lane, id.ulid), 'u', until)
+      if (isThere) await messageRecord(redis, id).change({ u: until })
     }
     const seen = seenByRedis(each, until === PAST)
     // What waits past its validity is never sent, so that there is nothing to cancel.
@@ -125,9 +132,7 @@ async function compare(lane: number, { validUntil, steps }: Life): Promise<void>
 
 async function expectLists(id: MessageId, state: State): Promise<void> {
   const [open, again, badly, poll] = await Promise.all(
-    [inDoubtKey(id.lane), queuedAgainKey(id.lane), requeueableKey(id.lane), pollKey(id.lane)].map((key) =>
-      redis.zscore(key, id.ulid),
-    ),
+    [inDoubtOn, queuedAgainOn, requeueableOn, pollsOn].map((list) => list(redis, id.lane).timeOf(id.ulid)),
   )
   expect(open !== null, `in doubt as ${state}`).toBe(['sending', 'unconfirmed'].includes(state))
   expect(again !== null, `queued again as ${state}`).toBe(state === 'queued')
@@ -155,7 +160,7 @@ test('a message held by another attempt is decided once the request of that one 
   const times = { lostAfterMs: 70_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
   await claim(redis, id, 'AAAAAA', message, times)
   expect(await claim(redis, id, 'BBBBBB', message, times)).toMatchObject({ verdict: 'held', state: 'unconfirmed' })
-  const decidedInMs = Number(await redis.zscore(inDoubtKey(id.lane), id.ulid)) - Date.now()
+  const decidedInMs = Number(await inDoubtOn(redis, id.lane).timeOf(id.ulid)) - Date.now()
   expect(decidedInMs).toBeGreaterThan(60_000)
   expect(decidedInMs).toBeLessThanOrEqual(65_000)
 })
@@ -164,7 +169,7 @@ test('a step on a message that was never claimed leaves nothing behind', async (
   const id = { lane: 90_001, ulid: newUlid(Date.now()) }
   expect(await recordStatus(redis, id, 'AAAAAA', 'delivered')).toEqual({ verdict: 'missing' })
   expect(await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 3)).toEqual({ verdict: 'missing' })
-  expect(await redis.keys(`${lanePrefix(id.lane)}*`)).toEqual([])
+  expect(await namesOnLane(redis, id.lane)).toEqual([])
 })
 
 test('the history of a message that is throttled for ever stays short, and keeps its beginning and its end', async () => {
@@ -218,7 +223,7 @@ test('a failure while another attempt is known to be sent is noted in the histor
   // The provider's id was that of the attempt that failed.
   expect(record).toMatchObject({ state: 'sent', attempt: 'AAAAAA', providerId: undefined, problem: undefined })
   expect(record?.history.split('|').at(-1)).toMatch(/^f[0-9a-z]+,131026$/)
-  expect(await redis.zscore(requeueableKey(id.lane), id.ulid)).toBeNull()
+  expect(await requeueableOn(redis, id.lane).timeOf(id.ulid)).toBeNull()
 })
 
 test('steps that write down what happened work on a full Redis; a claim is refused there', async () => {
@@ -228,7 +233,7 @@ test('steps that write down what happened work on a full Redis; a claim is refus
   await redis.config('SET', 'maxmemory', '1mb')
   try {
     await expect(inRedis(fresh, { kind: 'claim', attempt: 'AAAAAA', expired: false }, FUTURE)).rejects.toThrow('OOM')
-    expect(await redis.exists(messageKey(fresh.lane, fresh.ulid))).toBe(0)
+    expect(await messageRecord(redis, fresh).isThere()).toBe(false)
     expect(await recordStatus(redis, id, 'AAAAAA', 'sent')).toEqual({ verdict: 'done', state: 'sent' })
   } finally {
     await redis.config('SET', 'maxmemory', '0')

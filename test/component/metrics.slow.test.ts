@@ -2,14 +2,15 @@
 // Redis next to nothing however often and at however many lanes. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { messageId } from '../../src/messages/message-id.ts'
-import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
-import { rootKeys, senderKey } from '../../src/redis/keys.ts'
 import { startMetricsPort } from '../../src/start/metrics-port.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { silentLog } from '../support/app.ts'
 import { type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { readPage, tableUnder } from '../support/pages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { senderRecord } from '../support/state/accounts.ts'
+import { dueLanes, lanesKnown } from '../support/state/installation.ts'
+import { putInLine } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 const audio = { type: 'audio', audio: { link: 'https://example.com/secret-track.mp3' } }
@@ -117,7 +118,7 @@ describe('the metrics port', () => {
     const { url, close } = await open()
     try {
       const lane = tenant.partnerLane
-      await service.redis.hset(senderKey(lane), 'rate', 2)
+      await senderRecord(service.redis, lane).change({ rate: 2 })
       await service.post('/sendservicemessages/sendmessages', {
         ...{ messaging_product: 'chatapp', recipient_type: 'individual', to: TO, ...audio, api_key: tenant.apiKey },
       })
@@ -165,14 +166,17 @@ describe('with 1,000 lanes that have work', () => {
   let lanes: LaneRedis
   beforeAll(async () => {
     lanes = await startLaneRedis()
-    const fill = lanes.redis.pipeline()
+    const { redis } = lanes
+    const filled: Promise<unknown>[] = []
     for (let lane = 1; lane <= LANES; lane += 1) {
-      fill.zadd(rootKeys.dueLanes, 0, String(lane))
-      fill.hset(rootKeys.lanes, String(lane), '1')
-      fill.hset(senderKey(lane), 'rate', '80')
-      fill.lpush(laneBacklogKeys(lane).waiting, messageId(lane, newId(lane).ulid))
+      filled.push(
+        dueLanes(redis).put(0, lane),
+        lanesKnown(redis).change({ [lane]: '1' }),
+        senderRecord(redis, lane).change({ rate: '80' }),
+        putInLine(redis, lane, messageId(lane, newId(lane).ulid)),
+      )
     }
-    await fill.exec()
+    await Promise.all(filled)
   })
   afterAll(() => lanes?.close())
 

@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPERATOR, PERMISSIONS } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { credentialKey } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { stored } from '../support/stored.ts'
+import { credentialRecords } from '../support/state/accounts.ts'
+import { shownAs } from '../support/state/lanes.ts'
 
 let service: Service
 let one: Tenant
@@ -97,9 +97,9 @@ test('an operator that is signed in sees the lanes of all accounts in the dashbo
   const queues = async (named: Record<string, string> = {}) =>
     (await fetch(`${service.url}/dashboard/api/queues`, { headers: { ...session, ...named } })).text()
   const all = await queues()
-  for (const { partnerLane } of [one, two]) expect(all).toContain(`"lane-${partnerLane}"`)
-  expect(await queues(as(one.account))).toContain(`"lane-${one.partnerLane}"`)
-  expect(await queues(as(one.account))).not.toContain(`"lane-${two.partnerLane}"`)
+  for (const { partnerLane } of [one, two]) expect(all).toContain(`"${shownAs(partnerLane)}"`)
+  expect(await queues(as(one.account))).toContain(`"${shownAs(one.partnerLane)}"`)
+  expect(await queues(as(one.account))).not.toContain(`"${shownAs(two.partnerLane)}"`)
 })
 
 test('a record that says only half of it opens nothing', async () => {
@@ -108,6 +108,5 @@ test('a record that says only half of it opens nothing', async () => {
     await createCredential(service.redis, 0, [...PERMISSIONS], Date.now()),
   ]
   for (const { secret } of both) expect((await get('/admin/lanes', secret)).status).toBe(500)
-  const keys = Object.keys(await stored(service.redis, credentialKey('*')))
-  expect(keys.length).toBeGreaterThan(4)
+  expect((await credentialRecords(service.redis)).length).toBeGreaterThan(4)
 })

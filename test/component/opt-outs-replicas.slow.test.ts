@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { contactKeys } from '../../src/redis/keys.ts'
 import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { contactsOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -51,8 +51,8 @@ test.skipIf(process.env.LANEWAY_TEST_REDIS === 'cluster')(
     replica = await startRedisServer(dir, { settings: { replicaof: `127.0.0.1 ${service.server.port}` } })
     const there = new Redis(replica.url)
     try {
-      const { optOuts } = contactKeys(tenant.account)
-      const isThere = async (person: string) => (await there.zscore(optOuts, person)) !== null
+      const { optOuts } = contactsOf(there, tenant.account)
+      const isThere = async (person: string) => (await optOuts.timeOf(person)) !== null
       await eventually(async () => (await add('+491520558003')) === 201, 'the replica follows')
       expect(await isThere('491520558003')).toBe(true)
       expect(await hear('+491520558004', 'stop')).toMatchObject({ delivered: true })

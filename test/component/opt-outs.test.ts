@@ -19,15 +19,17 @@ import { parseMessageId } from '../../src/messages/message-id.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
 import { heedPreference, heedRefusalOf, heedWords } from '../../src/opt-outs/commands/heed.ts'
 import { useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
+import { LOOK_GOOD_FOR_MS } from '../../src/opt-outs/store/hold.ts'
 import { addOptOuts, findOptOut, optedOutAmong } from '../../src/opt-outs/store/opt-outs.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { inboundKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { allOfContacts } from '../support/state/everything.ts'
+import { receivedRecord } from '../support/state/messages.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -105,6 +107,25 @@ test('an account lists, adds and removes its own opt-outs, the latest first, und
   expect((await ask('GET', '/opt-outs?cursor=x')).status).toBe(400)
 })
 
+test('the repeat of a request is answered once the opt-out holds, also while the first one still waits for that', async () => {
+  const add = (): Promise<{ status: number }> => {
+    const headers = {
+      Authorization: `Bearer ${contacts}`,
+      'content-type': 'application/json',
+      'Idempotency-Key': 'once',
+    }
+    const body = JSON.stringify({ person: '+491520555009' })
+    return fetch(`${service.url}/opt-outs`, { method: 'POST', headers, body })
+  }
+  const first = add()
+  const written = await eventually(() => optOutOf('491520555009'), 'the opt-out is written')
+  const writtenAt = performance.now()
+  const repeat = await add()
+  expect([written.source, repeat.status]).toEqual(['http', 201])
+  expect(performance.now() - writtenAt).toBeGreaterThanOrEqual(LOOK_GOOD_FOR_MS)
+  expect((await first).status).toBe(201)
+})
+
 test('a stop word by itself, written or pressed, opts a person out by number and id; a start word takes that back', async () => {
   await hear({ from: '+491520556001', user_id: 'DE.1', text: ' Stop! ' })
   await hear({ from: '+491520556002', type: 'button', text: 'UNSUBSCRIBE' })
@@ -129,7 +150,7 @@ test('whoever is erased stays opted out, is on no list, and may take it back', a
   await addOptOuts(redis, tenant.account, [person, '491520559002'], { source: 'word', atMs: since })
   expect((await ask('DELETE', `/admin/people/${person}`)).status).toBe(200)
   await eventually(
-    async () => !JSON.stringify(await stored(redis, 'lw:{c*')).includes(person),
+    async () => !JSON.stringify(await allOfContacts(redis, '*')).includes(person),
     'nothing has the number',
   )
   expect(await optOutOf(person)).toEqual({ person, source: 'word', since: new Date(since).toISOString() })
@@ -282,7 +303,7 @@ test('a start word whose message was stored before its worker died does not coun
   await write(person, 'start', now - 60)
   await write(person, 'stop', now - 30)
   // It died right before it noted that everybody was told.
-  await redis.hdel(inboundKey(tenant.account, `wamid.${person}.start.${now - 60}`), 'notified')
+  await receivedRecord(redis, tenant.account, `wamid.${person}.start.${now - 60}`).drop('notified')
   await write(person, 'start', now - 60)
   expect(await optOutOf(person)).toBeDefined()
 })
@@ -456,7 +477,25 @@ test('an erased person is on the list no more', async () => {
   expect(places).toEqual([])
 })
 
-async function upload(csv: string, type = 'text/csv', key = contacts): Promise<{ status: number; body: unknown }> {
+test('a request repeated at once is not answered before the opt-out holds either', async () => {
+  const headers = {
+    ...{ authorization: `Bearer ${contacts}`, 'content-type': 'application/json', 'idempotency-key': 'at once' },
+  }
+  const body = JSON.stringify({ person: '+491520578901' })
+  const post = () => fetch(`${service.url}/opt-outs`, { method: 'POST', headers, body })
+  const first = post()
+  await eventually(async () => (await optOutOf('491520578901')) !== undefined, 'it is written down')
+  const begun = performance.now()
+  expect((await post()).status).toBe(201)
+  expect(performance.now() - begun).toBeGreaterThan(LOOK_GOOD_FOR_MS)
+  expect((await first).status).toBe(201)
+})
+
+async function upload(
+  csv: string | Buffer<ArrayBuffer>,
+  type = 'text/csv',
+  key = contacts,
+): Promise<{ status: number; body: unknown }> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': type }
   const answer = await fetch(`${service.url}/opt-outs/import`, { method: 'POST', headers, body: csv })
   return { status: answer.status, body: await answer.json() }
@@ -504,8 +543,13 @@ test('what is no list of people is refused, with what was before it kept', async
     body: { error: { details: [{ message: expect.stringContaining('the column person, or phone') }] } },
   })
   const rows = Array.from({ length: 500 }, (_, i) => `+491520575${String(i).padStart(3, '0')}`)
-  expect(await upload(`person\n${rows.join('\n')}\n"+491520576001`)).toMatchObject({ status: 400 })
+  expect(await upload(`person\n${rows.join('\n')}\n+491520576000\n"+491520576001`)).toMatchObject({ status: 400 })
   expect(await optOutOf('491520575499')).toBeDefined()
+  expect(await optOutOf('491520576000')).toBeDefined()
+  const mixed = Buffer.concat([Buffer.from('person,name\n+491520576002,é\n+491520576003,'), Buffer.from([0xe9, 0x0a])])
+  expect(await upload(mixed)).toMatchObject({ status: 400 })
+  expect(await optOutOf('491520576002')).toBeDefined()
+  expect(await optOutOf('491520576003')).toBeUndefined()
   expect((await upload('person\n', 'application/json')).status).toBe(415)
   expect((await upload('person\n', 'text/csv', service.tenant.apiKey)).status).toBe(403)
   expect((await upload('person\n')).body).toMatchObject({ data: { imported: 0, refused_rows: [] } })

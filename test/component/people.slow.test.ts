@@ -15,13 +15,15 @@ import { erasePerson } from '../../src/people/erase.ts'
 import { newErasureId } from '../../src/people/erasures.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { contactKeys, messageKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runAtTerminal, runCli } from '../support/cli.ts'
 import { fillLane } from '../support/filled-lane.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { interceptCommands } from '../support/redis.ts'
+import { contactsOf } from '../support/state/accounts.ts'
+import { allWaitingOn } from '../support/state/lanes.ts'
+import { messageRecord } from '../support/state/messages.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -140,13 +142,13 @@ test('what comes in about a message after that says nothing of the person either
   const sent = await sendTo(service, tenant, '+491520990011')
   await reaches(service, tenant, sent, 'read')
   const { lane, ulid } = parseMessageId(sent) ?? { lane: 0, ulid: '' }
-  const record = await redis.hgetall(messageKey(lane, ulid))
+  const record = await messageRecord(redis, { lane, ulid }).fields()
   await erase('491520990011')
   // As if it had been sent only, and the chat product told now that it was delivered.
-  await redis.hset(messageKey(lane, ulid), 's', 's')
+  await messageRecord(redis, { lane, ulid }).change({ s: 's' })
   const { recordStatus } = await import('../../src/messages/store/steps.ts')
   await recordStatus(redis, { lane, ulid }, record.a ?? '', 'delivered', { providerId: 'wamid.of491520990011' })
-  const after = await redis.hgetall(messageKey(lane, ulid))
+  const after = await messageRecord(redis, { lane, ulid }).fields()
   expect(after).toMatchObject({ s: 'd', t: '' })
   expect(after).not.toHaveProperty('w')
 })
@@ -165,7 +167,7 @@ test('messages that wait are cancelled and never sent', async () => {
   expect(lookup.json().data.history.at(-1)).toMatchObject({ event: 'cancelled', detail: 'person_erased' })
   expect(await placesOf('491520990021')).toEqual([])
   expect((await service.request('POST', `/messages/${waiting}/requeue`)).status).toBe(409)
-  expect(await redis.exists(contactKeys(tenant.account).tombstones)).toBe(1)
+  expect(await contactsOf(redis, tenant.account).tombstones.isThere()).toBe(true)
 })
 
 test('a campaign that runs sends the person nothing and comes to its end, with everybody in its figures', async () => {
@@ -199,7 +201,7 @@ test('a message of a campaign that waits to be tried again is not, from the mome
   await service.misbehave({ match: { to: phone }, behaviour: 'rate-limited' })
   const campaign = await service.ready({ tags: [tag] })
   await service.move(campaign, 'start')
-  const waiting = async () => (await queues.queueOf(lane).getJobs(['wait', 'prioritized', 'delayed'])).length === 1
+  const waiting = async () => (await allWaitingOn(redis, lane)).length === 1
   await eventually(waiting, 'a job of its own')
   await queues.pause(lane)
   // The job that erases may wait for others: as if it had not begun.
@@ -328,7 +330,8 @@ test.each([1, 3, 10, 40, 120])(
     void lost.close()
     expect(await erasePerson({ redis, files, config, log: silentLog, queues }, of)).toBe(true)
     expect(await placesOf(phone)).toEqual([])
-    for (const ulid of ulids) expect(await redis.hget(messageKey(tenant.partnerLane, ulid), 's')).toBe('r')
+    for (const ulid of ulids)
+      expect(await messageRecord(redis, { lane: tenant.partnerLane, ulid }).field('s')).toBe('r')
   },
 )
 
@@ -342,5 +345,5 @@ test('tombstones of an older secret are known, and end', async () => {
   expect(await both.erasedOf(998, ['491520990091'], 900_000)).toEqual(new Set())
   await both.bury(999, '491520990092', 1_070_000, 60_000)
   expect(await both.erasedOf(999, ['491520990091'], 900_000)).toEqual(new Set())
-  expect(await redis.pttl(contactKeys(999).tombstones)).toBeGreaterThan(0)
+  expect(await contactsOf(redis, 999).tombstones.livesMs()).toBeGreaterThan(0)
 })

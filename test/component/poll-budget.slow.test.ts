@@ -2,18 +2,17 @@
 // is, and a lane that has more to ask than that keeps no other one waiting. Real: Redis, HTTP, the poll jobs of two
 // workers. Stood in for: the partner upstream.
 import { setTimeout as pause } from 'node:timers/promises'
-import { Queue } from 'bullmq'
 import { expect, test, vi } from 'vitest'
 import { POLL_JOB, POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
 import { POLL_FOR_MS, POLLS_AT_ONCE } from '../../src/messages/backoff.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { takePolls } from '../../src/messages/store/status-polls.ts'
-import { sharedDelayedKey } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { nextPollKey, pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { sentOn, startPoller } from '../support/polls.ts'
 import { startRedis } from '../support/redis.ts'
+import { nextPollOn, pollsOn } from '../support/state/messages.ts'
+import { loseListOfPolls, sharedQueue, unfinishedIn } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -25,7 +24,7 @@ const LANE = 1
 async function newRig() {
   const server = await startRedis()
   const redis = connectWithRetry(server.url)
-  const queue = new Queue(POLL_QUEUE, { connection: redis, prefix: sharedQueuePrefix(POLL_QUEUE) })
+  const queue = sharedQueue(redis, POLL_QUEUE)
   const rates = new Map<number, number>()
   const workers: ReturnType<typeof startPoller>[] = []
   let partner: Partner | undefined
@@ -119,8 +118,7 @@ testOnRig('a lane has one job, however often it is asked for and however late it
   const counts: number[] = []
   const counting = rig.askAllTheTime()
   for (let n = 0; n < 20; n += 1) {
-    const { wait = 0, delayed = 0, active = 0 } = await rig.queue.getJobCounts('wait', 'delayed', 'active')
-    counts.push(wait + delayed + active)
+    counts.push(await unfinishedIn(rig.queue))
     // Looks at spread moments.
     await pause(100)
   }
@@ -212,17 +210,17 @@ testOnRig(
 
 testOnRig('a message that was not asked about within its day is given up without a poll', async (rig) => {
   const overdue = Array.from({ length: 500 }, () => newUlid(Date.now()))
-  await rig.redis.zadd(pollKey(LANE), ...overdue.flatMap((ulid) => [Date.now() - POLL_FOR_MS - 1_000, ulid]))
+  await pollsOn(rig.redis, LANE).put(Date.now() - POLL_FOR_MS - 1_000, ...overdue)
   const taken = await takePolls(rig.redis, LANE, 80, 10_000)
   expect(taken).toEqual({ ulids: [], waitMs: undefined, isFull: false })
-  expect(await rig.redis.exists(pollKey(LANE), nextPollKey(LANE))).toBe(0)
+  for (const of of [pollsOn, nextPollOn]) expect(await of(rig.redis, LANE).isThere()).toBe(false)
 })
 
 testOnRig('a lane whose job is on no list of the queue any more is polled again', async (rig) => {
   const upstream = await rig.start(1)
   const [message] = await sentOn(rig.redis, LANE, 1)
   await rig.queue.add(POLL_JOB, { v: 1, lane: LANE }, { jobId: pollJobId(LANE), delay: 3_600_000 })
-  await rig.redis.del(sharedDelayedKey(POLL_QUEUE))
+  await loseListOfPolls(rig.redis)
   rig.workers[0]?.pickUp(LANE)
   await eventually(async () => upstream.polls.includes(message?.to ?? ''), 'it is polled')
 })
@@ -230,7 +228,7 @@ testOnRig('a lane whose job is on no list of the queue any more is polled again'
 testOnRig('a message that is sent while the next poll is far away is polled in time', async (rig) => {
   const upstream = await rig.start(1)
   const [old] = await sentOn(rig.redis, LANE, 1)
-  await rig.redis.zadd(pollKey(LANE), Date.now() + 1_800_000, old?.ulid ?? '')
+  await pollsOn(rig.redis, LANE).put(Date.now() + 1_800_000, old?.ulid ?? '')
   rig.workers[0]?.follow(LANE)
   await eventually(async () => (await rig.queue.getJobCounts('delayed')).delayed === 1, 'the lane sleeps')
   await eventually(async () => {
@@ -240,5 +238,5 @@ testOnRig('a message that is sent while the next poll is far away is polled in t
   const [fresh] = await sentOn(rig.redis, LANE, 1)
   rig.workers[0]?.follow(LANE)
   await eventually(async () => upstream.polls.includes(fresh?.to ?? ''), 'it is polled', 5_000)
-  expect(await rig.redis.zscore(pollKey(LANE), old?.ulid ?? '')).not.toBeNull()
+  expect(await pollsOn(rig.redis, LANE).timeOf(old?.ulid ?? '')).not.toBeNull()
 })

@@ -12,9 +12,9 @@ import { recordStatus } from '../../src/messages/store/steps.ts'
 import type { PollEnd } from '../../src/providers/provider.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { replyError } from '../../src/redis/errors.ts'
-import { messageKey, pollKey } from '../../src/redis/keys.ts'
 import { type StatusPolls, startStatusPolls } from '../../src/worker/status-polls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { messageRecord, pollsOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const HALF_AN_HOUR_MS = 1_800_000
@@ -108,7 +108,7 @@ async function sentMessages(howMany: number, ageMs = 5_000) {
 type Id = Awaited<ReturnType<typeof sentMessages>>[number]
 
 const stateOf = async (id: Id) => (await readMessage(redis, id))?.state
-const nextPollIn = async (id: Id) => Number(await redis.zscore(pollKey(id.lane), id.ulid)) - Date.now()
+const nextPollIn = async (id: Id) => Number(await pollsOn(redis, id.lane).timeOf(id.ulid)) - Date.now()
 const areDelivered = (ids: readonly Id[]) =>
   eventually(
     async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'delivered'),
@@ -117,7 +117,7 @@ const areDelivered = (ids: readonly Id[]) =>
   )
 
 const damages: [string, (id: Id) => Promise<void>][] = [
-  ['a record that is broken', async (id) => void (await redis.hset(messageKey(id.lane, id.ulid), 'k', SECRET_TEXT))],
+  ['a record that is broken', async (id) => void (await messageRecord(redis, id).change({ k: SECRET_TEXT }))],
   [
     'a provider call that throws',
     async (id) =>
@@ -145,7 +145,7 @@ test.each(damages)('%s keeps none of its neighbours from being polled, and is pu
 test('a message whose history does not say when it was sent is polled by the time of its acceptance', async () => {
   const [id] = await sentMessages(1, 600_000)
   if (!id) throw new Error('no message')
-  await redis.hset(messageKey(id.lane, id.ulid), 'h', 'c5,AAAAAA')
+  await messageRecord(redis, id).change({ h: 'c5,AAAAAA' })
   answers.set(`up-${id.ulid}`, () => ({ kind: 'pending' }))
   polls.follow(id.lane)
   await eventually(async () => (await nextPollIn(id)) > 240_000, 'its next poll is minutes away')
@@ -155,12 +155,12 @@ test('a message whose history does not say when it was sent is polled by the tim
 test('a message that nobody has heard of for a day is polled no more, whatever its history says', async () => {
   const [without, late] = await sentMessages(2, POLL_FOR_MS + 60_000)
   if (!without || !late) throw new Error('no message')
-  await redis.hset(messageKey(without.lane, without.ulid), 'h', 'c5,AAAAAA')
+  await messageRecord(redis, without).change({ h: 'c5,AAAAAA' })
   for (const id of [without, late]) answers.set(`up-${id.ulid}`, () => ({ kind: 'pending' }))
   polls.follow(without.lane)
-  await eventually(async () => (await redis.zcard(pollKey(without.lane))) === 1, 'one is taken off')
+  await eventually(async () => (await pollsOn(redis, without.lane).count()) === 1, 'one is taken off')
   // The other one waited for a day and was sent only now.
-  expect(await redis.zscore(pollKey(late.lane), late.ulid)).not.toBeNull()
+  expect(await pollsOn(redis, late.lane).timeOf(late.ulid)).not.toBeNull()
 })
 
 test('a lane whose server lacks its replicas is polled once it has them, and is no dead letter', async () => {

@@ -9,12 +9,13 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { countBytes, keptBytes } from '../../src/gallery/store/kept-bytes.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
-import { campaignKey, galleryKeys } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
 import { SPRING } from '../support/campaigns.ts'
 import { buttonsBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { galleryOf } from '../support/state/accounts.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
 
 let service: Service
 let second: { url: string; close: () => Promise<void> }
@@ -146,7 +147,7 @@ test('rows of an account have so many bytes in all; rows that replace others cou
   expect((await upload(tenant, other, 101)).status).toBe(409)
   // As when its record has come to its end.
   const id = parseCampaignId(one)
-  await service.redis.del(campaignKey(id?.lane ?? 0, id?.number ?? 0))
+  await campaignRecord(service.redis, { lane: id?.lane ?? 0, number: id?.number ?? 0 }).remove()
   await expect.poll(async () => (await upload(tenant, other, 600)).status, { timeout: 5_000 }).toBe(200)
 })
 
@@ -180,7 +181,7 @@ test('a gallery of an older version is added up once, also by two at once', asyn
   const key = await tenant.key('gallery')
   await uploadFile(tenant, key, 300)
   await uploadFile(tenant, key, 40)
-  await service.redis.del(galleryKeys(tenant.account).bytes)
+  await galleryOf(service.redis, tenant.account).keptBytes.remove()
   await Promise.all([countBytes(service.redis, tenant.account), uploadFile(tenant, key, 5)])
   expect(await keptBytes(service.redis, tenant.account)).toBe(345)
 })

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPERATOR } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { GALLERY } from '../../src/producer/routes/gallery-folders.ts'
-import { credentialsOfAccountKey } from '../../src/redis/keys.ts'
 import { faultOfAnswer, faultOfHead } from '../support/answer-check.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { DECLARED } from '../support/declared-routes.ts'
+import { credentialsOf } from '../support/state/accounts.ts'
 
 let service: CampaignService
 beforeAll(async () => {
@@ -122,17 +122,17 @@ test('an account that has a thousand keys gets no other one', async () => {
   const { redis, tenant } = service
   const { secret } = await createCredential(redis, tenant.account, ['admin'], Date.now())
   // A thousand entries of the list, all of them this key.
-  const list = credentialsOfAccountKey(tenant.account)
-  const [hash = ''] = await redis.hvals(list)
+  const list = credentialsOf(redis, tenant.account)
+  const [hash = ''] = Object.values(await list.fields())
   const filler = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`key_${i}`, hash]))
-  await redis.hset(list, filler)
+  await list.change(filler)
   const answer = await fetch(`${service.url}/admin/keys`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'one more', permissions: ['admin'] }),
   })
   expect([answer.status, errorOf({ json: await answer.json() }).code]).toEqual([409, 'too_many_keys'])
-  await redis.hdel(list, ...Object.keys(filler))
+  await list.drop(...Object.keys(filler))
 })
 
 test('a sign-in with a wrong key is refused, and after ten of them nobody at that address may try for a while', async () => {

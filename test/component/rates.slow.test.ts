@@ -11,10 +11,10 @@ import { startProducer } from '../../src/producer/main.ts'
 import { isCounted } from '../../src/producer/rate-gate.ts'
 import { ROUTES } from '../../src/producer/routes/table.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'
-import { rateKey } from '../../src/redis/keys.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService } from '../support/service.ts'
+import { rateOf } from '../support/state/installation.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -135,7 +135,7 @@ test('a clock of Redis that was set back by an hour lets the key go on at its ra
   const { account } = await service.addTenant()
   const who = `key_of_${account}`
   const ahead = (Date.now() + 3_600_000) * 1_000
-  await service.redis.set(rateKey('key', who), `0.000000 ${ahead}`, 'PX', 60_000)
+  await rateOf(service.redis, 'key', who).put(`0.000000 ${ahead}`, 60_000)
   const rates = createRates(service.redis)
   expect((await rates.take('key', who, 50)).isWithin).toBe(false)
   await eventually(async () => (await rates.take('key', who, 50)).isWithin, 'it goes on', 2_000)

@@ -5,9 +5,9 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findInbound } from '../../src/messages/store/inbound.ts'
 import { startProducer } from '../../src/producer/main.ts'
-import { inboundDigest, outboxKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { outboxOf, toldOfReceived } from '../support/state/messages.ts'
 
 let service: Service
 let tenant: Tenant
@@ -299,7 +299,7 @@ test('a button or a row without a title is known by its id, and a number that wa
 test('one that comes to two producers at once, and again, is one message and is told of once', async () => {
   const lane = tenant.cloudLane
   // Somebody listens.
-  await service.redis.xadd(outboxKey(lane), '*', 'e', '{}')
+  await outboxOf(service.redis, lane).add('e', '{}')
   const message = item({ type: 'text', text: { body: 'Once' } })
   const body = webhook(of(message))
   const all = await Promise.all([service.url, second.url, service.url, second.url].map((url) => post(body, url)))
@@ -310,10 +310,7 @@ test('one that comes to two producers at once, and again, is one message and is 
   const { data } = (await listed.json()) as { data: { id: string }[] }
   expect(data.filter(({ id }) => id === message.id)).toHaveLength(1)
   // The outbox names it by its digest: the chat product's own id has the number in it.
-  const told = async () =>
-    (await service.redis.xrange(outboxKey(lane), '-', '+')).filter((each) =>
-      JSON.stringify(each).includes(inboundDigest(message.id)),
-    )
+  const told = () => toldOfReceived(service.redis, lane, message.id)
   const before = (await told()).length
   // Of those that came at the same moment each may tell: `seq` is the same.
   expect(before).toBeGreaterThanOrEqual(1)

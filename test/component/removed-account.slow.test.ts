@@ -27,9 +27,8 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { addOptOuts, eraseOptOut, findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
+import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { messageKey, rootKeys } from '../../src/redis/keys.ts'
 import { startRelay } from '../../src/worker/events/relay.ts'
 import { expireAll } from '../../src/worker/expiry.ts'
 import { silentLog } from '../support/app.ts'
@@ -38,6 +37,11 @@ import { fillLane } from '../support/filled-lane.ts'
 import { dyingAfter } from '../support/redis.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { accountRecord } from '../support/state/accounts.ts'
+import { endpointLooks } from '../support/state/events.ts'
+import { endlessOf, namesOfAccount } from '../support/state/everything.ts'
+import { sendersLock } from '../support/state/installation.ts'
+import { letLaneExpire, messageRecord } from '../support/state/messages.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -46,6 +50,7 @@ const DAY_MS = 86_400_000
 const RETENTION_MS = 30 * DAY_MS
 const PHONE = '491520661001'
 const QUIET = '491520661002'
+const BACK = '491520661003'
 
 let service: Service
 let redis: Redis
@@ -75,12 +80,14 @@ async function wholeAccount() {
   const { account, partnerLane: lane } = tenant
   const seal = createSeal(secretKeysOf(service.config))
   const [ulid = ''] = await fillLane(redis, lane, { total: 1_000, every: 1_000, phone: PHONE })
-  await redis.pexpire(messageKey(lane, ulid), RETENTION_MS)
+  await messageRecord(redis, { lane, ulid }).expireIn(RETENTION_MS)
   await failMessages({ redis, queues }, lane, { count: 2 })
   const tag = await createTag(redis, account, 'Customers')
   await importContacts(redis, account, tag.id, [{ phone: PHONE, name: 'Ada', email: '' }])
   await addOptOuts(redis, account, [PHONE, QUIET], { source: 'http', atMs: Date.now() })
   await eraseOptOut(redis, account, QUIET)
+  await addOptOuts(redis, account, [BACK], { source: 'word', atMs: Date.now() - 1_000 })
+  await removeOptOuts(redis, account, [BACK], { source: 'word', atMs: Date.now() })
   const template = { name: 'hi', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
   await importTemplate(redis, account, templateSchema.parse(template))
   await addWebhookSecret(redis, seal, account, 'webhook.app_secret', 'sixteen characters')
@@ -106,27 +113,12 @@ const call = async (method: string, path: string, key = operator, more: Record<s
 }
 const removeOver = (account: number) => call('DELETE', `/admin/accounts/${account}`)
 
-/** Keys without an end that belong to the account or name it. */
-async function endlessKeys(
+/** Names of what has no end and belongs to the account or names it. */
+const endlessKeys = (
   { account, partnerLane, cloudLane }: Tenant,
-  others: readonly string[],
+  texts: readonly string[],
   all?: Record<string, string>,
-) {
-  const tags = [`lw:account:${account}`, `{c${account}}`, `{g${account}}`, `{e${account}}`]
-  const lanes = [partnerLane, cloudLane].flatMap((lane) => [`{l${lane}}`, `lw:sender:${lane}`])
-  const found: string[] = []
-  for (const [key, value] of Object.entries(all ?? (await stored(redis)))) {
-    const isOwn = [...tags, ...lanes].some((part) => key === part || key.includes(`${part}:`) || key.endsWith(part))
-    const isNamed = others.some((other) => (key + value).includes(other))
-    const isOnList =
-      [rootKeys.accounts, rootKeys.eventAccounts].includes(key) && JSON.parse(value).includes(String(account))
-    const isToken = key.startsWith('lw:file-token:') && JSON.parse(value).startsWith(`${account} `)
-    const isRemoved = key === rootKeys.removedLanes && value.includes(`"${account} `)
-    if (!(isOwn || isNamed || isOnList || isToken || isRemoved)) continue
-    if ((await redis.pttl(key)) === -1) found.push(key)
-  }
-  return found
-}
+): Promise<string[]> => endlessOf(redis, { account, lanes: [partnerLane, cloudLane], texts }, all)
 
 const look = (nowMs: number) => {
   const config = { ...service.config, retentionMs: RETENTION_MS }
@@ -136,7 +128,7 @@ const look = (nowMs: number) => {
 /** Two months pass: what has an end comes to it, and a worker looks. */
 async function monthsPass(...tenants: Tenant[]): Promise<void> {
   for (const lane of tenants.flatMap(({ partnerLane, cloudLane }) => [partnerLane, cloudLane])) {
-    for (const key of await redis.keys(`lw:{l${lane}}*`)) if ((await redis.pttl(key)) !== -1) await redis.del(key)
+    await letLaneExpire(redis, lane)
   }
   await look(Date.now() + 3 * RETENTION_MS)
   await look(Date.now() + 3 * RETENTION_MS + DAY_MS)
@@ -159,9 +151,9 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
   expect((await call('GET', '/contacts', operator, actingFor)).status).toBe(404)
   expect(await findCampaign(redis, campaign)).toMatchObject({ state: 'cancelled' })
   expect(await redis.keys(`*${endpoint.id}*`)).toEqual([])
-  expect(await redis.zrange(rootKeys.dueEndpoints, 0, '-1')).toEqual([])
-  for (const tag of ['g', 'e']) expect(await redis.keys(`lw:{${tag}${account}}*`)).toEqual([])
-  expect(Object.keys(await redis.hgetall(`lw:account:${account}`)).sort()).toEqual(
+  expect(await endpointLooks(redis).all()).toEqual([])
+  for (const of of ['files', 'events'] as const) expect(await namesOfAccount(redis, account, of)).toEqual([])
+  expect(Object.keys(await accountRecord(redis, account).fields()).sort()).toEqual(
     ['id', 'name', 'opt_out.erased_key', 'removed_at'].sort(),
   )
 
@@ -191,6 +183,7 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
   await monthsPass(tenant)
   expect(await keptAccounts(redis)).not.toContain(account)
   expect(await endlessKeys(tenant, [PHONE, QUIET, endpoint.id])).toEqual([])
+  expect(await namesOfAccount(redis, account, 'contacts')).toEqual([])
   expect(existsSync(join(service.config.dataDir, contentPath(file.hash)))).toBe(false)
   expect((await removeOver(account)).status).toBe(404)
   expect(await runCli(['accounts', 'remove', String(account)], env)).toMatchObject({
@@ -240,7 +233,7 @@ test('whoever dies at any command of it is followed by the hourly look, which re
     void lost.close()
     dying.disconnect()
     // As it does by itself when its holder has died.
-    await redis.del(rootKeys.sendersLock)
+    await sendersLock(redis).remove()
     const found = await findKeptAccount(redis, account)
     if (found?.removed_at === undefined) await removeAccount({ redis, queues }, account, RETENTION_MS)
     expect(await endAccount({ redis, queues }, account, RETENTION_MS), `after ${commands} commands`).toBe(false)
@@ -254,7 +247,7 @@ test('whoever dies at any command of it is followed by the hourly look, which re
   const relay = startRelay({ redis, config: service.config, log: silentLog, seal, worker: 'a relay' })
   const removed = new Set(left.map(({ endpoint }) => endpoint.id))
   const noneIsDue = async () => {
-    const due = await redis.zrange(rootKeys.dueEndpoints, 0, '-1')
+    const due = await endpointLooks(redis).all()
     return due.every((member) => !removed.has(member.split(' ').at(-1) ?? '')) || undefined
   }
   await eventually(noneIsDue, 'the queues are removed')

@@ -19,22 +19,18 @@ import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { bodyDigest, rememberKey } from '../../src/messages/store/idempotency.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { laneBacklogKeys, laneChunkKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import {
-  activeCampaignsKey,
-  campaignKey,
-  campaignsOfAccountKey,
-  inDoubtKey,
-  messageKey,
-  queuedAgainKey,
-} from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { errorOf } from '../support/api-error.ts'
 import { imageBody, listBody } from '../support/example-messages.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { accountRecord } from '../support/state/accounts.ts'
+import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
+import { placesOfWork } from '../support/state/everything.ts'
+import { hasJob as hasJobThere, isAboutJobsOf, namesInQueue } from '../support/state/lanes.ts'
+import { messageRecord } from '../support/state/messages.ts'
 
 const RETENTION_MS = 86_400_000
 
@@ -66,7 +62,7 @@ async function stallingProducer(lane: number) {
     isHeld = resolve
   })
   Reflect.set(own, 'sendCommand', (...args: Parameters<typeof send>) => {
-    if (!JSON.stringify(args[0].args).includes(`:lane-${lane}`)) return Reflect.apply(send, own, args)
+    if (!isAboutJobsOf(lane, args[0].args)) return Reflect.apply(send, own, args)
     isHeld()
     isLetGo.then(() => Reflect.apply(send, own, args)).catch(() => {})
     return args[0].promise
@@ -91,8 +87,7 @@ async function stallingProducer(lane: number) {
 
 const bodyOf = (more: object = {}): Record<string, unknown> => ({ ...imageBody(), api_key: undefined, ...more })
 const remove = (lane: number) => dropSender({ redis, queues }, lane, RETENTION_MS)
-const hasJob = async (id: string): Promise<boolean> =>
-  (await redis.exists(laneJobKey(parseMessageId(id)?.lane ?? 0, id))) === 1
+const hasJob = (id: string): Promise<boolean> => hasJobThere(redis, id)
 
 async function tenantWithout(): Promise<Tenant> {
   return service.addTenant()
@@ -253,7 +248,7 @@ test('a repeat of a message that was sent keeps its id after its sender was remo
   const id = await diedBefore(tenant, tenant.partnerLane, 'sent', bodyOf())
   const parsed = parseMessageId(id)
   if (!parsed) throw new Error('no id')
-  await redis.hset(messageKey(parsed.lane, parsed.ulid), 'state', 'sent')
+  await messageRecord(redis, parsed).change({ state: 'sent' })
   await remove(tenant.partnerLane)
   await setDefaultSender(redis, tenant.account, tenant.cloudLane)
   expect(acknowledgedId(await repeat(tenant, 'sent', bodyOf()))).toBe(id)
@@ -310,14 +305,14 @@ describe('a message that was judged before its sender was removed, and reaches i
     )
     expect(end).toMatchObject({ status: 'rejected', reason: { code: 'unknown_sender' } })
     expect('reason' in end && end.reason).toBeInstanceOf(Refusal)
-    expect(await redis.keys(`${laneJobKey(tenant.partnerLane, '')}*`)).toEqual([])
+    expect(await namesInQueue(redis, tenant.partnerLane, 'messages')).toEqual([])
   })
 
   test('is refused alone in a batch, whose other lanes get theirs', async () => {
     const tenant = await tenantWithout()
     const named = (sender: string) =>
       bodyOf({ sender, type: 'template', image: undefined, template: { name: 'x', language: { code: 'en' } } })
-    await redis.hset(`lw:account:${tenant.account}`, 'template_check', 'off')
+    await accountRecord(redis, tenant.account).change({ template_check: 'off' })
     const messages = [named(tenant.partnerNumber), named(tenant.cloudNumber)]
     const end = await acceptWhileRemoved(tenant, (deps) =>
       acceptBatch(deps, { account: tenant.account, body: { messages }, idempotencyKey: undefined }),
@@ -336,20 +331,12 @@ describe('a message that was judged before its sender was removed, and reaches i
 
 test('a lane is closed only when nothing at all is on it', async () => {
   const lane = 4_711
-  const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane)
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  const lists = [waiting, active, chunksWaiting, chunksActive]
-  const sorted = [prioritized, delayed, chunksDelayed, inDoubtKey(lane), queuedAgainKey(lane)]
-  const campaigns = activeCampaignsKey(lane)
-  const places = [
-    ...lists.map((key) => ({ key, put: () => redis.rpush(key, 'a') })),
-    ...sorted.map((key) => ({ key, put: () => redis.zadd(key, 1, 'a') })),
-    { key: campaigns, put: () => redis.hset(campaigns, '1', 'running') },
-  ]
-  for (const { key, put } of places) {
+  const places = placesOfWork(redis, lane)
+  expect(places).toHaveLength(10)
+  for (const { name, put, clear } of places) {
     await put()
-    expect([await closeLane(redis, lane), await isLaneClosed(redis, lane)], key).toEqual([false, false])
-    await redis.del(key)
+    expect([await closeLane(redis, lane), await isLaneClosed(redis, lane)], name).toEqual([false, false])
+    await clear()
   }
   expect([await closeLane(redis, lane), await isLaneClosed(redis, lane)]).toEqual([true, true])
 })
@@ -394,9 +381,9 @@ test('a campaign that was made ready while its sender was removed does not start
     template: { name: 'x', language: { code: 'en' }, components: [] },
     recipients: { tags: [1], except: [] },
   }
-  await redis.hset(`lw:account:${tenant.account}`, 'template_check', 'off')
+  await accountRecord(redis, tenant.account).change({ template_check: 'off' })
   const id = await createCampaign(redis, { account: tenant.account, lane: tenant.partnerLane, definition }, Date.now())
-  await redis.hset(campaignKey(id.lane, id.number), 'state', 'ready')
+  await campaignRecord(redis, id).change({ state: 'ready' })
   const campaign = await findCampaign(redis, id)
   if (campaign === undefined) throw new Error('no campaign')
   const queue = openCampaignQueue(redis)
@@ -416,13 +403,13 @@ test('a class of a campaign whose sender was removed is refused before anything 
     recipients: { tags: [1], except: [] },
   }
   const id = await createCampaign(redis, { account: tenant.account, lane: tenant.partnerLane, definition }, Date.now())
-  await redis.hset(campaignKey(id.lane, id.number), { state: 'cancelled', snapshot: 'frozen', total: 2 })
+  await campaignRecord(redis, id).change({ state: 'cancelled', snapshot: 'frozen', total: 2 })
   const campaign = await findCampaign(redis, id)
   if (campaign === undefined) throw new Error('no campaign')
   const queue = openCampaignQueue(redis)
   const resuming = resumeClass({ redis, queue, retentionMs: RETENTION_MS }, campaign, 'cancelled', undefined)
   await expect(resuming).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('was removed') })
-  expect(await redis.zcard(campaignsOfAccountKey(tenant.account))).toBe(1)
+  expect(await campaignsOf(redis, tenant.account).count()).toBe(1)
   await queue.close()
 })
 
@@ -432,7 +419,7 @@ test('chunks of a campaign are not put on the lane of a removed sender', async (
   await remove(lane)
   await queues.addChunks(lane, [{ v: 1, run: 1, from: 0, count: 1 }], '1-0')
   expect((await queues.counts(lane)).chunked).toBe(0)
-  expect(await redis.keys(`${laneJobKey(lane, '').slice(0, -1)}-chunks:*`)).toEqual([])
+  expect(await namesInQueue(redis, lane, 'chunks')).toEqual([])
 })
 
 test('a sender that is added again with the number of its lane takes messages', async () => {

@@ -9,16 +9,6 @@ import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
-import {
-  campaignKey,
-  idempotencyKey,
-  inDoubtKey,
-  messageKey,
-  queuedAgainKey,
-  requeueableKey,
-  requeueJobKey,
-  rootKeys,
-} from '../../src/redis/keys.ts'
 import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
 import { createRequeueJob, findRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
 import { openRequeueQueue } from '../../src/requeue/queue.ts'
@@ -30,6 +20,11 @@ import { jobOf, requeueAll, requeueRequest } from '../support/requeue.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { requeueJobRecord } from '../support/state/accounts.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
+import { lanesKnown, trimmedLately } from '../support/state/installation.ts'
+import { allWaitingOn, loseAllJobs } from '../support/state/lanes.ts'
+import { idempotencyOf, inDoubtOn, messageRecord, queuedAgainOn, requeueableOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -131,7 +126,7 @@ describe('POST /messages/requeue', () => {
     expect((await jobOf(service, tenant, jobId)).status).toBe(200)
     expect((await jobOf(service, other, jobId)).status).toBe(404)
     expect((await jobOf(service, tenant, 'rq_nothing')).status).toBe(404)
-    expect(await service.redis.pttl(requeueJobKey(jobId))).toBeGreaterThan(0)
+    expect(await requeueJobRecord(service.redis, jobId).livesMs()).toBeGreaterThan(0)
   })
 
   test('with an Idempotency-Key is one job, however often it is asked for', async () => {
@@ -150,14 +145,15 @@ describe('POST /messages/requeue', () => {
     )
     expect(await timesSent(failed.map(({ to }) => to))).toEqual([1, 1, 1])
     // Or a late repeat would be taken for a first request.
-    const [job, key] = [requeueJobKey(answers[0]?.jobId ?? ''), idempotencyKey(tenant.account, 'requeue', 'again')]
-    expect(await service.redis.pttl(key)).toBeGreaterThan(0)
-    expect(await service.redis.pttl(job)).toBeGreaterThan(await service.redis.pttl(key))
+    const job = requeueJobRecord(service.redis, answers[0]?.jobId ?? '')
+    const remembered = idempotencyOf(service.redis, tenant.account, 'requeue', 'again')
+    expect(await remembered.livesMs()).toBeGreaterThan(0)
+    expect(await job.livesMs()).toBeGreaterThan(await remembered.livesMs())
   })
 
   test('says how many cannot be sent again, because their content is gone', async () => {
     const { tenant, lane, failed } = await tenantWith(3, { first: 491_711_500_000 })
-    await service.redis.hdel(messageKey(lane, failed[1]?.ulid ?? ''), 'p')
+    await messageRecord(service.redis, { lane, ulid: failed[1]?.ulid ?? '' }).drop('p')
     const dry = await requeueRequest(service, tenant, { state: 'failed', dry_run: true })
     expect(dry.body.data).toMatchObject({ matched: 3, without_content: 1 })
     const done = await requeueAll(service, tenant, { state: 'failed' })
@@ -167,14 +163,14 @@ describe('POST /messages/requeue', () => {
 
   test('passes a broken record over and sends its neighbours', async () => {
     const { tenant, lane, failed } = await tenantWith(3, { first: 491_711_600_000 })
-    await service.redis.hset(messageKey(lane, failed[0]?.ulid ?? ''), 'k', 'broken')
+    await messageRecord(service.redis, { lane, ulid: failed[0]?.ulid ?? '' }).change({ k: 'broken' })
     expect(await requeueAll(service, tenant, { all: true })).toMatchObject({ matched: 3, requeued: 2, failed: 1 })
   })
 
   test('passes messages over whose campaign has a broken record, and sends their neighbours', async () => {
     const { tenant, lane } = await tenantWith(2, { first: 491_711_700_000 })
     // Enough for the steps, and not what a campaign is.
-    await service.redis.hset(campaignKey(lane, 77), { state: 'running', total: 1 })
+    await campaignRecord(service.redis, { lane, number: 77 }).change({ state: 'running', total: 1 })
     const [ofIt] = await failMessages(deps(), lane, { count: 1, first: 491_711_700_010, run: 77 })
     const dry = await requeueRequest(service, tenant, { all: true, dry_run: true })
     expect(dry.body.data).toMatchObject({ matched: 3, failed: 1 })
@@ -192,12 +188,12 @@ describe('a job that sends messages again', () => {
     const { tenant, lane, failed } = await tenantWith(150, { first: 15_550_100_104 })
     // All to a number that the chat product refuses: each fails again as soon as it has left.
     for (const { ulid } of failed) {
-      const key = messageKey(lane, ulid)
-      const payload = JSON.parse((await service.redis.hget(key, 'p')) ?? '{}')
-      await service.redis.hset(key, { t: '15550100104', p: JSON.stringify({ ...payload, to: '15550100104' }) })
+      const record = messageRecord(service.redis, { lane, ulid })
+      const payload = JSON.parse((await record.field('p')) ?? '{}')
+      await record.change({ t: '15550100104', p: JSON.stringify({ ...payload, to: '15550100104' }) })
     }
     expect(await requeueAll(service, tenant, { state: 'failed' })).toMatchObject({ matched: 150, requeued: 150 })
-    await eventually(async () => (await service.redis.zcard(requeueableKey(lane))) === 150, 'all have failed again')
+    await eventually(async () => (await requeueableOn(service.redis, lane).count()) === 150, 'all have failed again')
     for (const { ulid } of failed.slice(0, 20)) {
       const history = (await readMessage(service.redis, { lane, ulid }))?.history ?? ''
       expect(history.split('|').filter((entry) => entry.startsWith('q'))).toHaveLength(1)
@@ -213,7 +209,7 @@ describe('a job that sends messages again', () => {
     await written
     expect(read.every((job) => job === undefined || job.state === 'waiting')).toBe(true)
     expect(await findRequeueJob(service.redis, id)).toMatchObject({ account, state: 'waiting', order })
-    expect(await service.redis.pttl(requeueJobKey(id))).toBeGreaterThan(0)
+    expect(await requeueJobRecord(service.redis, id).livesMs()).toBeGreaterThan(0)
   })
 
   test('that two workers do at the same time counts and sends each message once', async () => {
@@ -244,7 +240,7 @@ describe('a job that sends messages again', () => {
     expect(done).toMatchObject({ matched: 900, requeued: 900 })
     await Promise.all(parts.map((part) => part.stop(5_000)))
     await requeues.close()
-    expect((await queues.counts(lane)).paused ?? (await queues.queueOf(lane).count())).toBe(900)
+    expect(await allWaitingOn(service.redis, lane)).toHaveLength(900)
     await queues.resume(lane)
     await service.startWorker()
     await isRead(
@@ -258,11 +254,11 @@ describe('a job that sends messages again', () => {
     const { lane, failed } = await tenantWith(1, { first: 491_713_000_000 })
     const [{ ulid, to } = { ulid: '', to: '' }] = failed
     await requeueStep(service.redis, { lane, ulid }, { until: Date.now() + 60_000, retentionMs: 3_600_000 })
-    await service.redis.zadd(queuedAgainKey(lane), 'XX', Date.now(), ulid)
+    await queuedAgainOn(service.redis, lane).move(Date.now(), ulid)
     await markLane(service.redis, lane)
     await isRead(lane, [ulid])
     expect(await timesSent([to])).toEqual([1])
-    expect(await service.redis.zscore(queuedAgainKey(lane), ulid)).toBeNull()
+    expect(await queuedAgainOn(service.redis, lane).timeOf(ulid)).toBeNull()
   })
 
   test('does not hold up the recovery of a claim that was lost with its worker', async () => {
@@ -273,7 +269,7 @@ describe('a job that sends messages again', () => {
     await requeueAll(service, tenant, { state: 'failed' })
     // All of them are due for a look, before the one that was lost.
     const { redis } = service
-    await redis.zadd(queuedAgainKey(lane), 'XX', ...failed.flatMap(({ ulid }) => [Date.now() - 60_000, ulid]))
+    await queuedAgainOn(redis, lane).move(Date.now() - 60_000, ...failed.map(({ ulid }) => ulid))
     const [lost] = await failMessages(deps(), lane, { count: 1, first: 491_714_900_000 })
     const id = { lane, ulid: lost?.ulid ?? '' }
     await requeueStep(redis, id, { until: Date.now() + 60_000, retentionMs: 3_600_000 })
@@ -281,11 +277,11 @@ describe('a job that sends messages again', () => {
     const more = { validUntil: Date.now() + 60_000, campaign: undefined, run: undefined }
     const times = { lostAfterMs: 0, evidenceWaitMs: 0, retentionMs: 60_000 }
     await claim(redis, id, 'BBBBBB', { ...message, ...more }, times)
-    expect(await redis.zscore(inDoubtKey(lane), id.ulid)).not.toBeNull()
+    expect(await inDoubtOn(redis, lane).timeOf(id.ulid)).not.toBeNull()
     const begunAt = Date.now()
     await eventually(async () => (await stateOf(lane, id.ulid)) === 'unconfirmed', 'it is found', 15_000)
     expect(Date.now() - begunAt).toBeLessThan(15_000)
-    await queues.queueOf(lane).obliterate({ force: true })
+    await loseAllJobs(redis, lane)
   }, 120_000)
 })
 
@@ -295,32 +291,32 @@ describe('the list of what ended badly', () => {
     const { lane, failed } = await tenantWith(3, { first: 491_715_000_000 })
     const [old, late, kept] = failed
     const month = 30 * 86_400_000
-    await redis.del(messageKey(lane, old?.ulid ?? ''))
-    await redis.zadd(requeueableKey(lane), Date.now() - month - 1_000, old?.ulid ?? '')
+    await messageRecord(redis, { lane, ulid: old?.ulid ?? '' }).remove()
+    await requeueableOn(redis, lane).put(Date.now() - month - 1_000, old?.ulid ?? '')
     expect(await trimLane(redis, lane, Date.now() - month)).toBe(1)
     // Accepted before the retention, failed just now, and its record is gone.
-    await redis.del(messageKey(lane, late?.ulid ?? ''))
+    await messageRecord(redis, { lane, ulid: late?.ulid ?? '' }).remove()
     expect(await trimLane(redis, lane, Date.now() + 1)).toBeGreaterThanOrEqual(1)
-    expect(await redis.zscore(requeueableKey(lane), late?.ulid ?? '')).toBeNull()
-    expect(await redis.exists(messageKey(lane, kept?.ulid ?? ''))).toBe(1)
+    expect(await requeueableOn(redis, lane).timeOf(late?.ulid ?? '')).toBeNull()
+    expect(await messageRecord(redis, { lane, ulid: kept?.ulid ?? '' }).isThere()).toBe(true)
   })
 
   test('is trimmed by one worker in each period', async () => {
     const { redis } = service
-    await redis.del(rootKeys.trimmed)
-    const [lane] = (await redis.hkeys(rootKeys.lanes)).map(Number)
+    await trimmedLately(redis).remove()
+    const [lane] = Object.keys(await lanesKnown(redis).fields()).map(Number)
     const how = { nowMs: Date.now(), retentionMs: 86_400_000, everyMs: 60_000 }
-    await redis.zadd(requeueableKey(lane ?? 0), 1, '01KAG3V0Z4Q8N6T2R9X5C7B1MD')
+    await requeueableOn(redis, lane ?? 0).put(1, '01KAG3V0Z4Q8N6T2R9X5C7B1MD')
     expect(await trimRequeueable(redis, how)).toBe(1)
-    await redis.zadd(requeueableKey(lane ?? 0), 1, '01KAG3V0Z4Q8N6T2R9X5C7B1MD')
+    await requeueableOn(redis, lane ?? 0).put(1, '01KAG3V0Z4Q8N6T2R9X5C7B1MD')
     expect(await trimRequeueable(redis, how)).toBe(0)
   })
 
   test('is cleared of missing records by a job that reads it', async () => {
     const { tenant, lane, failed } = await tenantWith(2, { first: 491_715_100_000 })
-    await service.redis.del(messageKey(lane, failed[0]?.ulid ?? ''))
+    await messageRecord(service.redis, { lane, ulid: failed[0]?.ulid ?? '' }).remove()
     expect((await requeueRequest(service, tenant, { all: true, dry_run: true })).body.data?.matched).toBe(1)
-    expect(await service.redis.zcard(requeueableKey(lane))).toBe(1)
+    expect(await requeueableOn(service.redis, lane).count()).toBe(1)
   })
 })
 
@@ -333,12 +329,12 @@ test('a message that was sent keeps its content until it is delivered, and no lo
   const more = { validUntil: Date.now() + 60_000, campaign: undefined, run: undefined }
   await claim(redis, id, 'CCCCCC', { ...message, ...more }, { lostAfterMs: 1, evidenceWaitMs: 0, retentionMs: 60_000 })
   const big = JSON.stringify({ v: 1, text: 'x'.repeat(2_000) })
-  await redis.hset(messageKey(id.lane, id.ulid), 'p', big)
+  await messageRecord(redis, id).change({ p: big })
   await recordStatus(redis, id, 'CCCCCC', 'sent')
   expect((await readMessage(redis, id))?.payload).toBe(big)
-  expect(await redis.object('ENCODING', messageKey(id.lane, id.ulid))).toBe('hashtable')
+  expect(await messageRecord(redis, id).encoding()).toBe('hashtable')
   await recordStatus(redis, id, 'CCCCCC', 'delivered')
   expect((await readMessage(redis, id))?.payload).toBeUndefined()
-  expect(await redis.object('ENCODING', messageKey(id.lane, id.ulid))).toBe('listpack')
-  expect(await redis.pttl(messageKey(id.lane, id.ulid))).toBeGreaterThan(0)
+  expect(await messageRecord(redis, id).encoding()).toBe('listpack')
+  expect(await messageRecord(redis, id).livesMs()).toBeGreaterThan(0)
 })

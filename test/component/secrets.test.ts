@@ -9,10 +9,10 @@ import { createSeal, SealError } from '../../src/accounts/seal.ts'
 import { findSender, resealToken, type Sender, tokenPlaceOf } from '../../src/accounts/store/senders.ts'
 import { laneCooldown } from '../../src/lanes/cooldown.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
-import { senderKey } from '../../src/redis/keys.ts'
 import { runCli } from '../support/cli.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 const OLD = 'the old key of this installation is long enough'
@@ -90,14 +90,14 @@ test('whoever writes another address into Redis gets no token sent there', async
   }).listen(0, '127.0.0.1')
   await once(thief, 'listening')
   const { port } = z.object({ port: z.number() }).parse(thief.address())
-  await service.redis.hset(senderKey(victim.partnerLane), 'base_url', `http://127.0.0.1:${port}`)
+  await senderRecord(service.redis, victim.partnerLane).change({ base_url: `http://127.0.0.1:${port}` })
   const id = await sendTo(service, victim, '491700000001')
   const cooldown = await eventually(
     () => laneCooldown(service.redis, victim.partnerLane, Date.now()),
     'the lane waits, because the token of its sender does not open',
   )
   expect(cooldown.code).toBe('sender_unreadable')
-  await service.redis.hset(senderKey(victim.partnerLane), 'base_url', base_url)
+  await senderRecord(service.redis, victim.partnerLane).change({ base_url: base_url })
   await reaches(service, victim, id, 'read')
   expect(stolen).toBe(0)
   thief.close()
@@ -115,7 +115,7 @@ test('an id that an older key signed is still verified, and one of a foreign key
 
 describe('secrets rotate', () => {
   test('seals every token anew under the first key, counts, and has nothing to do the second time', async () => {
-    await service.redis.hset(senderKey(tenant.cloudLane), 'token', sealedBefore(OLD, 'from long ago'))
+    await senderRecord(service.redis, tenant.cloudLane).change({ token: sealedBefore(OLD, 'from long ago') })
     const first = await rotate(`${NEW},${OLD}`)
     expect(first).toMatchObject({ code: 0, stderr: '' })
     const { sealed, fresh } = JSON.parse(first.stdout)
@@ -133,7 +133,7 @@ describe('secrets rotate', () => {
 
   test('names what no key opens, seals the others, and fails', async () => {
     const place = tokenPlaceOf(await senderOf(tenant.cloudLane))
-    await service.redis.hset(senderKey(tenant.cloudLane), 'token', createSeal([THIRD]).encrypt('lost')(place))
+    await senderRecord(service.redis, tenant.cloudLane).change({ token: createSeal([THIRD]).encrypt('lost')(place) })
     const run = await rotate(`${OLD},${NEW}`)
     expect(run).toMatchObject({
       code: 1,

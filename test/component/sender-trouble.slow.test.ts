@@ -7,13 +7,12 @@ import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { loadConfig } from '../../src/config.ts'
-import { SEND_JOB } from '../../src/jobs/send.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { loggedError } from '../../src/log.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { imageBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { addSilently } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 const acknowledgement = z.object({ messages: z.tuple([z.object({ id: z.string() })]) })
@@ -90,7 +89,6 @@ test('a provider that cannot be reached is logged, and so is its return', async 
 
 test('a message that cannot be read becomes a dead letter with the place and the rule, and nothing that it holds', async () => {
   tenant = await service.addTenant()
-  const lanes = openLaneQueues(service.redis)
   const payload = {
     v: 1,
     to: '447700900987',
@@ -99,8 +97,7 @@ test('a message that cannot be read becomes a dead letter with the place and the
     until: Date.now() + 60_000,
   }
   const jobId = messageId(tenant.partnerLane, newUlid(Date.now()))
-  await lanes.queueOf(tenant.partnerLane).add(SEND_JOB, payload, { jobId })
-  await lanes.close()
+  await addSilently(service.redis, tenant.partnerLane, jobId, payload)
   await startLoggedWorker()
   await logged('message.dead_lettered')
   const text = JSON.stringify(lines)

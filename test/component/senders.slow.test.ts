@@ -10,11 +10,12 @@ import { keptLanes } from '../../src/accounts/store/kept-lanes.ts'
 import { defaultSender, listSenders, senderNamed, senderOfPhoneNumberId } from '../../src/accounts/store/senders.ts'
 import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { rootKeys, senderNumberKey } from '../../src/redis/keys.ts'
 import { runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { type Service, startService } from '../support/service.ts'
+import { ownerOfNumber } from '../support/state/accounts.ts'
+import { sendersLock } from '../support/state/installation.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -105,7 +106,7 @@ test('adding a sender survives a crash at any command: it was added, or can be a
     )
     dying.disconnect()
     // As it does by itself when its holder has died.
-    await redis.del(rootKeys.sendersLock)
+    await sendersLock(redis).remove()
     const wasAdded = (await listSenders(redis, account)).length === 1
     if (!wasAdded) await addSender(redis, sender)
     const [only, ...others] = await listSenders(redis, account)
@@ -125,21 +126,21 @@ test('whoever holds the lock for too long adds nothing', async () => {
   const hset = slow.hset.bind(slow)
   // Somebody else has got the lock in the meantime, as after this process was frozen.
   Reflect.set(slow, 'hset', async (...args: Parameters<typeof hset>) => {
-    await redis.set(rootKeys.sendersLock, 'another', 'PX', 1_000)
+    await sendersLock(redis).put('another', 1_000)
     return hset(...args)
   })
   await expect(addSender(slow, sender)).rejects.toThrow(/nothing was changed/)
   slow.disconnect()
   expect(await listSenders(redis, account)).toEqual([])
-  expect(await redis.get(rootKeys.sendersLock)).not.toBeNull()
-  await redis.del(rootKeys.sendersLock)
+  expect(await sendersLock(redis).value()).not.toBeNull()
+  await sendersLock(redis).remove()
   await addSender(redis, sender)
 })
 
 test('a number that was added before numbers were filed for all accounts is refused at the command line', async () => {
   const [one, two] = await twoAccounts()
   const id = await addSender(redis, await newSender(one, { number: '447700999003' }))
-  await redis.del(senderNumberKey('447700999003'))
+  await ownerOfNumber(redis, '447700999003').remove()
   const run = await cli(
     ...['senders', 'add', '--account', String(two), '--number', '+447700999003', '--provider', 'partner-api'],
     ...['--base-url', 'http://127.0.0.1:9', '--token', 'hush'],
@@ -190,7 +191,7 @@ test('a sender whose message comes in while it is removed stays', async () => {
   const removing = cli('senders', 'remove', String(tenant.partnerLane))
   const queued = (async () => {
     // From its lock on.
-    await eventually(async () => (await redis.exists(rootKeys.sendersLock)) === 1, 'it is being removed')
+    await eventually(async () => await sendersLock(redis).isThere(), 'it is being removed')
     return sendTo(service, tenant, '+491700000903')
   })()
   const [run, id] = await Promise.all([removing, queued.catch(() => undefined)])

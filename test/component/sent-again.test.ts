@@ -8,8 +8,9 @@ import { listAttempts, noteAttempt } from '../../src/events/store/attempts.ts'
 import { countReopened, timesReopened } from '../../src/lanes/wake.ts'
 import { countErased } from '../../src/people/erasures.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
-import { campaignKey, erasureKey } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { erasureRecord } from '../support/state/accounts.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -71,23 +72,23 @@ async function losingEachReply(work: (place: number) => Promise<unknown>, check:
 
 test('the starts of a preflight', async () => {
   const id = { lane: 1, number: 1, epoch: 1 }
-  const key = campaignKey(id.lane, id.number)
-  await direct.hset(key, { epoch: 1, preflight_starts: 0 })
+  const record = campaignRecord(direct, id)
+  await record.change({ epoch: 1, preflight_starts: 0 })
   await losingEachReply(
     (place) => notePreflightStarts(redis, id, place + 1),
-    async (place) => expect(await direct.hget(key, 'preflight_starts')).toBe(String(place + 1)),
+    async (place) => expect(await record.field('preflight_starts')).toBe(String(place + 1)),
   )
   // Of a check that somebody has begun since nothing is counted, nor of a campaign that is no more.
   await notePreflightStarts(redis, { ...id, epoch: 2 }, 9)
   await notePreflightStarts(redis, { ...id, number: 2 }, 9)
-  expect(await direct.hget(key, 'preflight_starts')).not.toBe('9')
+  expect(await record.field('preflight_starts')).not.toBe('9')
   expect(await findCampaign(direct, { lane: 1, number: 2 })).toBeUndefined()
 })
 
 test('what an erasure found', async () => {
   await losingEachReply(
     () => countErased(redis, 'er_1', 'messages', 5),
-    async (place) => expect(await direct.hget(erasureKey('er_1'), 'messages')).toBe(String(5 * (place + 1))),
+    async (place) => expect(await erasureRecord(direct, 'er_1').field('messages')).toBe(String(5 * (place + 1))),
   )
 })
 

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
+import { coolForProbe } from '../../src/lanes/cooldown.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
@@ -10,12 +11,12 @@ import { paceOf } from '../../src/messages/pace.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
-import { inDoubtKey, laneCooldownKey, messageWaitKey, pollKey, recipientCooldownKey } from '../../src/redis/keys.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/settle.ts'
 import { silentLog } from '../support/app.ts'
 import { audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { cooldownOf, inDoubtOn, pollsOn, probingOf, recipientCooldownOf, waitOf } from '../support/state/messages.ts'
 
 const HOUR_MS = 3_600_000
 const problem = { code: '131026', sentence: 'The chat product refused it.' }
@@ -72,7 +73,7 @@ describe('sent', () => {
     const message = await claimed()
     expect(await ends(outcome, message)).toEqual(DONE)
     expect(await record(message)).toMatchObject({ state: 'sent', providerId: 'wamid.1' })
-    expect([followed, await world.redis.zcard(pollKey(lane))]).toEqual([[], 0])
+    expect([followed, await pollsOn(world.redis, lane).count()]).toEqual([[], 0])
     expect((await findSender(world.redis, lane))?.sent_after_block).toBe(0)
   })
 
@@ -82,7 +83,8 @@ describe('sent', () => {
     const before = Date.now()
     expect(await ends(outcome, message)).toEqual(DONE)
     expect(followed).toEqual([lane])
-    const [, dueMs] = await world.redis.zrange(pollKey(lane), '0', '-1', 'WITHSCORES')
+    const polls = pollsOn(world.redis, lane)
+    const dueMs = await polls.timeOf((await polls.all())[0] ?? '')
     expect(Number(dueMs) - before).toBeGreaterThan(FIRST_POLL_MS / 2)
   })
 
@@ -111,7 +113,23 @@ test('where the lane waits the message is queued again, without a try, and the l
   const end = await ends({ kind: 'lane_waits', laneMs: 60_000, backoff: false, problem }, message)
   expect(end).toEqual({ kind: 'lane_waits', ms: 60_000 })
   expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
-  expect(await world.redis.pttl(laneCooldownKey(lane))).toBeGreaterThan(30_000)
+  expect(await cooldownOf(world.redis, lane).livesMs()).toBeGreaterThan(30_000)
+})
+
+test('a probe that never asked the provider lets the next message ask, and lengthens no wait', async () => {
+  await coolForProbe(world.redis, lane, { firstMs: 4_000, mostMs: 30_000, isProbe: false }, problem)
+  const before = await probingOf(world.redis, lane).value()
+  await cooldownOf(world.redis, lane).remove()
+  const message = { ...(await claimed()), isProbe: true }
+  const why = { code: 'opted_out', sentence: 'Its recipient wants no such messages of the account.' }
+  expect(await ends({ kind: 'not_asked', problem: why }, message)).toEqual({ kind: 'lane_waits', ms: 1 })
+  expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
+  expect([await probingOf(world.redis, lane).value(), await cooldownOf(world.redis, lane).isThere()]).toEqual([
+    before,
+    false,
+  ])
+  // It asks in its place.
+  await claimed()
 })
 
 test('where only the message waits it is put off, longer after each try, and fails with the last one', async () => {
@@ -122,9 +140,9 @@ test('where only the message waits it is put off, longer after each try, and fai
     const again = tries === 1 ? message : await claimed(message.id)
     const end = await ends(outcome, again)
     waits.push('ms' in end ? end.ms : 0)
-    const waitKey = messageWaitKey(lane, message.id.ulid)
-    expect(await world.redis.pttl(waitKey)).toBeGreaterThan(1_000 * tries)
-    await world.redis.del(waitKey)
+    const wait = waitOf(world.redis, message.id)
+    expect(await wait.livesMs()).toBeGreaterThan(1_000 * tries)
+    await wait.remove()
     expect(await record(message)).toMatchObject({ state: 'queued', tries })
   }
   expect(waits[0]).toBeLessThan(waits[1] ?? 0)
@@ -141,8 +159,8 @@ test('where the recipient waits the message does, without a try, and so do other
   const end = await ends({ kind: 'recipient_waits', leastMs: 60_000, problem }, message)
   expect(end.kind === 'waits' && end.ms).toBeGreaterThanOrEqual(60_000)
   expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
-  expect(await world.redis.pttl(messageWaitKey(lane, message.id.ulid))).toBeGreaterThan(30_000)
-  expect(await world.redis.exists(recipientCooldownKey(lane, message.to))).toBe(1)
+  expect(await waitOf(world.redis, { lane, ulid: message.id.ulid }).livesMs()).toBeGreaterThan(30_000)
+  expect(await recipientCooldownOf(world.redis, lane, message.to).isThere()).toBe(true)
 })
 
 test('a refusal of the sender pauses it; drawn again by the same message after another was sent, it is about that', async () => {
@@ -165,7 +183,7 @@ test('a refusal of the sender pauses it; drawn again by the same message after a
 describe('unconfirmed', () => {
   const outcome = (blocksSender = false): Outcome => ({ kind: 'unconfirmed', blocksSender, coolsLane: false, problem })
   const decidedInMs = async ({ id }: Attempted) =>
-    Number(await world.redis.zscore(inDoubtKey(lane), id.ulid)) - Date.now()
+    Number(await inDoubtOn(world.redis, lane).timeOf(id.ulid)) - Date.now()
 
   test('waits for evidence, which only some wires bring', async () => {
     for (const bringsEvidence of [true, false]) {
@@ -189,7 +207,7 @@ describe('unconfirmed', () => {
     const others = await Promise.all([claimed(), claimed()])
     await ends({ kind: 'lane_waits', laneMs: 1, backoff: false, problem }, others[0])
     expect(await ends(outcome(), others[1])).toMatchObject({ kind: 'done_lane_waits', ms: expect.any(Number) })
-    expect(await world.redis.pttl(laneCooldownKey(lane))).toBeGreaterThan(500)
+    expect(await cooldownOf(world.redis, lane).livesMs()).toBeGreaterThan(500)
   })
 
   test('is none when the provider has answered in between', async () => {

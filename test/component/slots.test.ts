@@ -2,17 +2,17 @@
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { deadlineIn } from '../../src/deadline.ts'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
 import { type ClaimResult, claim, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
-import { deadlineIn } from '../../src/providers/deadline.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { laneCooldownKey, laneSlotsKey, rootKeys } from '../../src/redis/keys.ts'
 import { departure as departureOf } from '../../src/worker/departure.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { cooldownOf, slotsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
@@ -42,11 +42,11 @@ async function claimOn(
   more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
 ): Promise<ClaimResult> {
   const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
-  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis, rootKeys.workers)) + validMs }
+  const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis)) + validMs }
   return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
 }
 
-const latest = (lane: number): Promise<string[]> => redis.lrange(laneSlotsKey(lane), 0, -1)
+const latest = (lane: number): Promise<string[]> => slotsOf(redis, lane).all()
 
 async function slotOn(lane: number, pace = SLOW): Promise<Slot> {
   const claimed = await claimOn(lane, { pace })
@@ -90,14 +90,14 @@ describe('a claim', () => {
     const waiting = newId(lane)
     await putOff(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
-    await redis.set(laneCooldownKey(lane), (await redisNowMs(redis, rootKeys.workers)) + HOUR)
+    await cooldownOf(redis, lane).put((await redisNowMs(redis)) + HOUR)
     expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_cooldown' })
     expect(await latest(lane)).toEqual(last)
   })
 
   test('goes on at once when the clock of Redis was set back', async () => {
     const lane = newLane()
-    await redis.lpush(laneSlotsKey(lane), String(((await redisNowMs(redis, rootKeys.workers)) + HOUR) * 1_000))
+    await slotsOf(redis, lane).takeUntil((await redisNowMs(redis)) + HOUR)
     const slot = await slotOn(lane)
     expect(slot.atMs).toBeLessThanOrEqual(slot.nowMs)
   })
@@ -114,7 +114,7 @@ describe('a claim', () => {
   test('leaves no state behind on an idle lane', async () => {
     const lane = newLane()
     await slotOn(lane)
-    expect(await redis.pttl(laneSlotsKey(lane))).toBeLessThanOrEqual(1_500)
+    expect(await slotsOf(redis, lane).livesMs()).toBeLessThanOrEqual(1_500)
   })
 })
 
@@ -151,6 +151,8 @@ describe('a request that missed its slot', () => {
 })
 
 describe('a worker', () => {
+  /** By `performance.now()` alone. */
+  const deadlineAt = (steadyMs: number) => ({ ...deadlineIn(Number.POSITIVE_INFINITY), steadyMs })
   const taken = { kind: 'accepted', providerId: '1' } as const
   type Departure = Parameters<typeof departureOf>
   /** Of a message that whoever it is to always gets. */
@@ -160,7 +162,7 @@ describe('a worker', () => {
     claimed: Omit<Departure[2], 'wantedUntil'>,
     send: Departure[3],
   ) =>
-    departureOf(deps, lane, { ...claimed, wantedUntil: Number.POSITIVE_INFINITY }, send, () =>
+    departureOf(deps, lane, { ...claimed, wantedUntil: deadlineIn(Number.POSITIVE_INFINITY) }, send, () =>
       Promise.reject(new Error('nobody need be asked')),
     )
   const soon: Pace = { ...paceOf(80), gapUs: 100_000, closestUs: 100_000 }
@@ -358,7 +360,7 @@ describe('a worker', () => {
     const leavesAt = clock.ours(lane, slot?.atMs ?? 0)
     const until = deadlineIn(60_000)
     const pace = { ...soon, lateMs: 5_000 }
-    const wantedUntil = leavesAt - 1
+    const wantedUntil = deadlineAt(leavesAt - 1)
     const asked: number[] = []
     const ended = await departureOf(
       { redis, clock },
@@ -370,7 +372,7 @@ describe('a worker', () => {
       },
       async () => {
         asked.push(performance.now())
-        return leavesAt + 1_000
+        return deadlineAt(leavesAt + 1_000)
       },
     )
     expect(ended).toBe(taken)
@@ -389,8 +391,38 @@ describe('a worker', () => {
       if (performance.now() <= leaveBy) throw new Error('sent')
       return { kind: 'never_left', cause: MISSED_SLOT } as const
     }
-    const wantedUntil = Number.NEGATIVE_INFINITY
+    const wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
     expect(await departureOf({ redis, clock }, lane, { ...claimed, wantedUntil }, send, askAgain)).toBeUndefined()
+  })
+
+  test.each([
+    ['at once', 0],
+    ['after a wait', 100],
+  ])('whose machine was suspended asks again whether the message is wanted: slot %s', async (_which, waitMs) => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 1)
+    const { slot } = claims[0] ?? {}
+    if (slot === undefined) throw new Error('no slot')
+    const later = { ...slot, atMs: slot.atMs + waitMs }
+    const pace = { ...soon, lateMs: 5_000 }
+    const claimed = { slot: later, pace, until: deadlineIn(60_000), wantedUntil: deadlineIn(5_000) }
+    const real = Date.now
+    let asked = 0
+    const send = () => Promise.reject(new Error('sent'))
+    const askAgain = async () => {
+      asked += 1
+      return undefined
+    }
+    // What goes on meanwhile is the wall clock alone.
+    const suspend = (): void => void vi.spyOn(Date, 'now').mockImplementation(() => real() + 6_000)
+    try {
+      if (waitMs === 0) suspend()
+      const ended = departureOf({ redis, clock }, lane, claimed, send, askAgain)
+      suspend()
+      expect([await ended, asked]).toEqual([undefined, 1])
+    } finally {
+      vi.restoreAllMocks()
+    }
   })
 
   test('that stood still with a request in hand asks again, however late its pace allows it to be', async () => {
@@ -398,7 +430,7 @@ describe('a worker', () => {
     const { clock, claims } = await claimsOf(lane, 1)
     const pace = { ...soon, lateMs: Number.POSITIVE_INFINITY }
     const claimed = { slot: claims[0]?.slot, pace, until: deadlineIn(60_000) }
-    const wantedUntil = performance.now() + 100
+    const wantedUntil = deadlineIn(100)
     let asked = 0
     const leaving = departureOf(
       { redis, clock },

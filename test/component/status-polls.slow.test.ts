@@ -1,17 +1,16 @@
 // Pins: on the wire without webhooks delivery is followed by polling, at a cost that stays small for messages that take
 // long, and polling stops at a final state. Real: Redis, HTTP, producer, worker. Stood in for: the partner upstream.
 // Each test waits for a few polls, a second or more apart, on a lane of its own: so they run side by side.
-import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
-import { pollKey, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { stored } from '../support/stored.ts'
+import { pollsOn } from '../support/state/messages.ts'
+import { loseAllPolls, sharedQueue, unfinishedIn } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 /** Polls that are late on a busy machine come later still: each waits for half the age of its message. */
@@ -38,7 +37,7 @@ async function newTenant(): Promise<Tenant> {
 }
 
 const pollsOf = (to: string): number => partner.polls.filter((each) => each === to).length
-const outstanding = (tenant: Tenant) => service.redis.zcard(pollKey(tenant.partnerLane))
+const outstanding = (tenant: Tenant) => pollsOn(service.redis, tenant.partnerLane).count()
 
 describe.concurrent('polling', { timeout: 2 * LONG_MS }, () => {
   test('stops once the message is read', () => expectToStop('read', statusAnswer('read'), 'read'))
@@ -93,11 +92,8 @@ test('messages that take long cost no job each: a lane of a hundred has a handfu
   const numbers = Array.from({ length: 100 }, (_, i) => `4917000040${100 + i}`)
   await Promise.all(numbers.map((to) => sendTo(service, tenant, `+${to}`)))
   await eventually(async () => (await outstanding(tenant)) === numbers.length, 'all of them are followed', LONG_MS)
-  const queue = new Queue(POLL_QUEUE, { connection: service.redis, prefix: sharedQueuePrefix(POLL_QUEUE) })
-  const jobs = async () => {
-    const { wait = 0, delayed = 0, active = 0 } = await queue.getJobCounts('wait', 'delayed', 'active')
-    return wait + delayed + active
-  }
+  const queue = sharedQueue(service.redis, POLL_QUEUE)
+  const jobs = () => unfinishedIn(queue)
   await eventually(async () => numbers.every((to) => pollsOf(to) >= 2), 'each was polled twice', LONG_MS)
   // Lanes of other tests have theirs as well.
   expect(await jobs()).toBeLessThanOrEqual(20)
@@ -112,8 +108,7 @@ test('polls whose job is gone are taken up again', { timeout: 2 * LONG_MS }, asy
   const to = '491700004401'
   const id = await sendTo(service, tenant, `+${to}`)
   await eventually(async () => pollsOf(to) >= 1, 'it is polled')
-  const jobs = Object.keys(await stored(service.redis, `${sharedQueuePrefix(POLL_QUEUE)}:${POLL_QUEUE}:*`))
-  await service.redis.del(...jobs)
+  await loseAllPolls(service.redis)
   answers.set(to, statusAnswer('delivered'))
   await reaches(service, tenant, id, 'delivered', LONG_MS)
 })

@@ -3,9 +3,9 @@
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { laneCooldown } from '../../src/lanes/cooldown.ts'
-import { laneMetaKey } from '../../src/redis/bullmq-layout.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { accepted, graphError, startCloudStandIn } from '../support/cloud-stand-in.ts'
+import { isLanePaused } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
@@ -36,7 +36,7 @@ async function started(people: number): Promise<string> {
   await service.move(id, 'start')
   return id
 }
-const isPaused = async () => (await service.redis.hexists(laneMetaKey(service.lane), 'paused')) === 1
+const isPaused = () => isLanePaused(service.redis, service.lane)
 const cooldown = () => laneCooldown(service.redis, service.lane, Date.now())
 const sentOf = async (id: string) => Number((await service.show(id)).progress.sent)
 

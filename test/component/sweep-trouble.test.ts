@@ -5,8 +5,8 @@ import { markLane } from '../../src/lanes/due-lanes.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { inDoubtKey, messageKey } from '../../src/redis/keys.ts'
 import { type Service, startService } from '../support/service.ts'
+import { inDoubtOn, messageRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service
@@ -20,8 +20,8 @@ test('hundreds of broken records are put off, and the sound one behind them is l
   const { cloudLane: lane } = await service.addTenant()
   const broken = Array.from({ length: 250 }, () => newUlid(Date.now()))
   for (const ulid of broken) {
-    await redis.hset(messageKey(lane, ulid), { s: 'c', k: 'broken' })
-    await redis.zadd(inDoubtKey(lane), Date.now() - 60_000, ulid)
+    await messageRecord(redis, { lane, ulid }).change({ s: 'c', k: 'broken' })
+    await inDoubtOn(redis, lane).put(Date.now() - 60_000, ulid)
   }
   const id = { lane, ulid: newUlid(Date.now()) }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
@@ -31,7 +31,7 @@ test('hundreds of broken records are put off, and the sound one behind them is l
   await markLane(redis, lane)
   await eventually(async () => (await readMessage(redis, id))?.state === 'unconfirmed', 'the sound one is looked at')
   const later = Date.now() + 20_000
-  const scores = () => Promise.all(broken.map((ulid) => redis.zscore(inDoubtKey(lane), ulid)))
+  const scores = () => Promise.all(broken.map((ulid) => inDoubtOn(redis, lane).timeOf(ulid)))
   await eventually(async () => (await scores()).every((score) => Number(score) > later), 'all are put off')
-  expect(await redis.exists(messageKey(lane, broken[0] ?? ''))).toBe(1)
+  expect(await messageRecord(redis, { lane, ulid: broken[0] ?? '' }).isThere()).toBe(true)
 })

@@ -1,7 +1,6 @@
 // Pins: the sweep finds what nobody else would, soon and in whatever order it comes: lanes that nobody was woken for,
 // also behind hundreds of lanes with an outage, and attempts in doubt behind thousands of messages that need a job; one
 // worker sweeps at a time, and another takes over. Real: Redis, BullMQ.
-import { Queue } from 'bullmq'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { activeCampaigns } from '../../src/campaigns/store/campaigns.ts'
@@ -18,21 +17,16 @@ import { readMessage } from '../../src/messages/store/records.ts'
 import { markUnconfirmed, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import {
-  activeCampaignsKey,
-  inDoubtKey,
-  lanePrefix,
-  messageKey,
-  queuedAgainKey,
-  rootKeys,
-} from '../../src/redis/keys.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { createSweep } from '../../src/worker/sweep.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { activeCampaignsOn, campaignLanes } from '../support/state/campaigns.ts'
+import { dueLanes, listenFor } from '../support/state/installation.ts'
+import { addSilently } from '../support/state/lanes.ts'
+import { inDoubtOn, messageRecord, queuedAgainOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const KEY = 'the secret key of the test, 32 characters'
@@ -51,7 +45,7 @@ afterAll(async () => {
   await agent.destroy()
 })
 afterEach(async () => {
-  await redis.del(rootKeys.dueLanes)
+  await dueLanes(redis).remove()
 })
 
 const newLane = (rate?: number): Promise<number> => lanes.addSender(rate, createSeal([KEY]).encrypt('t'))
@@ -61,7 +55,7 @@ async function newSweep() {
   const woken: number[] = []
   const listener = connectWithRetry(lanes.server.url)
   listener.on('message', (_channel, text) => woken.push(...lanesToWake(text)))
-  await listener.subscribe(rootKeys.wakeLanes)
+  await listenFor(listener, 'lanesToWake')
   const providers = { 'partner-api': partnerApi(agent), 'cloud-api': partnerApi(agent) }
   const directory = createSenderDirectory({ redis, seal: createSeal([KEY]), providers })
   const deps = { redis, config: loadConfig({}), log: silentLog, queues, directory, followByPolling: () => {} }
@@ -71,10 +65,8 @@ async function newSweep() {
 const { content, ...payload } = audioJob()
 
 /** A job that nobody is told of. */
-async function addSilently(lane: number): Promise<void> {
-  const queue = new Queue(laneQueue(lane), { connection: redis, prefix: lanePrefix(lane), skipVersionCheck: true })
-  await queue.add('send', { ...payload, content }, { jobId: messageId(lane, newUlid(Date.now())) })
-}
+const addOne = (lane: number): Promise<void> =>
+  addSilently(redis, lane, messageId(lane, newUlid(Date.now())), { ...payload, content })
 
 /** A message whose worker died with it. */
 async function lostClaim(lane: number) {
@@ -87,12 +79,12 @@ async function lostClaim(lane: number) {
 
 test('a lane that was marked is woken, and looked at again as long as it has work', async () => {
   const lane = await newLane()
-  await addSilently(lane)
+  await addOne(lane)
   await markLane(redis, lane)
   const sweep = await newSweep()
   await sweep.sweep()
   await eventually(async () => sweep.woken.includes(lane), 'it is woken')
-  const score = Number(await redis.zscore(rootKeys.dueLanes, String(lane)))
+  const score = Number(await dueLanes(redis).timeOf(String(lane)))
   expect(score - Date.now()).toBeGreaterThan(0)
   expect(score - Date.now()).toBeLessThanOrEqual(2_000)
   sweep.stop()
@@ -103,7 +95,7 @@ test('a lane without any work is not looked at any more', async () => {
   await markLane(redis, lane)
   const sweep = await newSweep()
   await sweep.sweep()
-  expect(await redis.zscore(rootKeys.dueLanes, String(lane))).toBeNull()
+  expect(await dueLanes(redis).timeOf(String(lane))).toBeNull()
   sweep.stop()
 })
 
@@ -114,10 +106,10 @@ test('work that came to a lane while it was looked at keeps it marked', async ()
   expect(lanes).toEqual([lane])
   const [survey] = await surveyLanes(redis, lanes)
   expect(survey?.backlog).toBe(0)
-  await addSilently(lane)
+  await addOne(lane)
   await markLane(redis, lane)
   await settleDueLanes(redis, till, [{ lane, atMs: undefined }])
-  expect(await redis.zscore(rootKeys.dueLanes, String(lane))).toBe('0')
+  expect(await dueLanes(redis).timeOf(String(lane))).toBe(0)
 })
 
 test('a lane whose look was never ended is due again', async () => {
@@ -130,16 +122,16 @@ test('a lane whose look was never ended is due again', async () => {
 
 test('work that nobody marked, as after a process died in between, is found by the round over all lanes', async () => {
   const [lane, withCampaign] = [await newLane(), await newLane()]
-  await addSilently(lane)
-  await redis.hset(activeCampaignsKey(withCampaign), '1', 'running')
+  await addOne(lane)
+  await activeCampaignsOn(redis, withCampaign).change({ '1': 'running' })
   const sweep = await newSweep()
   await sweep.sweep()
   await sweep.sweep()
   await eventually(async () => sweep.woken.includes(lane), 'it is woken')
   expect(await activeCampaigns(redis)).toContainEqual({ id: { lane: withCampaign, number: 1 }, state: 'running' })
-  await redis.del(activeCampaignsKey(withCampaign))
+  await activeCampaignsOn(redis, withCampaign).remove()
   expect(await activeCampaigns(redis)).toEqual([])
-  expect(await redis.sismember(rootKeys.campaignLanes, withCampaign)).toBe(0)
+  expect(await campaignLanes(redis).has(withCampaign)).toBe(false)
   sweep.stop()
 })
 
@@ -148,27 +140,27 @@ test('a lane with work is woken at once while hundreds of others have thousands 
   // One after the other: whoever adds a sender locks out all others.
   for (let n = 0; n < 300; n += 1) troubled.push(await newLane())
   for (const lane of troubled) {
-    const line = redis.pipeline()
+    const written: Promise<unknown>[] = []
     for (let i = 0; i < 60; i += 1) {
-      const ulid = newUlid(Date.now())
-      line.hset(messageKey(lane, ulid), { s: LETTERS.sending, a: 'AAAAAA', t: '1', k: 'audio', y: 't', u: Date.now() })
-      line.zadd(inDoubtKey(lane), 0, ulid)
+      const id = newId(lane)
+      const record = { s: LETTERS.sending, a: 'AAAAAA', t: '1', k: 'audio', y: 't', u: Date.now() }
+      written.push(messageRecord(redis, id).change(record), inDoubtOn(redis, lane).put(0, id.ulid))
     }
-    await line.exec()
+    await Promise.all(written)
     await markLane(redis, lane)
   }
   const sweep = await newSweep()
   await sweep.sweep()
   // Lanes are taken in the order of their marks, so that this one would be the last of all.
   const last = await newLane()
-  await addSilently(last)
+  await addOne(last)
   await markLane(redis, last)
   const begunAt = performance.now()
   await sweep.sweep()
   await eventually(async () => sweep.woken.includes(last), 'the last lane is woken')
   expect(performance.now() - begunAt).toBeLessThan(5_000)
   const left = async () =>
-    (await Promise.all(troubled.map((lane) => redis.zcount(inDoubtKey(lane), 0, 0)))).some(Boolean)
+    (await Promise.all(troubled.map((lane) => inDoubtOn(redis, lane).countUntil(0)))).some(Boolean)
   // That this was a race at all: the decisions were still going on.
   expect(await left()).toBe(true)
   await eventually(async () => !(await left()), 'all are decided', 60_000)
@@ -179,14 +171,13 @@ test('an attempt whose worker died is found although ten thousand messages of it
   const lane = await newLane(100_000)
   const stored = JSON.stringify({ ...payload, content })
   for (let page = 0; page < 10; page += 1) {
-    const line = redis.pipeline()
+    const written: Promise<unknown>[] = []
     for (let i = 0; i < 1_000; i += 1) {
-      const ulid = newUlid(Date.now())
+      const id = newId(lane)
       const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'audio', y: 't', u: payload.until, p: stored }
-      line.hset(messageKey(lane, ulid), record)
-      line.zadd(queuedAgainKey(lane), 0, ulid)
+      written.push(messageRecord(redis, id).change(record), queuedAgainOn(redis, lane).put(0, id.ulid))
     }
-    await line.exec()
+    await Promise.all(written)
   }
   const id = await lostClaim(lane)
   await markLane(redis, lane)
@@ -194,7 +185,7 @@ test('an attempt whose worker died is found although ten thousand messages of it
   await sweep.sweep()
   await eventually(async () => (await readMessage(redis, id))?.state !== 'sending', 'it is found', 2_000)
   // And they get their jobs, by further sweeps, without a second look at those that have one.
-  const due = () => redis.zcount(queuedAgainKey(lane), 0, Date.now())
+  const due = () => queuedAgainOn(redis, lane).countUntil(Date.now())
   await eventually(
     async () => {
       await sweep.sweep()
@@ -211,8 +202,8 @@ test('a message that an earlier version listed among those in doubt gets its job
   const lane = await newLane()
   const ulid = newUlid(Date.now())
   const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'audio', y: 't', u: payload.until }
-  await redis.hset(messageKey(lane, ulid), { ...record, p: JSON.stringify({ ...payload, content }) })
-  await redis.zadd(inDoubtKey(lane), 0, ulid)
+  await messageRecord(redis, { lane, ulid }).change({ ...record, p: JSON.stringify({ ...payload, content }) })
+  await inDoubtOn(redis, lane).put(0, ulid)
   const sweep = await newSweep()
   await markLane(redis, lane)
   await eventually(async () => {
@@ -220,7 +211,7 @@ test('a message that an earlier version listed among those in doubt gets its job
     await sweep.sweep()
     return (await queues.counts(lane)).wait === 1
   }, 'it has a job')
-  expect(await redis.zscore(inDoubtKey(lane), ulid)).toBeNull()
+  expect(await inDoubtOn(redis, lane).timeOf(ulid)).toBeNull()
   sweep.stop()
 })
 
@@ -254,7 +245,7 @@ test('a sweeper that was frozen after it read a message in doubt decides nothing
   })
   Reflect.set(frozen, 'hgetall', async (key: string) => {
     const raw = await read(key)
-    if (key === messageKey(lane, id.ulid)) hasRead = true
+    if (messageRecord(redis, id).isReadBy([key])) hasRead = true
     if (hasRead) await thawed
     return raw
   })

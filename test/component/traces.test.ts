@@ -9,18 +9,20 @@ import {
   type Sampler,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node'
-import { Queue } from 'bullmq'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
+import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseTraceparent } from '../../src/messages/traceparent.ts'
 import { traceOfLog } from '../../src/tracing.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId, audioTo, reaches } from '../support/messages.ts'
 import { type Partner, startPartner } from '../support/partner.ts'
+import { jobOf } from '../support/state/lanes.ts'
+import { intakeQueue } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 const GIVEN = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -85,7 +87,7 @@ async function send(headers: Record<string, string> = {}) {
 async function jobsOf(accept: () => Promise<string[]>): Promise<Record<string, unknown>[]> {
   await queues.pause(service.lane)
   const ids = await accept()
-  const jobs = await Promise.all(ids.map((id) => queues.queueOf(service.lane).getJob(id)))
+  const jobs = await Promise.all(ids.map((id) => jobOf(service.redis, id)))
   await queues.resume(service.lane)
   for (const id of ids) await reaches(service, service.tenant, id, 'sent')
   return jobs.map((job) => z.looseObject({}).parse(job?.data))
@@ -102,7 +104,7 @@ async function postBatch(headers: Record<string, string>): Promise<string[]> {
 
 /** Through the intake queue; gives the id of the message. */
 async function sendByJob(fields: object): Promise<string> {
-  const queue = new Queue('laneway-intake', { connection: { url: service.server.url } })
+  const queue = intakeQueue(service.server.url, FORMER_INTAKE_QUEUE)
   try {
     const message = audioTo(`+${newNumber()}`)
     const job = await queue.add('send', { v: 1, api_key: service.tenant.apiKey, message, ...fields })

@@ -8,9 +8,11 @@ import { failMove } from '../../src/gallery/store/moves.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { sendHeartbeat } from '../../src/redis/heartbeats.ts'
-import { credentialsOfAccountKey, galleryKeys, inboundKey, rootKeys } from '../../src/redis/keys.ts'
 import { execOrThrow } from '../../src/redis/transaction.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { accountsKnown, credentialsOf, galleryOf } from '../support/state/accounts.ts'
+import { workersHeardOf } from '../support/state/installation.ts'
+import { receivedRecord } from '../support/state/messages.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -24,20 +26,23 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const gallery = galleryKeys(1)
 const file = { folderId: 1, name: 'x', hash: 'a'.repeat(64), mimeType: 'image/png', extension: 'png', size: 1 }
 const inbound = { id: 'w', lane: 1, from: '1', type: 'text', text: '', received_at: 1 }
 
-test.each<[string, string, () => Promise<unknown>]>([
-  ['an account', rootKeys.accounts, () => createAccount(redis, 'x')],
-  ['a key', credentialsOfAccountKey(1), () => createCredential(redis, 1, ['admin'], Date.now())],
-  ['a folder', gallery.folders, () => createFolder(redis, 1, { name: 'x' })],
-  ['a file', gallery.filesIn(1), () => createFile(redis, 1, file)],
-  ['the end of a move', gallery.move('mv_1'), () => failMove(redis, { account: 1, move: 'mv_1' })],
-  ['a received message', inboundKey(1, 'w'), () => storeInbound(redis, 1, inbound, 1_000)],
-  ['a sign of life', rootKeys.workers, () => sendHeartbeat(redis, 'worker')],
-])('%s whose key holds something else is not taken for written', async (_what, key, write) => {
-  await redis.set(key, 'something else')
+test.each<[string, (redis: Redis) => { ruin: (text: string) => Promise<unknown> }, () => Promise<unknown>]>([
+  ['an account', accountsKnown, () => createAccount(redis, 'x')],
+  ['a key', (redis) => credentialsOf(redis, 1), () => createCredential(redis, 1, ['admin'], Date.now())],
+  ['a folder', (redis) => galleryOf(redis, 1).folders, () => createFolder(redis, 1, { name: 'x' })],
+  ['a file', (redis) => galleryOf(redis, 1).filesIn(1), () => createFile(redis, 1, file)],
+  [
+    'the end of a move',
+    (redis) => galleryOf(redis, 1).move('mv_1'),
+    () => failMove(redis, { account: 1, move: 'mv_1' }),
+  ],
+  ['a received message', (redis) => receivedRecord(redis, 1, 'w'), () => storeInbound(redis, 1, inbound, 1_000)],
+  ['a sign of life', workersHeardOf, () => sendHeartbeat(redis, 'worker')],
+])('%s whose key holds something else is not taken for written', async (_what, placeIn, write) => {
+  await placeIn(redis).ruin('something else')
   await expect(write()).rejects.toThrow(/WRONGTYPE/)
 })
 

@@ -5,11 +5,13 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
 import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
 import { openFolder } from '../../src/files/folder.ts'
+import { parseChunkJobId } from '../../src/jobs/chunk.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { activeCampaignsKey } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { startManyOnPausedLane } from '../support/many-campaigns.ts'
+import { activeCampaignsOn } from '../support/state/campaigns.ts'
+import { chunksWaitingOn, loseChunk } from '../support/state/chunks.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
@@ -59,7 +61,7 @@ async function turns(count: number): Promise<number[][]> {
   return waits
 }
 
-const chunks = () => queues.chunkQueueOf(service.lane).getJobs(['wait'])
+const chunks = () => chunksWaitingOn(service.redis, service.lane)
 
 test('campaigns that wait on a paused lane are parked for longer each time, up to a minute', async () => {
   for (const waits of await turns(14)) {
@@ -72,7 +74,7 @@ test('campaigns that wait on a paused lane are parked for longer each time, up t
 test('one of 300 on a lane is parked for 15 s the first time, so that they are looked at 20 times a second in all', async () => {
   const { redis, config, lane } = service
   const others = Object.fromEntries(Array.from({ length: 300 - CAMPAIGNS }, (_, i) => [2_000_000 + i, 'running']))
-  await redis.hset(activeCampaignsKey(lane), others)
+  await activeCampaignsOn(redis, lane).change(others)
   const turn = { memories: createMemories(), isWanted: () => true }
   const stop = new AbortController().signal
   const waits = []
@@ -86,7 +88,7 @@ test('one of 300 on a lane is parked for 15 s the first time, so that they are l
     )
     waits.push(end === 'over' ? 0 : end.nextMs)
   }
-  await redis.hdel(activeCampaignsKey(lane), ...Object.keys(others))
+  await activeCampaignsOn(redis, lane).drop(...Object.keys(others))
   // The first turn feeds its chunk, the second one finds nothing to do.
   expect(waits.slice(-2)).toEqual([15_000, 30_000])
 })
@@ -100,10 +102,10 @@ test('looking through one that waits costs Redis fewer than 60 commands', async 
 
 test('a chunk that the lane has lost is fed again while the others wait', async () => {
   const [lost] = await chunks()
-  await lost?.remove()
+  await loseChunk(service.redis, service.lane, lost ?? '')
   expect(await chunks()).toHaveLength(CAMPAIGNS - 1)
   await turns(3)
-  const runs = (await chunks()).map(({ data }) => data.run)
+  const runs = (await chunks()).map((name) => parseChunkJobId(name)?.run)
   expect(runs.sort()).toEqual(Array.from({ length: CAMPAIGNS }, (_, i) => 1_000_000 + i))
 })
 

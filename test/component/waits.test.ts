@@ -9,8 +9,9 @@ import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { markNotSent } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { laneCooldownKey } from '../../src/redis/keys.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { heldBackMs, holdBack } from '../support/state/lanes.ts'
+import { cooldownOf } from '../support/state/messages.ts'
 
 const TO = audioMessage.to
 const HOUR = 3_600_000
@@ -69,18 +70,18 @@ test('a cooldown of its lane is shown with its end and its reason, without numbe
   const lane = await newLane()
   const message = await queued(lane)
   await refused(lane, { of: 'lane', ms: 60_000 }, '130429')
-  const until = Number(await redis.get(laneCooldownKey(lane)))
+  const until = Number(await cooldownOf(redis, lane).value())
   const sentence = `Its sender waits until ${new Date(until).toISOString()}: Too much for +…, token ….`
   expect(await waitsOf(redis, message)).toEqual({ why: 'lane_cooldown', until, sentence })
 })
 
 test('a limit that BullMQ alone holds, as of a lane ahead of its pace, is no cooldown; a resume ends it', async () => {
   const lane = await newLane()
-  await queues.queueOf(lane).rateLimit(60_000)
+  await holdBack(redis, lane, 60_000)
   expect(await laneCooldown(redis, lane, Date.now())).toBeUndefined()
   await endLaneCooldown(redis, lane)
   expect(await laneCooldown(redis, lane, Date.now())).toBeUndefined()
-  expect(await queues.queueOf(lane).getRateLimitTtl()).toBeLessThanOrEqual(0)
+  expect(await heldBackMs(redis, lane)).toBe(0)
 })
 
 test('a shorter cooldown does not cut a longer one', async () => {

@@ -1,26 +1,23 @@
 // Pins: Redis' clock says when a message is due, whatever the clock of the machine says that adds, takes or puts off its
-// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a time service:
-// `Date.now()` is, timers and `performance.now()` go on.
+// job, and wherever that clock jumps meanwhile. Real: Redis, BullMQ. The machine's clock is off as on one without a
+// time service: `Date.now()` is, timers and `performance.now()` go on.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
+import { createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
-import { POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { claim, putOff } from '../../src/messages/store/claim.ts'
-import {
-  delayedUntil,
-  laneBacklogKeys,
-  laneJobLockKey,
-  laneQueue,
-  sharedDelayedKey,
-} from '../../src/redis/bullmq-layout.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
-import { lanePrefix } from '../../src/redis/keys.ts'
-import { endOwn, openWorker } from '../../src/worker/bullmq.ts'
-import { finishTogether } from '../../src/worker/finish-together.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
 import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
+import { relayClock } from '../support/state/events.ts'
+import { dueOf } from '../support/state/lanes.ts'
+import { messageRecord, nowOn } from '../support/state/messages.ts'
+import { nowOfPolls, pollDueOf } from '../support/state/queues.ts'
+import { isInHand, workOn } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
@@ -55,20 +52,13 @@ async function withWorker(
 ): Promise<void> {
   const { redis } = world
   const began = new Map<string, number[]>()
-  const worker = openWorker(
-    redis,
-    { name: laneQueue(lane), prefix: lanePrefix(lane) },
-    async (job, token) => {
-      const runs = began.get(job.id ?? '') ?? []
-      began.set(job.id ?? '', runs)
-      runs.push(await redisNowMs(redis, lanePrefix(lane)))
-      const isPutOff = firstWaitMs !== undefined && runs.length === 1
-      return endOwn(isPutOff ? { kind: 'waits', ms: firstWaitMs } : { kind: 'done' }, job, token)
-    },
-    { concurrency: 1, lockDuration: LOCK_MS, removeOnComplete: { count: 0 } },
-    () => {},
-  )
-  finishTogether(worker, redis, { lane, lockMs: LOCK_MS })
+  const worker = workOn(redis, lane, { concurrency: 1, lockMs: LOCK_MS }, async (name) => {
+    const runs = began.get(name) ?? []
+    began.set(name, runs)
+    runs.push(await nowOf(lane))
+    const isPutOff = firstWaitMs !== undefined && runs.length === 1
+    return isPutOff ? { kind: 'waits', ms: firstWaitMs } : { kind: 'done' }
+  })
   try {
     await check(began)
   } finally {
@@ -76,7 +66,7 @@ async function withWorker(
   }
 }
 
-const nowOf = (lane: number): Promise<number> => redisNowMs(world.redis, lanePrefix(lane))
+const nowOf = (lane: number): Promise<number> => nowOn(world.redis, lane)
 
 describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
   test('a message with send_at is taken when Redis says so', async () => {
@@ -100,8 +90,8 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     machineIsOff(skew)
     const id = newId(lane)
     await world.queues.add(messageId(lane, id.ulid), { ...audioJob(), sendAt })
-    const score = await world.redis.zscore(laneBacklogKeys(lane).delayed, messageId(lane, id.ulid))
-    expect(Math.floor(delayedUntil(score ?? ''))).toBe(sendAt)
+    const due = await dueOf(world.redis, messageId(lane, id.ulid))
+    expect(Math.floor(due ?? 0)).toBe(sendAt)
   })
 
   test('a message that it puts back on its lane for a while, as a chunk does, is due after that', async () => {
@@ -110,7 +100,7 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     machineIsOff(skew)
     const before = await nowOf(lane)
     await world.queues.add(id, audioJob(), 60_000)
-    const due = delayedUntil((await world.redis.zscore(laneBacklogKeys(lane).delayed, id)) ?? '')
+    const due = (await dueOf(world.redis, id)) ?? 0
     expect(due).toBeGreaterThanOrEqual(before + 60_000)
     expect(due).toBeLessThan((await nowOf(lane)) + 60_001)
   })
@@ -122,8 +112,7 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
       await world.queues.add(id, audioJob())
       machineIsOff(skew)
       await withWorker(lane, 1_000, async (began) => {
-        const { delayed } = laneBacklogKeys(lane)
-        await eventually(async () => (await world.redis.zscore(delayed, id)) !== null, 'that it waits', 20_000)
+        await eventually(async () => (await dueOf(world.redis, id)) !== undefined, 'that it waits', 20_000)
         if (isMended) vi.restoreAllMocks()
         const [first = 0, again = 0] = await eventually(
           async () => (began.get(id)?.length === 2 ? began.get(id) : undefined),
@@ -151,15 +140,14 @@ test.each(SKEWS)(
     })
     try {
       machineIsOff(skew)
-      const before = await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))
+      const before = await nowOfPolls(redis)
       polls.follow(lane)
-      const score = () => redis.zscore(sharedDelayedKey(POLL_QUEUE), pollJobId(lane))
-      const due = delayedUntil(await eventually(async () => (await score()) ?? undefined, 'its job', 10_000))
+      const due = await eventually(() => pollDueOf(redis, lane), 'its job', 10_000)
       expect(due).toBeGreaterThanOrEqual(before + FIRST_POLL_MS)
-      expect(due).toBeLessThan((await redisNowMs(redis, sharedDelayedKey(POLL_QUEUE))) + FIRST_POLL_MS + 1)
+      expect(due).toBeLessThan((await nowOfPolls(redis)) + FIRST_POLL_MS + 1)
       // It is brought forward when it is late, by Redis' clock.
       polls.pickUp(lane)
-      await eventually(async () => (await score()) === null, 'that it is taken up', SOON_MS)
+      await eventually(async () => (await pollDueOf(redis, lane)) === undefined, 'that it is taken up', SOON_MS)
     } finally {
       await polls.stop(1_000)
     }
@@ -210,23 +198,18 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
     end = resolve
   })
   let runs = 0
-  const worker = openWorker(
-    world.redis,
-    { name: laneQueue(lane), prefix: lanePrefix(lane) },
-    async () => {
-      runs += 1
-      await running
-    },
-    { concurrency: 2, lockDuration: LOCK_MS, stalledInterval: 500, removeOnComplete: { count: 0 } },
-    () => {},
-  )
+  const worker = workOn(world.redis, lane, { concurrency: 2, lockMs: LOCK_MS, lookForLostMs: 500 }, async () => {
+    runs += 1
+    await running
+    return { kind: 'done' }
+  })
   try {
     await eventually(async () => runs === 1, 'that it runs')
     machineIsOff(-HOUR)
     const until = performance.now() + 2 * LOCK_MS
     await eventually(
       async () => {
-        expect(await world.redis.exists(laneJobLockKey(lane, id))).toBe(1)
+        expect(await isInHand(world.redis, id)).toBe(true)
         return performance.now() > until
       },
       'twice the life of a lock',
@@ -237,6 +220,32 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
     end()
     await worker.close()
   }
+})
+
+test('a producer whose clock is an hour ahead shows how fast a campaign goes', async () => {
+  const { redis } = world
+  const lane = await world.addSender()
+  const definition = {
+    sender: 'x',
+    template: { name: 'hi', language: { code: 'en' }, components: [] },
+    recipients: { tags: [1], except: [] },
+  }
+  const id = await createCampaign(redis, { account: 1, lane, definition }, Date.now())
+  const beat = await redisNowMs(redis)
+  await campaignRecord(redis, { lane, number: id.number }).change({ state: 'running', total: 10, rate: 5, beat })
+  machineIsOff(HOUR)
+  const campaign = await findCampaign(redis, id)
+  expect(campaign && (await describeCampaign(redis, campaign)).progress.rate_per_second).toBe(5)
+})
+
+test('a machine that was suspended, for which `performance.now()` stood still meanwhile, asks Redis for the time', async () => {
+  const nowMs = relayClock(world.redis)
+  await nowMs()
+  const steady = performance.now.bind(performance)
+  // As if the wall clock, and Redis', had gone on for 5 s more.
+  vi.spyOn(performance, 'now').mockImplementation(() => steady() - 5_000)
+  machineIsOff(5_000)
+  expect(await nowMs()).toBeGreaterThan((await redisNowMs(world.redis)) - 2_500)
 })
 
 describe('a claim', () => {
@@ -253,7 +262,7 @@ describe('a claim', () => {
     const waitMs = 'waitMs' in claimed ? claimed.waitMs : 0
     expect(waitMs).toBeGreaterThan(50_000)
     expect(waitMs).toBeLessThanOrEqual(60_000)
-    expect(await world.redis.exists(`${lanePrefix(lane)}:${id.ulid}`)).toBe(0)
+    expect(await messageRecord(world.redis, id).isThere()).toBe(false)
   })
 
   test('waits for the later of its time and its put-off, and no longer than its validity', async () => {

@@ -1,12 +1,13 @@
 // Pins: what is written into the intake queue is taken in once, whoever dies meanwhile: workers, Redis, or the one job
 // that kills every worker. Real: Redis, a worker process from dist/, BullMQ with its defaults. Nothing is sent: the
 // lane is paused, so that its jobs are the messages.
-import { Queue } from 'bullmq'
 import { expect, test } from 'vitest'
-import { endedIntakeSchema, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
+import { endedIntakeSchema, FORMER_INTAKE_QUEUE, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { startService } from '../support/service.ts'
+import { waitingOn } from '../support/state/lanes.ts'
+import { intakeJobRecord, intakeQueue } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 /** A busy machine is slow, and this is no promise of speed. */
@@ -20,8 +21,7 @@ async function startRig() {
   const lanes = openLaneQueues(redis)
   await lanes.pause(tenant.partnerLane)
   await lanes.close()
-  const queue = new Queue('laneway-intake', { connection: { url: server.url } })
-  queue.on('error', () => {})
+  const queue = intakeQueue(server.url, FORMER_INTAKE_QUEUE)
   const workers: TestProcess[] = []
 
   const data = (n: number) => ({
@@ -36,7 +36,7 @@ async function startRig() {
     },
   })
   const done = () => queue.getCompletedCount()
-  const messages = () => redis.llen(`lw:{l${tenant.partnerLane}}:lane-${tenant.partnerLane}:wait`)
+  const messages = async () => (await waitingOn(redis, tenant.partnerLane)).length
 
   return {
     server,
@@ -56,6 +56,8 @@ async function startRig() {
       workers.push(worker)
       return worker
     },
+
+    record: (id?: string) => intakeJobRecord(redis, FORMER_INTAKE_QUEUE, id ?? ''),
 
     isBusy: () => eventually(async () => (await done()) > 100, 'the worker is at it'),
 
@@ -131,14 +133,14 @@ testOnRig('a Redis killed in the middle loses no job and doubles no message', as
 
 testOnRig('a job that was in hand whenever a worker died is refused, and one that is no JSON too', async (rig) => {
   const poison = await rig.queue.add('send', rig.data(1))
-  await rig.redis.hset(`bull:laneway-intake:${poison.id}`, 'stc', 6)
+  await rig.record(poison.id).change({ stc: 6 })
   const garbage = await rig.queue.add('send', {})
-  await rig.redis.hset(`bull:laneway-intake:${garbage.id}`, 'data', '{"api_key": ')
+  await rig.record(garbage.id).change({ data: '{"api_key": ' })
   const good = await rig.queue.add('send', rig.data(2))
   rig.startWorker()
 
   const codeOf = async (id = '') => {
-    const reason = await rig.redis.hget(`bull:laneway-intake:${id}`, 'failedReason')
+    const reason = await rig.record(id).field('failedReason')
     return reason === null ? undefined : intakeRefusalSchema.parse(JSON.parse(reason)).code
   }
   await eventually(async () => (await good.getState()) === 'completed', 'the good one is done')

@@ -3,8 +3,9 @@
 // the order in which an update runs: the producer comes first, then a worker, then a person resumes what was stopped.
 // Real: Redis, producer and worker as processes, the command line. Stood in for: the chat product.
 import { isDeepStrictEqual } from 'node:util'
-import { Queue } from 'bullmq'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
+import { intakeQueue } from '../support/state/queues.ts'
 import { named, recipientsOf, startUpgraded, sumOf, type Upgraded } from '../support/upgraded.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -154,8 +155,7 @@ test('status polls go on', async () => {
 test('jobs of other services are answered, and the answers of before are kept', async () => {
   const { expected, server, campaign, areNot, didNotGet } = laneway
   const { sends, refused, create, show, start, wrong_key } = expected.jobs
-  const intake = new Queue('laneway-intake', { connection: { url: server.url } })
-  intake.on('error', () => {})
+  const intake = intakeQueue(server.url, FORMER_INTAKE_QUEUE)
   try {
     const ended = (id: string) =>
       eventually(async () => {

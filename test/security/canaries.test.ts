@@ -6,7 +6,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { context, trace } from '@opentelemetry/api'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
-import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
@@ -14,14 +13,15 @@ import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { loggedError } from '../../src/log.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { ROUTES } from '../../src/producer/routes/table.ts'
-import { INTAKE_PREFIX } from '../../src/redis/bullmq-layout.ts'
-import { contactKeys, messageKey } from '../../src/redis/keys.ts'
 import { traceOfLog } from '../../src/tracing.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { audioTo, reaches, sendTo } from '../support/messages.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
+import { contactsOf } from '../support/state/accounts.ts'
+import { messageRecord } from '../support/state/messages.ts'
+import { intakeQueue } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 const EACH = 250
@@ -151,8 +151,7 @@ test('nothing that is put in at any door comes out where it has no business', as
   await service.reaches(campaign, 'done')
 
   // Jobs of another service, good, refused and none at all, under ids and names that say too much.
-  const queue = new Queue(INTAKE_QUEUE, { connection: { url: service.server.url }, prefix: INTAKE_PREFIX })
-  queue.on('error', () => {})
+  const queue = intakeQueue(service.server.url, INTAKE_QUEUE)
   const job = (name: string, data: object) => queue.add(name, data, { jobId: `order-${next('numbers')}` })
   const jobs = await Promise.all([
     job('send', { v: 1, api_key: tenant.apiKey, message: textTo(`+${next('numbers')}`, next('texts')) }),
@@ -208,9 +207,9 @@ test('nothing that is put in at any door comes out where it has no business', as
   await reaches(service, tenant, last, 'read')
   const shown = await http('GET', `/messages/${last}`)
   expect(shown.status).toBe(200)
-  if (parsed) await redis.hset(messageKey(parsed.lane, parsed.ulid), { s: 'Z', t: next('numbers'), x: next('texts') })
+  if (parsed) await messageRecord(redis, parsed).change({ s: 'Z', t: next('numbers'), x: next('texts') })
   await http('GET', `/messages/${last}`)
-  await redis.set(contactKeys(tenant.account).phones, next('numbers'))
+  await contactsOf(redis, tenant.account).phones.ruin(next('numbers'))
   expect((await http('POST', '/contacts', { phone: `+${next('numbers')}`, name: next('names') })).status).toBe(500)
   await redis.config('SET', 'maxmemory', '1')
   const full = await http('POST', '/messages/batch', {

@@ -6,12 +6,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { useDataKeys } from '../../src/messages/sealed.ts'
 import { noteDataKeys } from '../../src/messages/store/data-keys.ts'
-import { laneJobKey } from '../../src/redis/bullmq-layout.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { acknowledgedId, audioTo, reaches, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
+import { dataKeysSeen } from '../support/state/installation.ts'
+import { heldBackMs, jobOf, letGo } from '../support/state/lanes.ts'
+import { recipientCooldowns, replyWindowsOf } from '../support/state/messages.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -91,7 +92,7 @@ test('no number and no text of a message stands in Redis, whatever becomes of it
   await reaches(service, tenant, ids[1] ?? '', 'failed')
   await answerFor(cools, 'pair-limited-once')
   await send({ api_key: tenant.apiKey, ...textTo(cools, 'The secret of 8') })
-  await eventually(async () => (await service.redis.keys('lw:{l*}:rest:*'))[0], 'there is a cooldown')
+  await eventually(async () => (await recipientCooldowns(service.redis))[0], 'there is a cooldown')
   await receive(writes, 'The secret of 4')
   const batch = await service.request('POST', '/messages/batch', { messages: [textTo(inBatch, 'The secret of 5')] })
   expect(batch.status, batch.text).toBe(200)
@@ -131,8 +132,7 @@ test('what was written before there was a key, or under an older one, is found, 
   useDataKeys([NEXT, KEY])
   await reaches(service, tenant, await sendTo(service, tenant, `+${person}`), 'read')
   expect(await found(`to=${person}`)).toHaveLength(5)
-  const window = await service.redis.keys(`lw:{l*}:window:${person}`)
-  expect(window).toHaveLength(1)
+  expect(await replyWindowsOf(service.redis, person)).toHaveLength(1)
 
   const shown = await service.request('GET', `/admin/people/${person}`, undefined, admin)
   expect(shown.json().data.messages).toHaveLength(6)
@@ -154,11 +154,11 @@ test('a worker without the key leaves a message to one that has it', async () =>
   const id = await sendTo(service, tenant, '+491520880088')
   useDataKeys([])
   await queues.resume(tenant.cloudLane)
-  const waited = async () => (await queues.queueOf(tenant.cloudLane).getRateLimitTtl(1)) > 0 || undefined
+  const waited = async () => (await heldBackMs(service.redis, tenant.cloudLane)) > 0 || undefined
   await eventually(waited, 'the lane waits')
-  expect(await service.redis.hget(laneJobKey(tenant.cloudLane, id), 'failedReason')).toBeNull()
+  expect((await jobOf(service.redis, id))?.failedReason).toBeUndefined()
   useDataKeys([KEY])
-  await queues.queueOf(tenant.cloudLane).removeRateLimitKey()
+  await letGo(service.redis, tenant.cloudLane)
   queues.wake(tenant.cloudLane)
   await queues.close()
   await reaches(service, tenant, id, 'read')
@@ -168,7 +168,7 @@ test('a process without a key under which something is still sealed does not sta
   const { redis, server } = service
   const retentionMs = 30 * DAY_MS
   const nowMs = Date.now()
-  await redis.del(rootKeys.dataKeys)
+  await dataKeysSeen(redis).remove()
   await noteDataKeys(redis, [], { retentionMs, nowMs })
   await noteDataKeys(redis, [KEY], { retentionMs, nowMs })
   await expect(noteDataKeys(redis, [], { retentionMs, nowMs })).rejects.toThrow(/LANEWAY_DATA_KEY is not set/)
@@ -185,6 +185,6 @@ test('a process without a key under which something is still sealed does not sta
     /lacks the key/,
   )
   await noteDataKeys(redis, [NEXT], { retentionMs, nowMs: nowMs + 151 * DAY_MS })
-  expect(Object.keys(await redis.hgetall(rootKeys.dataKeys))).toHaveLength(1)
+  expect(Object.keys(await dataKeysSeen(redis).fields())).toHaveLength(1)
   useDataKeys([KEY])
 })

@@ -6,12 +6,12 @@ import { createCredential, PERMISSIONS } from '../../src/accounts/store/credenti
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { type Inspected, inspect } from '../support/declared-routes.ts'
 import { orderUpdate } from '../support/example-templates.ts'
 import { acknowledgedId, audioTo, reaches, sendTo } from '../support/messages.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { lastNumbers } from '../support/state/installation.ts'
 
 const THEIR_PERSON = '491700000312'
 const THEIR_TEXT = 'what only they may read'
@@ -23,7 +23,7 @@ let them: Tenant & { secret: string; message: string; tag: number; campaign: str
 beforeAll(async () => {
   service = await startService({ templates: [orderUpdate] })
   // Ids that cannot be taken for any other number in an answer.
-  await service.redis.hset(rootKeys.sequences, { account: 650_000, lane: 640_000, tag: 630_000 })
+  await lastNumbers(service.redis).change({ account: 650_000, lane: 640_000, tag: 630_000 })
   const ours = await account()
   us = { ...ours, session: await sessionHeader(service.redis, ours.secret) }
   const theirs = await account()

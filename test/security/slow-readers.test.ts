@@ -12,8 +12,8 @@ import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { campaignKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { campaignRecord } from '../support/state/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const snapshot = await writeSnapshot(openFolder(service.config.dataDir), parsed)
   for (let i = 0; i < RECIPIENTS; i += 1) await snapshot.add({ to: String(491_530_000_000 + i), values: ['P'] })
   await snapshot.close()
-  await service.redis.hset(campaignKey(parsed.lane, parsed.number), { snapshot: snapshot.name, total: RECIPIENTS })
+  await campaignRecord(service.redis, parsed).change({ snapshot: snapshot.name, total: RECIPIENTS })
   const folder = join(service.config.dataDir, campaignFolder(parsed))
   writeFileSync(join(folder, snapshot.name, 'refused.csv'), 'a row that was refused\n'.repeat(REFUSED_BYTES / 23))
   subscribe('net.server.socket', keep)

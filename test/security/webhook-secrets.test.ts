@@ -8,9 +8,10 @@ import { type MessageId, messageId, newUlid } from '../../src/messages/message-i
 import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
-import { accountKey, inboundKey } from '../../src/redis/keys.ts'
 import { runCli } from '../support/cli.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { accountRecord } from '../support/state/accounts.ts'
+import { receivedRecord } from '../support/state/messages.ts'
 import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -160,8 +161,8 @@ describe('at the address of an account', () => {
     expect(await report(FIRST, webhook({ messages: [message('wamid.theirs')] }, theirs))).toMatchObject({ status: 200 })
     const states = await Promise.all(ids.map(async (id) => (await readMessage(service.redis, id))?.state))
     expect(states).toEqual(['delivered', 'sending'])
-    expect(await service.redis.exists(inboundKey(tenant.account, 'wamid.own'))).toBe(1)
-    expect(await service.redis.exists(inboundKey(other.account, 'wamid.theirs'))).toBe(0)
+    expect(await receivedRecord(service.redis, tenant.account, 'wamid.own').isThere()).toBe(true)
+    expect(await receivedRecord(service.redis, other.account, 'wamid.theirs').isThere()).toBe(false)
   })
 })
 
@@ -177,9 +178,9 @@ test('a secret that no key opens stands in the way of neither its neighbour nor 
   const place = { account: tenant.account, name: 'webhook.app_secret' }
   const lost = createSeal(['a key that the installation has lost']).encrypt(SECOND)(place)
   const good = createSeal(secretKeysOf(service.config)).encrypt(FIRST)(place)
-  await service.redis.hset(accountKey(tenant.account), 'webhook.app_secret', `${lost} ${good}`)
+  await accountRecord(service.redis, tenant.account).change({ 'webhook.app_secret': `${lost} ${good}` })
   await takes(FIRST, 200)
-  await service.redis.hset(accountKey(tenant.account), 'webhook.app_secret', lost)
+  await accountRecord(service.redis, tenant.account).change({ 'webhook.app_secret': lost })
   // Ours is the fault, and the chat product brings it again.
   await takes(FIRST, 500)
   expect(await set('webhook.app_secret', THIRD)).toMatchObject({ code: 0 })

@@ -6,13 +6,13 @@ import { z } from 'zod'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { LANE_STATES, type LaneState } from '../../src/telemetry/lane-state.ts'
 import { type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { accessibilityFaults } from '../support/browser.ts'
 import { runCli } from '../support/cli.ts'
 import { type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
 import { type ConsoleWorld, textAt } from '../support/console-world.ts'
+import { workersHeardOf } from '../support/state/installation.ts'
 import { eventually } from '../support/wait.ts'
 
 let world: ConsoleWorld
@@ -106,7 +106,7 @@ test('the ledger of a campaign is the same on its page, over HTTP and on the com
 test('a worker that was killed stays in the table as lost, beside the one that is alive', async () => {
   const facts = { host: 'gone-host', pid: 4_321, startedAt: Date.now() - 3_600_000, version: '0.1.0', lanes: 2 }
   await sendHeartbeat(world.redis, 'gone', facts)
-  await world.redis.zadd(rootKeys.workers, (await redisNowMs(world.redis)) - 20_000, 'gone')
+  await workersHeardOf(world.redis).put((await redisNowMs(world.redis)) - 20_000, 'gone')
   await page.goto('/console')
   const workers = page.getByRole('table', { name: 'Workers' })
   await workers.getByRole('row', { name: /gone-host, process 4321.*lost 2\d s ago/ }).waitFor()

@@ -1,8 +1,8 @@
 // Pins: a person is forgotten among a million messages in under 5 s. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { messageKey } from '../../src/redis/keys.ts'
 import { fillLane } from '../support/filled-lane.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { messageRecord } from '../support/state/messages.ts'
 
 const TOTAL = 1_000_000
 const MOST_MS = 5_000
@@ -27,5 +27,5 @@ test('a person is forgotten among a million messages in under 5 s', async () => 
   expect(await answer.json()).toMatchObject({ message: 'erased', data: { messages: ulids.length } })
   process.stdout.write(`forgotten among ${TOTAL} messages in ${Math.round(tookMs)} ms\n`)
   expect(tookMs).toBeLessThan(MOST_MS)
-  for (const ulid of ulids) expect(await redis.hget(messageKey(tenant.partnerLane, ulid), 't')).toBe('')
+  for (const ulid of ulids) expect(await messageRecord(redis, { lane: tenant.partnerLane, ulid }).field('t')).toBe('')
 }, 300_000)

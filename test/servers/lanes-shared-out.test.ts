@@ -2,10 +2,12 @@
 // the while; with few lanes by all. Real: Redis, producer, workers as processes. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { lanesKnown, workersHeardOf } from '../support/state/installation.ts'
+import { addSilently } from '../support/state/lanes.ts'
+import { connectionsFor } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const WORKERS = 4
@@ -25,11 +27,11 @@ beforeAll(async () => {
   service = await startService({ worker: false })
   tenants = await Promise.all(Array.from({ length: TENANTS }, () => service.addTenant({ rate: RATE })))
   for (let i = 0; i < WORKERS; i += 1) startWorker()
-  await eventually(async () => (await service.redis.zcard(rootKeys.workers)) === WORKERS, 'all workers are alive')
+  await eventually(async () => (await workersHeardOf(service.redis).count()) === WORKERS, 'all workers are alive')
   const queues = openLaneQueues(service.redis)
   // A message for later keeps its lane open, so that there is time to look.
   for (const { partnerLane: lane } of tenants) {
-    await queues.queueOf(lane).add('send', {}, { jobId: 'for-later', delay: 3_600_000 })
+    await addSilently(service.redis, lane, 'for-later', {}, 3_600_000)
     queues.wake(lane)
   }
   await queues.close()
@@ -49,7 +51,7 @@ function startWorker(): void {
 /** Connections that wait for work of each lane: one of each worker that serves it. */
 async function servers(): Promise<number[]> {
   const clients = String(await service.redis.client('LIST'))
-  return tenants.map(({ partnerLane }) => clients.split(`name=lw:{l${partnerLane}}:`).length - 1)
+  return tenants.map(({ partnerLane }) => connectionsFor(clients, partnerLane))
 }
 
 const haveEach = (count: number, why: string, limitMs?: number): Promise<unknown> =>
@@ -67,8 +69,8 @@ test('few lanes are served by every worker', async () => {
 })
 
 test('of many lanes each is served by two workers', async () => {
-  const others = Array.from({ length: MANY_LANES }, (_, i) => [String(1_000_000 + i), '1'])
-  await service.redis.hset(rootKeys.lanes, ...others.flat())
+  const others = Array.from({ length: MANY_LANES }, (_, i) => [1_000_000 + i, '1'])
+  await lanesKnown(service.redis).change(Object.fromEntries(others))
   await haveEach(2, 'every lane has two workers', LENIENCE * MOVED_WITHIN_MS)
   await allSend()
 })

@@ -9,8 +9,8 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { lanesOf } from '../../src/accounts/store/senders.ts'
 import { loadConfig } from '../../src/config.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
-import { accountKey, sendersOfAccountKey } from '../../src/redis/keys.ts'
 import { type RedisCluster, startRedisCluster } from '../../testbed/redis-cluster.ts'
+import { accountRecord, sendersOf } from '../support/state/accounts.ts'
 
 let cluster: RedisCluster
 let redis: Redis
@@ -29,7 +29,8 @@ afterAll(async () => {
 async function splitAccount(): Promise<number> {
   for (;;) {
     const id = await createAccount(redis, 'split')
-    const [record, senders] = await Promise.all([accountKey(id), sendersOfAccountKey(id)].map(cluster.primaryOf))
+    const kept = [accountRecord(redis, id), sendersOf(redis, id)]
+    const [record, senders] = await Promise.all(kept.map((each) => each.at(cluster.primaryOf)))
     if (record !== senders) return id
   }
 }
@@ -39,7 +40,7 @@ test('what cannot be counted for a while is taken as it was counted last, and a 
   // So little that it is counted again for nearly each message.
   const config = { limits: { ...loadConfig({}).limits, waiting: 3 } }
   await roomToWait({ redis, config }, account, 1)
-  const victim = await cluster.primaryOf(sendersOfAccountKey(account))
+  const victim = await sendersOf(redis, account).at(cluster.primaryOf)
   await victim.kill9()
   await vi.waitFor(() => expect(lanesOf(redis, account)).rejects.toThrow(), 20_000)
   // Until the last count is too old to be used.

@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Worker } from 'bullmq'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
@@ -50,14 +49,15 @@ import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { laneChunkQueue, laneQueue } from '../../src/redis/bullmq-layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { inDoubtKey, lanePrefix, messageKey, queuedAgainKey, requeueableKey } from '../../src/redis/keys.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
+import { takeChunksByHand } from './state/chunks.ts'
+import { letAllBeDue, messageRecord, requeueableOn } from './state/messages.ts'
+import { takeByHand } from './state/workers.ts'
 import { eventually } from './wait.ts'
 
 export const RETENTION_MS = 9 * 86_400_000
@@ -172,17 +172,8 @@ async function createLife(world: World, lane: number, total: number) {
   const { redis, config, queues, queue } = world
   const id = await startCampaign(world, lane, total)
   const { started_at: startedAt = 0 } = await record()
-  const worker = new Worker(laneQueue(lane), null, {
-    connection: redis,
-    prefix: lanePrefix(lane),
-    removeOnComplete: { count: 0 },
-  })
-  const chunkWorker = new Worker(laneChunkQueue(lane), null, {
-    connection: redis,
-    prefix: lanePrefix(lane),
-    removeOnComplete: { count: 0 },
-  })
-  for (const each of [worker, chunkWorker]) each.on('error', () => {})
+  const messagesByHand = takeByHand(redis, lane)
+  const chunks = takeChunksByHand(redis, lane)
   const ulids = Array.from({ length: total }, (_, place) =>
     campaignMessageUlid(idOf(id), startedAt, place, String(FIRST_PHONE + place)),
   )
@@ -230,11 +221,10 @@ async function createLife(world: World, lane: number, total: number) {
   async function takeNext(): Promise<SomeMessage | undefined> {
     for (;;) {
       if (chunkInHand === undefined) {
-        const token = newAttemptId()
-        const job = await chunkWorker.getNextJob(token, { block: false })
-        if (!job) return undefined
-        const finish = (isOver: boolean) => (isOver ? job.moveToCompleted('', token, false) : job.moveToWait(token))
-        chunkInHand = { finish, left: await waitingIn(chunkSchema.parse(job.data)) }
+        const chunk = await chunks.next()
+        if (!chunk) return undefined
+        const finish = (isOver: boolean) => (isOver ? chunk.finish() : chunk.giveBack())
+        chunkInHand = { finish, left: await waitingIn(chunkSchema.parse(chunk.data)) }
       }
       const hand = chunkInHand
       const next = hand.left.shift()
@@ -283,18 +273,17 @@ async function createLife(world: World, lane: number, total: number) {
 
   /** Plays one message of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
-    const token = newAttemptId()
-    const job = await worker.getNextJob(token, { block: false })
+    const job = await messagesByHand.next()
     if (!job) return workOneOfChunk(outcome)
-    const message = parseMessageId(job.id ?? '')
-    if (!message) throw new Error(`not a message: ${job.id}`)
+    const message = parseMessageId(job.name)
+    if (!message) throw new Error(`not a message: ${job.name}`)
     if (outcome === 'dead') {
-      await job.moveToFailed(new Error('3 workers died'), token)
+      await job.giveUp('3 workers died')
       return true
     }
-    const end = await attempt(message, sendPayloadSchema.parse(job.data), token, outcome)
-    if (end === 'back') await job.moveToWait(token)
-    else await job.moveToCompleted('', token, false)
+    const end = await attempt(message, sendPayloadSchema.parse(job.data), newAttemptId(), outcome)
+    if (end === 'back') await job.giveBack()
+    else await job.finish()
     return true
   }
 
@@ -324,7 +313,8 @@ async function createLife(world: World, lane: number, total: number) {
     const place = ulids.indexOf(message.ulid)
     const before = ledger.get(place) ?? []
     ledger.set(place, [...before, name])
-    if (before.length > 0 && (await redis.hget(messageKey(lane, message.ulid), 'o')) === null) silentRepeats.push(place)
+    if (before.length > 0 && (await messageRecord(redis, { lane, ulid: message.ulid }).field('o')) === null)
+      silentRepeats.push(place)
   }
 
   const life = {
@@ -335,9 +325,9 @@ async function createLife(world: World, lane: number, total: number) {
     ledger,
     silentRepeats,
     record,
-    chunkWorker,
+    chunks,
 
-    describe: async () => describeCampaign(redis, await record(), Date.now()),
+    describe: async () => describeCampaign(redis, await record()),
 
     marks: (): Promise<(Mark | undefined)[]> => readMarks(redis, id, 0, total),
 
@@ -397,10 +387,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The sweep, once everything is overdue: nothing is in a worker's hands. */
     async sweep(): Promise<void> {
-      for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
-        const ulids = await redis.zrange(key, 0, '-1')
-        if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
-      }
+      await letAllBeDue(redis, lane)
       const [survey] = await surveyLanes(redis, [lane])
       if (survey) await sweepLane({ ...world, log: silentLog }, survey)
     },
@@ -447,17 +434,17 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** The records at these places expire, as after the retention. */
     async expire(places: readonly number[]): Promise<void> {
-      if (places.length > 0) await redis.del(...places.map((place) => messageKey(lane, ulids[place] ?? '')))
+      await Promise.all(places.map((place) => messageRecord(redis, { lane, ulid: ulids[place] ?? '' }).remove()))
     },
 
     /** What ended badly is queued again by a person. */
     async requeueAll(): Promise<void> {
-      for (const ulid of await redis.zrange(requeueableKey(lane), 0, '-1')) {
+      for (const ulid of await requeueableOn(redis, lane).all()) {
         await requeueMessage({ redis, queues, config }, { lane, ulid })
       }
     },
 
-    close: () => Promise.all([worker.close(), chunkWorker.close()]),
+    close: () => Promise.all([messagesByHand.close(), chunks.close()]),
   }
   return life
 }

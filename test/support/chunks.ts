@@ -18,6 +18,7 @@ import { type ChunkEnd, sendChunk } from '../../src/worker/send-chunk.ts'
 import { silentLog } from './app.ts'
 import type { Life, Lives } from './campaign-lives.ts'
 import { interceptCommands } from './redis.ts'
+import { allWaitingOn } from './state/lanes.ts'
 
 /** Answers to the `nth` request, from 1, to this number. */
 export type ChatProduct = (to: string, nth: number) => CallEnd | Promise<CallEnd>
@@ -136,8 +137,8 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
 
     /** ULIDs of messages with a job of their own. */
     async jobs(): Promise<string[]> {
-      const found = await queues.queueOf(life.lane).getJobs(['wait', 'prioritized', 'delayed'])
-      return found.flatMap((job) => parseMessageId(job?.id ?? '')?.ulid ?? []).sort()
+      const found = await allWaitingOn(lives.redis, life.lane)
+      return found.flatMap((name) => parseMessageId(name)?.ulid ?? []).sort()
     },
 
     marks: () => readMarks(lives.redis, life.id, 0, life.total),

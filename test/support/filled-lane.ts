@@ -3,7 +3,7 @@ import { newUlid } from '../../src/messages/message-id.ts'
 import { indexMessages } from '../../src/messages/store/message-index.ts'
 import { newRecordFields } from '../../src/messages/store/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { messageKey } from '../../src/redis/keys.ts'
+import { addRecord } from './state/messages.ts'
 
 /** Writes `total` messages, every n-th to the person, and returns the ULIDs of those. */
 export async function fillLane(
@@ -19,15 +19,15 @@ export async function fillLane(
       return { ulid: newUlid(Date.now()), to: isTheirs ? phone : String(491_530_000_000 + at + i), until }
     })
     await indexMessages(redis, lane, messages, 3_600_000)
-    const pipeline = redis.pipeline()
+    const added: Promise<unknown>[] = []
     for (const { ulid, to } of messages) {
       if (to !== phone) continue
       found.push(ulid)
       const fields = { type: 'audio', text: 'Canary', class: 'transactional', validUntil: until } as const
       const record = newRecordFields({ ...fields, to, campaign: undefined, run: undefined })
-      pipeline.hset(messageKey(lane, ulid), 's', 'r', ...record)
+      added.push(addRecord(redis, { lane, ulid }, 'r', record))
     }
-    await pipeline.exec()
+    await Promise.all(added)
   }
   return found
 }

@@ -7,10 +7,10 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { credentialKey } from '../../src/redis/keys.ts'
 import { newDataDir } from './laneway.ts'
 import { startProcess, type TestProcess } from './processes.ts'
 import { startRedis } from './redis.ts'
+import { credentialRecords } from './state/accounts.ts'
 import { eventually } from './wait.ts'
 
 export const APP_SECRET = 'app-secret'
@@ -44,8 +44,8 @@ export async function startHostileGround({ preload }: { preload?: string } = {})
   const { secret: key } = await createCredential(redis, account, [...PERMISSIONS], Date.now())
   // Made like any other, and then unknown.
   const invented = await createCredential(redis, account, ['admin'], Date.now())
-  for (const found of await redis.keys(credentialKey('*'))) {
-    if ((await redis.hget(found, 'id')) === invented.id) await redis.del(found)
+  for (const found of await credentialRecords(redis)) {
+    if ((await found.field('id')) === invented.id) await found.remove()
   }
   const loaded = preload === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
   const producer = startProcess(

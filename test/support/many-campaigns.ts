@@ -6,8 +6,8 @@ import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { activeCampaignsKey, campaignKey, rootKeys } from '../../src/redis/keys.ts'
 import type { CampaignService } from './campaigns.ts'
+import { activeCampaignsOn, campaignLanes, campaignRecord } from './state/campaigns.ts'
 
 /** Starts so many campaigns of the service's own account to one person each, on its lane, which is paused before. */
 export async function startManyOnPausedLane(service: CampaignService, count: number): Promise<void> {
@@ -18,7 +18,7 @@ export async function startManyOnPausedLane(service: CampaignService, count: num
   const { tag } = await service.addPeople(1)
   const first = parseCampaignId(await service.ready({ tags: [tag] }))
   if (!first) throw new Error('no campaign')
-  const record = await redis.hgetall(campaignKey(lane, first.number))
+  const record = await campaignRecord(redis, { lane, number: first.number }).fields()
   const [seconds] = await redis.time()
   const started = Number(seconds) * 1_000
   const running = {
@@ -36,16 +36,18 @@ export async function startManyOnPausedLane(service: CampaignService, count: num
   const numbers = Array.from({ length: count }, (_, i) => 1_000_000 + i)
   for (let from = 0; from < count; from += 200) {
     const some = numbers.slice(from, from + 200)
-    const writing = redis.pipeline()
+    const written: Promise<unknown>[] = []
     for (const number of some) {
       symlinkSync(folder, folderOf(number))
-      writing.hset(campaignKey(lane, number), { ...record, ...running, number })
-      writing.hset(activeCampaignsKey(lane), number, 'running')
+      written.push(
+        campaignRecord(redis, { lane, number }).change({ ...record, ...running, number }),
+        activeCampaignsOn(redis, lane).change({ [number]: 'running' }),
+      )
     }
-    await writing.exec()
+    await Promise.all(written)
     await Promise.all(some.map((number) => queue.add('fan-out', { lane, number }, 1)))
   }
-  await redis.sadd(rootKeys.campaignLanes, lane)
+  await campaignLanes(redis).add(lane)
   await queue.close()
 }
 

@@ -43,7 +43,6 @@ import { personPieces } from '../../src/people/gather.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import type { ProviderMessage } from '../../src/providers/provider.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { inDoubtKey, queuedAgainKey, rootKeys } from '../../src/redis/keys.ts'
 import { createClaimGates } from '../../src/worker/claim-gate.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import { createLaneShares } from '../../src/worker/lane-share.ts'
@@ -53,6 +52,9 @@ import { sendMessage } from '../../src/worker/send-message.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
+import { clearAll } from './state/everything.ts'
+import { letAllBeDue } from './state/messages.ts'
+import { workEachWaiting } from './state/workers.ts'
 import { eventually } from './wait.ts'
 
 const RETENTION_MS = 9 * 86_400_000
@@ -106,8 +108,7 @@ export async function startWorld() {
 
     /** Nothing of the lives until now is looked through any more. Numbers are not given out again. */
     async clear(): Promise<void> {
-      const keys = (await redis.keys('*')).filter((key) => key !== rootKeys.sequences)
-      if (keys.length > 0) await redis.del(...keys)
+      await clearAll(redis)
       rmSync(join(dataDir, 'campaigns'), { recursive: true, force: true })
     },
 
@@ -307,11 +308,7 @@ export async function beginLife(world: World, seed: number) {
       const lane = laneOf(i)
       await as(dies, async (connection) => {
         const deps = await workerOn(connection, lane)
-        for (const job of await queues.queueOf(lane).getJobs(['wait', 'prioritized', 'delayed'])) {
-          if (job === undefined) continue
-          const end = await sendMessage(deps, job)
-          if (end.kind === 'done') await queues.queueOf(lane).remove(job.id ?? '')
-        }
+        await workEachWaiting(redis, lane, (job) => sendMessage(deps, job))
       })
     },
 
@@ -419,10 +416,7 @@ export async function beginLife(world: World, seed: number) {
     async sweep(): Promise<void> {
       const deps = await workerOn(redis, laneOf(0))
       for (const lane of lanes) {
-        for (const key of [inDoubtKey(lane), queuedAgainKey(lane)]) {
-          const ulids = await redis.zrange(key, 0, '-1')
-          if (ulids.length > 0) await redis.zadd(key, 'XX', ...ulids.flatMap((ulid) => [0, ulid]))
-        }
+        await letAllBeDue(redis, lane)
         const [survey] = await surveyLanes(redis, [lane])
         if (survey) await sweepLane({ ...deps, queues }, survey)
       }

@@ -7,9 +7,9 @@ import { recordStatus } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { pollKey } from '../../src/redis/keys.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
 import { silentLog } from './app.ts'
+import { pollsOn } from './state/messages.ts'
 
 /** What polls of the lanes of one worker; every lane has the same upstream and the rate that `rateOf` says. */
 export function startPoller(
@@ -73,6 +73,6 @@ export async function sentOn(redis: Redis, lane: number, howMany: number): Promi
     }),
   )
   const due = Date.now() - howMany - 1_000
-  await redis.zadd(pollKey(lane), ...messages.flatMap(({ ulid }, i) => [due + i, ulid]))
+  await pollsOn(redis, lane).putEach(messages.map(({ ulid }, i) => [ulid, due + i]))
   return messages
 }

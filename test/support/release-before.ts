@@ -3,8 +3,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { Queue, UnrecoverableError, Worker } from 'bullmq'
 import { z } from 'zod'
+import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
+import { intakeQueue, serveIntakeQueue } from './state/queues.ts'
 import { eventually } from './wait.ts'
 
 /** Stands on the tape where the key of the account was. */
@@ -84,7 +85,7 @@ export function passOn(service: { url: string; redisUrl: string; apiKey: string 
   answer: Answerer
   close(): Promise<void>
 } {
-  const queue = new Queue('laneway-intake', { connection: { url: service.redisUrl } })
+  const queue = intakeQueue(service.redisUrl, FORMER_INTAKE_QUEUE)
   const opened = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll(`"${KEY}"`, `"${service.apiKey}"`))
   return {
     async answer(ask) {
@@ -141,16 +142,9 @@ export async function serveHttp(answer: Answerer): Promise<{ url: string; close(
 
 /** Serves an answerer as the worker of an intake queue. */
 export function serveIntake(redisUrl: string, answer: Answerer): { close(): Promise<void> } {
-  const worker = new Worker(
-    'laneway-intake',
-    async ({ name, data }) => {
-      const reply = await answer(askSchema.parse({ job: name, data }))
-      if ('failed' in reply) throw new UnrecoverableError(reply.failed)
-      if (!('returned' in reply)) throw new Error('an answer over HTTP ends no job')
-      return reply.returned
-    },
-    { connection: { url: redisUrl }, concurrency: 5 },
-  )
-  worker.on('error', () => {})
-  return { close: () => worker.close() }
+  return serveIntakeQueue(redisUrl, FORMER_INTAKE_QUEUE, async ({ name, data }) => {
+    const reply = await answer(askSchema.parse({ job: name, data }))
+    if (!('failed' in reply || 'returned' in reply)) throw new Error('an answer over HTTP ends no job')
+    return reply
+  })
 }

@@ -5,6 +5,7 @@ import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { claim } from '../../src/messages/store/claim.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
+import { withPayloadOf } from './state/lanes.ts'
 
 const HOUR_MS = 3_600_000
 const problem = { code: '131051', sentence: 'It was refused.' }
@@ -40,12 +41,11 @@ export async function failMessages(
         const id = { lane, ulid }
         const message = { to, type: 'audio' as const, text: 'x', class: 'transactional' as const, validUntil: until }
         const times = { lostAfterMs: HOUR_MS, evidenceWaitMs: 0, retentionMs }
-        const job = `lw:{l${lane}}:lane-${lane}:${name}`
-        // The job as the claim finds it; BullMQ's own part of it is not needed here.
-        await deps.redis.hset(job, 'data', JSON.stringify({ v: 1, to, class: 'transactional', content, until }))
-        await claim(deps.redis, id, 'AAAAAA', { ...message, campaign: undefined, run }, times)
-        await recordStatus(deps.redis, id, 'AAAAAA', 'failed', { problem: { ...problem, code } })
-        await deps.redis.del(job)
+        const payload = { v: 1, to, class: 'transactional', content, until }
+        await withPayloadOf(deps.redis, name, payload, async () => {
+          await claim(deps.redis, id, 'AAAAAA', { ...message, campaign: undefined, run }, times)
+          await recordStatus(deps.redis, id, 'AAAAAA', 'failed', { problem: { ...problem, code } })
+        })
       }),
     )
   }

@@ -19,11 +19,12 @@ function read(bytes: Buffer, pieceLength = 1_000, said?: Encoding) {
   return { text: [...text, reader.read()].join(''), encoding: reader.encoding() }
 }
 
+async function* comingIn(bytes: Buffer, pieceLength: number) {
+  yield* piecesOf(bytes, pieceLength)
+}
+
 async function normal(bytes: Buffer, pieceLength = 1_000) {
-  async function* pieces() {
-    yield* piecesOf(bytes, pieceLength)
-  }
-  const csv = normalCsv(pieces())
+  const csv = normalCsv(comingIn(bytes, pieceLength))
   const written: Buffer[] = []
   for await (const piece of csv.bytes) written.push(piece)
   return { text: Buffer.concat(written).toString(), readAs: csv.readAs() }
@@ -77,6 +78,20 @@ describe('a byte that is UTF-8 in one place and not in another is refused', () =
     ['at the end of the file', Buffer.concat([Buffer.from('é\n'), Buffer.from([0xe2, 0x82])]), 'line 2, character 1'],
   ])('%s, with its place', (_what, bytes, place) => {
     for (const length of [1, 2, 1_000]) expect(() => read(bytes, length)).toThrow(place)
+  })
+
+  test('after the text before it, so that the rows there can be used', async () => {
+    const bytes = Buffer.concat([Buffer.from('phone,name\n1,é\n2,'), windows1252('ë\n3,a\n')])
+    for (const length of [1, 2, 1_000]) {
+      const { bytes: written } = normalCsv(comingIn(bytes, length))
+      let text = ''
+      await expect(
+        (async () => {
+          for await (const piece of written) text += piece.toString()
+        })(),
+      ).rejects.toThrow('line 3, character 3')
+      expect(text).toBe('phone,name\n1,é\n2,')
+    }
   })
 
   test.each<[string, number[]]>([

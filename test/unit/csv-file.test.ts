@@ -113,6 +113,22 @@ describe('a quote that is never closed', () => {
   })
 })
 
+describe('a record of nothing but separators', () => {
+  const separators = (count: number) => `phone\n\n1\n${','.repeat(count)}\n2\n`
+
+  test('is read as long as its cells take little memory', async () => {
+    expect((await read(separators(100_000))).map(({ cells }) => cells.length)).toEqual([1, 1, 100_001, 1])
+  })
+
+  test('is refused by its line when it goes on for too long', async () => {
+    await expect(read(separators(3_000_000))).rejects.toThrow('the record that begins on line 4 goes on for too long')
+  })
+
+  test('does not make what follows many empty lines count as one record with them', async () => {
+    expect((await read(`phone\n${'\n'.repeat(1_000_000)}1\n`)).map(({ line }) => line)).toEqual([1, 1_000_002])
+  })
+})
+
 test.each([
   ['is not there', join(folder, 'nowhere.csv'), 'there is no such file or folder'],
   ['is a folder', folder, 'it is a folder'],

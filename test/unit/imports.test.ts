@@ -35,7 +35,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'log-stack': [],
   log: ['config', 'log-output', 'log-pretty', 'log-stack', 'tracing'],
   repeatedly: ['log'],
-  redis: ['log', 'redis-address', 'redis-socket'],
+  deadline: [],
+  redis: ['log', 'deadline', 'redis-address', 'redis-socket'],
   files: [],
   activity: ['redis'],
   'opt-outs': [],
@@ -134,7 +135,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store', 'lookup', 'opt-outs/store'],
   ],
   // The address of a file is as foreign as that of an endpoint.
-  providers: ['messages', 'events'],
+  providers: ['messages', 'events', 'deadline'],
   telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
   'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
 
@@ -164,7 +165,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
     ...['events', 'events/store', 'opt-outs/store', 'opt-outs/commands'],
-    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'version'],
+    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'deadline', 'version'],
   ],
   cli: [
     ...[

@@ -15,15 +15,21 @@ const id = { lane: 1, number: 1 }
 mkdirSync(join(folder, campaignFolder(id)), { recursive: true })
 afterAll(() => rmSync(folder, { recursive: true }))
 
+async function spansIn(name: string, column: string | undefined) {
+  const spans: { offset: number; length: number }[] = []
+  for await (const span of findInRows(files, id, name, column, ANN)) spans.push(span)
+  return spans
+}
+
 /** What the file is without Ann, but for spaces and what separates cells of them. */
 async function erased(text: string, { name = 'rows-1.comma.csv', column = 'mobile' as string | undefined } = {}) {
   const path = join(folder, campaignFolder(id), name)
   writeFileSync(path, text)
-  const rows = await findInRows(files, id, name, column, ANN)
-  await eraseInRows(files, id, name, rows)
+  const found = await spansIn(name, column)
+  expect(await eraseInRows(files, id, name, column, ANN)).toBe(found.length)
   const left = readFileSync(path, 'utf8')
   expect(left).toHaveLength(text.length)
-  expect(await findInRows(files, id, name, column, ANN)).toEqual([])
+  expect(await spansIn(name, column)).toEqual([])
   return left.replace(/ +/g, '').replace(/^[,"]+$/gm, '')
 }
 const ndjson = { name: 'rows-1.comma.ndjson' }
@@ -101,10 +107,17 @@ describe('a line of NDJSON that names the person', () => {
     expect(await erased(`${other}${line}\n${other}`, ndjson)).toBe(`${other}\n${other}`)
   })
 
+  test('and is longer than any row is left empty, wherever in it she is named', async () => {
+    const filler = 'x'.repeat(300_000)
+    for (const line of [`${ANN}${filler}`, `${filler} +44 7700 901301 ${filler}`, `${filler}${filler} ${ANN}`]) {
+      expect(await erased(`{}\n${line}\n{}\n`, ndjson)).toBe('{}\n\n{}\n')
+    }
+  })
+
   test('is left where it is the row of somebody else', async () => {
     const text = `{"mobile":"+447700901302","boss":{"mobile":"+${ANN}"}}\n{"boss":"+${ANN}","mobile":447700901303}\n`
     const name = join(folder, campaignFolder(id), ndjson.name)
     writeFileSync(name, text)
-    expect(await findInRows(files, id, ndjson.name, 'mobile', ANN)).toEqual([])
+    expect(await spansIn(ndjson.name, 'mobile')).toEqual([])
   })
 })

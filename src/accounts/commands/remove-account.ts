@@ -94,8 +94,8 @@ export async function endAccount(deps: RemovalDeps, id: number, retentionMs: num
   const { redis } = deps
   await removeAccount(deps, id, retentionMs)
   if ((await keptLanes(redis, id)).length > 0) return false
-  const { optOuts, optOutSources, erasedOptOuts, tombstones } = contactKeys(id)
-  await redis.del(optOuts, optOutSources, erasedOptOuts, tombstones)
+  const { optOuts, optOutSources, optOutEnds, erasedOptOuts, tombstones } = contactKeys(id)
+  await redis.del(optOuts, optOutSources, optOutEnds, erasedOptOuts, tombstones)
   for (const key of [campaignsOfAccountKey(id), sendersOfAccountKey(id), openRequeuesKey(id)]) await redis.del(key)
   await dropAccount(redis, id)
   return true

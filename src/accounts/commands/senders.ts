@@ -87,7 +87,8 @@ export async function changeSender(
 
 /**
  * Removes a sender that has nothing to do; its messages can be looked up for `retentionMs`. Removing it again ends what
- * somebody who died has left undone. `isKnown`: processes may still believe in it, which is waited for. Throws a Refusal `sender_busy` that says what it still has to do.
+ * somebody who died has left undone. `isKnown`: processes may still believe in it, which is waited for. Throws a
+ * Refusal `sender_busy` that says what it still has to do.
  */
 export async function dropSender(
   { redis, queues }: Pick<SenderDeps, 'redis' | 'queues'>,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
-import { createListed } from '../../redis/hashes.ts'
+import { createListed, isThere } from '../../redis/hashes.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { nextId } from '../../redis/sequence.ts'
 import { type AccountLimits, type LimitSetting, limitsOf } from '../limits.ts'
@@ -69,8 +69,7 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
 /** The same, or one that was removed and of which something is kept. */
 export async function findKeptAccount(redis: Redis, id: number): Promise<KeptAccount | undefined> {
   const raw = await redis.hgetall(accountKey(id))
-  if (Object.keys(raw).length === 0) return undefined
-  return readRecord(keptSchema, `account ${id}`, raw)
+  return isThere(raw) ? readRecord(keptSchema, `account ${id}`, raw) : undefined
 }
 
 /** From now on nobody finds the account but whoever looks for what is kept. */

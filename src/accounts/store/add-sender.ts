@@ -74,8 +74,7 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
     await redis.hset(sendersOfAccountKey(account), { [number]: id, ...(name === '' ? {} : { [`name:${name}`]: id }) })
     await redis.set(senderNumberKey(number), id)
     if (phoneNumberId !== '') await redis.set(phoneNumberIdKey(phoneNumberId), id)
-    // Before it can send anything: whoever listens to the account misses nothing of it. The entry itself tells nothing.
-    if (await redis.sismember(rootKeys.eventAccounts, account)) await redis.xadd(outboxKey(id), '*', 'e', '')
+    await openOutbox(redis, account, id)
     const hasDefault = (await defaultSender(redis, account)) !== undefined
     if (!hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
     // What a removal has left of one with this id, whose request was repeated.
@@ -98,6 +97,18 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
     if (sender.isDefault && hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
     return id
   })
+}
+
+/**
+ * Before it can send anything: whoever listens to the account misses nothing of it. Whoever stops listening after the
+ * second look knows of the lane (events/store/listening.ts); who did so before may not, and then nobody needs the outbox.
+ */
+async function openOutbox(redis: Redis, account: number, lane: number): Promise<void> {
+  const isListenedTo = async (): Promise<boolean> => (await redis.sismember(rootKeys.eventAccounts, account)) === 1
+  if (!(await isListenedTo())) return
+  // The entry itself tells nothing.
+  await redis.xadd(outboxKey(lane), '*', 'e', '')
+  if (!(await isListenedTo())) await redis.del(outboxKey(lane))
 }
 
 async function refuseTaken(redis: Redis, sender: NewSender): Promise<void> {
@@ -137,8 +148,8 @@ const READ_AGAIN_MS = 1_500
  * Takes a sender out of use and frees its number, name and phone number id; returns why not when it still has something
  * to do, and then leaves it as it was. `whyBusy` says what that is. `close` closes its lane, and is called once hardly any
  * process knows the sender any more; it says the same when the lane has got something to do. Its record stays for `keepMs`
- * at least, and for as long as anything of its lane is kept (kept-lanes.ts). Unless it `isKnown`, nobody is waited for. Dying in between leaves a sender that takes no
- * new messages and can be removed again.
+ * at least, and for as long as anything of its lane is kept (kept-lanes.ts). Unless it `isKnown`, nobody is waited for.
+ * Dying in between leaves a sender that takes no new messages and can be removed again.
  */
 export function removeSender(
   redis: Redis,

@@ -1,16 +1,17 @@
 // Counts the rows of an upload while it streams past, so that its answer can say how many came, and refuses CSV in which
-// a quote is never closed: nobody can tell where the next row begins. Only line ends, separators and quotes are looked
+// a record does not end: nobody can tell where the next one begins. Only line ends, separators and quotes are looked
 // at, as csv.ts reads them but many times faster: what the rows hold is for the preflight to judge.
-import { MAX_RECORD_BYTES, UnclosedQuoteError } from '../../files/csv.ts'
+import { EndlessRecordError, MAX_RAW_BYTES, MAX_RECORD_BYTES } from '../../files/csv.ts'
 import type { Separator } from '../../files/csv-head.ts'
 import type { RowFormat } from '../file-formats.ts'
 
 const QUOTE = 0x22
 const LINE_END = 0x0a
+const UNCLOSED = 'opens a quote and never closes it'
 const SPACES = new Set(Buffer.from(' \t\r\n'))
 
 /**
- * `bytes` are those of the source, unchanged; they throw an UnclosedQuoteError. `rows` is right once they have been read to
+ * `bytes` are those of the source, unchanged; they throw an EndlessRecordError. `rows` is right once they have been read to
  * their end. `separator` of CSV is asked once the first bytes have come.
  */
 export function countingRows(
@@ -56,11 +57,12 @@ function csvLines(separator: () => Separator) {
   let isQuoteHeld = false
   let cellBytes = 0
   let recordBytes = 0
+  let rawBytes = 0
   let [line, beginsOn] = [1, 1]
   let separates: number | undefined
 
   function append(byte: number): void {
-    if (recordBytes + cellBytes > MAX_RECORD_BYTES) throw new UnclosedQuoteError(beginsOn)
+    if (recordBytes + cellBytes > MAX_RECORD_BYTES) throw new EndlessRecordError(beginsOn, UNCLOSED)
     cellBytes += 1
     hasContent ||= !SPACES.has(byte)
   }
@@ -73,6 +75,7 @@ function csvLines(separator: () => Separator) {
       hasContent = false
       cellBytes = 0
       recordBytes = 0
+      rawBytes = 0
       beginsOn = line
     } else if (byte === separates) {
       recordBytes += cellBytes
@@ -101,6 +104,8 @@ function csvLines(separator: () => Separator) {
       separates ??= separator().charCodeAt(0)
       for (const byte of chunk) {
         if (byte === LINE_END) line += 1
+        rawBytes += 1
+        if (rawBytes > MAX_RAW_BYTES) throw new EndlessRecordError(beginsOn, 'goes on for too long')
         if (isQuoteHeld) lookBehindQuote(byte)
         else if (!isQuoted) lookOutside(byte)
         else if (byte === QUOTE) isQuoteHeld = true
@@ -108,7 +113,7 @@ function csvLines(separator: () => Separator) {
       }
     },
     end(): void {
-      if (isQuoted && !isQuoteHeld) throw new UnclosedQuoteError(beginsOn)
+      if (isQuoted && !isQuoteHeld) throw new EndlessRecordError(beginsOn, UNCLOSED)
     },
     /** Records with anything in them, without the header. */
     rows: (): number => Math.max(0, records + (hasContent ? 1 : 0) - 1),

@@ -14,7 +14,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
 import { DEFINITION_MOST, type Definition, definitionSchema, valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
-import { createCampaign, findOwnCampaign, idOf, listCampaign, newCampaignId } from '../store/campaigns.ts'
+import { createCampaign, findOwnCampaign, idOf, newCampaignId } from '../store/campaigns.ts'
 import { addDraft } from '../store/drafts.ts'
 
 /** A campaign to be created for an account whose key has been checked. `body` is parsed JSON. */
@@ -49,12 +49,7 @@ export async function defineCampaign(
       await createCampaign(redis, { ...existingId(id), account, definition }, Date.now())
       return id
     },
-    async find(id) {
-      const campaign = await findOwnCampaign(redis, account, id)
-      // The process may have died before it was listed.
-      if (campaign) await listCampaign(redis, campaign)
-      return campaign && id
-    },
+    find: async (id) => ((await findOwnCampaign(redis, account, id)) ? id : undefined),
     // Its sender was removed, so that nothing would ever leave.
     isSpent: (id) => isLaneClosed(redis, existingId(id).lane),
   })

@@ -20,19 +20,18 @@ const RATE_GOOD_FOR_MS = 10_000
 export async function describeCampaign(
   redis: Redis,
   campaign: Campaign | ListedCampaign,
-  nowMs: number,
 ): Promise<CampaignDescription> {
   const { definition, state, lane } = campaign
-  const laneNow = await redisNowMs(redis, laneCooldownKey(lane))
+  const nowMs = await redisNowMs(redis, laneCooldownKey(lane))
   const [counts, running, sender, waits] = await Promise.all([
     readCounts(redis, campaign),
     runningOn(redis, lane),
     findSender(redis, lane),
-    state === 'running' ? laneWaits(redis, lane, laneNow) : undefined,
+    state === 'running' ? laneWaits(redis, lane, nowMs) : undefined,
   ])
   const shares = sharesOf(counts, campaign.total, state)
   const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
-  const waitMs = waits && (waits.until === null ? undefined : waits.until - laneNow)
+  const waitMs = waits && (waits.until === null ? undefined : waits.until - nowMs)
   // What was measured lately says nothing of a lane that stands.
   const pace = { measured: waits ? 0 : measured, laneRate: sender?.rate ?? 1, running }
   const left = waits && waitMs === undefined ? undefined : secondsLeft(shares, state, pace, waitMs)
@@ -75,8 +74,7 @@ export async function describeCampaigns(
 ): Promise<CampaignDescription[]> {
   const described: CampaignDescription[] = []
   for await (const campaigns of listCampaigns(redis, account, page)) {
-    const nowMs = Date.now()
-    described.push(...(await Promise.all(campaigns.map((campaign) => describeCampaign(redis, campaign, nowMs)))))
+    described.push(...(await Promise.all(campaigns.map((campaign) => describeCampaign(redis, campaign)))))
   }
   return described
 }

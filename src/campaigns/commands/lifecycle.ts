@@ -19,7 +19,6 @@ import {
   createCampaign,
   findOwnCampaign,
   idOf,
-  listCampaign,
   type MoveOptions,
   moveCampaign,
   NOW,
@@ -67,8 +66,8 @@ export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, 
 }
 
 /**
- * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved` or `template_changed`, or `wrong_state` in another state;
- * one that runs or is done already stays as it is.
+ * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved` or `template_changed`, or
+ * `wrong_state` in another state; one that runs or is done already stays as it is.
  */
 export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
@@ -141,10 +140,7 @@ export async function resumeClass(
 /** Begins to check a new run that nobody has begun with yet, as when the process died after it had created it. */
 async function begun(deps: LifecycleDeps, account: number, name: string): Promise<string | undefined> {
   const run = await findOwnCampaign(deps.redis, account, name)
-  if (run?.state === 'draft') {
-    await listCampaign(deps.redis, run)
-    await checkCampaign(deps, run)
-  }
+  if (run?.state === 'draft') await checkCampaign(deps, run)
   return run && name
 }
 

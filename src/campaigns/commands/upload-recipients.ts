@@ -3,7 +3,7 @@
 import { Refusal, refusedFile } from '../../accept/refusal.ts'
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
-import { UnclosedQuoteError } from '../../files/csv.ts'
+import { EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { TooLargeError } from '../../files/drafts.ts'
 import type { FileStore } from '../../files/store.ts'
@@ -14,7 +14,8 @@ import { type RowsUpload, removeFiles, saveUpload } from '../store/files.ts'
 import { keepRows, readRows } from '../store/kept-rows.ts'
 
 /**
- * Throws a TooLargeError, or a Refusal: `invalid_request` for a file that cannot be read; `no_rows_expected`; `rows_full` when the account keeps too much; `wrong_state` when the campaign takes no rows (any more);
+ * Throws a TooLargeError, or a Refusal: `invalid_request` for a file that cannot be read; `no_rows_expected`;
+ * `rows_full` when the account keeps too much; `wrong_state` when the campaign takes no rows (any more);
  * `rows_replaced` when another upload or a preflight came in between.
  */
 export async function uploadRecipients(
@@ -36,7 +37,7 @@ export async function uploadRecipients(
   const { name: file, bytes } = await saveUpload(files, campaign, rows, Math.min(maxBytes, room)).catch(
     (error: unknown) => {
       if (error instanceof UnreadableCsvError) throw refusedFile(error.message)
-      if (error instanceof UnclosedQuoteError) throw refusedFile(`${error.message}; mend it and upload it again.`)
+      if (error instanceof EndlessRecordError) throw refusedFile(`${error.message}; mend it and upload it again.`)
       throw error instanceof TooLargeError && room < maxBytes ? rowsFull(most) : error
     },
   )

@@ -104,17 +104,10 @@ export async function createCampaign(
   }
   // Before anything that a worker must look after can happen to it.
   await redis.sadd(rootKeys.campaignLanes, lane)
-  const listed = { lane, number, account, created_at: nowMs }
-  await createListed(redis, campaignKey(lane, number), record, () => listCampaign(redis, listed))
+  await createListed(redis, campaignKey(lane, number), record, () =>
+    redis.zadd(campaignsOfAccountKey(account), 'NX', nowMs, idOf({ lane, number })),
+  )
   return { lane, number }
-}
-
-/** Puts a campaign on its account's list. Doing it twice changes nothing. */
-export async function listCampaign(
-  redis: Redis,
-  campaign: Pick<Campaign, 'account' | 'lane' | 'number' | 'created_at'>,
-): Promise<void> {
-  await redis.zadd(campaignsOfAccountKey(campaign.account), 'NX', campaign.created_at, idOf(campaign))
 }
 
 /** The record of a campaign; undefined when it is not kept. Throws a CorruptRecordError when it cannot be read. */

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { isThere } from '../../redis/hashes.ts'
+import { isThere, UNLISTED_FIELD } from '../../redis/hashes.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
 import { listedDefinitionSchema } from '../definition.ts'
@@ -23,7 +23,7 @@ const listedSchema = campaignSchema.extend({ definition: jsonText.pipe(listedDef
   template: true,
 })
 export type ListedCampaign = z.infer<typeof listedSchema>
-const LISTED_FIELDS = Object.keys(listedSchema.shape)
+const LISTED_FIELDS = [...Object.keys(listedSchema.shape), UNLISTED_FIELD]
 
 /** Names looked through at a time, and campaigns read at a time: an older version took definitions of up to 256 KB. */
 const NAMES_AT_ONCE = 200

@@ -1,16 +1,22 @@
 // A person in an uploaded file of rows: finding them, and leaving spaces, which every reader passes over, see
 // write-over.ts. A row that nothing can be sent from names whomever its text names: that nobody can read it as a row does
 // not make the number in it any less theirs.
-import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
-import { type FileStore, readPart } from '../../files/store.ts'
+import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
+import type { Separator } from '../../files/csv-head.ts'
+import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { createPersonFinder } from '../named-person.ts'
 import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
-import { type Span, thereOrNothing, writeOver } from './write-over.ts'
+import { MAX_LINE } from './rows.ts'
+import { replace, type Span, thereOrNothing } from './write-over.ts'
 
 const NEWLINE = 10
 const SPACE = 32
+/** Of a line that is no row, however many bytes its characters take. */
+const MAX_LINE_BYTES = 4 * MAX_LINE
+/** A number may stand across two pieces of it. */
+const OVERLAP_BYTES = 1_024
 
 /** A row that names somebody, or a line of one. */
 interface Found extends Span {
@@ -21,69 +27,62 @@ interface Found extends Span {
 type Finder = ReturnType<typeof createPersonFinder>
 
 /**
- * The rows of an uploaded file that name the person: in any column of the name `column`, or anywhere in a row that cannot
- * be read. Without a `column`, which only the campaign knows, anywhere in any row.
+ * The rows of an uploaded file that name the person, in their order: in any column of the name `column`, or anywhere in a
+ * row that cannot be read. Without a `column`, which only the campaign knows, anywhere in any row. A file may have only
+ * those.
  */
-export async function findInRows(
+export async function* findInRows(
   files: FileStore,
   id: CampaignId,
   rowsFile: string,
   column: string | undefined,
   person: string,
-): Promise<Found[]> {
+): AsyncGenerator<Found> {
   const finder = createPersonFinder(person)
-  if (formatOf(rowsFile) === 'csv') return findInCsv(files, id, rowsFile, column, finder)
-  const found: Found[] = []
-  for await (const { text, ...span } of linesOf(await thereOrNothing(readRowsFile(files, id, rowsFile)), 0)) {
-    if (isInJson(text, column, finder)) found.push(span)
+  const bytes = await thereOrNothing(readRowsFile(files, id, rowsFile))
+  if (formatOf(rowsFile) === 'ndjson') {
+    yield* linesNaming(bytes, 0, finder, (line) => isInJson(line, column, finder))
+    return
   }
-  return found
-}
-
-async function findInCsv(
-  files: FileStore,
-  id: CampaignId,
-  rowsFile: string,
-  column: string | undefined,
-  finder: Finder,
-): Promise<Found[]> {
   const name = `${campaignFolder(id)}${rowsFile}`
-  const found: Found[] = []
-  const addLines = async (from: number, to: number): Promise<void> => {
-    for await (const { text, ...span } of linesOf(await files.read(name, { from, to }), from)) {
-      if (finder.standsIn(text)) found.push({ ...span, isPart: true })
-    }
-  }
-  let header: { count: number; at: number[] } | undefined
   let offset = 0
   try {
-    const bytes = await thereOrNothing(readRowsFile(files, id, rowsFile))
-    for await (const record of csvRecords(bytes, () => separatorOf(rowsFile))) {
-      const { cells } = record
-      const isHeader = header === undefined
-      header ??= { count: cells.length, at: placesOf(cells, column) }
-      // A first line that names no such column may be somebody's row as well.
-      const where = isHeader && header.at.length > 0 ? undefined : placeInRow(cells, header, finder)
-      if (where === 'row') found.push({ offset, length: record.bytes - offset })
-      else if (where === 'lines') await addLines(offset, record.bytes)
-      offset = record.bytes
+    for await (const { place, bytes: end } of placesInCsv(bytes, separatorOf(rowsFile), column, finder)) {
+      if (place === 'row') yield { offset, length: end - offset }
+      else if (place === 'lines') yield* partsNaming(await files.read(name, { from: offset, to: end }), offset, finder)
+      offset = end
     }
   } catch (error) {
-    if (!(error instanceof UnclosedQuoteError)) throw error
-    await addLines(offset, await files.sizeOf(name))
+    if (!(error instanceof EndlessRecordError)) throw error
+    const to = await files.sizeOf(name)
+    yield* partsNaming(await files.read(name, { from: offset, to }), offset, finder)
   }
-  return found
+}
+
+/** Of each record of a CSV file where it names the person, and the bytes of the file up to its end. */
+async function* placesInCsv(
+  bytes: AsyncIterable<Buffer>,
+  separator: Separator,
+  column: string | undefined,
+  finder: Finder,
+): AsyncGenerator<{ place: Place; bytes: number }> {
+  let header: { count: number; at: number[] } | undefined
+  for await (const { cells, bytes: until } of csvRecords(bytes, () => separator)) {
+    const isHeader = header === undefined
+    header ??= { count: cells.length, at: placesOf(cells, column) }
+    // A first line that names no such column may be somebody's row as well.
+    const place = isHeader && header.at.length > 0 ? undefined : placeInRow(cells, header, finder)
+    yield { place, bytes: until }
+  }
 }
 
 const placesOf = (header: readonly string[], column: string | undefined): number[] =>
   header.flatMap((cell, place) => (cell.trim() === column ? [place] : []))
 
 /** What of a row is the person's: nothing, all of it, or those of its lines that name them. */
-function placeInRow(
-  cells: readonly string[],
-  { count, at }: { count: number; at: number[] },
-  finder: Finder,
-): 'row' | 'lines' | undefined {
+type Place = 'row' | 'lines' | undefined
+
+function placeInRow(cells: readonly string[], { count, at }: { count: number; at: number[] }, finder: Finder): Place {
   const phones = at.map((place) => cells[place] ?? '')
   if (phones.some(finder.is)) return 'row'
   const named = cells.filter(finder.standsIn)
@@ -127,45 +126,89 @@ function valuesOf(line: string, name: string): string[] {
   }
 }
 
-/** The lines of a file from `offset` on, without their ends. */
-async function* linesOf(source: AsyncIterable<Buffer>, offset: number): AsyncGenerator<Span & { text: string }> {
+/** Lines of something longer that name the person. */
+async function* partsNaming(source: AsyncIterable<Buffer>, offset: number, finder: Finder): AsyncGenerator<Found> {
+  for await (const span of linesNaming(source, offset, finder, finder.standsIn)) yield { ...span, isPart: true }
+}
+
+/**
+ * The lines from `offset` on, without their ends, that name the person, as `isIn` says of one that may be a row. A longer
+ * one is looked through a piece at a time.
+ */
+async function* linesNaming(
+  source: AsyncIterable<Buffer>,
+  offset: number,
+  finder: Finder,
+  isIn: (line: string) => boolean,
+): AsyncGenerator<Span> {
   const taken = createTurns()
-  let begin = offset
   let pieces: Buffer[] = []
-  async function* line(end: Buffer): AsyncGenerator<Span & { text: string }> {
-    const bytes = pieces.length === 0 ? end : Buffer.concat([...pieces, end])
+  let [held, length, begin, isFound] = [0, 0, offset, false]
+  const add = (bytes: Buffer): void => {
+    length += bytes.length
+    held += bytes.length
+    pieces.push(bytes)
+    if (held <= MAX_LINE_BYTES) return
+    const all = Buffer.concat(pieces)
+    isFound ||= finder.standsIn(all.toString('utf8'))
+    pieces = [all.subarray(-OVERLAP_BYTES)]
+    held = OVERLAP_BYTES
+  }
+  async function* end(): AsyncGenerator<Span> {
+    await taken(length)
+    const text = new TextDecoder().decode(Buffer.concat(pieces))
+    if (isFound || (held === length ? isIn(text) : finder.standsIn(text))) yield { offset: begin, length }
+    begin += length + 1
     pieces = []
-    await taken(bytes.length)
-    yield { text: bytes.toString('utf8'), offset: begin, length: bytes.length }
-    begin += bytes.length + 1
+    ;[held, length, isFound] = [0, 0, false]
   }
   for await (const piece of source) {
     let from = 0
     for (let to = piece.indexOf(NEWLINE); to !== -1; to = piece.indexOf(NEWLINE, from)) {
-      yield* line(piece.subarray(from, to))
+      add(piece.subarray(from, to))
+      yield* end()
       from = to + 1
     }
-    if (from < piece.length) pieces.push(piece.subarray(from))
+    add(piece.subarray(from))
   }
-  if (pieces.length > 0) yield* line(Buffer.alloc(0))
+  if (length > 0) yield* end()
 }
 
-/** Writes over rows of an uploaded file. Line ends stay, and of parts what makes cells, so that no other row is read otherwise. */
+/** Writes over the rows of an uploaded file that `findInRows` finds; how many they were. Line ends stay. */
 export async function eraseInRows(
   files: FileStore,
   id: CampaignId,
   rowsFile: string,
-  rows: readonly Found[],
-): Promise<void> {
+  column: string | undefined,
+  person: string,
+): Promise<number> {
   const name = `${campaignFolder(id)}${rowsFile}`
   const lineEnds = new Set(Buffer.from('\r\n'))
   const marks = new Set(Buffer.from(`\r\n"${separatorOf(rowsFile)}`))
-  const pieces: { offset: number; bytes: Buffer }[] = []
-  for (const { offset, length, isPart } of rows) {
-    const stays = isPart ? marks : lineEnds
-    const bytes = await readPart(files, name, { from: offset, to: offset + length })
-    for (const [i, byte] of bytes.entries()) if (!stays.has(byte)) bytes[i] = SPACE
-    pieces.push({ offset, bytes })
+  const spans = findInRows(files, id, rowsFile, column, person)
+  let span = await spans.next()
+  let count = 0
+  async function* changed() {
+    let begin = 0
+    for await (const read of await files.read(name)) {
+      const piece = Buffer.from(read)
+      const end = begin + piece.length
+      while (!span.done && span.value.offset < end) {
+        const { offset, length, isPart } = span.value
+        blank(piece.subarray(Math.max(offset - begin, 0), offset + length - begin), isPart ? marks : lineEnds)
+        // Its other half is in the next piece.
+        if (offset + length > end) break
+        count += 1
+        span = await spans.next()
+      }
+      yield piece
+      begin = end
+    }
   }
-  await writeOver(files, name, pieces)
+  if (!span.done) await replace(files, name, changed())
+  return count
+}
+
+function blank(bytes: Buffer, stays: ReadonlySet<number>): void {
+  for (const [i, byte] of bytes.entries()) if (!stays.has(byte)) bytes[i] = SPACE
 }

@@ -1,6 +1,6 @@
 // The rows of an uploaded file, whatever its format, in flat memory.
 import { z } from 'zod'
-import { type CsvRecord, csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
@@ -22,8 +22,8 @@ const MOST_COLUMNS = 1_000
 
 /**
  * The rows with the cells of the `needed` columns. `line` counts from 1. A row that cannot be read is reported as such
- * and does not stop the others. Throws a RowsError for CSV without one of these columns, with too many, or with a quote
- * that is never closed, which uploads are refused for.
+ * and does not stop the others. Throws a RowsError for CSV without one of these columns, with too many, or with a record
+ * that does not end, which uploads are refused for.
  */
 export async function* readRows(
   files: FileStore,
@@ -58,7 +58,7 @@ async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly stri
       yield { kind: 'row', line, cells: new Map(found) }
     }
   } catch (error) {
-    if (!(error instanceof UnclosedQuoteError)) throw error
+    if (!(error instanceof EndlessRecordError)) throw error
     throw new RowsError(`${error.message}; mend it and upload it again`)
   }
   if (header === undefined) placesOf([], needed)
@@ -93,7 +93,7 @@ function spelledOtherwise(header: readonly string[], column: string): string {
 
 const rowSchema = z.record(z.string(), z.unknown())
 /** A row is a few values; one that grows past this is no row, and memory must stay flat. */
-const MAX_LINE = 64 * 1024
+export const MAX_LINE = 64 * 1024
 
 async function* ndjsonRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
   let line = 0

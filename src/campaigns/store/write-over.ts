@@ -32,7 +32,12 @@ export async function writeOver(
       begin += piece.length
     }
   }
-  const draft = await receive(files, changed())
+  await replace(files, name, changed())
+}
+
+/** Puts this in the place of a file, in one step. */
+export async function replace(files: FileStore, name: string, content: AsyncIterable<Buffer>): Promise<void> {
+  const draft = await receive(files, content)
   try {
     await files.take(draft.path, name)
   } finally {

@@ -45,6 +45,6 @@ export async function withLifecycle<T>(
 /** The campaign as it is now; the target of what was done, where the verb did something. */
 export async function shown(redis: Redis, id: CampaignId): Promise<Answer & { json: object }> {
   const campaign = await existing(redis, id)
-  const json = await describeCampaign(redis, campaign, Date.now())
+  const json = await describeCampaign(redis, campaign)
   return { json, text: campaignSummary(json), acted: { account: campaign.account, target: idOf(id) } }
 }

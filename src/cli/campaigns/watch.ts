@@ -23,7 +23,7 @@ export const watchVerb = verb({
     const report = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineReporter(stderr)
     try {
       for (;;) {
-        const now = await describeCampaign(redis, await existing(redis, id), Date.now())
+        const now = await describeCampaign(redis, await existing(redis, id))
         show(bar, now)
         report(now)
         if (!['checking', 'scheduled', 'running'].includes(now.state)) break

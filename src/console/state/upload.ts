@@ -2,7 +2,10 @@
 import type { CsvSaid } from '../../files/csv-head.ts'
 import { actingHeaders, Refused, refusalOf } from './http.ts'
 
-/** Sends the file, with what is `said` of it in the query, and resolves with `data` of the answer; `onProgress` gets a share from 0 to 1. Throws Refused. */
+/**
+ * Sends the file, with what is `said` of it in the query, and resolves with `data` of the answer; `onProgress` gets a
+ * share from 0 to 1. Throws Refused.
+ */
 export function uploadFile<T>(
   address: string,
   file: File,

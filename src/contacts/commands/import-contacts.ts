@@ -2,7 +2,8 @@
 // thousand are read. Doing it again is harmless: a contact is known by its phone number.
 
 import { createNumberSet } from '../../campaigns/number-set.ts'
-import type { CsvRecord } from '../../files/csv.ts'
+import { type CsvRecord, EndlessRecordError } from '../../files/csv.ts'
+import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { type ContactCells, type ContactColumns, cellsOf, checkContact } from './contact-rows.ts'
 
 /** Most rows that the store takes in one call. */
@@ -59,20 +60,30 @@ export async function importContactRows(
     storing.catch(() => {})
   }
 
-  for await (const record of records) {
-    // Spreadsheets leave lines of empty cells behind their last row.
-    if (record.cells.every((cell) => cell.trim() === '')) continue
-    const checked = checkContact(record.cells, columns)
-    if ('refused' in checked) {
-      counts.refused += 1
-      await work.report.add(record.line, checked.refused, cellsOf(record.cells, columns))
-      continue
-    }
-    if (!seen.add(Number(checked.contact.phone))) counts.repeated += 1
-    batch.push(checked.contact)
-    if (batch.length === BATCH) await storeBatch()
+  async function finish(): Promise<void> {
+    if (batch.length > 0) await storeBatch()
+    await storing
   }
-  if (batch.length > 0) await storeBatch()
-  await storing
+
+  try {
+    for await (const record of records) {
+      // Spreadsheets leave lines of empty cells behind their last row.
+      if (record.cells.every((cell) => cell.trim() === '')) continue
+      const checked = checkContact(record.cells, columns)
+      if ('refused' in checked) {
+        counts.refused += 1
+        await work.report.add(record.line, checked.refused, cellsOf(record.cells, columns))
+        continue
+      }
+      if (!seen.add(Number(checked.contact.phone))) counts.repeated += 1
+      batch.push(checked.contact)
+      if (batch.length === BATCH) await storeBatch()
+    }
+  } catch (error) {
+    // The rows before one that cannot be read are imported.
+    if (error instanceof UnreadableCsvError || error instanceof EndlessRecordError) await finish()
+    throw error
+  }
+  await finish()
   return counts
 }

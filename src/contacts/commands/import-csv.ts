@@ -1,6 +1,6 @@
 // Importing a CSV file of contacts, from wherever its bytes come.
 import { doesNotExist, refusedFile } from '../../accept/refusal.ts'
-import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -41,7 +41,7 @@ export async function importCsv(
   } catch (error) {
     if (error instanceof ContactsFullError) throw tooManyContacts(most)
     if (error instanceof HeaderError || error instanceof UnreadableCsvError) throw refusedFile(error.message)
-    if (!(error instanceof UnclosedQuoteError)) throw error
+    if (!(error instanceof EndlessRecordError)) throw error
     throw refusedFile(`${error.message}; mend it and import it again: rows that were imported are not imported twice.`)
   }
 }

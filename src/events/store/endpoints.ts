@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Seal } from '../../accounts/seal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { createListed, isThere } from '../../redis/hashes.ts'
+import { createInList, isThere } from '../../redis/hashes.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
@@ -51,9 +51,7 @@ export class TooManyEndpointsError extends Error {
 /**
  * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits.
  * From now on its account is listened to. One of this `id` that is there already stays as it is. Throws a
- * TooManyEndpointsError.
- * Dying before it is on its account's list leaves a record that nobody knows of and that ends; a repeat lists it. Dying
- * before its account is listened to leaves that to the relay.
+ * TooManyEndpointsError. Dying before its account is listened to leaves that to the relay.
  */
 export async function createEndpoint(
   redis: Redis,
@@ -72,7 +70,8 @@ export async function createEndpoint(
     created_at: String(how.nowMs),
   }
   // Of several requests at once with one key, one makes it.
-  await createListed(redis, keys.endpoint(id), record, () => redis.zadd(keys.endpoints, 'NX', how.nowMs, id))
+  const place = { name: id, score: how.nowMs }
+  await createInList(redis, { hash: keys.endpoint(id), list: keys.endpoints }, record, place)
   await listen(redis, account)
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
   const isFirst = endpoint.old_secrets === ''

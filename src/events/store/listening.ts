@@ -49,6 +49,16 @@ async function openOutboxes(redis: Redis, account: number): Promise<void> {
   await Promise.all(sources.map((source) => openScript(redis, keysOf(account, source))))
 }
 
+/** Marks outboxes as about to be closed; what it returns closes those that nobody has opened since then. */
+async function markOutboxes(redis: Redis, account: number, sources: readonly number[]): Promise<() => Promise<void>> {
+  const by = randomBytes(9).toString('base64url')
+  const all = sources.map((source) => keysOf(account, source))
+  await Promise.all(all.map(({ closing }) => redis.set(closing, by, 'PX', LINGER_MS)))
+  return async () => {
+    await Promise.all(all.map((keys) => closeScript(redis, keys, { by })))
+  }
+}
+
 /** An outbox, and the mark that it is about to be closed. */
 function keysOf(account: number, source: number) {
   const closing = source === ACCOUNT_SOURCE ? eventKeys(account).outboxClosing : outboxClosingKey(source)
@@ -112,14 +122,15 @@ async function stateOf(redis: Redis, account: number, retentionMs: number, forge
  * Closes the outboxes of an account and takes it off the list, unless somebody wants to know after all. An outbox is marked,
  * then it is asked once more, then those are closed that nobody has opened since they were marked: however long this process
  * is frozen on the way, no outbox goes that somebody counts on. Dying on the way leaves an account that is tended once more,
- * or at the very end one that `listenAgain` finds if it has an endpoint by then.
+ * or at the very end one that `listenAgain` finds if it has an endpoint by then. All of it is done once more when the
+ * account is off the list, for senders that were added meanwhile.
  */
 async function endListening(redis: Redis, account: number, retentionMs: number): Promise<void> {
-  const by = randomBytes(9).toString('base64url')
-  const all = (await sourcesOf(redis, account)).map((source) => keysOf(account, source))
-  await Promise.all(all.map(({ closing }) => redis.set(closing, by, 'PX', LINGER_MS)))
+  const close = await markOutboxes(redis, account, await sourcesOf(redis, account))
   if ((await stateOf(redis, account, retentionMs)) !== 'over') return
-  await Promise.all(all.map((keys) => closeScript(redis, keys, { by })))
+  await close()
   await redis.srem(rootKeys.eventAccounts, account)
-  if ((await stateOf(redis, account, retentionMs, true)) !== 'over') await listen(redis, account)
+  const closeRest = await markOutboxes(redis, account, await sourcesOf(redis, account))
+  if ((await stateOf(redis, account, retentionMs, true)) !== 'over') return listen(redis, account)
+  await closeRest()
 }

@@ -74,7 +74,7 @@ export async function createFile(redis: Redis, account: number, file: NewFile, m
   const now = await nowMicros(redis, account)
   // The token lives on another node of a cluster, so it cannot be part of the same step. It comes first: a crash here
   // leaves a token that leads nowhere, the other order would leave a file without a working URL.
-  await addToken(redis, account, token, id)
+  await addToken(redis, account, { token, id, nowMs: Math.floor(now / 1_000) })
   const fields = {
     id,
     account,

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
-import { createListed, isThere, readHashes } from '../../redis/hashes.ts'
+import { createInList, isThere, readHashes } from '../../redis/hashes.ts'
 import { galleryKeys } from '../../redis/keys.ts'
 import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
 import { nextId } from '../../redis/sequence.ts'
@@ -42,7 +42,7 @@ export async function createFolder(
     ...{ id, account, name: folder.name, parent_id: folder.parentId ?? '', is_system: folder.isSystem ? '1' : '0' },
     ...{ created_at: now, updated_at: now },
   }
-  await createListed(redis, keys.folder(id), fields, () => redis.zadd(keys.folders, id, id))
+  await createInList(redis, { hash: keys.folder(id), list: keys.folders }, fields, { name: id, score: id })
   return existing(await findFolder(redis, account, id), id)
 }
 

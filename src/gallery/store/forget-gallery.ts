@@ -1,8 +1,9 @@
 // Forgetting the gallery of an account. Content is shared between accounts: it goes an hour later, when no file has it
 // (purge-trash.ts).
 import type { Redis } from '../../redis/connect.ts'
-import { fileTokenKey, galleryKeys, rootKeys } from '../../redis/keys.ts'
+import { fileTokenKey, galleryKeys } from '../../redis/keys.ts'
 import { removeLooseTokens } from './new-tokens.ts'
+import { noteWithoutFile } from './purge-trash.ts'
 
 /** Files of one place that are read in one go. */
 const FILES_AT_ONCE = 500
@@ -19,13 +20,13 @@ export async function forgetGallery(redis: Redis, account: number): Promise<void
       await redis.zrem(place, ...ids)
     }
   }
-  await removeLooseTokens(redis, account, Date.now())
+  await removeLooseTokens(redis, account, '+inf')
   await redis.del(keys.folders, keys.trash, keys.bytes, ...folders.map(keys.folder))
 }
 
 async function forgetFile(redis: Redis, key: string): Promise<void> {
   const [hash, token] = await redis.hmget(key, 'hash', 'token')
-  if (hash) await redis.zadd(rootKeys.contentWithoutFile, Date.now(), hash)
+  if (hash) await noteWithoutFile(redis, hash)
   if (token) await redis.del(fileTokenKey(token))
   await redis.del(key)
 }

@@ -3,9 +3,13 @@
 import type { Redis } from '../../redis/connect.ts'
 import { fileTokenKey, galleryKeys } from '../../redis/keys.ts'
 
-/** Has the token lead to the file that is added next; `keepToken` once it is there. */
-export async function addToken(redis: Redis, account: number, token: string, id: number): Promise<void> {
-  await redis.zadd(galleryKeys(account).newTokens, Date.now(), token)
+/** Has the token lead to the file that is added next (`nowMs`: clock.ts); `keepToken` once it is there. */
+export async function addToken(
+  redis: Redis,
+  account: number,
+  { token, id, nowMs }: { token: string; id: number; nowMs: number },
+): Promise<void> {
+  await redis.zadd(galleryKeys(account).newTokens, nowMs, token)
   await redis.set(fileTokenKey(token), `${account} ${id}`)
 }
 
@@ -14,8 +18,8 @@ export async function keepToken(redis: Redis, account: number, token: string): P
   await redis.zrem(galleryKeys(account).newTokens, token)
 }
 
-/** Removes tokens of before `beforeMs` (epoch ms) whose file was never added. */
-export async function removeLooseTokens(redis: Redis, account: number, beforeMs: number): Promise<void> {
+/** Removes tokens of before `beforeMs` (epoch ms), or all, whose file was never added. */
+export async function removeLooseTokens(redis: Redis, account: number, beforeMs: number | '+inf'): Promise<void> {
   const keys = galleryKeys(account)
   for (const token of await redis.zrangebyscore(keys.newTokens, '-inf', beforeMs)) {
     const id = Number((await redis.get(fileTokenKey(token)))?.split(' ')[1])

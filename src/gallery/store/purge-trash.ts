@@ -5,6 +5,7 @@
 // content in between takes the hash off again, and waits while the content is just being removed; see `claimContent`.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileStore } from '../../files/store.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { contentRemovalKey, fileTokenKey, galleryKeys, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -35,7 +36,7 @@ export async function removeFromTrash(redis: Redis, account: number, keepMs: num
       if (!deletedAt || Number(deletedAt) >= before) continue
       if ((await redis.exists(keys.bytes)) === 0) await countBytes(redis, account)
       // First, so that a crash after the record is gone does not leave its content for ever.
-      if (hash) await redis.zadd(rootKeys.contentWithoutFile, Date.now(), hash)
+      if (hash) await noteWithoutFile(redis, hash)
       const fields = { file: keys.file(id), trash: keys.trash, bytes: keys.bytes }
       if ((await removeScript(redis, fields, { id: String(id), before })) !== 1) continue
       if (token) await redis.del(fileTokenKey(token))
@@ -44,6 +45,12 @@ export async function removeFromTrash(redis: Redis, account: number, keepMs: num
     if (ids.length < FILES_AT_ONCE) return removed
     after = ids.at(-1) ?? after
   }
+}
+
+/** A file with this content is being removed: in an hour it is looked whether others have it. */
+export async function noteWithoutFile(redis: Redis, hash: string): Promise<void> {
+  const key = rootKeys.contentWithoutFile
+  await redis.zadd(key, await redisNowMs(redis, key), hash)
 }
 
 /** Removes content that no file of these accounts has any more, an hour after its last one was removed; returns how much. */

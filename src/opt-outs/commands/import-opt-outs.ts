@@ -1,7 +1,7 @@
 // Importing a CSV file of people who want no advertising, in flat memory: 500 are written down at a time. Doing it again
 // changes nothing.
 import { refusedFile } from '../../accept/refusal.ts'
-import { csvRecords, UnclosedQuoteError } from '../../files/csv.ts'
+import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { quotedColumns } from '../../files/csv-head.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
@@ -48,6 +48,10 @@ export async function importOptOuts(
     counts.imported += people.length
     people = []
   }
+  const finish = async (): Promise<void> => {
+    if (people.length > 0) await store()
+    await optOutsHold()
+  }
   const records = csvRecords(csv.bytes, csv.separator)
   try {
     const header = await records.next()
@@ -66,13 +70,14 @@ export async function importOptOuts(
       people.push(person)
       if (people.length === AT_ONCE) await store()
     }
-    if (people.length > 0) await store()
-    await optOutsHold()
+    await finish()
     return counts
   } catch (error) {
-    if (error instanceof UnreadableCsvError) throw refusedFile(error.message)
-    if (!(error instanceof UnclosedQuoteError)) throw error
-    throw refusedFile(`${error.message}; mend it and import it again.`)
+    if (!(error instanceof UnreadableCsvError || error instanceof EndlessRecordError)) throw error
+    await finish()
+    throw refusedFile(
+      error instanceof UnreadableCsvError ? error.message : `${error.message}; mend it and import it again.`,
+    )
   }
 }
 

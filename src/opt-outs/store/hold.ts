@@ -4,7 +4,7 @@
 // everything that was told before has lost its force. No worker is waited for, and none has to be heard of.
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Counted from before the question was sent (`performance.now()`). */
+/** Counted from before the question was sent, and also while the machine is suspended (deadline.ts). */
 export const LOOK_GOOD_FOR_MS = 200
 /** Longer by what a request that has left may need until the chat product has it, and clocks may disagree. */
 const HOLD_MS = 250

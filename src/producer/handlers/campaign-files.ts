@@ -14,7 +14,7 @@ import type { FileStore } from '../../files/store.ts'
 import { counted } from '../../messages/fault.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { ApiError, invalid, notFound } from '../errors.ts'
-import { flowing } from '../flowing.ts'
+import { flowingWhile } from '../flowing.ts'
 import type { CallOf, Handlers, StreamAnswer } from '../route.ts'
 import { type campaigns, ROWS_MAX_BYTES } from '../routes/campaigns.ts'
 
@@ -37,7 +37,7 @@ export function campaignFileHandlers({
         refuseForNdjson(format, query)
         if (Number(incoming.headers['content-length'] ?? 0) > ROWS_MAX_BYTES) throw new TooLargeError('announced')
         const campaign = await ownCampaign(redis, call)
-        const { upload, figures } = incomingRows(format, flowing(incoming), query)
+        const { upload, figures } = incomingRows(format, flowingWhile(call.mayStill, incoming), query)
         await uploadRecipients({ redis, ...config }, campaign, upload, ROWS_MAX_BYTES)
         return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign), ...figures() } } }
       } catch (error) {

@@ -39,7 +39,7 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
   async function answerWith(message: string, id: CampaignId) {
     const campaign = await findCampaign(redis, id)
     if (!campaign) throw notFound('The campaign')
-    const data: CampaignDescription = await describeCampaign(redis, campaign, Date.now())
+    const data: CampaignDescription = await describeCampaign(redis, campaign)
     return { body: { status: true as const, message, data } }
   }
 
@@ -65,7 +65,7 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
       return { body: { status: true, data: found.slice(0, limit), next } }
     },
     async show(call) {
-      const data = await describeCampaign(redis, await ownCampaign(redis, call), Date.now())
+      const data = await describeCampaign(redis, await ownCampaign(redis, call))
       return { body: { status: true, message: 'campaign', data } }
     },
     preflight: move('checking', (campaign) => checkCampaign(lifecycle, campaign)),

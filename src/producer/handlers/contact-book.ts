@@ -72,14 +72,14 @@ export const contactBookRoutes = ({ redis, config }: BookDeps): Route[] =>
     },
   })
 
-async function importRows(deps: BookDeps, { caller, query, incoming, note }: CallOf<typeof contactBook.import>) {
+async function importRows(deps: BookDeps, call: CallOf<typeof contactBook.import>) {
   const report = collectRefused()
-  const { account } = caller
-  const { tag: wanted, ...said } = query
-  const { tag, ...counts } = await readCsv(incoming, said, async (csv) =>
+  const { account } = call.caller
+  const { tag: wanted, ...said } = call.query
+  const { tag, ...counts } = await readCsv(call, said, async (csv) =>
     importCsv(deps.redis, { account, tag: wanted, csv, report, most: await mostOf(deps, account) }),
   )
-  note({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
+  call.note({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
   const data = { tag, ...counts, refused_rows: report.rows }
   return { body: { status: true as const, message: 'imported', data } }
 }

@@ -32,11 +32,7 @@ export const folderHandlers = ({ redis }: Pick<GalleryDeps, 'redis'>): Handlers<
         work: { name, ...(parentId ? { parentId } : {}) },
       }),
       make: (id, wanted) => createFolder(redis, account, { ...wanted, id: Number(id) }),
-      find: async (id) => {
-        const there = await findFolder(redis, account, Number(id))
-        // The process may have died before it was listed.
-        return there && createFolder(redis, account, { name: there.name, id: there.id })
-      },
+      find: (id) => findFolder(redis, account, Number(id)),
     })
     return { body: { success: true, message: 'Folder created', data: folderJson(folder) } }
   },

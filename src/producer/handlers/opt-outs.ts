@@ -34,22 +34,29 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
         prepare: async () => ({ name: person, work: undefined }),
         async make(name) {
           await addOptOuts(redis, account, [name], { source: 'http' })
-          await optOutsHold()
           // Removed again by somebody else within this moment.
           const now = { person: name, source: 'http' as const, since: new Date().toISOString() }
           return (await findOptOut(redis, account, name)) ?? now
         },
-        find: (name) => findOptOut(redis, account, name),
+        async find(name) {
+          const found = await findOptOut(redis, account, name)
+          // Another request may have written it a moment ago, and not be answered yet.
+          if (found !== undefined) await optOutsHold()
+          return found
+        },
       })
+      // For a repeat as well: what it found may have been written a moment ago.
+      await optOutsHold()
       return { status: 201, body: { status: true, message: 'opted out', data } }
     },
 
-    async import({ caller: { account }, query, incoming, note }) {
+    async import(call) {
+      const { account } = call.caller
       const report = collectRefused()
-      const counts = await readCsv(incoming, query, (csv) =>
+      const counts = await readCsv(call, call.query, (csv) =>
         importOptOuts(redis, { account, csv, saidBy: 'http', report }),
       )
-      note({ detail: `${counts.imported} rows` })
+      call.note({ detail: `${counts.imported} rows` })
       return { body: { status: true, message: 'imported', data: { ...counts, refused_rows: report.rows } } }
     },
 

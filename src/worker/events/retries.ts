@@ -33,7 +33,7 @@ const HELD_MS = 30_000
 /** Jobs that are tried at once when an endpoint takes something again. */
 const PROMOTED = 1_000
 
-/** Whether a queue is worth working on: what is due next (epoch ms) is due at any moment. */
+/** Whether a queue is worth working on: its next job is due within a second. */
 const isSoon = (inMs: number | undefined): boolean => inMs !== undefined && inMs <= 1_000
 
 export type Retries = ReturnType<typeof createRetries>

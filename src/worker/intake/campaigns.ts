@@ -51,7 +51,7 @@ export const campaignVerbs: { [J in CampaignJobName]: IntakeVerb<J> } = {
     permission: 'messages:read',
     async run({ redis }, job) {
       const { campaign_id } = read(job.contract['campaign-show'], job.data)
-      return describeCampaign(redis, await ownCampaign(redis, job.account, campaign_id), Date.now())
+      return describeCampaign(redis, await ownCampaign(redis, job.account, campaign_id))
     },
   },
 }

@@ -1,0 +1,160 @@
+// What waits on a lane and what was given up, and ways to put it there and to lose it. Who takes it is in workers.ts.
+import type { Queue } from 'bullmq'
+import { SEND_JOB } from '../../../src/jobs/send.ts'
+import { parseMessageId } from '../../../src/messages/message-id.ts'
+import {
+  delayedUntil,
+  JOB,
+  laneBacklogKeys,
+  laneChunkQueue,
+  laneDeadLettersKey,
+  laneJobKey,
+  laneLimiterKey,
+  laneMetaKey,
+  laneQueue,
+} from '../../../src/redis/bullmq-layout.ts'
+import type { Redis } from '../../../src/redis/connect.ts'
+import { lanePrefix } from '../../../src/redis/keys.ts'
+import { openQueue } from '../../../src/redis/open-queue.ts'
+import { recordAt } from './handles.ts'
+
+type Class = 'transactional' | 'campaign'
+
+async function withQueue<T>(redis: Redis, lane: number, use: (queue: Queue) => Promise<T>): Promise<T> {
+  const queue = openQueue(redis, laneQueue(lane), lanePrefix(lane))
+  try {
+    return await use(queue)
+  } finally {
+    await queue.close()
+  }
+}
+
+const laneOf = (name: string): number => {
+  const id = parseMessageId(name)
+  if (id === undefined) throw new Error(`not a message id: ${name}`)
+  return id.lane
+}
+
+/** Names of the messages that wait on the lane for their turn, the next one first. */
+export async function waitingOn(redis: Redis, lane: number, of: Class = 'transactional'): Promise<string[]> {
+  const { waiting, prioritized } = laneBacklogKeys(lane)
+  if (of === 'campaign') return redis.zrange(prioritized, '0', '-1')
+  return (await redis.lrange(waiting, 0, '-1')).reverse()
+}
+
+/** Until when (epoch ms) a message waits for its time; undefined when it does not. */
+export async function dueOf(redis: Redis, name: string): Promise<number | undefined> {
+  const score = await redis.zscore(laneBacklogKeys(laneOf(name)).delayed, name)
+  return score === null ? undefined : delayedUntil(score)
+}
+
+/** Names of all messages that wait on the lane, for their turn or for their time. */
+export async function allWaitingOn(redis: Redis, lane: number): Promise<string[]> {
+  const { delayed } = laneBacklogKeys(lane)
+  const later = await redis.zrange(delayed, '0', '-1')
+  return [...(await waitingOn(redis, lane)), ...(await waitingOn(redis, lane, 'campaign')), ...later]
+}
+
+/** A name stands in line on the lane, without a job. */
+export const putInLine = (redis: Redis, lane: number, name: string) => redis.lpush(laneBacklogKeys(lane).waiting, name)
+
+/** How many messages of campaigns wait for their turn on the lane, or are in somebody's hands. */
+export async function campaignBacklogOn(redis: Redis, lane: number): Promise<number> {
+  const { prioritized, active } = laneBacklogKeys(lane)
+  return (await redis.zcard(prioritized)) + (await redis.llen(active))
+}
+
+/** Something stands in the place of what waits that nothing can be done with. */
+export const ruinWaiting = (redis: Redis, lane: number) => redis.set(laneBacklogKeys(lane).waiting, 'broken')
+
+/** Names of the messages that have a job on the lane, wherever it is. */
+export async function jobsOn(redis: Redis, lane: number): Promise<string[]> {
+  const prefix = laneJobKey(lane, '')
+  return (await redis.keys(`${prefix}msg_*`)).map((key) => key.slice(prefix.length))
+}
+
+/** Names of everything that stands in the queue of the lane's messages, in that of its chunks, or in both. */
+export async function namesInQueue(redis: Redis, lane: number, of: 'messages' | 'chunks' | 'any'): Promise<string[]> {
+  const parts = { messages: `${laneQueue(lane)}:`, chunks: `${laneChunkQueue(lane)}:`, any: 'lane-' }
+  return redis.keys(`${lanePrefix(lane)}:${parts[of]}*`)
+}
+
+/** What the job of a message holds, as it is kept; undefined when there is none. Other jobs are found by their lane. */
+export async function jobOf(redis: Redis, name: string, lane = laneOf(name)) {
+  const fields = await redis.hgetall(laneJobKey(lane, name))
+  const { [JOB.data]: text = '', [JOB.failedReason]: failedReason, atm = '0', stacktrace = '' } = fields
+  if (Object.keys(fields).length === 0) return undefined
+  return { id: name, text, data: JSON.parse(text || 'null'), failedReason, attemptsMade: Number(atm), stacktrace }
+}
+
+/** Whether the message has a job. */
+export const hasJob = async (redis: Redis, name: string): Promise<boolean> =>
+  (await redis.exists(laneJobKey(laneOf(name), name))) === 1
+
+/** The job of a message holds this text instead of its payload. */
+export const breakJob = (redis: Redis, name: string, text: string) =>
+  redis.hset(laneJobKey(laneOf(name), name), JOB.data, text)
+
+/** The lane loses the job of a message, which nobody has in hand. */
+export const loseJob = (redis: Redis, name: string, lane = laneOf(name)) =>
+  withQueue(redis, lane, (queue) => queue.remove(name))
+
+/** The lane loses everything that waits on it. */
+export const loseAllJobs = (redis: Redis, lane: number) =>
+  withQueue(redis, lane, (queue) => queue.obliterate({ force: true }))
+
+/** Puts a job on the lane as another program might, whatever is in it; nobody is told. */
+export async function addSilently(
+  redis: Redis,
+  lane: number,
+  name: string,
+  payload: unknown,
+  delayMs?: number,
+): Promise<void> {
+  const options = { jobId: name, ...(delayMs !== undefined && { delay: delayMs }) }
+  await withQueue(redis, lane, (queue) => queue.add(SEND_JOB, payload, options))
+}
+
+/** Does something while the payload of a message stands where its claim looks for it, although nothing waits. */
+export async function withPayloadOf<T>(redis: Redis, name: string, payload: object, act: () => Promise<T>): Promise<T> {
+  const job = recordAt(redis, laneJobKey(laneOf(name), name))
+  await job.change({ [JOB.data]: JSON.stringify(payload) })
+  const done = await act()
+  await job.remove()
+  return done
+}
+
+/** How many dead letters the lane has. */
+export const deadLettersOn = (redis: Redis, lane: number) => redis.zcard(laneDeadLettersKey(lane))
+
+/** A dead letter without a payload that failed for this reason. */
+export async function addDeadLetter(redis: Redis, name: string, reason: string, atMs: number): Promise<void> {
+  const lane = laneOf(name)
+  const fields = { [JOB.name]: SEND_JOB, [JOB.data]: '{}', [JOB.failedReason]: reason }
+  await redis.hset(laneJobKey(lane, name), fields)
+  await redis.zadd(laneDeadLettersKey(lane), atMs, name)
+}
+
+/** Whether nothing may leave the lane until it is resumed. */
+export const isLanePaused = async (redis: Redis, lane: number): Promise<boolean> =>
+  (await redis.hexists(laneMetaKey(lane), 'paused')) === 1
+
+/** Workers take nothing of the lane for so long. */
+export const holdBack = (redis: Redis, lane: number, ms: number) =>
+  withQueue(redis, lane, (queue) => queue.rateLimit(ms))
+
+/** For how long (ms) workers take nothing of the lane any more, be it held back or at its pace; 0: not at all. */
+export const heldBackMs = async (redis: Redis, lane: number): Promise<number> =>
+  Math.max(0, await redis.pttl(laneLimiterKey(lane)))
+
+/** Workers take what waits on the lane again. */
+export const letGo = (redis: Redis, lane: number) => redis.del(laneLimiterKey(lane))
+
+/** How many messages workers take of the lane in how many ms. */
+export const paceOn = (redis: Redis, lane: number) => withQueue(redis, lane, (queue) => queue.getGlobalRateLimit())
+
+/** Whether a command that was sent puts something on the lane, or takes it off. */
+export const isAboutJobsOf = (lane: number, words: unknown): boolean => JSON.stringify(words).includes(`:lane-${lane}`)
+
+/** The name under which the dashboard shows what waits on the lane. */
+export const shownAs = (lane: number): string => laneQueue(lane)
