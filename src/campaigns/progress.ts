@@ -31,6 +31,14 @@ export function sharesOf(counts: Partial<Shares>, total: number, state: Campaign
 /** Recipients whose message can still change by our own doing. */
 export const unsettled = (shares: Shares): number => shares.queued + shares.sending + shares.unconfirmed
 
+/** Recipients of whom it is known what became of their message, by the word of the provider or by ours. */
+export const concluded = ({ sent, delivered, read, failed, expired, cancelled }: Shares): number =>
+  sent + delivered + read + failed + expired + cancelled
+
+/** The rate that was measured of these, as people are shown it: a campaign that has sent nothing has none. */
+export const shownRate = ({ sent, delivered, read }: Shares, measured: number): number =>
+  sent + delivered + read === 0 ? 0 : measured
+
 /**
  * Seconds until the last message leaves: at the rate measured lately, else at the pace of the lane shared with
  * `running` campaigns, beginning in `waitMs`; undefined when nothing is on its way.

@@ -27,6 +27,7 @@ import {
   webhookSecretSchema,
 } from '../accounts/webhook-secrets.ts'
 import type { Redis } from '../redis/connect.ts'
+import { confirm } from './confirm.ts'
 import { CliFailure } from './failure.ts'
 import { table } from './table.ts'
 import { accountId, nameUpTo, oneOf, parser } from './values.ts'
@@ -144,10 +145,18 @@ export const accounts: Noun = {
       summary: 'remove an account whose senders have nothing to do; its messages are kept until they expire',
       act: 'account.remove',
       example: '1',
-      options: {},
-      values: z.strictObject({ id: accountId }),
-      async run({ id }, { redis, config }) {
-        await keptAccount(redis, id)
+      options: { '--yes': 'do not ask first' },
+      values: z.strictObject({ id: accountId, yes: z.boolean().default(false) }),
+      async run({ id, yes }, context) {
+        const { redis, config } = context
+        const { name } = await keptAccount(redis, id)
+        if (!yes) {
+          await confirm(context, {
+            sentence: `This removes account ${id} (${name}) for good, with its keys, senders, contacts, gallery and templates`,
+            otherwise: 'Confirm with --yes.',
+            declined: 'Nothing was removed.',
+          })
+        }
         // Loaded only here: BullMQ takes longer to load than all that the other commands need.
         const [{ openLaneQueues }, { removeAccount }] = await Promise.all([
           import('../lanes/queues.ts'),

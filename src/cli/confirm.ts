@@ -1,4 +1,4 @@
-// Asks a person before something that sends messages again. A script cannot be asked: it is told which option agrees.
+// Asks a person before something that cannot be taken back: sending again, forgetting, removing. A script cannot be asked: it is told which option agrees.
 import { createInterface } from 'node:readline/promises'
 import { CliFailure } from './failure.ts'
 import type { CommandContext } from './verb.ts'

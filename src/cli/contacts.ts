@@ -3,7 +3,6 @@ import { statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
-import { Refusal } from '../accept/refusal.ts'
 import type { ImportCounts } from '../contacts/commands/import-contacts.ts'
 import { importCsv } from '../contacts/commands/import-csv.ts'
 import { findTag } from '../contacts/store/tags.ts'
@@ -12,7 +11,7 @@ import { normalCsv } from '../files/normal-csv.ts'
 import { counted } from '../messages/fault.ts'
 import { existingAccount } from './accounts.ts'
 import { contactVerbs } from './contact-verbs.ts'
-import { bytesOf, csvOptions, csvValues } from './csv-file.ts'
+import { bytesOf, csvOptions, csvValues, ofFile } from './csv-file.ts'
 import { CliFailure, fileFailure } from './failure.ts'
 import { openReport } from './refused-report.ts'
 import { keyValueTable } from './table.ts'
@@ -65,7 +64,7 @@ export const contacts: Noun = {
           )
           const { tag, ...counts } = await importCsv(redis, { account, tag: wanted, csv, report, onBatch }).catch(
             (error: unknown) => {
-              throw error instanceof Refusal ? new CliFailure(`<file>: ${error.message}`) : error
+              throw ofFile(file, error)
             },
           )
           const refusedRows = await report.close()

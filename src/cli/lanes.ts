@@ -5,6 +5,7 @@ import { endLaneCooldown } from '../lanes/cooldown.ts'
 import { deadLettersOf } from '../lanes/dead-letters.ts'
 import type { LaneStatus } from '../lanes/lane-status.ts'
 import { type LaneQueues, openLaneQueues } from '../lanes/queues.ts'
+import { waitingInChunks, waitingOn } from '../lanes/waiting.ts'
 import { counted } from '../messages/fault.ts'
 import type { Redis } from '../redis/connect.ts'
 import { existingAccount } from './accounts.ts'
@@ -44,9 +45,8 @@ export const lanes: Noun = {
       },
     ),
     onLane('resume <lane>', 'end the pause and the cooldown of a lane', {}, async (redis, queues, lane) => {
-      const { wait = 0, prioritized = 0, delayed = 0, chunked = 0 } = await queues.counts(lane)
+      const waiting = (await waitingOn(redis, [lane])) + (await waitingInChunks(redis, lane))
       await resumeLane(redis, queues, lane)
-      const waiting = wait + prioritized + delayed + chunked
       return `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.`
     }),
     onLane(

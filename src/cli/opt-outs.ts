@@ -12,7 +12,7 @@ import { optOutsHold } from '../opt-outs/store/hold.ts'
 import { addOptOuts, listOptOuts, removeOptOuts } from '../opt-outs/store/opt-outs.ts'
 import { parsePerson } from '../people/person.ts'
 import { existingAccount } from './accounts.ts'
-import { bytesOf, csvOptions, csvValues } from './csv-file.ts'
+import { bytesOf, csvOptions, csvValues, ofFile } from './csv-file.ts'
 import { fileFailure } from './failure.ts'
 import { keyValueTable, table } from './table.ts'
 import { filePath } from './typed-file.ts'
@@ -103,7 +103,9 @@ export const optOuts: Noun = {
           },
         }
         const csv = normalCsv(bytesOf(path), said)
-        const counts = await importOptOuts(redis, { account, csv, saidBy: 'cli', report })
+        const counts = await importOptOuts(redis, { account, csv, saidBy: 'cli', report }).catch((error: unknown) => {
+          throw ofFile(path, error)
+        })
         const refused = refusedRows.slice(0, REFUSED_SHOWN).map(({ line, reason }) => `Line ${line}: ${reason}`)
         const figures = keyValueTable([
           ['Rows imported', String(counts.imported)],

@@ -11,6 +11,7 @@ import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey } from '../redis/keys.ts'
 import { keptAccount } from './accounts.ts'
+import { confirm } from './confirm.ts'
 import { CliFailure } from './failure.ts'
 import { accountId, parser } from './values.ts'
 import { type Noun, verb } from './verb.ts'
@@ -55,10 +56,18 @@ export const people: Noun = {
       act: 'person.erase',
       summary: 'erase all that is kept of a person, by number or id, except the figures',
       example: '+14155550123 --account 1',
-      options: { '!--account <id>': 'account whose data it is' },
-      values: z.strictObject({ person, account: accountId }),
-      async run({ person, account }, { redis, config }) {
-        await keptAccount(redis, account)
+      options: { '!--account <id>': 'account whose data it is', '--yes': 'do not ask first' },
+      values: z.strictObject({ person, account: accountId, yes: z.boolean().default(false) }),
+      async run({ person, account, yes }, context) {
+        const { redis, config } = context
+        const { name } = await keptAccount(redis, account)
+        if (!yes) {
+          await confirm(context, {
+            sentence: `This erases for good all that account ${account} (${name}) keeps of this person`,
+            otherwise: 'Confirm with --yes.',
+            declined: 'Nothing was erased.',
+          })
+        }
         const nowMs = await redisNowMs(redis, accountKey(account))
         const id = newErasureId(nowMs)
         await createTombstones(redis, secretKeysOf(config)).bury(account, person, nowMs, config.retentionMs)

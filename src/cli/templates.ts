@@ -112,7 +112,7 @@ async function readTemplates(path: string, stdin: Readable): Promise<Template[]>
   const definitions = templateFile.safeParse(await readJson(path, stdin))
   const file = shownFile(path)
   if (!definitions.success || definitions.data.length === 0) {
-    throw new CliFailure(`<file>: expected a template, a list of templates or {"data": [...]}, got none in ${file}.`)
+    throw new CliFailure(`${file}: expected a template, a list of templates or {"data": [...]}, got none.`)
   }
   const read = readDefinitions(definitions.data, (place) => `[${place}]`)
   if ('faults' in read) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(read.faults)}.`)

@@ -27,10 +27,10 @@ export async function readJson(path: string, stdin: Readable): Promise<unknown> 
   const bytes = await (path === STANDARD_INPUT ? readAll(stdin) : readFile(path)).catch((error: unknown) => {
     throw fileFailure(path, error)
   })
-  if (!isUtf8(bytes)) throw new CliFailure(`<file>: expected JSON in UTF-8, ${shownFile(path)} is in another encoding.`)
+  if (!isUtf8(bytes)) throw new CliFailure(`${shownFile(path)}: expected JSON in UTF-8, got another encoding.`)
   try {
     return JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
-    throw new CliFailure(`<file>: expected JSON, got something else in ${shownFile(path)} (${reasonOf(error)}).`)
+    throw new CliFailure(`${shownFile(path)}: expected JSON, got something else (${reasonOf(error)}).`)
   }
 }

@@ -26,9 +26,9 @@ export interface CsvRecord {
 }
 
 /** A record is a few cells; one that grows past this has an open quote somewhere, and memory must stay flat. */
-const MAX_RECORD_BYTES = 64 * 1024
+export const MAX_RECORD_BYTES = 64 * 1024
 /** The parser counts what stands in cells. Separators make cells in which nothing stands, and each takes memory as well. */
-const MAX_RAW_BYTES = 4 * MAX_RECORD_BYTES
+export const MAX_RAW_BYTES = 4 * MAX_RECORD_BYTES
 /** A piece counts as much as the characters of a whole turn. */
 const PIECES_WEIGH = Number.POSITIVE_INFINITY
 /** What is parsed at once: a record may have two bytes, and 500 of them take some 10 ms. */

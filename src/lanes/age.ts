@@ -23,8 +23,8 @@ export async function oldestWaitingAt(redis: Redis, lane: number): Promise<numbe
   const times = await Promise.all(ids.map((id) => waitsSince(redis, id)))
   const run = parseChunkJobId(chunk ?? '')?.run
   // Its messages were accepted when their campaign was started.
-  const startedAt = run === undefined ? null : await redis.hget(campaignKey(lane, run), 'started_at')
-  if (startedAt !== null) times.push(Number(startedAt))
+  const [startedAt, state] = run === undefined ? [] : await redis.hmget(campaignKey(lane, run), 'started_at', 'state')
+  if (startedAt && state === 'running') times.push(Number(startedAt))
   return times.length === 0 ? undefined : Math.min(...times)
 }
 

@@ -9,6 +9,7 @@ import { endLaneCooldown, laneCooldown } from './cooldown.ts'
 import type { LaneStatus } from './lane-status.ts'
 import type { LaneQueues } from './queues.ts'
 import { tellRecovered } from './sender-events.ts'
+import { waitingInChunks } from './waiting.ts'
 import { timesReopened } from './wake.ts'
 
 /** How every lane of the account stands; without an account, all lanes. */
@@ -22,9 +23,10 @@ export async function lanesOf(redis: Redis, queues: LaneQueues, senders: readonl
 }
 
 async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender): Promise<LaneStatus> {
-  const [paused, counts, cooldown, reopened, oldestAt] = await Promise.all([
+  const [paused, counts, chunked, cooldown, reopened, oldestAt] = await Promise.all([
     queues.isPaused(sender.id),
     queues.counts(sender.id),
+    waitingInChunks(redis, sender.id),
     redisNowMs(redis, laneCooldownKey(sender.id)).then((nowMs) => laneCooldown(redis, sender.id, nowMs)),
     timesReopened(redis, sender.id),
     oldestWaitingAt(redis, sender.id),
@@ -42,7 +44,7 @@ async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender): Pro
     cooldown_until: cooldown ? new Date(cooldown.until).toISOString() : null,
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
-    waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0) + (counts.chunked ?? 0),
+    waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0) + chunked,
     oldest_waiting_at: oldestAt === undefined ? null : new Date(oldestAt).toISOString(),
     delayed: counts.delayed ?? 0,
     active: counts.active ?? 0,

@@ -1,8 +1,8 @@
 // Why nothing of a lane leaves: a person, or Laneway, has paused it, or it is in a cooldown.
-import { cachedSender } from '../accounts/store/senders.ts'
 import { masked } from '../messages/masked.ts'
 import { laneMetaKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
+import { senderKey } from '../redis/keys.ts'
 import { laneCooldown } from './cooldown.ts'
 import type { LANE_WAIT_REASONS } from './lane-status.ts'
 
@@ -17,13 +17,14 @@ export interface LaneWaits {
 
 /** Why the lane sends nothing at `now` on Redis' clock (epoch ms); undefined when it may. */
 export async function laneWaits(redis: Redis, lane: number, now: number): Promise<LaneWaits | undefined> {
-  const [sender, isPaused, cooldown] = await Promise.all([
-    cachedSender(redis, lane),
+  const [isPaused, cooldown] = await Promise.all([
     redis.hexists(laneMetaKey(lane), 'paused'),
     laneCooldown(redis, lane, now),
   ])
   if (isPaused === 1) {
-    const sentence = withReason('Its sender is paused', masked(sender?.paused_for ?? ''))
+    // The reason is written before the pause, so that whoever sees the pause and reads it then has it.
+    const reason = await redis.hget(senderKey(lane), 'paused_for')
+    const sentence = withReason('Its sender is paused', masked(reason ?? ''))
     return { why: 'lane_paused', until: null, sentence }
   }
   if (cooldown === undefined) return undefined

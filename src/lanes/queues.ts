@@ -14,7 +14,7 @@ import { addJobs, type LaneJob } from './add-jobs.ts'
 import { giveTurns } from './chunk-turns.ts'
 import { isLaneClosed, LaneClosedError } from './close.ts'
 import { markLane } from './due-lanes.ts'
-import { waitingInChunks } from './waiting.ts'
+import { chunksOn } from './waiting.ts'
 
 /**
  * BullMQ priority of campaign messages; transactional ones have none and always go first. A prioritized job also
@@ -196,13 +196,16 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       }
     },
 
-    /** Jobs of the lane by BullMQ's own states, and as `chunked` the messages that wait in chunks. */
+    /**
+     * Jobs of the lane by BullMQ's own states, and as `chunked` the places of its chunks: work for a worker, also where
+     * nothing is left to send, see `waitingInChunks`.
+     */
     async counts(lane: number): Promise<Record<string, number>> {
-      const [counts, chunked] = await Promise.all([
+      const [counts, chunks] = await Promise.all([
         queueOf(lane).getJobCounts('wait', 'prioritized', 'delayed', 'active', 'failed'),
-        waitingInChunks(redis, lane),
+        chunksOn(redis, lane),
       ])
-      return { ...counts, chunked }
+      return { ...counts, chunked: chunks.reduce((sum, { count }) => sum + count, 0) }
     },
 
     async close(): Promise<void> {

@@ -136,9 +136,11 @@ export async function overdueMessages(
   return redis.zrangebyscore(listKey(list, lane), '-inf', nowMs, 'LIMIT', 0, most)
 }
 
-/** How many messages of the lane the sweep has still to look at: in doubt, or queued again. */
-export const awaitingReview = async (redis: Redis, lane: number): Promise<number> =>
-  (await redis.zcard(inDoubtKey(lane))) + (await redis.zcard(queuedAgainKey(lane)))
+/** How many messages of the lane the sweep has still to look at: in doubt, and queued again. */
+export async function awaitingReview(redis: Redis, lane: number): Promise<{ inDoubt: number; queuedAgain: number }> {
+  const [inDoubt, queuedAgain] = await Promise.all([redis.zcard(inDoubtKey(lane)), redis.zcard(queuedAgainKey(lane))])
+  return { inDoubt, queuedAgain }
+}
 
 /** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
 export async function rescheduleReview(

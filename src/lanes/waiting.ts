@@ -3,6 +3,10 @@ import { z } from 'zod'
 import { parseChunkJobId } from '../jobs/chunk.ts'
 import { JOB, laneBacklogKeys, laneChunkKeys, laneJobKey } from '../redis/bullmq-layout.ts'
 import type { Redis } from '../redis/connect.ts'
+import { activeCampaignsKey, campaignPrefix } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+
+const chunkedScript = defineScript(import.meta.url, 'lane-chunked')
 
 /** Places of the chunks of a lane that wait or are worked on, as far as their names tell. */
 export async function chunksOn(redis: Redis, lane: number): Promise<{ run: number; from: number; count: number }[]> {
@@ -15,12 +19,13 @@ export async function chunksOn(redis: Redis, lane: number): Promise<{ run: numbe
   return ids.flat().flatMap((id) => parseChunkJobId(id) ?? [])
 }
 
-/**
- * Recipients whose messages wait in chunks of the lane, those that a worker has in hand included: a few of these have left
- * already.
- */
-export const waitingInChunks = async (redis: Redis, lane: number): Promise<number> =>
-  (await chunksOn(redis, lane)).reduce((sum, { count }) => sum + count, 0)
+/** Recipients whose messages wait in chunks of the lane: of running campaigns, and not claimed by anybody. */
+export async function waitingInChunks(redis: Redis, lane: number): Promise<number> {
+  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
+  const keys = { chunksWaiting, chunksDelayed, chunksActive }
+  const campaigns = { activeCampaigns: activeCampaignsKey(lane), campaigns: campaignPrefix(lane) }
+  return z.number().parse(await chunkedScript(redis, { ...keys, ...campaigns }))
+}
 
 /** Which of these messages of a lane have a job that was not dead-lettered: it is sent some day. In their order. */
 export async function waitingJobs(redis: Redis, lane: number, ids: readonly string[]): Promise<boolean[]> {

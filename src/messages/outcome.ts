@@ -163,7 +163,10 @@ function waitAskedFor(retryAfterMs: number | undefined): number | undefined {
 const MAX_TEXT = 200
 
 function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: string | undefined): string {
-  if (!answer.readable) return `The provider answered ${answer.status} without an error that can be read.`
+  if (!answer.readable) {
+    const instead = 'a firewall or proxy on the way, or whoever is at a wrong base URL, may have answered in its place'
+    return `The provider answered ${answer.status} without an error that can be read: ${instead}.`
+  }
   const code = answer.code === undefined ? `HTTP ${answer.status}` : `code ${answer.code}`
   const said = means ?? 'the message is refused'
   const text = newWords(answer.text?.slice(0, MAX_TEXT) ?? '', said)

@@ -8,19 +8,16 @@ import { type CampaignFiles, campaignsWithFiles } from '../campaigns/store/files
 import { readMarks } from '../campaigns/store/marks.ts'
 import {
   eraseAmongRefused,
-  eraseInRows,
   eraseInSnapshot,
   type FoundRecipient,
   findInSnapshot,
 } from '../campaigns/store/person-in-files.ts'
+import { eraseInRows } from '../campaigns/store/person-in-rows.ts'
 import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
 import type { Log } from '../log.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { type EraseDeps, eraseMessage } from './erase-messages.ts'
-
-/** The column of a number, in a file whose campaign is not kept any more. */
-const PHONE_COLUMN = 'phone'
 
 /** What was forgotten in files, and how many campaigns must be looked at again. */
 export interface ErasedInFiles {
@@ -84,9 +81,10 @@ async function campaignOrNone({ redis, log }: EraseDeps & { log: Log }, id: Camp
   }
 }
 
-function phoneColumn(campaign: Campaign | undefined): string {
+/** Undefined for a file whose campaign is not kept any more, or cannot be read. */
+function phoneColumn(campaign: Campaign | undefined): string | undefined {
   const recipients = campaign?.definition.recipients
-  return recipients && 'rows' in recipients ? recipients.rows.phone : PHONE_COLUMN
+  return recipients && 'rows' in recipients ? recipients.rows.phone : undefined
 }
 
 /** Has nothing more sent to a recipient of a list, and forgets their message; `busy` while it is being sent. */

@@ -7,6 +7,7 @@ import { cancelStep } from '../lanes/cancel-message.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { LETTERS } from '../messages/lifecycle.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
+import { personErased } from '../messages/outcome.ts'
 import { namesOfPerson, openTextOr } from '../messages/sealed.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { findInboundBy, namesOfWriter } from '../messages/store/inbound.ts'
@@ -111,7 +112,7 @@ export async function eraseMessage(deps: EraseDeps, id: MessageId, person: strin
     await resolveUnconfirmed(redis, id, attempt ?? '', 'never', 1)
     verdict = await eraseRecord(redis, id, person)
   } else if (verdict === LETTERS.queued) {
-    await cancelStep(redis, id, config.retentionMs)
+    await cancelStep(redis, id, config.retentionMs, personErased)
     verdict = await eraseRecord(redis, id, person)
   }
   if (verdict !== 'erased' && verdict !== 'before' && verdict !== 'other') return 'busy'

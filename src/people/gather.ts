@@ -4,7 +4,8 @@ import { findCampaign, idOf } from '../campaigns/store/campaigns.ts'
 import { campaignsWithFiles } from '../campaigns/store/files.ts'
 import type { ListSettings } from '../campaigns/store/in-chunk.ts'
 import { readMarks } from '../campaigns/store/marks.ts'
-import { findInRows, findInSnapshot } from '../campaigns/store/person-in-files.ts'
+import { findInSnapshot } from '../campaigns/store/person-in-files.ts'
+import { findInRows } from '../campaigns/store/person-in-rows.ts'
 import { findContactByPhone } from '../contacts/store/contact-of-person.ts'
 import { findMessages } from '../lookup/find-messages.ts'
 import type { ListedMessage } from '../lookup/message-schema.ts'
@@ -66,7 +67,7 @@ async function* membershipsOf(
     const { recipients } = campaign.definition
     const column = 'rows' in recipients ? recipients.rows.phone : undefined
     let rows = 0
-    if (campaign.rows_file !== '' && column !== undefined) {
+    if (campaign.rows_file !== '') {
       for await (const _row of findInRows(config.files, id, campaign.rows_file, column, person)) rows += 1
     }
     if (found === undefined && rows === 0) continue

@@ -79,11 +79,16 @@ export const drainSeconds = ({ waiting, rate }: Pick<LaneFacts, 'waiting' | 'rat
 
 /**
  * Seconds until all that waits has left, at the rate at which the lane sends now; at its pace where nothing was sent
- * lately, and never sooner than its pace allows. Null when none waits or there is no pace.
+ * lately, and never sooner than its pace allows. A cooldown comes first, and after it nobody knows a rate. Null when none
+ * waits or there is no pace.
  */
-export function secondsToGo(lane: ToGo): { seconds: number; at: 'this rate' | 'its full pace' } | null {
-  const { drain_s: drain, sent_per_s: sent, waiting } = lane
+export function secondsToGo(lane: ToGo, nowMs: number): { seconds: number; at: 'this rate' | 'its full pace' } | null {
+  const { drain_s: drain, sent_per_s: sent, waiting, until } = lane
   if (drain === null) return null
+  if (until !== null) {
+    const cooling = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1_000))
+    return { seconds: cooling + drain, at: 'its full pace' }
+  }
   if (sent <= 0 || lane.state === 'paused') return { seconds: drain, at: 'its full pace' }
   return { seconds: Math.max(drain, Math.ceil((waiting.transactional + waiting.campaign) / sent)), at: 'this rate' }
 }
@@ -93,6 +98,8 @@ interface ToGo {
   waiting: { transactional: number; campaign: number }
   drain_s: number | null
   sent_per_s: number
+  /** When its cooldown ends. */
+  until: string | null
 }
 
 const silentMs = (rate: number): number => Math.max(STUCK_MS, (TURNS / Math.max(rate, 0.001)) * 1_000)

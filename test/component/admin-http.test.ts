@@ -342,7 +342,9 @@ describe('senders', () => {
     expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(200)
     const answer = await ask('DELETE', `/admin/senders/${two.partnerLane}`, operator)
     expect([answer.status, errorOf(answer).code]).toEqual([409, 'sender_busy'])
-    expect(errorOf(answer).message).toContain('1 of its messages')
+    expect(errorOf(answer).message).toContain(
+      `1 of its messages is not settled yet; \`messages list --sender ${two.partnerLane}\` with --state queued, `,
+    )
   })
 
   test('are refused with every fault of theirs', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { accepted, graphError, startCloudStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
@@ -105,6 +106,24 @@ test('a parameter that is refused for one person in ten does not pause it', asyn
   expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 30, sent: 270 })
 })
 
+test('a campaign whose provider answers with pages of something else has no rate, and says where to look', async () => {
+  const queues = openLaneQueues(service.redis)
+  const { redis, lane } = service
+  product.state.answer = () => ({ status: 403, body: '<html>blocked</html>' })
+  const id = await started(400)
+  const shown = await eventually(async () => {
+    await endLaneCooldown(redis, lane)
+    const now = await service.show(id)
+    return Number(now.progress.unconfirmed) >= 2 && now.waits ? now : undefined
+  }, 'some calls ended so')
+  expect(Object(shown.waits).sentence).toMatch(/answered 403 .+: a firewall or proxy on the way, or .+ wrong base URL/)
+  expect(shown.progress).toMatchObject({ sent: 0, rate_per_second: 0 })
+  product.state.answer = accepted
+  await service.move(id, 'cancel')
+  await endLaneCooldown(redis, lane)
+  await queues.close()
+})
+
 test('a campaign whose lane stands says why and until when, and counts that time', async () => {
   const queues = openLaneQueues(service.redis)
   const { redis, lane } = service
@@ -113,9 +132,12 @@ test('a campaign whose lane stands says why and until when, and counts that time
   expect((await service.show(id)).waits).toBeNull()
   await pauseLane(redis, queues, lane, { reason: 'stocktaking', by: 'Ann' })
   expect(await service.show(id)).toMatchObject({
-    waits: { why: 'lane_paused', until: null },
+    waits: { why: 'lane_paused', until: null, sentence: 'Its sender is paused: stocktaking.' },
     progress: { seconds_left: null },
   })
+  const snapshots = createSnapshots(redis)
+  const inConsole = async () => (await snapshots.take()).campaigns.find((each) => each.id === id)?.eta_s
+  expect(await inConsole()).toBeNull()
   await resumeLane(redis, queues, lane)
   await coolLane(redis, lane, 3_600_000, { code: '131048', sentence: 'The number is held back.' })
   const { waits, progress, state } = await service.show(id)
@@ -125,6 +147,7 @@ test('a campaign whose lane stands says why and until when, and counts that time
   ])
   expect(Date.parse(String(Object(waits).until)) - Date.now()).toBeGreaterThan(3_500_000)
   expect(progress.seconds_left).toBeGreaterThan(3_500)
+  expect(await inConsole()).toBeGreaterThan(3_500)
   await endLaneCooldown(redis, lane)
   expect((await service.show(id)).waits).toBeNull()
   await service.move(id, 'cancel')

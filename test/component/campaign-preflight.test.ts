@@ -1,8 +1,12 @@
 // Pins: a preflight counts and freezes the recipients, and tells all that stands in the way in one answer.
 // Real: Redis, HTTP, producer, worker, files. Nothing is sent.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
@@ -106,6 +110,26 @@ describe('uploaded rows', () => {
     ])
   })
 
+  test('in which a quote is never closed are refused with the line, and the rows before them stay', async () => {
+    const id = await service.create({ rows: {} })
+    await service.upload(id, 'phone,name\n4915201000001,Ann\n')
+    const before = (await service.record(id))?.rows_file
+    const open = 'phone,name\n4915201000001,A\n\n4915201000002,"Bob\n4915201000003,N\n'
+    const { status, body } = await service.upload(id, open)
+    expect({ status, code: body.error?.code }).toEqual({ status: 400, code: 'invalid_request' })
+    const sentence = 'the record that begins on line 4 opens a quote and never closes it'
+    expect(body.message).toBe(`${sentence}; mend it and upload it again.`)
+    expect((await service.record(id))?.rows_file).toBe(before)
+    // One that was stored before they were refused.
+    const folder = join(service.config.dataDir, campaignFolder(parseCampaignId(id) ?? { lane: 0, number: 0 }))
+    writeFileSync(join(folder, before ?? ''), open)
+    const { state, preflight } = await service.checked(id)
+    expect(state).toBe('blocked')
+    expect(preflight?.problems).toEqual([
+      { path: 'recipients.rows', message: `${sentence}; mend it and upload it again` },
+    ])
+  })
+
   test('of NDJSON may have numbers, and lines that are no objects are left out', async () => {
     const id = await service.create({ rows: {} })
     const rows = [
@@ -132,6 +156,9 @@ describe('uploaded rows', () => {
         message: 'the file has no column "mobile", "name"; its columns are "phone", "vorname"',
       },
     ])
+    // A file without a line of columns: what is kept of it names nobody.
+    await service.upload(id, '+49 1520 1000001,Ann\n4915201000002,Bob\n')
+    expect((await service.checked(id)).preflight?.problems[0]?.message).toContain('its columns are "+…", "Ann"')
     await service.upload(id, 'mobile,name\n4915201000001,Ann\n')
     expect((await service.checked(id)).state).toBe('ready')
   })

@@ -127,7 +127,7 @@ test('a campaign that is not there, and an id that is none', async () => {
   expect(await cli('show', 'nonsense')).toMatchObject({ code: 2, stderr: expect.stringContaining('<id>: expected') })
   expect(await cli('upload', 'cmp_1_999', 'people.xlsx')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('.csv'),
+    stderr: expect.stringMatching(/ends in \.csv, .+ \(of a workbook, save the sheet as CSV\)/),
   })
 })
 

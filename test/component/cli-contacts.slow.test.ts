@@ -152,8 +152,8 @@ test('a report that cannot be written ends the import with one sentence', async 
 })
 
 test.each([
-  ['without a phone column', 'name;mobile\n', /^error: <file>: expected a header with the column phone, .+\n$/],
-  ['that is empty', '', /^error: <file>: expected a header with the column phone, .+\n$/],
+  ['without a phone column', 'name;mobile\n', /^error: \/\S+\.csv: expected a header with the column phone, .+\n$/],
+  ['that is empty', '', /^error: \/\S+\.csv: expected a header with the column phone, .+\n$/],
 ])('a file %s is refused before a tag is made', async (_, content, sentence) => {
   const run = await importText(content, 'Spring')
   expect(run).toMatchObject({ code: 1, stdout: '' })
@@ -161,10 +161,28 @@ test.each([
   expect(await listTags(redis, account)).toEqual([])
 })
 
+test('a file that is refused and named like a workbook is said to be one, with what to do', async () => {
+  const file = join(folder, 'fake.xlsx')
+  for (const words of [
+    ['contacts', 'import', file, '--tag', 'Spring'],
+    ['opt-outs', 'import', file],
+  ]) {
+    for (const content of ['nothing of the kind\n', Buffer.from('PK\x03\x04and so on')]) {
+      writeFileSync(file, content)
+      const run = await runCli([...words, '--account', String(account)], { REDIS_URL: server.url })
+      expect(run).toMatchObject({ code: 1, stdout: '' })
+      expect(run.stderr.split('save the sheet as CSV')).toHaveLength(2)
+      expect(run.stderr.startsWith(`error: ${file}: `)).toBe(true)
+    }
+  }
+})
+
 test('a quote that is never closed ends the import with the line it is on', async () => {
   const run = await importText('phone,name\n4915123456781,Ann\n4915123456782,"Bob\n4915123456783,Cy\n', 'Spring')
   expect(run).toMatchObject({ code: 1, stdout: '' })
-  expect(run.stderr).toMatch(/^error: <file>: the record that begins on line 3 opens a quote and never closes it;.+\n$/)
+  expect(run.stderr).toMatch(
+    /^error: \/\S+\.csv: the record that begins on line 3 opens a quote and never closes it;.+\n$/,
+  )
 })
 
 test('a tag id and an account that do not exist, and another account’s tag, are told apart from nothing', async () => {

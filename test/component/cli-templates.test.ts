@@ -93,14 +93,14 @@ test('nothing is imported when one of several is wrong, and the fault is named b
 })
 
 test.each([
-  ['is no JSON', '{', /^error: <file>: expected JSON, got something else in .+\n$/],
+  ['is no JSON', '{', /^error: \/\S+: expected JSON, got something else \(.+\)\.\n$/],
   [
     'is not UTF-8',
     Buffer.from('{"name":"Jos\u00e9"}', 'latin1'),
-    /^error: <file>: expected JSON in UTF-8, .+ is in another encoding\.\n$/,
+    /^error: \/\S+: expected JSON in UTF-8, got another encoding\.\n$/,
   ],
-  ['holds no template', '{"data":[]}', /^error: <file>: expected a template, a list .+\n$/],
-  ['holds something else', '"order_update"', /^error: <file>: expected a template, a list .+\n$/],
+  ['holds no template', '{"data":[]}', /^error: \/\S+: expected a template, a list .+, got none\.\n$/],
+  ['holds something else', '"order_update"', /^error: \/\S+: expected a template, a list .+, got none\.\n$/],
 ])('a file that %s is refused in one sentence', async (_, content, sentence) => {
   const run = await importFile(content)
   expect(run).toMatchObject({ code: 1, stdout: '' })
@@ -114,11 +114,11 @@ test('templates and campaigns are read from standard input, which is named when 
   expect(await list()).toMatchObject([{ name: 'piped' }])
   expect(await importInput('')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^error: <file>: expected JSON, got something else in standard input \(.+\)\.\n$/),
+    stderr: expect.stringMatching(/^error: standard input: expected JSON, got something else \(.+\)\.\n$/),
   })
   expect(await runCli(['campaigns', 'create', '-', '--account', account], env, '[]')).toMatchObject({
     code: 1,
-    stderr: 'error: <file>: expected a JSON object, got something else in standard input.\n',
+    stderr: 'error: standard input: expected a JSON object, got something else.\n',
   })
 })
 

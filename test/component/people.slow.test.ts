@@ -1,6 +1,6 @@
 // Pins: all that is kept of a person can be read and forgotten, of one account only, while campaigns run, and whoever does
 // it may die. Real: Redis, HTTP, producer, worker, files. Stood in for: the chat product.
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -17,7 +17,7 @@ import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { runCli } from '../support/cli.ts'
+import { runAtTerminal, runCli } from '../support/cli.ts'
 import { fillLane } from '../support/filled-lane.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { interceptCommands } from '../support/redis.ts'
@@ -118,6 +118,25 @@ test('what is kept of a person is answered whole, and after they were erased not
   expect(await erase(phone)).toMatchObject({ contacts: 0, messages: 0, received: 0, recipients: 0 })
 })
 
+test('a person is shown and erased in rows that nobody can read, and in each of several columns of a name', async () => {
+  const ids = await Promise.all(['phone,name,phone', 'phone,name,order'].map(() => service.create({ rows: {} })))
+  const [twice = '', garbled = ''] = ids
+  const others = '+447700901302,"Bob,C\n+447700901303,N,D\n'
+  await service.upload(twice, 'phone,name,phone\n+447700901301,Zoë Canary,+447700901302\n')
+  await service.upload(garbled, 'phone,name,order\n')
+  const { rows_file = '' } = (await service.record(garbled)) ?? {}
+  // As it was stored before such files were refused.
+  writeFileSync(
+    join(service.config.dataDir, 'campaigns', garbled, rows_file),
+    `phone,name,order\n${others}+447700901301,Zoë Canary,E\n`,
+  )
+  const found = await show('447700901301')
+  expect(found.campaigns.map(({ campaign, rows }) => [campaign, rows]).sort()).toEqual(ids.map((id) => [id, 1]).sort())
+  expect(await erase('447700901301')).toMatchObject({ recipients: 2 })
+  expect(await placesOf('447700901301', 'Canary')).toEqual([])
+  expect(await placesOf(others)).toHaveLength(1)
+})
+
 test('what comes in about a message after that says nothing of the person either', async () => {
   const { redis, tenant } = service
   const sent = await sendTo(service, tenant, '+491520990011')
@@ -145,6 +164,7 @@ test('messages that wait are cancelled and never sent', async () => {
   expect(await service.ledger()).not.toContain('491520990021')
   const lookup = await service.request('GET', `/messages/${waiting}`)
   expect(lookup.json().data).toMatchObject({ state: 'cancelled', to: '', text: '', problem: { code: 'person_erased' } })
+  expect(lookup.json().data.history.at(-1)).toMatchObject({ event: 'cancelled', detail: 'person_erased' })
   expect(await placesOf('491520990021')).toEqual([])
   expect((await service.request('POST', `/messages/${waiting}/requeue`)).status).toBe(409)
   expect(await contactsOf(redis, tenant.account).tombstones.isThere()).toBe(true)
@@ -268,7 +288,18 @@ test('the command line shows and forgets a person', async () => {
   expect(JSON.parse(all.stdout)).toMatchObject({ person: phone, messages: [{ id: sent }] })
   expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('No contact, no opt-out, 1 message,')
   await runCli(['opt-outs', 'add', ...of], env)
-  expect((await runCli(['people', 'erase', ...of], env)).stdout).toContain('Forgotten: 0 contacts, 1 message,')
+  // A script says that it means it; a person is asked.
+  const refused = await runCli(['people', 'erase', ...of], env)
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Confirm with --yes.') })
+  const declined = await runAtTerminal(['people', 'erase', ...of], env, 'n')
+  expect(declined).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Nothing was erased.') })
+  expect(declined.stderr).toMatch(/^This erases for good all that account \d+ \(.+\) keeps of this person\. Continue\?/)
+  expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('1 message,')
+  const agreed = await runAtTerminal(['people', 'erase', ...of], env, 'y')
+  expect(agreed.stdout).toContain('Forgotten: 0 contacts, 1 message,')
+  expect((await runCli(['people', 'erase', ...of, '--yes'], env)).stdout).toContain(
+    'Forgotten: 0 contacts, 0 messages,',
+  )
   // An opt-out goes on to hold.
   expect((await runCli(['people', 'show', ...of], env)).stdout).toContain('No contact, an opt-out, 0 messages, 0 camp')
   expect((await runCli(['people', 'erase', 'nobody', '--account', '1'], env)).code).toBe(2)

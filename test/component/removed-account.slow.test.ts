@@ -32,7 +32,7 @@ import type { Redis } from '../../src/redis/connect.ts'
 import { startRelay } from '../../src/worker/events/relay.ts'
 import { expireAll } from '../../src/worker/expiry.ts'
 import { silentLog } from '../support/app.ts'
-import { runCli } from '../support/cli.ts'
+import { runAtTerminal, runCli } from '../support/cli.ts'
 import { fillLane } from '../support/filled-lane.ts'
 import { dyingAfter } from '../support/redis.ts'
 import { failMessages } from '../support/requeueable.ts'
@@ -169,7 +169,14 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
   // Again it is the same, over HTTP and on the command line.
   expect((await removeOver(account)).status).toBe(200)
   const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
-  expect(await runCli(['accounts', 'remove', String(account), '--json'], env)).toMatchObject({ code: 0, stderr: '' })
+  const again = ['accounts', 'remove', String(account), '--json']
+  expect(await runCli(again, env)).toMatchObject({ code: 2, stderr: expect.stringContaining('Confirm with --yes.') })
+  expect(await runAtTerminal(again, env, 'n')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Nothing was removed.'),
+  })
+  expect(await runCli([...again, '--yes'], env)).toMatchObject({ code: 0, stderr: '' })
+  expect(await runAtTerminal(again, env, 'yes')).toMatchObject({ code: 0 })
   await look(Date.now())
   expect(await keptAccounts(redis)).toContain(account)
 

@@ -13,14 +13,28 @@ export interface CliRun {
 }
 
 /** Runs one command line in this process, with exactly these variables and `input` on its standard input. */
-export async function runCli(words: readonly string[], env: Record<string, string>, input = ''): Promise<CliRun> {
-  const terminal = { stdin: Readable.from([input]), stdout: new PassThrough(), stderr: new PassThrough(), env }
+export async function runCli(
+  words: readonly string[],
+  env: Record<string, string>,
+  input: string | Readable = '',
+): Promise<CliRun> {
+  const stdin = typeof input === 'string' ? Readable.from([input]) : input
+  const terminal = { stdin, stdout: new PassThrough(), stderr: new PassThrough(), env }
   const written = Promise.all([text(terminal.stdout), text(terminal.stderr)])
   const code = await runCommandLine(words, terminal)
   terminal.stdout.end()
   terminal.stderr.end()
   const [stdout, stderr] = await written
   return { code, stdout, stderr }
+}
+
+/** The same at a terminal, where a person types `answer`. */
+export async function runAtTerminal(
+  words: readonly string[],
+  env: Record<string, string>,
+  answer: string,
+): Promise<CliRun> {
+  return runCli(words, env, Object.assign(Readable.from([`${answer}\n`]), { isTTY: true }))
 }
 
 /** The same in a process of its own, from dist/. */

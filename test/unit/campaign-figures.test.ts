@@ -6,7 +6,7 @@ import { createFeeding, type Seen } from '../../src/campaigns/feeding.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
 import { createMeter } from '../../src/campaigns/meter.ts'
 import { chunkOf, chunksAtOnce, nextPace, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
-import { secondsLeft, sharesOf, unsettled } from '../../src/campaigns/progress.ts'
+import { concluded, secondsLeft, sharesOf, shownRate, unsettled } from '../../src/campaigns/progress.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { acceptedAtMs, messageId, parseMessageId } from '../../src/messages/message-id.ts'
@@ -28,6 +28,15 @@ describe('shares', () => {
     const shares = sharesOf({ queued: 2, sent: 3 }, 10, 'cancelled')
     expect(shares).toMatchObject({ queued: 2, sent: 3, cancelled: 5 })
     expect(unsettled(shares)).toBe(2)
+  })
+
+  test('have no rate before anything was sent, and none of what nobody knows the end of', () => {
+    const inDoubt = sharesOf({ unconfirmed: 5, unknown: 8, queued: 4 }, 100, 'running')
+    expect([concluded(inDoubt), shownRate(inDoubt, 0.47)]).toEqual([0, 0])
+    const refused = sharesOf({ failed: 5 }, 100, 'running')
+    expect([concluded(refused), shownRate(refused, 0.47)]).toEqual([5, 0])
+    const sent = sharesOf({ failed: 5, sent: 1, delivered: 1, read: 1 }, 100, 'running')
+    expect([concluded(sent), shownRate(sent, 0.47)]).toEqual([8, 0.47])
   })
 
   test('tell how long it takes, at the rate measured or else at the lane’s', () => {

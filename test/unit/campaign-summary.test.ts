@@ -54,6 +54,20 @@ test('a pace that rounds to none is left out', () => {
   expect(campaignSummary({ ...running, progress: { ...progress, rate_per_second: 0.2 } })).not.toContain('Pace')
 })
 
+test('a campaign that is blocked is given no estimate', () => {
+  const preflight: NonNullable<Campaign['preflight']> = {
+    ...{ checked_at: running.created_at, recipients: 0, excluded: 0, rate: 80, seconds: 0, would_expire: 0 },
+    refused: { duplicate: 0, number: 1, parameter: 0, unreadable: 0, opted_out: 0 },
+    problems: [{ path: 'recipients', message: 'no valid recipients' }],
+    estimated_end: running.created_at,
+  }
+  const blocked = campaignSummary({ ...running, state: 'blocked', started_at: null, preflight })
+  expect(blocked).toMatch(/^Problem +recipients: no valid recipients$/m)
+  expect(blocked).not.toContain('Estimated')
+  const ready = { ...preflight, recipients: 160, seconds: 2, problems: [] }
+  expect(campaignSummary({ ...running, state: 'ready', started_at: null, preflight: ready })).toContain('Estimated')
+})
+
 test('a file without columns is said to have none', () => {
   expect(readAsSentence({ encoding: 'utf-8', separator: ',', columns: [] })).toBe('The file has no line of columns.')
 })

@@ -1,5 +1,6 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
+import { isAtWork } from '../../src/console/logic/at-work.ts'
 import { timeMarks, valueMarks } from '../../src/console/logic/chart-scale.ts'
 import { isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
 import { ledgerOf, type Progress, termsOf } from '../../src/console/logic/ledger.ts'
@@ -136,12 +137,23 @@ test('a lane says why it stands, who held it, and how long the rest takes', () =
     dead_letters: 0,
     in_flight: 0,
   }
-  expect(laneSentence(lane)).toBe('The shop is closed. By key of Ada. 3 messages to go, 1 min at its full pace.')
+  const now = Date.parse('2026-11-23T10:00:00Z')
+  expect(laneSentence(lane, now)).toBe('The shop is closed. By key of Ada. 3 messages to go, 1 min at its full pace.')
+  const cooling = { ...lane, state: 'cooldown' as const, by: null, until: '2026-11-23T10:05:00Z', sent_per_s: 0.01 }
+  expect(laneSentence(cooling, now)).toBe('The shop is closed. 3 messages to go, 6 min at its full pace.')
   const slow = { ...lane, state: 'sending' as const, reason: null, by: null, sent_per_s: 0.01 }
-  expect(laneSentence(slow)).toBe('Messages leave it. 3 messages to go, 5 min at this rate.')
+  expect(laneSentence(slow, now)).toBe('Messages leave it. 3 messages to go, 5 min at this rate.')
   expect(isInTrouble(lane)).toBe(true)
   expect(isInTrouble({ state: 'waiting_for_pace' })).toBe(false)
-  expect(laneSentence({ ...lane, state: 'idle', reason: null, by: null })).toBe('Nothing waits.')
+  expect(laneSentence({ ...lane, state: 'idle', reason: null, by: null }, now)).toBe('Nothing waits.')
+})
+
+test('what waits, is unconfirmed or was begun says that something was sent, or is to be', () => {
+  const totals = { accepted_per_s: 0, sent_per_s: 0, delivered_per_s: 0, failed_per_s: 0 }
+  const none = { ...totals, waiting: 0, oldest_waiting_s: null, unconfirmed: 0 }
+  expect(isAtWork({ totals: none, campaigns: [] })).toBe(false)
+  expect(isAtWork({ totals: { ...none, waiting: 187 }, campaigns: [] })).toBe(true)
+  expect(isAtWork({ totals: { ...none, unconfirmed: 1 }, campaigns: [] })).toBe(true)
 })
 
 test('a timeline counts attempts and tells what each event means and how long it took', () => {

@@ -78,11 +78,21 @@ describe('a lane', () => {
 })
 
 test('the time that is left is told at the rate at which a lane sends, not at the pace that it may have', () => {
-  const lane = { state: 'sending' as const, waiting: { transactional: 588, campaign: 0 }, drain_s: 8, sent_per_s: 10.1 }
-  expect(secondsToGo(lane)).toEqual({ seconds: 59, at: 'this rate' })
+  const now = Date.parse('2026-11-23T10:00:00Z')
+  const lane = {
+    state: 'sending' as const,
+    waiting: { transactional: 588, campaign: 0 },
+    drain_s: 8,
+    sent_per_s: 10.1,
+    until: null,
+  }
+  expect(secondsToGo(lane, now)).toEqual({ seconds: 59, at: 'this rate' })
   // A rate is of the last ten seconds, and may be above a pace that was lowered since.
-  expect(secondsToGo({ ...lane, sent_per_s: 100 })).toEqual({ seconds: 8, at: 'this rate' })
-  expect(secondsToGo({ ...lane, sent_per_s: 0 })).toEqual({ seconds: 8, at: 'its full pace' })
-  expect(secondsToGo({ ...lane, state: 'paused' })).toEqual({ seconds: 8, at: 'its full pace' })
-  expect(secondsToGo({ ...lane, drain_s: null })).toBeNull()
+  expect(secondsToGo({ ...lane, sent_per_s: 100 }, now)).toEqual({ seconds: 8, at: 'this rate' })
+  expect(secondsToGo({ ...lane, sent_per_s: 0 }, now)).toEqual({ seconds: 8, at: 'its full pace' })
+  expect(secondsToGo({ ...lane, state: 'paused' }, now)).toEqual({ seconds: 8, at: 'its full pace' })
+  // What was sent before a cooldown says nothing of what is sent after it.
+  const cooling = { ...lane, state: 'cooldown' as const, until: '2026-11-23T10:05:00Z' }
+  expect(secondsToGo(cooling, now)).toEqual({ seconds: 308, at: 'its full pace' })
+  expect(secondsToGo({ ...lane, drain_s: null }, now)).toBeNull()
 })

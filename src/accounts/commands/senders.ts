@@ -7,6 +7,7 @@ import { closeLane } from '../../lanes/close.ts'
 import { laneOf, setLaneRate } from '../../lanes/control.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { awaitingReview } from '../../lanes/survey.ts'
+import { waitingInChunks } from '../../lanes/waiting.ts'
 import { isPlainAddress, PLAIN_PROVIDER } from '../../production.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Seal } from '../seal.ts'
@@ -151,14 +152,21 @@ export async function whyBusy(
   { id, account }: Sender,
   counts: (state: CampaignState) => boolean = (state) => !hasEnded(state),
 ): Promise<string | undefined> {
-  const { failed: _deadLetters, ...jobs } = await lanes.counts(id)
-  const waiting = Object.values(jobs).reduce((sum, each) => sum + each, 0) + (await awaitingReview(redis, id))
-  if (waiting > 0) return `${waiting} of its messages are not settled yet; see \`lanes list\`.`
   const states = CAMPAIGN_STATES.filter(counts)
   for await (const page of listCampaigns(redis, account, { offset: 0, limit: Number.MAX_SAFE_INTEGER, states })) {
     const campaign = page.find(({ lane }) => lane === id)
     if (campaign) return `campaign ${idOf(campaign)} is ${campaign.state}; cancel it first, or let it end.`
   }
+  const { wait = 0, prioritized = 0, delayed = 0, active = 0, chunked = 0 } = await lanes.counts(id)
+  const { inDoubt, queuedAgain } = await awaitingReview(redis, id)
+  // Who is being sent has a job as well, and who was queued again.
+  const queued = Math.max(wait + prioritized + delayed, queuedAgain) + (await waitingInChunks(redis, id))
+  const unsettled = queued + Math.max(active, inDoubt)
+  if (unsettled > 0) {
+    const named = `\`messages list --sender ${id}\` with --state queued, sending or unconfirmed names them`
+    return `${unsettled} of its messages ${unsettled === 1 ? 'is' : 'are'} not settled yet; ${named}.`
+  }
+  if (chunked > 0) return 'a worker has to put away what is left of a campaign on its lane; resume it if it is paused.'
   return undefined
 }
 

@@ -5,7 +5,7 @@ import { laneWaits } from '../../lanes/lane-waits.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey } from '../../redis/keys.ts'
-import { secondsLeft, sharesOf } from '../progress.ts'
+import { secondsLeft, sharesOf, shownRate } from '../progress.ts'
 import { hasEnded } from '../states.ts'
 import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
 import { readCounts } from '../store/counts.ts'
@@ -59,7 +59,7 @@ export async function describeCampaign(
     progress: {
       total: campaign.total,
       ...shares,
-      rate_per_second: measured,
+      rate_per_second: shownRate(shares, measured),
       held_to: (state === 'running' && campaign.pace) || null,
       seconds_left: hasEnded(state) ? 0 : (left ?? null),
     },

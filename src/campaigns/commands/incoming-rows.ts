@@ -16,7 +16,7 @@ export function incomingRows(
     return { upload: { format, bytes }, figures: () => ({ rows: rows() }) }
   }
   const csv = normalCsv(source, said)
-  const { bytes, rows } = countingRows(format, csv.bytes)
+  const { bytes, rows } = countingRows(format, csv.bytes, csv.separator)
   return {
     upload: { format, bytes, separator: csv.separator },
     figures: () => ({ rows: rows(), read_as: csv.readAs() }),

@@ -3,6 +3,7 @@
 import { Refusal, refusedFile } from '../../accept/refusal.ts'
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
+import { EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { TooLargeError } from '../../files/drafts.ts'
 import type { FileStore } from '../../files/store.ts'
@@ -36,6 +37,7 @@ export async function uploadRecipients(
   const { name: file, bytes } = await saveUpload(files, campaign, rows, Math.min(maxBytes, room)).catch(
     (error: unknown) => {
       if (error instanceof UnreadableCsvError) throw refusedFile(error.message)
+      if (error instanceof EndlessRecordError) throw refusedFile(`${error.message}; mend it and upload it again.`)
       throw error instanceof TooLargeError && room < maxBytes ? rowsFull(most) : error
     },
   )

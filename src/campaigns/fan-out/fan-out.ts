@@ -19,7 +19,7 @@ import { repeatedly } from '../../repeatedly.ts'
 import { traceRound } from '../../tracing.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../pace.ts'
-import { sharesOf, unsettled } from '../progress.ts'
+import { concluded, sharesOf, unsettled } from '../progress.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
 import { type Parking, parkCampaign } from '../store/parking.ts'
 import { messageSpecOf } from '../store/recipient-message.ts'
@@ -117,7 +117,7 @@ async function supply(
   const spec = messageSpecOf(campaign, deps.config.validityMs.campaign)
   await adopt(deps, campaign, spec, snapshot)
   const memory = turn.memories.of(campaign)
-  const { feeding, breaker, taking, ending, stuck, laneInfo } = memory
+  const { feeding, breaker, concluding, ending, stuck, laneInfo } = memory
   feeding.begin()
   const begunAt = performance.now()
   // One that was parked and finds all as it was is parked again at once.
@@ -141,7 +141,7 @@ async function supply(
     const { nowMs, next } = state
     running = state.running
     const figures = figuresOf(campaign, state)
-    measuredRate = taking.measure(figures.taken, nowMs)
+    measuredRate = concluding.measure(figures.concluded, nowMs)
     if (next >= campaign.total && figures.unsettled === 0) return stop(deps, campaign, 'finish', { ended_at: NOW })
     const { laneRate, problem } = await laneInfo(deps.redis, campaign)
     const broken = breaker.check(figures)
@@ -219,6 +219,7 @@ function figuresOf(campaign: Campaign, { counts, exempt }: FanOutState) {
   const ended = sent + delivered + read + bad
   return {
     taken: campaign.total - (shares.queued - (counts.queued ?? 0)),
+    concluded: concluded(shares),
     queued: shares.queued,
     unsettled: unsettled(shares),
     ended,

@@ -18,7 +18,7 @@ function createMemory(campaign: Campaign) {
   return {
     feeding: createFeeding(campaign.pace),
     breaker: createFailureBreaker(),
-    taking: createMeter(),
+    concluding: createMeter(),
     ending: createMeter(),
     stuck: createStuckCheck(),
     laneInfo: createLaneInfoCache(),

@@ -4,6 +4,7 @@ import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.
 import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
+import { withoutNumbers } from '../../messages/masked.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { formatOf, readRowsFile, separatorOf } from './files.ts'
 
@@ -21,7 +22,8 @@ const MOST_COLUMNS = 1_000
 
 /**
  * The rows with the cells of the `needed` columns. `line` counts from 1. A row that cannot be read is reported as such
- * and does not stop the others. Throws a RowsError for CSV without one of these columns, or with too many.
+ * and does not stop the others. Throws a RowsError for CSV without one of these columns, with too many, or with a record
+ * that does not end, which uploads are refused for.
  */
 export async function* readRows(
   files: FileStore,
@@ -57,7 +59,7 @@ async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly stri
     }
   } catch (error) {
     if (!(error instanceof EndlessRecordError)) throw error
-    yield { kind: 'broken', line: error.line, explanation: `${error.message}, so that nothing after it can be read` }
+    throw new RowsError(`${error.message}; mend it and upload it again`)
   }
   if (header === undefined) placesOf([], needed)
 }
@@ -71,7 +73,9 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
   const missing = needed.filter((column) => !places.has(column))
   if (missing.length > 0) {
     const named = missing.map((column) => `"${column}"${spelledOtherwise(header, column)}`)
-    throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${quotedColumns(header)}`)
+    // The sentence is kept, and the first line of a file without columns is somebody's row.
+    const columns = withoutNumbers(quotedColumns(header))
+    throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${columns}`)
   }
   const names = header.map((cell) => cell.trim())
   const twice = needed.filter((column) => names.indexOf(column) !== names.lastIndexOf(column))

@@ -54,7 +54,7 @@ function preflightFacts(
     // Once it has begun, its progress says when it ends.
     [
       'Estimated',
-      begun === null
+      begun === null && preflight.problems.length === 0
         ? `${formatDuration(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
         : '',
     ],

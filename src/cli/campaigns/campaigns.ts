@@ -83,5 +83,5 @@ export const campaigns: Noun = {
 async function readBody(file: string, { stdin }: CommandContext): Promise<Record<string, unknown>> {
   const body = z.record(z.string(), z.unknown()).safeParse(await readJson(file, stdin))
   if (body.success) return body.data
-  throw new CliFailure(`<file>: expected a JSON object, got something else in ${shownFile(file)}.`)
+  throw new CliFailure(`${shownFile(file)}: expected a JSON object, got something else.`)
 }

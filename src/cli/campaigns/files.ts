@@ -12,7 +12,7 @@ import { idOf } from '../../campaigns/store/campaigns.ts'
 import { readRefused } from '../../campaigns/store/snapshot.ts'
 import { readAsSentence } from '../../files/csv-head.ts'
 import { counted } from '../../messages/fault.ts'
-import { bytesOf, csvOptions, csvValues } from '../csv-file.ts'
+import { bytesOf, csvOptions, csvValues, SAVE_AS_CSV } from '../csv-file.ts'
 import { CliFailure, fileFailure } from '../failure.ts'
 import { filePath } from '../typed-file.ts'
 import { parser } from '../values.ts'
@@ -20,7 +20,7 @@ import { type Verb, verb } from '../verb.ts'
 import { campaignArgument, existing, shown, withLifecycle } from './campaign-context.ts'
 
 /** Paths whose extension says the format: spreadsheets save CSV with tabs as .tsv or .txt. */
-const rowsPath = parser('a file that ends in .csv, .tsv, .txt or .ndjson', (text) =>
+const rowsPath = parser(`a file that ends in .csv, .tsv, .txt or .ndjson (${SAVE_AS_CSV})`, (text) =>
   /\.(csv|tsv|txt|ndjson)$/i.test(text) ? resolve(text) : undefined,
 )
 const exportPath = parser('a file that ends in .csv or .ndjson', (text) =>

@@ -125,7 +125,7 @@ function laneLine(lane: SnapshotLane): string {
 /** What else is to be said of the lane, in words. */
 function whyOf(lane: SnapshotLane): string[] {
   const { reason, by, until, dead_letters } = lane
-  const left = secondsToGo(lane)
+  const left = secondsToGo(lane, Date.now())
   return [
     ...(by === null ? [] : [`by ${printable(by)}`]),
     ...(until === null ? [] : [`until ${until.slice(11, 19)} UTC`]),

@@ -35,13 +35,13 @@ export const waitingOf = ({ waiting }: Pick<SnapshotLane, 'waiting'>): number =>
   waiting.transactional + waiting.campaign
 
 /** One sentence on why the lane stands as it does. */
-export function laneSentence(lane: SnapshotLane): string {
+export function laneSentence(lane: SnapshotLane, nowMs: number): string {
   const { means } = laneWords(lane.state)
   const because = lane.reason === null || lane.reason === '' ? means : sentence(lane.reason)
   const by = lane.by === null || lane.by === '' ? '' : ` By ${lane.by}.`
   const waits = waitingOf(lane)
   if (lane.state === 'idle' || waits === 0) return because + by
-  const left = secondsToGo(lane)
+  const left = secondsToGo(lane, nowMs)
   const drain = left === null ? '' : ` ${counted(waits, 'message')} to go, ${spanText(left.seconds)} at ${left.at}.`
   return because + by + drain
 }

@@ -47,7 +47,7 @@ export function CampaignPage({ id }: { id: string }) {
                 <span aria-hidden="true">‖ </span>Held because: <Said text={found.reason} />
               </p>
             )}
-            <Waits waits={found.waits} />
+            <Waits id={id} waits={found.waits} />
             {found.progress.held_to !== null && (
               <p class="held">
                 <span aria-hidden="true">! </span>

@@ -89,16 +89,19 @@ const CampaignTable = ({ campaigns }: { campaigns: readonly CampaignDescription[
       },
       {
         title: 'State',
-        cell: ({ state, reason }) => (
-          <>
-            <CampaignState state={state} />
-            {reason !== null && (
-              <span class="reason">
-                <Said text={reason} />
-              </span>
-            )}
-          </>
-        ),
+        cell: ({ state, reason, waits }) => {
+          const why = reason ?? waits?.sentence
+          return (
+            <>
+              <CampaignState state={state} />
+              {why !== undefined && (
+                <span class="reason">
+                  <Said text={why} />
+                </span>
+              )}
+            </>
+          )
+        },
       },
       {
         title: 'Template',

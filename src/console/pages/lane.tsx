@@ -7,6 +7,7 @@ import { Empty, Page } from '../parts/page.tsx'
 import { SearchLink } from '../parts/search-link.tsx'
 import { Said, Until } from '../parts/text.tsx'
 import { snapshot } from '../state/live.ts'
+import { now } from '../state/now.ts'
 import { may } from '../state/session.ts'
 import { DeadLetters } from './lane/dead-letters.tsx'
 import { Pace } from './lane/pace.tsx'
@@ -48,7 +49,7 @@ export function Lane({ id }: { id: number }) {
       }
     >
       <p class={isInTrouble(lane) ? 'held' : ''}>
-        <Said text={laneSentence(lane)} />
+        <Said text={laneSentence(lane, now.value)} />
         {lane.until !== null && (
           <>
             {' '}

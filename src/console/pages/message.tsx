@@ -58,7 +58,7 @@ export function MessagePage({ id }: { id: string }) {
                 <Said text={problemText(found.problem)} />
               </p>
             )}
-            <Waits waits={found.waits} />
+            <Waits id={id} waits={found.waits} />
             <div class="halves">
               <Timeline history={found.history} />
               <div class="stack">

@@ -24,13 +24,13 @@ export function Overview() {
 
 const Everything = ({ figures }: { figures: Snapshot }) => (
   <>
-    <Welcome />
+    <Welcome figures={figures} />
     <Figures totals={figures.totals} />
     <Trouble lanes={figures.lanes.filter(isInTrouble)} total={figures.lanes_total} />
     <History />
     <div class="halves">
       <div class="stack">
-        <CampaignsNow campaigns={figures.campaigns} />
+        <CampaignsNow campaigns={figures.campaigns} lanes={figures.lanes} />
         <Workers workers={figures.workers} lost_workers={figures.lost_workers} />
       </div>
       <div class="stack">

@@ -2,12 +2,13 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { parseCampaignId } from '../../campaigns/campaign-id.ts'
-import { secondsLeft, sharesOf } from '../../campaigns/progress.ts'
+import { secondsLeft, sharesOf, shownRate } from '../../campaigns/progress.ts'
 import { CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
 import { countsOf } from '../../campaigns/store/counts.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import type { SnapshotCampaign } from '../snapshot.ts'
+import type { LiveLane } from './lane-facts.ts'
 import { isShown, type Whose } from './whose.ts'
 
 /** Of each account so many of the newest are looked at, besides those that a worker looks after. */
@@ -57,10 +58,11 @@ export function createCampaignReader(redis: Redis) {
     const { name, refused } = await fixedOf(id, `${state === 'checking'} ${preflights}`)
     const isFresh = state === 'running' && Date.now() - Number(beat ?? 0) < RATE_GOOD_FOR_MS
     const recipients = Number(total ?? 0)
+    const shares = sharesOf(countsOf(counts), recipients, state)
     return {
       ...{ id, lane, name, account: Number(account), state, total: recipients, refused },
-      ...sharesOf(countsOf(counts), recipients, state),
-      rate_per_s: isFresh ? Number(rate ?? 0) : 0,
+      ...shares,
+      rate_per_s: isFresh ? shownRate(shares, Number(rate ?? 0)) : 0,
       paused_for: state === 'paused' ? reason || null : null,
       throttle: state === 'running' && pace ? `held to ${pace} messages a second` : null,
     }
@@ -83,11 +85,11 @@ export function createCampaignReader(redis: Redis) {
   }
 
   return {
-    /** `active` are ids of those that a worker looks after; `rates` are the paces of the lanes. */
+    /** `active` are ids of those that a worker looks after; `lanes` are theirs, as they stand. */
     async read(
       accounts: readonly number[],
       active: readonly string[],
-      rates: ReadonlyMap<number, number>,
+      lanes: ReadonlyMap<number, LaneNow>,
       whose: Whose,
     ): Promise<SnapshotCampaign[]> {
       const recent = await Promise.all(accounts.slice(0, ACCOUNTS_MAX).map(newestOf))
@@ -102,14 +104,20 @@ export function createCampaignReader(redis: Redis) {
       const on = found.filter(({ state }) => !hasEnded(state))
       const over = found.filter(({ state }) => hasEnded(state)).sort(newestFirst)
       return [...on.sort(liveliestFirst), ...over.slice(0, MOST_OVER)].slice(0, MOST).map(({ lane, ...campaign }) => {
-        const pace = { laneRate: rates.get(lane) || 1, running: running.get(lane) ?? 1 }
-        const { state, rate_per_s: measured } = campaign
-        const left = hasEnded(state) ? 0 : secondsLeft(campaign, state, { ...pace, measured })
-        return { ...campaign, eta_s: left ?? null }
+        const { rate, isPaused, cooldown, nowMs } = lanes.get(lane) ?? NO_LANE
+        const { state } = campaign
+        // What was measured lately says nothing of a lane that stands.
+        const measured = cooldown ? 0 : campaign.rate_per_s
+        const pace = { laneRate: rate || 1, running: running.get(lane) ?? 1, measured }
+        const left = isPaused ? undefined : secondsLeft(campaign, state, pace, cooldown && cooldown.untilMs - nowMs)
+        return { ...campaign, eta_s: hasEnded(state) ? 0 : (left ?? null) }
       })
     },
   }
 }
+
+type LaneNow = Pick<LiveLane, 'rate' | 'isPaused' | 'cooldown' | 'nowMs'>
+const NO_LANE: LaneNow = { rate: 1, isPaused: false, cooldown: undefined, nowMs: 0 }
 
 const numberOf = (id: string): number => parseCampaignId(id)?.number ?? 0
 const newestFirst = (one: { id: string }, other: { id: string }): number => numberOf(other.id) - numberOf(one.id)

@@ -194,7 +194,6 @@ export function createSnapshots(redis: Redis) {
         live.campaigns.map((number) => campaignId({ lane: live.lane, number })),
       )
       const accounts = account === undefined ? [...new Set(owners.map(([, owner]) => Number(owner)))] : [account]
-      const rates = new Map(found.map(({ live }) => [live.lane, live.rate]))
       const shown = found.map(({ known, live }) => shownOf(known, live, machinery, nowMs)).sort(byTrouble)
       const snapshot: Snapshot = {
         at: new Date(nowMs).toISOString(),
@@ -206,7 +205,7 @@ export function createSnapshots(redis: Redis) {
         },
         lanes: shown.slice(0, LANES_SHOWN),
         lanes_total: shown.length,
-        campaigns: await campaigns.read(accounts, active, rates, whose),
+        campaigns: await campaigns.read(accounts, active, new Map(found.map(({ live }) => [live.lane, live])), whose),
         failures: scope.failures,
         workers: machinery.workers,
         lost_workers: machinery.lost_workers,

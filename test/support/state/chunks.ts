@@ -41,3 +41,17 @@ export async function loseChunk(redis: Redis, lane: number, name: string): Promi
 /** Nobody knows any more that the chunk is in somebody's hands. */
 export const forgetInHand = (redis: Redis, lane: number, name: string) =>
   redis.lrem(laneChunkKeys(lane).chunksActive, 0, name)
+
+/** These chunks stand on the lane, and no other: they have names and no jobs. */
+export async function putChunks(
+  redis: Redis,
+  lane: number,
+  names: Readonly<Record<'waiting' | 'delayed' | 'inHand', readonly string[]>>,
+): Promise<void> {
+  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
+  const adding = redis.multi().del(chunksWaiting, chunksDelayed, chunksActive)
+  for (const name of names.waiting) adding.lpush(chunksWaiting, name)
+  for (const name of names.inHand) adding.lpush(chunksActive, name)
+  for (const [i, name] of names.delayed.entries()) adding.zadd(chunksDelayed, i, name)
+  await adding.exec()
+}

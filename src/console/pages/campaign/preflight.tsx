@@ -57,7 +57,7 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
           ))}
         </ul>
       )}
-      {campaign.started_at === null && (
+      {campaign.started_at === null && preflight.problems.length === 0 && (
         <p>
           At {preflight.rate} per second it takes {spanText(preflight.seconds)}.
           {preflight.would_expire > 0 && (

@@ -5,6 +5,7 @@ import { laneSentence, laneWords, waitingOf } from '../../logic/lane-words.ts'
 import { counted, countText } from '../../logic/numbers.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Said, Until } from '../../parts/text.tsx'
+import { now } from '../../state/now.ts'
 import { may } from '../../state/session.ts'
 
 /** More are on the page of lanes. */
@@ -45,7 +46,7 @@ export function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; tota
               <a href={`/console/lanes/${lane.sender}`}>
                 {lane.sender} <Said text={lane.name} />
               </a>
-              : <Said text={laneSentence(lane)} />
+              : <Said text={laneSentence(lane, now.value)} />
               {lane.until !== null && (
                 <>
                   {' '}

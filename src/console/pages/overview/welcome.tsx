@@ -2,6 +2,8 @@
 // the made-up traffic.
 import type { ListedMessage } from '../../../lookup/message-schema.ts'
 import type { Series } from '../../../telemetry/series.ts'
+import type { Snapshot } from '../../../telemetry/snapshot.ts'
+import { isAtWork } from '../../logic/at-work.ts'
 import { call, dataOf, type Page } from '../../state/http.ts'
 import { useLoad } from '../../state/load.ts'
 import { may, session } from '../../state/session.ts'
@@ -21,12 +23,12 @@ async function isNew(signal: AbortSignal): Promise<boolean> {
 }
 
 /** The invitation, as long as nothing has ever been sent. */
-export function Welcome() {
+export function Welcome({ figures }: { figures: Snapshot }) {
   const mayInvite = may('see') ? may('send') : session.value?.operator === true
   const loaded = useLoad(mayInvite ? 'first message' : undefined, isNew, EVERY_MS)
   return (
     <>
-      {loaded.value === true && (
+      {loaded.value === true && !isAtWork(figures) && (
         <section class="card welcome" aria-labelledby="welcome">
           <h2 id="welcome">Nothing has been sent yet</h2>
           <p>Send one message and watch it: accepted, claimed, sent, delivered, each with its evidence.</p>

@@ -41,7 +41,7 @@ else
 end
 local now = redisNowMs()
 -- Steps that were told of before are gone with the record: what is told now must not look older than they.
-local history = appendHistory(why == 'gone' and '~1000' or '', state, now, acceptedAt)
+local history = appendHistory(why == 'gone' and '~1000' or '', state, now, acceptedAt, string.match(problem, '^[^|]*'))
 local fields = { 's', state, 'h', history, 'e', problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
 redis.call('HSET', record, unpack(fields))

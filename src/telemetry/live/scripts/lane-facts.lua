@@ -25,6 +25,7 @@
 -- Output: {numbers, next job, its history, next job of a campaign, its history, reason of the cooldown, counts of the
 -- places of `before` and of `now` joined by `;`, numbers of active campaigns joined by spaces}; what is not there is ''.
 -- The numbers are those below in their order, in one string.
+-- include ../../../lanes/scripts/chunk-places
 local waiting, prioritized, deadLetters, meta, limiter, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, slots, activeCampaigns, now, before = unpack(KEYS)
 local records, campaigns, places, earlier = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 -- More are not looked at: this script must stay a matter of microseconds.
@@ -34,14 +35,20 @@ local function historyOf(job)
   return job and redis.call('HGET', records .. (string.match(job, '_(%w+)$') or ''), 'h') or ''
 end
 
-local inChunks = 0
+local chunks = {}
 for _, ids in ipairs({
   redis.call('LRANGE', chunksWaiting, 0, CHUNKS_MAX - 1),
   redis.call('ZRANGE', chunksDelayed, 0, CHUNKS_MAX - 1),
   redis.call('LRANGE', chunksActive, 0, CHUNKS_MAX - 1),
 }) do
-  for _, id in ipairs(ids) do inChunks = inChunks + tonumber(string.match(id, '^chunk_%d+_%d+_(%d+)_') or '0') end
+  for _, id in ipairs(ids) do chunks[#chunks + 1] = id end
 end
+local active, states, found = {}, {}, redis.call('HGETALL', activeCampaigns)
+for i = 1, #found, 2 do
+  active[#active + 1] = found[i]
+  states[found[i]] = found[i + 1]
+end
+local inChunks = placesInChunks(chunks, states, campaigns)
 local chunk = string.match(redis.call('LINDEX', chunksWaiting, -1) or '', '^chunk_(%d+)_')
 
 -- Of those in doubt, who is being sent: the rest is unconfirmed. Of very many the part of those that are looked at.
@@ -62,7 +69,6 @@ local counts = countsOf(before, earlier)
 for _, value in ipairs(countsOf(now, places)) do counts[#counts + 1] = value end
 
 local t = redis.call('TIME')
-local active = redis.call('HKEYS', activeCampaigns)
 local numbers = {
   string.format('%.0f', t[1] * 1000000 + t[2]),
   redis.call('LLEN', waiting),
@@ -76,7 +82,7 @@ local numbers = {
   sending,
   redis.call('LLEN', slots),
   redis.call('LINDEX', slots, -1) or 0,
-  chunk and redis.call('HGET', campaigns .. chunk, 'started_at') or 0,
+  chunk and states[chunk] == 'running' and redis.call('HGET', campaigns .. chunk, 'started_at') or 0,
 }
 local head = redis.call('LINDEX', waiting, -1)
 local headOfCampaigns = redis.call('ZRANGE', prioritized, 0, 0)[1]
