@@ -19,8 +19,10 @@ export interface WaitingJob {
 /** What a lane has next. */
 export interface NextJobs {
   isPaused: boolean
-  /** One is read at a time, since a worker died over some of these. */
+  /** It is read alone, since a worker died over it, or over some of which it was one. */
   isAlone: boolean
+  /** There is more, although fewer were read than were asked for. */
+  hasMore: boolean
   /** Until the next delayed job is due; undefined when there is none. */
   dueInMs: number | undefined
   jobs: WaitingJob[]
@@ -52,14 +54,19 @@ export async function nextJobs(
   for (let i = 0; i + 2 < texts.length; i += 3) {
     jobs.push({ id: String(texts[i]), data: String(texts[i + 1]), deaths: Number(texts[i + 2]) })
   }
-  return { isPaused: state === 'paused', isAlone: state === 'alone', dueInMs: dueMs < 0 ? undefined : dueMs, jobs }
+  const isAlone = state === 'alone'
+  return {
+    isPaused: state === 'paused',
+    isAlone,
+    hasMore: isAlone || state === 'more',
+    dueInMs: dueMs < 0 ? undefined : dueMs,
+    jobs,
+  }
 }
 
-/** A job that was read alone did not kill its worker. Once that is so of as many as a dead worker had read, many are read again. */
-export async function survived(redis: Redis, lane: number): Promise<void> {
-  const key = jobDeathsKey(lane)
-  // Dying in between leaves a count of none, which says the same as no count.
-  if ((await redis.hincrby(key, 'alone', -1)) <= 0) await redis.hdel(key, 'alone')
+/** A job that was read alone did not kill its worker. */
+export async function survived(redis: Redis, lane: number, id: string): Promise<void> {
+  await redis.hdel(jobDeathsKey(lane), id)
 }
 
 /** The worker has ended with what it has read. */

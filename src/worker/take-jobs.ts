@@ -54,9 +54,8 @@ export async function takeJobs(
   claimed: (message: Outgoing, claim: Claimed) => void,
 ): Promise<Taken> {
   const { worker: by } = deps
-  const { jobs, isPaused, isAlone, dueInMs } = await nextJobs(deps.redis, lane, { ...take, by })
-  // Behind one that is read alone there may be others.
-  const read = isAlone && jobs.length > 0 ? take.most : jobs.length
+  const { jobs, isPaused, isAlone, hasMore, dueInMs } = await nextJobs(deps.redis, lane, { ...take, by })
+  const read = hasMore ? take.most : jobs.length
   const taken: Taken = { read, hasCampaign: false, heldMs: undefined, isPaused, dueInMs }
   if (jobs.length === 0) return taken
   const messages: JobMessage[] = []
@@ -84,7 +83,10 @@ export async function takeJobs(
   const claimedAt = performance.now()
   const results = await claimJobs(deps.redis, claims, times, { pace, reader: by })
   const answeredAt = performance.now()
-  if (isAlone && !results.some((result) => 'waitMs' in result && isLanes(result))) await survived(deps.redis, lane)
+  const [alone] = isAlone ? jobs : []
+  if (alone && !results.some((result) => 'waitMs' in result && isLanes(result))) {
+    await survived(deps.redis, lane, alone.id)
+  }
   let isHeard = false
   for (const [i, message] of wanted.entries()) {
     const result = results[i]

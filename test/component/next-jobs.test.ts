@@ -90,7 +90,7 @@ test('a job that kills three workers which had read it alone is told to be one',
     for (const name of await read(lane, 'last')) {
       seen.add(name)
       await claimAs('last', [name])
-      await survived(world.redis, lane)
+      await survived(world.redis, lane, name)
     }
   }
   expect([...seen].sort()).toEqual(names.slice(1).sort())

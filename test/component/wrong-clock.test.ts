@@ -6,6 +6,7 @@ import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
+import { LETTERS } from '../../src/messages/lifecycle.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { claim, putOff } from '../../src/messages/store/claim.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
@@ -13,7 +14,7 @@ import { startStatusPolls } from '../../src/worker/status-polls.ts'
 import { silentLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
+import { campaignRecord, countsOf } from '../support/state/campaigns.ts'
 import { relayClock } from '../support/state/events.ts'
 import { dueOf } from '../support/state/lanes.ts'
 import { messageRecord, nowOn } from '../support/state/messages.ts'
@@ -242,6 +243,7 @@ test('a producer whose clock is an hour ahead shows how fast a campaign goes', a
   const id = await createCampaign(redis, { account: 1, lane, definition }, Date.now())
   const beat = await redisNowMs(redis)
   await campaignRecord(redis, { lane, number: id.number }).change({ state: 'running', total: 10, rate: 5, beat })
+  await countsOf(redis, { lane, number: id.number }).change({ [LETTERS.sent]: 1 })
   machineIsOff(HOUR)
   const campaign = await findCampaign(redis, id)
   expect(campaign && (await describeCampaign(redis, campaign)).progress.rate_per_second).toBe(5)

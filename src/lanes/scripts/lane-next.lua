@@ -3,8 +3,8 @@
 -- line first, behind what waits there.
 --
 -- A job may be what kills the worker that reads it. So each worker writes down what it reads until it has claimed it
--- (message-claim.lua). What a worker has not claimed for STALE_MS it died over, or is frozen: those jobs are read one at a
--- time from then on, and of a job that was read alone each death is counted.
+-- (message-claim.lua). What a worker has not claimed for STALE_MS it died over, or is frozen: each of those jobs is read
+-- alone from then on until it was claimed, and each death of one that was read alone is counted.
 --
 -- Keys:
 --   waiting      LIST    ids of jobs that wait; the next one stands last: BullMQ's
@@ -12,16 +12,16 @@
 --   delayed      ZSET    ids of jobs and when they are due: BullMQ's
 --   meta         HASH    about the queue: BullMQ's
 --   counter      STRING  of the scores of prioritized jobs: BullMQ's
---   readers      HASH    worker -> what it reads: `ms places passed over, jobs, id of a single one`
---   deaths     HASH    id of a job -> workers that died over it; `alone` -> jobs that are to be read alone
+--   readers      HASH    worker -> what it reads: `ms, places passed over, ids`
+--   deaths       HASH    id of a job that is to be read alone -> workers that died over it
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   most         jobs to read
 --   skip         jobs to pass over, which other workers read; none where there are fewer
 --   firstOnly    whether prioritized jobs are left out
 --   by           the worker that reads
--- Output: {'paused', 'open', or 'alone' when one is read at a time, ms until the next delayed job is due (-1: none),
--- id, payload, deaths, ...}; of each job the workers that died over it while they had read no other
+-- Output: {state, ms until the next delayed job is due (-1: none), id, payload, deaths, ...}. The state is `paused`, `open`,
+-- `alone` when the job is read alone, `more` when such a one stands behind these.
 local waiting, prioritized, delayed, meta, counter, readers, deaths = unpack(KEYS)
 local jobs, most, skip, firstOnly, by = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local MOST_DUE, STALE_MS, KEPT_MS = 200, 2000, 604800000
@@ -55,29 +55,21 @@ if #due > 0 then
 end
 local reply = { 'open', untilDue() }
 
-local function readAlone(more, id)
-  if id then redis.call('HINCRBY', deaths, id, 1) end
-  local alone = tonumber(redis.call('HGET', deaths, 'alone') or '0')
-  redis.call('HSET', deaths, 'alone', math.max(1, alone, more))
-  redis.call('PEXPIRE', deaths, KEPT_MS)
-end
-local others = redis.call('HGETALL', readers)
-local wasPassed = skip
+local others, wasPassed = redis.call('HGETALL', readers), skip
 for i = 1, #others, 2 do
-  local ms, passed, count, id = string.match(others[i + 1], '^(%d+) (%d+) (%d+) ?(.*)$')
-  passed, count = tonumber(passed), tonumber(count)
+  local ms, passed, ids = string.match(others[i + 1], '^(%d+) (%d+) (.*)$')
+  local read = {}
+  for id in string.gmatch(ids, '%S+') do read[#read + 1] = id end
+  passed = tonumber(passed)
   if others[i] ~= by and nowMs - ms > STALE_MS then
     redis.call('HDEL', readers, others[i])
-    if id == '' then readAlone(count) else readAlone(0, id) end
-  elseif others[i] ~= by and skip < passed + count and passed < skip + most then
+    for _, id in ipairs(read) do redis.call('HSETNX', deaths, id, 0) end
+    if #read == 1 then redis.call('HINCRBY', deaths, read[1], 1) end
+    redis.call('PEXPIRE', deaths, KEPT_MS)
+  elseif others[i] ~= by and skip < passed + #read and passed < skip + most then
     -- What another worker reads now is its own for the moment.
-    skip = passed + count
+    skip = passed + #read
   end
-end
-local alone = tonumber(redis.call('HGET', deaths, 'alone') or '0')
-if alone > 0 then
-  most, reply[1] = 1, 'alone'
-  if skip == wasPassed then skip = 0 end
 end
 local waits = redis.call('LLEN', waiting)
 if skip > 0 and waits + redis.call('ZCARD', prioritized) <= skip then
@@ -86,31 +78,39 @@ if skip > 0 and waits + redis.call('ZCARD', prioritized) <= skip then
   skip = 0
 end
 
-local count, single = 0, ''
+local hasDeaths = redis.call('EXISTS', deaths) == 1
+local taken, isOver = {}, false
 local function read(id)
-  local data = redis.call('HGET', jobs .. id, 'data')
-  if data then
-    local n = #reply
-    reply[n + 1], reply[n + 2], reply[n + 3] = id, data, 0
-    count, single = count + 1, id
+  if isOver then return end
+  local died = hasDeaths and redis.call('HGET', deaths, id)
+  if died and #taken > 0 then
+    isOver = true
     return
   end
-  -- It was removed, and only its id is left.
-  if redis.call('LREM', waiting, -1, id) == 0 then redis.call('ZREM', prioritized, id) end
+  local data = redis.call('HGET', jobs .. id, 'data')
+  if not data then
+    -- It was removed, and only its id is left.
+    if redis.call('LREM', waiting, -1, id) == 0 then redis.call('ZREM', prioritized, id) end
+    return
+  end
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = id, data, tonumber(died or 0)
+  taken[#taken + 1] = id
+  if died then reply[1], isOver = 'alone', true end
 end
 
 local ids = redis.call('LRANGE', waiting, -skip - most, -skip - 1)
 for i = #ids, 1, -1 do read(ids[i]) end
-if not firstOnly and #ids < most then
+if not firstOnly and #ids < most and not isOver then
   local passed = math.max(0, skip - waits)
   local more = redis.call('ZRANGE', prioritized, passed, passed + most - #ids - 1)
   for i = 1, #more do read(more[i]) end
   if #more == 0 and redis.call('ZCARD', prioritized) == 0 then redis.call('DEL', counter) end
 end
-if count > 0 then
-  local name = count == 1 and single or ''
-  redis.call('HSET', readers, by, string.format('%.0f %d %d %s', nowMs, skip, count, name))
+if #taken > 0 then
+  redis.call('HSET', readers, by, string.format('%.0f %d ', nowMs, skip) .. table.concat(taken, ' '))
   redis.call('PEXPIRE', readers, KEPT_MS)
-  if count == 1 then reply[5] = tonumber(redis.call('HGET', deaths, single) or '0') end
 end
+-- What stands before one that is to be read alone is not all there is.
+if isOver and reply[1] == 'open' then reply[1] = 'more' end
 return reply
