@@ -29,14 +29,14 @@ export interface NextJobs {
 }
 
 /**
- * Up to `most` jobs in the order in which they are to be sent. `skip`: so many are passed over, for other workers;
- * `firstOnly`: only transactional ones. None are told of a paused lane. What the worker `by` does not claim, or release by
+ * Up to `most` jobs in the order in which they are to be sent, without those that other workers read now. `firstOnly`:
+ * only transactional ones. None are told of a paused lane. What the worker `by` does not claim, or release by
  * `readNothing`, within two seconds it is taken to have died over. Rejects when Redis is away.
  */
 export async function nextJobs(
   redis: Redis,
   lane: number,
-  { by, most, skip = 0, firstOnly = false }: { by: string; most: number; skip?: number; firstOnly?: boolean },
+  { by, most, firstOnly = false }: { by: string; most: number; firstOnly?: boolean },
 ): Promise<NextJobs> {
   const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
   const reply = await nextScript(
@@ -45,7 +45,7 @@ export async function nextJobs(
       ...{ waiting, prioritized, delayed, meta: laneMetaKey(lane), counter: laneTakeKeys(lane).counter },
       ...{ readers: laneReadersKey(lane), deaths: jobDeathsKey(lane) },
     },
-    { jobs: laneJobKey(lane, ''), most, skip, firstOnly, by },
+    { jobs: laneJobKey(lane, ''), most, firstOnly, by },
   )
   // By hand: there are three lines for each message.
   const [state, dueMs, ...texts]: unknown[] = Array.isArray(reply) ? reply : []

@@ -42,9 +42,6 @@ export function createLaneDuty(
   return {
     isMine,
 
-    /** Where this worker stands among those that serve the lane: 0 for the first. */
-    placeAmong: (lane: number): number => (line.length === 0 ? 0 : placeOf(lane)),
-
     /** Who is alive, and how many lanes there are. Without this worker among them nothing is learned from it. */
     know(workers: readonly string[], lanes: number): void {
       if (!workers.includes(self)) return

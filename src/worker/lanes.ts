@@ -44,8 +44,6 @@ export interface LanesDeps {
   noteMoved: (lane: number, run: number) => void
   /** Whether this worker is to serve the lane now. */
   isMine: (lane: number) => boolean
-  /** Among how many workers that serve the lane this one is which: 0 for the first. */
-  placeAmong: (lane: number) => number
   /** Called when a lane opens. Never rejects. */
   opened: (lane: number) => void
 }
@@ -101,7 +99,7 @@ export function createLanes(deps: LanesDeps) {
             pace = paceOf(entry.sender.rate)
             room.paced(pace)
           }
-          const how = { most, firstOnly, skip: deps.placeAmong(lane) * most }
+          const how = { most, firstOnly }
           const taken = await takeJobs(send, { lane, entry, pace }, how, (outgoing, claimed) => {
             unused -= 1
             if (entry) void attempt(entry, outgoing, claimed)

@@ -122,7 +122,6 @@ export async function startWorker(
     processChunk: (run) => sendChunk(chunkDeps, run),
     noteMoved: campaigns.noteMoved,
     isMine: duty.isMine,
-    placeAmong: duty.placeAmong,
     opened,
   })
   const moves = await startMoves({ redis, log })

@@ -27,7 +27,6 @@ type JobMessage = Outgoing & { payload: ReturnType<typeof sendPayloadSchema.pars
 /** How many to take, see `nextJobs`. */
 export interface Take {
   most: number
-  skip: number
   firstOnly: boolean
 }
 

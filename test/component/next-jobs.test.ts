@@ -25,8 +25,8 @@ async function begin(count: number, delayMs = 0): Promise<{ lane: number; names:
   return { lane, names }
 }
 
-const read = async (lane: number, by: string, most = 10, skip = 0): Promise<string[]> =>
-  (await nextJobs(world.redis, lane, { by, most, skip })).jobs.map(({ id }) => id)
+const read = async (lane: number, by: string, most = 10): Promise<string[]> =>
+  (await nextJobs(world.redis, lane, { by, most })).jobs.map(({ id }) => id)
 
 function idOf(name: string): MessageId {
   const id = parseMessageId(name)
@@ -59,6 +59,29 @@ test('two workers do not read the same jobs, and of two claims of one job one fi
   const [second] = await claimAs('two', names.slice(0, 1))
   expect(first).toMatchObject({ verdict: 'done', state: 'sending' })
   expect(second).toMatchObject({ verdict: 'taken' })
+})
+
+test('a claim that is asked once more, since its answer was lost, is claimed and has a slot', async () => {
+  const { lane, names } = await begin(1)
+  const [name = ''] = names
+  const claim = {
+    id: idOf(name),
+    attempt: newAttemptId(),
+    message: { ...audioMessage, validUntil: Date.now() + 60_000 },
+  }
+  for (let asked = 0; asked < 2; asked += 1) {
+    const [result] = await claimJobs(world.redis, [claim], LONG_TIMES, { pace: paceOf(100), reader: 'one' })
+    expect(result).toMatchObject({ verdict: 'done', state: 'sending', slot: expect.anything() })
+  }
+  expect(lane).toBeGreaterThan(0)
+})
+
+test('nobody reads what another one reads, also when what stood before it was claimed meanwhile', async () => {
+  const { lane, names } = await begin(6)
+  expect(await read(lane, 'one', 2)).toEqual(names.slice(0, 2))
+  expect(await read(lane, 'two', 2)).toEqual(names.slice(2, 4))
+  await claimAs('one', names.slice(0, 2))
+  expect(await read(lane, 'three', 2)).toEqual(names.slice(4))
 })
 
 test('what a worker has read and released is there for the others', async () => {

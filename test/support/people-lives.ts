@@ -288,7 +288,7 @@ export async function beginLife(world: World, seed: number) {
         await takeJobs(
           deps,
           { lane, entry, pace: paceOf(1_000) },
-          { most: 100, skip: 0, firstOnly: false },
+          { most: 100, firstOnly: false },
           (outgoing, claimed) => {
             room.begin(1)
             if (entry) sending.push(sendClaimed(deps, entry, outgoing, claimed).finally(room.end))

@@ -12,18 +12,17 @@
 --   delayed      ZSET    ids of jobs and when they are due: BullMQ's
 --   meta         HASH    about the queue: BullMQ's
 --   counter      STRING  of the scores of prioritized jobs: BullMQ's
---   readers      HASH    worker -> what it reads: `ms, places passed over, ids`
+--   readers      HASH    worker -> what it reads: `ms`, then ids
 --   deaths       HASH    id of a job that is to be read alone -> workers that died over it
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   most         jobs to read
---   skip         jobs to pass over, which other workers read; none where there are fewer
 --   firstOnly    whether prioritized jobs are left out
 --   by           the worker that reads
 -- Output: {state, ms until the next delayed job is due (-1: none), id, payload, deaths, ...}. The state is `paused`, `open`,
 -- `alone` when the job is read alone, `more` when such a one stands behind these.
 local waiting, prioritized, delayed, meta, counter, readers, deaths = unpack(KEYS)
-local jobs, most, skip, firstOnly, by = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local jobs, most, firstOnly, by = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local MOST_DUE, STALE_MS, KEPT_MS = 200, 2000, 604800000
 local t = redis.call('TIME')
 local nowMs = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -55,33 +54,30 @@ if #due > 0 then
 end
 local reply = { 'open', untilDue() }
 
-local others, wasPassed = redis.call('HGETALL', readers), skip
+-- What other workers read now is their own for the moment.
+local others, isTheirs, theirs = redis.call('HGETALL', readers), {}, 0
 for i = 1, #others, 2 do
-  local ms, passed, ids = string.match(others[i + 1], '^(%d+) (%d+) (.*)$')
-  local read = {}
-  for id in string.gmatch(ids, '%S+') do read[#read + 1] = id end
-  passed = tonumber(passed)
+  local ms, ids = string.match(others[i + 1], '^(%d+) (.*)$')
   if others[i] ~= by and nowMs - ms > STALE_MS then
     redis.call('HDEL', readers, others[i])
-    for _, id in ipairs(read) do redis.call('HSETNX', deaths, id, 0) end
-    if #read == 1 then redis.call('HINCRBY', deaths, read[1], 1) end
+    local count, last = 0, nil
+    for id in string.gmatch(ids, '%S+') do
+      redis.call('HSETNX', deaths, id, 0)
+      count, last = count + 1, id
+    end
+    if count == 1 then redis.call('HINCRBY', deaths, last, 1) end
     redis.call('PEXPIRE', deaths, KEPT_MS)
-  elseif others[i] ~= by and skip < passed + #read and passed < skip + most then
-    -- What another worker reads now is its own for the moment.
-    skip = passed + #read
+  elseif others[i] ~= by then
+    for id in string.gmatch(ids, '%S+') do
+      isTheirs[id], theirs = true, theirs + 1
+    end
   end
-end
-local waits = redis.call('LLEN', waiting)
-if skip > 0 and waits + redis.call('ZCARD', prioritized) <= skip then
-  -- Nothing stands behind what others are to read; of what they read now nothing is read twice.
-  if skip ~= wasPassed then return reply end
-  skip = 0
 end
 
 local hasDeaths = redis.call('EXISTS', deaths) == 1
 local taken, isOver = {}, false
 local function read(id)
-  if isOver then return end
+  if isOver or #taken == most or isTheirs[id] then return end
   local died = hasDeaths and redis.call('HGET', deaths, id)
   if died and #taken > 0 then
     isOver = true
@@ -99,16 +95,15 @@ local function read(id)
   if died then reply[1], isOver = 'alone', true end
 end
 
-local ids = redis.call('LRANGE', waiting, -skip - most, -skip - 1)
+local ids = redis.call('LRANGE', waiting, -most - theirs, -1)
 for i = #ids, 1, -1 do read(ids[i]) end
-if not firstOnly and #ids < most and not isOver then
-  local passed = math.max(0, skip - waits)
-  local more = redis.call('ZRANGE', prioritized, passed, passed + most - #ids - 1)
+if not firstOnly and #taken < most and not isOver then
+  local more = redis.call('ZRANGE', prioritized, 0, most + theirs - 1)
   for i = 1, #more do read(more[i]) end
   if #more == 0 and redis.call('ZCARD', prioritized) == 0 then redis.call('DEL', counter) end
 end
 if #taken > 0 then
-  redis.call('HSET', readers, by, string.format('%.0f %d ', nowMs, skip) .. table.concat(taken, ' '))
+  redis.call('HSET', readers, by, string.format('%.0f ', nowMs) .. table.concat(taken, ' '))
   redis.call('PEXPIRE', readers, KEPT_MS)
 end
 -- What stands before one that is to be read alone is not all there is.

@@ -142,7 +142,11 @@ local function claim(i)
   local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt, hasJob = unpack(each[i], 1, 9)
   sendAt = sendAt or 0
   local place, id = waits[i], ids .. ulid
-  if hasJob and (not place or taken[ulid]) then return { 'taken', QUEUED, '' } end
+  if hasJob and (not place or taken[ulid]) then
+    -- Asked once more, since the answer was lost: its own claim took the job.
+    local claimed = redis.call('HMGET', record, 's', 'a')
+    if claimed[1] ~= SENDING or claimed[2] ~= attempt then return { 'taken', QUEUED, '' } end
+  end
   -- What is not to be sent, or was, leaves no job behind.
   local function endJob()
     taken[ulid] = true
