@@ -11,7 +11,7 @@ const OF_ONE_SERVER = [
   'a broken record is 500, moves nothing, and the job says failed',
   'a Redis that does not answer is reported in time',
   'a Redis that refuses subscriptions',
-  'a lane holds a connection only while it has work',
+  'a lane that serves messages holds no connection of its own',
   'steps that write down what happened work on a full Redis',
 ]
 
