@@ -1,8 +1,8 @@
 // Where BullMQ keeps what, as far as Laneway reads or writes it behind BullMQ's back: its keys, and the fields of its
 // hashes. Scripts are given these keys by name; of the fields most know `data` and `failedReason` of a job and `paused` of
-// a queue, and lanes/scripts/lane-add.lua and lane-finish-and-take.lua all that a plain job has. What stands here is no
-// promise of BullMQ's: test/component/bullmq-layout.test.ts holds every line of it against the BullMQ that is installed,
-// and what else Laneway relies on; add-jobs.test.ts and finish-and-take.test.ts do so for those two scripts.
+// a queue, and the scripts of lanes/scripts all that a plain job has. What stands here is no promise of BullMQ's:
+// test/component/bullmq-layout.test.ts holds every line of it against the BullMQ that is installed, and what else Laneway
+// relies on; add-jobs.test.ts does so for adding.
 import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from './keys.ts'
 
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
@@ -42,8 +42,6 @@ export const laneBacklogKeys = (lane: number) => ({
 
 /** What else BullMQ looks at when it takes jobs of a lane, or finishes them. */
 export const laneTakeKeys = (lane: number) => ({
-  /** SET of the ids of jobs that the next check takes from a worker that has not renewed their lock. */
-  stalled: laneKey(lane, 'stalled'),
   /** ZSET that is there while something may be taken: Workers that wait are woken by it. */
   marker: laneKey(lane, 'marker'),
   /** STRING: counts prioritized jobs, for their scores. */
@@ -52,12 +50,6 @@ export const laneTakeKeys = (lane: number) => ({
 
 /** HASH about the queue: it has the field `paused` while nothing may leave. */
 export const laneMetaKey = (lane: number): string => laneKey(lane, 'meta')
-
-/** STRING: jobs of this window of the rate limit; it expires with the window. See `isHeldByHand`. */
-export const laneLimiterKey = (lane: number): string => laneKey(lane, 'limiter')
-
-/** Whether somebody holds the whole queue back, which a count of jobs never gets to: what Queue.rateLimit writes. */
-export const isHeldByHand = (limiter: number): boolean => limiter >= Number.MAX_SAFE_INTEGER
 
 /** ZSET job id → time (ms) at which it failed for good: the lane's dead letters. */
 export const laneDeadLettersKey = (lane: number): string => laneKey(lane, 'failed')

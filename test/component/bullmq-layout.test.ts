@@ -8,7 +8,6 @@ import {
   INTAKE_PREFIX,
   intakeActiveKey,
   intakeStalledKey,
-  isHeldByHand,
   JOB,
   laneBacklogKeys,
   laneChunkKeys,
@@ -17,7 +16,6 @@ import {
   laneDeadLettersKey,
   laneJobKey,
   laneJobLockKey,
-  laneLimiterKey,
   laneMetaKey,
   laneQueue,
   laneTakeKeys,
@@ -85,15 +83,13 @@ test('what the next check takes from a dead worker stands in a set of its own', 
   }
 })
 
-test('what wakes a Worker, what counts prioritized jobs and what the next check takes stand where they are looked for', () =>
+test('what wakes a Worker and what counts prioritized jobs stand where they are looked for', () =>
   withLane(async (lane, queue, worker) => {
-    const { marker, counter, stalled } = laneTakeKeys(lane)
+    const { marker, counter } = laneTakeKeys(lane)
     await queue.add('send', {}, { jobId: 'p1', priority: PRIORITY })
     expect(await redis.zrange(marker, '0', '-1', 'WITHSCORES')).toEqual(['0', '0'])
     expect(await redis.get(counter)).toBe('1')
     await nextOf(worker)
-    await worker.backend.moveStalledJobsToWait()
-    expect(await redis.smembers(stalled)).toEqual(['p1'])
     // Nothing is prioritized any more: the next one counts from the beginning.
     await nextOf(worker)
     expect(await redis.exists(counter)).toBe(0)
@@ -163,23 +159,6 @@ test('a queue says that it is paused in its hash, and its jobs stay on the list 
     expect(await nextOf(worker)).toBe('one')
   }))
 
-test('the limiter counts the jobs of a window, and is told from a queue that is held by hand', () =>
-  withLane(async (lane, queue, worker) => {
-    await queue.setGlobalRateLimit(2, 60_000)
-    for (const jobId of ['one', 'two', 'three']) await queue.add('send', {}, { jobId })
-    expect([await nextOf(worker), await nextOf(worker), await nextOf(worker)]).toEqual(['one', 'two', undefined])
-    expect(isHeldByHand(Number(await redis.get(laneLimiterKey(lane))))).toBe(false)
-    expect(await redis.pttl(laneLimiterKey(lane))).toBeGreaterThan(50_000)
-    await queue.rateLimit(30_000)
-    expect(isHeldByHand(Number(await redis.get(laneLimiterKey(lane))))).toBe(true)
-    expect(await redis.pttl(laneLimiterKey(lane))).toBeLessThanOrEqual(30_000)
-    await redis.del(laneLimiterKey(lane))
-    // The Worker that was told of the limit waits for its end; one that asks now is told of none.
-    const another = new Worker(laneQueue(lane), null, { connection: redis, prefix: lanePrefix(lane) })
-    expect(await nextOf(another)).toBe('three')
-    await another.close(true)
-  }))
-
 test('chunks stand in lists of their own, and nobody takes one up while their limiter is there', async () => {
   lanes += 1
   const lane = lanes
@@ -194,7 +173,7 @@ test('chunks stand in lists of their own, and nobody takes one up while their li
   expect(await take(0)).toBe('c1')
   expect(await redis.lrange(chunksActive, 0, '-1')).toEqual(['c1'])
   await queue.rateLimit(60_000)
-  expect(isHeldByHand(Number(await redis.get(laneChunkLimiterKey(lane))))).toBe(true)
+  expect(Number(await redis.get(laneChunkLimiterKey(lane)))).toBeGreaterThanOrEqual(Number.MAX_SAFE_INTEGER)
   expect(await take(1)).toBeUndefined()
   await redis.del(laneChunkLimiterKey(lane))
   expect(await take(2)).toBe('c2')

@@ -3,13 +3,8 @@ import { z } from 'zod'
 import { readHistory } from '../../messages/history.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
-import {
-  laneBacklogKeys,
-  laneChunkKeys,
-  laneDeadLettersKey,
-  laneLimiterKey,
-  laneMetaKey,
-} from '../../redis/bullmq-layout.ts'
+import { paceOf } from '../../messages/pace.ts'
+import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey } from '../../redis/bullmq-layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -29,7 +24,7 @@ const factsScript = defineScript(import.meta.url, 'lane-facts')
 
 /** The numbers of lane-facts.lua in their order. */
 const NUMBERS = [
-  ...(['nowUs', 'single', 'prioritized', 'inChunks', 'deadLetters', 'paused', 'limited', 'cooldownUntil'] as const),
+  ...(['nowUs', 'single', 'prioritized', 'inChunks', 'deadLetters', 'paused', 'lastSlotUs', 'cooldownUntil'] as const),
   ...(['inDoubt', 'sending', 'slots', 'firstSlotUs', 'chunkStartedAt'] as const),
 ] as const
 const numbers = z
@@ -61,7 +56,7 @@ export interface LiveLane {
   isPaused: boolean
   pausedFor: string
   pausedBy: string
-  /** Within a window of BullMQ's limit: nobody fetches from it now. */
+  /** Its pace lets nothing more out for now. */
   isLimited: boolean
   cooldown: { untilMs: number; code: string; sentence: string } | undefined
   paceUsed: number
@@ -91,7 +86,6 @@ export function laneKeysOf(lane: number) {
       ...{ waiting, prioritized, ...laneChunkKeys(lane) },
       deadLetters: laneDeadLettersKey(lane),
       meta: laneMetaKey(lane),
-      limiter: laneLimiterKey(lane),
       cooldown: laneCooldownKey(lane),
       cooldownReason: laneCooldownReasonKey(lane),
       inDoubt: inDoubtKey(lane),
@@ -146,7 +140,7 @@ export async function readLiveLane(
     isPaused: at('paused') === 1,
     pausedFor: pausedFor ?? '',
     pausedBy: pausedBy ?? '',
-    isLimited: at('limited') === 1,
+    isLimited: at('lastSlotUs') + paceOf(ratePerS || 1).gapUs > at('nowUs'),
     cooldown: cooldownOf(at('cooldownUntil'), nowMs, cooldownReason),
     paceUsed: paceUsed(at('slots'), at('nowUs') - at('firstSlotUs'), ratePerS),
     counts: counts.split(';'),

@@ -6,7 +6,6 @@
 --   prioritized      ZSET    jobs: BullMQ's
 --   deadLetters      ZSET    jobs: BullMQ's
 --   meta             HASH    of the queue: BullMQ's
---   limiter          STRING  there while the queue waits: BullMQ's
 --   chunksWaiting    LIST    chunks, the next one last: BullMQ's
 --   chunksDelayed    ZSET    chunks: BullMQ's
 --   chunksActive     LIST    chunks: BullMQ's
@@ -26,7 +25,7 @@
 -- places of `before` and of `now` joined by `;`, numbers of active campaigns joined by spaces}; what is not there is ''.
 -- The numbers are those below in their order, in one string.
 -- include ../../../lanes/scripts/chunk-places
-local waiting, prioritized, deadLetters, meta, limiter, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, slots, activeCampaigns, now, before = unpack(KEYS)
+local waiting, prioritized, deadLetters, meta, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, slots, activeCampaigns, now, before = unpack(KEYS)
 local records, campaigns, places, earlier = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 -- More are not looked at: this script must stay a matter of microseconds.
 local CHUNKS_MAX, CAMPAIGNS_MAX, DOUBT_LOOKED_AT = 500, 50, 64
@@ -76,7 +75,7 @@ local numbers = {
   inChunks,
   redis.call('ZCARD', deadLetters),
   redis.call('HEXISTS', meta, 'paused'),
-  redis.call('EXISTS', limiter),
+  redis.call('LINDEX', slots, 0) or 0,
   redis.call('GET', cooldown) or 0,
   doubted,
   sending,
