@@ -17,7 +17,6 @@ import {
   laneJobKey,
   laneJobLockKey,
   laneMetaKey,
-  laneQueue,
   laneTakeKeys,
   sharedDelayedKey,
   sharedWaitingKey,
