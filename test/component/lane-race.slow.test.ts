@@ -91,10 +91,10 @@ test.each([1, 2])(
   async (count) => {
     const processed: string[] = []
     const managers = await Promise.all(Array.from({ length: count }, () => startManager((id) => processed.push(id))))
-    // Gaps about as long as a lane stays open, so that many messages come while it closes.
-    const adds = fc.array(fc.record({ lane: fc.integer({ min: 1, max: 2 }), gapMs: fc.integer({ min: 0, max: 12 }) }), {
-      minLength: 150,
-      maxLength: 150,
+    // Gaps about as long as a lane stays open, settling included, so that many messages come while it closes.
+    const adds = fc.array(fc.record({ lane: fc.integer({ min: 1, max: 2 }), gapMs: fc.integer({ min: 0, max: 70 }) }), {
+      minLength: 120,
+      maxLength: 120,
     })
     const added: string[] = []
     await fc.assert(
