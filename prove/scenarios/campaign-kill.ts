@@ -16,6 +16,9 @@ type Nemesis = (seen: Record<'cursor' | 'taken' | 'killedAt' | 'cursorThen' | 't
 const EVERY_MS = 2_000
 /** The small run is over before a worker could be killed twice, unless its lane is slow. */
 const SLOW = 100
+/** In normal size; of a fast lane so many are fed at once that fewer would see one kill. */
+const PEOPLE = 1_000
+const FAST_PEOPLE = 6_000
 /** No multiple of a chunk, so that each kill comes at another place of one. */
 const TAKEN = 37
 
@@ -46,13 +49,15 @@ function scenario(name: string, promise: string, nemesis: Nemesis, slow?: number
     run(run) {
       const rate = run.full ? undefined : slow
       const tenant = { wire: 'cloud-api', policy: 'at_most_once', campaign: true, ...(rate && { rate }) } as const
-      return onRig(run, { tenants: [tenant], env: impatient(run) }, (rig) => play(rig, run, nemesis))
+      return onRig(run, { tenants: [tenant], env: impatient(run) }, (rig) =>
+        play(rig, run, nemesis, run.full ? 100_000 : slow === undefined ? FAST_PEOPLE : PEOPLE),
+      )
     },
   }
 }
 
-async function play(rig: Rig, run: Run, nemesis: Nemesis): Promise<Finding> {
-  const people = recipientsOf(0, run.full ? 100_000 : 1_000)
+async function play(rig: Rig, run: Run, nemesis: Nemesis, count: number): Promise<Finding> {
+  const people = recipientsOf(0, count)
   const id = await startCampaign(rig, people)
   const { kills, leaps, readings, violations } = await killUntilFed(rig, id, people.length, run, nemesis)
   const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
