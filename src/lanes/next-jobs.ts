@@ -19,8 +19,6 @@ export interface WaitingJob {
 /** What a lane has next. */
 export interface NextJobs {
   isPaused: boolean
-  /** It is read alone, since a worker died over it, or over some of which it was one. */
-  isAlone: boolean
   /** There is more, although fewer were read than were asked for. */
   hasMore: boolean
   /** Until the next delayed job is due; undefined when there is none. */
@@ -31,7 +29,7 @@ export interface NextJobs {
 /**
  * Up to `most` jobs in the order in which they are to be sent, without those that other workers read now. `firstOnly`:
  * only transactional ones. None are told of a paused lane. What the worker `by` does not claim, or release by
- * `readNothing`, within two seconds it is taken to have died over. Rejects when Redis is away.
+ * `releaseRead`, within two seconds it is taken to have died over. Rejects when Redis is away.
  */
 export async function nextJobs(
   redis: Redis,
@@ -54,23 +52,16 @@ export async function nextJobs(
   for (let i = 0; i + 2 < texts.length; i += 3) {
     jobs.push({ id: String(texts[i]), data: String(texts[i + 1]), deaths: Number(texts[i + 2]) })
   }
-  const isAlone = state === 'alone'
   return {
     isPaused: state === 'paused',
-    isAlone,
-    hasMore: isAlone || state === 'more',
+    hasMore: state === 'more',
     dueInMs: dueMs < 0 ? undefined : dueMs,
     jobs,
   }
 }
 
-/** A job that was read alone did not kill its worker. */
-export async function survived(redis: Redis, lane: number, id: string): Promise<void> {
-  await redis.hdel(jobDeathsKey(lane), id)
-}
-
-/** The worker has ended with what it has read. */
-export async function readNothing(redis: Redis, lane: number, by: string): Promise<void> {
+/** The worker claims nothing of what it has read; others may read it. */
+export async function releaseRead(redis: Redis, lane: number, by: string): Promise<void> {
   await redis.hdel(laneReadersKey(lane), by)
 }
 

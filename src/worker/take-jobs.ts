@@ -1,10 +1,10 @@
 // Takes the next messages of a lane that have jobs: reads them, refuses those that cannot be sent, claims the others in one
 // step. Reading takes nothing off the lane, so that dying before the claim is as if nothing had happened; after it, each is
 // in its record, and the sweep finds it.
-import { deadlineIn } from '../deadline.ts'
+import { type Deadline, deadlineIn } from '../deadline.ts'
 import { isForeignPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelMessage } from '../lanes/cancel-message.ts'
-import { deadLetter, nextJobs, readNothing, survived, type WaitingJob } from '../lanes/next-jobs.ts'
+import { deadLetter, nextJobs, releaseRead, type WaitingJob } from '../lanes/next-jobs.ts'
 import { newAttemptId, parseMessageId } from '../messages/message-id.ts'
 import type { Pace } from '../messages/pace.ts'
 import { type ClaimResult, claimJobs } from '../messages/store/claim.ts'
@@ -53,7 +53,7 @@ export async function takeJobs(
   claimed: (message: Outgoing, claim: Claimed) => void,
 ): Promise<Taken> {
   const { worker: by } = deps
-  const { jobs, isPaused, isAlone, hasMore, dueInMs } = await nextJobs(deps.redis, lane, { ...take, by })
+  const { jobs, isPaused, hasMore, dueInMs } = await nextJobs(deps.redis, lane, { ...take, by })
   const read = hasMore ? take.most : jobs.length
   const taken: Taken = { read, hasCampaign: false, heldMs: undefined, isPaused, dueInMs }
   if (jobs.length === 0) return taken
@@ -68,42 +68,44 @@ export async function takeJobs(
     }
   }
   if (entry === undefined) {
-    await readNothing(deps.redis, lane, by)
+    await releaseRead(deps.redis, lane, by)
     return taken
   }
   taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
   const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
-  const wanted = await endBarred(deps, entry, messages)
+  const wanted = await endBarred(deps, entry, messages, wantedUntil)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
-  if (wanted.length === 0) await readNothing(deps.redis, lane, by)
+  if (wanted.length === 0) await releaseRead(deps.redis, lane, by)
   const claims = wanted.map(({ id, message }) => ({ id, message, attempt: newAttemptId() }))
   const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
   const claimedAt = performance.now()
   const results = await claimJobs(deps.redis, claims, times, { pace, reader: by })
   const answeredAt = performance.now()
-  const [alone] = isAlone ? jobs : []
-  if (alone && !results.some((result) => 'waitMs' in result && isLanes(result))) {
-    await survived(deps.redis, lane, alone.id)
-  }
+  const others: (() => Promise<void>)[] = []
   let isHeard = false
+  // All that was claimed is sent before anything else is asked of Redis, which may be away by then.
   for (const [i, message] of wanted.entries()) {
     const result = results[i]
     if (result === undefined) continue
-    if (result instanceof Error) {
-      if (isRedisAway(result)) throw result
-      await giveUp(deps, lane, message.name, result.message)
-    } else if (result.verdict === 'done' && result.state === 'sending') {
+    if (!(result instanceof Error) && result.verdict === 'done' && result.state === 'sending') {
       const { slot, isProbe } = result
       if (slot && !isHeard) deps.clock.heard(lane, claimedAt, slot.nowMs, answeredAt)
       isHeard = true
       const goodUntil = wantedUntil.get(message) ?? until
       claimed(message, { attempt: claims[i]?.attempt ?? '', slot, pace, isProbe, until, wantedUntil: goodUntil })
     } else {
-      const ms = await refused(deps, message, result)
-      if (ms !== undefined) taken.heldMs = Math.min(taken.heldMs ?? ms, ms)
+      others.push(async () => {
+        if (result instanceof Error) {
+          if (isRedisAway(result)) throw result
+          return giveUp(deps, lane, message.name, result.message)
+        }
+        const ms = await refused(deps, message, result)
+        if (ms !== undefined) taken.heldMs = Math.min(taken.heldMs ?? ms, ms)
+      })
     }
   }
+  for (const end of others) await end()
   return taken
 }
 
@@ -135,25 +137,29 @@ async function giveUp(deps: SendDeps, lane: number, id: string, reason: string):
   }
 }
 
-/** Ends those whose people were erased or have opted out; returns the others. */
+/**
+ * Ends those whose people were erased or have opted out; returns the others. What was claimed before, or is past its
+ * validity, is among these: its claim ends it. Should it be claimed after all, it is asked for again before it leaves.
+ */
 async function endBarred(
   deps: SendDeps,
   entry: DirectoryEntry,
   messages: readonly JobMessage[],
+  wantedUntil: Map<JobMessage, Deadline>,
 ): Promise<readonly JobMessage[]> {
   const barred = await barredAmong(deps, entry, messages)
   if (barred.size === 0) return messages
+  const ended = new Set<JobMessage>()
   for (const [i, problem] of barred) {
     const message = messages[i]
-    // What was claimed before, or is past its validity, the claim sees to, now or the next time.
-    if (message)
-      await cancelMessage({ redis: deps.redis, queues: deps.lanes }, message.id, deps.config.retentionMs, problem)
+    if (message === undefined) continue
+    const how = { redis: deps.redis, queues: deps.lanes }
+    const { verdict } = await cancelMessage(how, message.id, deps.config.retentionMs, problem)
+    if (verdict === 'done') ended.add(message)
+    else wantedUntil.set(message, deadlineIn(Number.NEGATIVE_INFINITY))
   }
-  return messages.filter((_message, i) => !barred.has(i))
+  return messages.filter((message) => !ended.has(message))
 }
-
-/** Whether it is the lane that waits, so that the message was left where it was. */
-const isLanes = ({ verdict }: ClaimResult): boolean => verdict === 'lane_cooldown' || verdict === 'too_early'
 
 /** What becomes of one that may not be sent now; the ms that its lane waits, if it does. */
 async function refused(deps: SendDeps, message: JobMessage, result: ClaimResult): Promise<number | undefined> {

@@ -19,11 +19,11 @@
 --   most         jobs to read
 --   firstOnly    whether prioritized jobs are left out
 --   by           the worker that reads
--- Output: {state, ms until the next delayed job is due (-1: none), id, payload, deaths, ...}. The state is `paused`, `open`,
--- `alone` when the job is read alone, `more` when such a one stands behind these.
+-- Output: {state, ms until the next delayed job is due (-1: none), id, payload, deaths, ...}. The state is `paused`, `open`, or
+-- `more` when fewer were read than there are, since one is to be read alone.
 local waiting, prioritized, delayed, meta, counter, readers, deaths = unpack(KEYS)
 local jobs, most, firstOnly, by = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
-local MOST_DUE, STALE_MS, KEPT_MS = 200, 2000, 604800000
+local MOST_DUE, MOST_DEATHS, STALE_MS, KEPT_MS = 200, 10000, 2000, 604800000
 local t = redis.call('TIME')
 local nowMs = t[1] * 1000 + math.floor(t[2] / 1000)
 
@@ -61,6 +61,8 @@ for i = 1, #others, 2 do
   if others[i] ~= by and nowMs - ms > STALE_MS then
     redis.call('HDEL', readers, others[i])
     local count, last = 0, nil
+    -- Jobs that were cancelled stay in it, so that it begins anew now and then.
+    if redis.call('HLEN', deaths) > MOST_DEATHS then redis.call('DEL', deaths) end
     for id in string.gmatch(ids, '%S+') do
       redis.call('HSETNX', deaths, id, 0)
       count, last = count + 1, id
@@ -92,7 +94,7 @@ local function read(id)
   local n = #reply
   reply[n + 1], reply[n + 2], reply[n + 3] = id, data, tonumber(died or 0)
   taken[#taken + 1] = id
-  if died then reply[1], isOver = 'alone', true end
+  if died then isOver = true end
 end
 
 local ids = redis.call('LRANGE', waiting, -most - theirs, -1)
@@ -106,6 +108,6 @@ if #taken > 0 then
   redis.call('HSET', readers, by, string.format('%.0f ', nowMs) .. table.concat(taken, ' '))
   redis.call('PEXPIRE', readers, KEPT_MS)
 end
--- What stands before one that is to be read alone is not all there is.
-if isOver and reply[1] == 'open' then reply[1] = 'more' end
+-- Where one is read alone there may be more behind it.
+if isOver then reply[1] = 'more' end
 return reply

@@ -7,6 +7,7 @@ import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
   inDoubtKey,
+  jobDeathsKey,
   laneCooldownKey,
   laneReadersKey,
   laneSlotsKey,
@@ -183,6 +184,7 @@ const claimMany = async (redis: Redis, claims: readonly Claim[]): Promise<readon
       queuedAgain: queuedAgainKey(lane),
       ...laneBacklogKeys(lane),
       readers: laneReadersKey(lane),
+      deaths: jobDeathsKey(lane),
     },
     {
       ...times,

@@ -15,6 +15,7 @@
 --   delayed           ZSET    ids of jobs and when they are due: BullMQ's
 --   active            LIST    ids of jobs whose messages are being sent: BullMQ's
 --   readers           HASH    worker -> jobs that it has read and not claimed yet
+--   deaths            HASH    jobs that are read alone
 -- Keys of each:
 --   record            HASH    the message
 --   job               HASH    the message's job in BullMQ
@@ -53,7 +54,7 @@
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
-local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers = unpack(KEYS, 1, 11)
+local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers, deaths = unpack(KEYS, 1, 12)
 local lostAfterMs, retentionMs, campaigns, evidenceWaitMs, workerLost, ids, pace, reader = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local each = cmsgpack.unpack(ARGV[2])
 -- include message-jobs
@@ -65,7 +66,7 @@ local now = math.floor(nowUs / 1000)
 -- One read for all: when the cooldown of the lane ends, then of each message the cooldown of its recipient and its wait.
 local asked = { laneCooldown }
 for i = 1, #each do
-  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 10], KEYS[4 * i + 11]
+  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 11], KEYS[4 * i + 12]
 end
 asked[2 * #each + 2] = laneCooldown .. '-probe'
 local found = redis.call('MGET', unpack(asked))
@@ -77,7 +78,7 @@ local lane = pace and openSlots(slots, nowUs, pace, #each)
 -- The plain case first, which almost all are: nobody has claimed the message before, and nothing is in its way. It is written
 -- without looking at what a record of it could hold. Records of the step are looked for in one go.
 local records, taken = {}, {}
-for i = 1, #each do records[i] = KEYS[4 * i + 8] end
+for i = 1, #each do records[i] = KEYS[4 * i + 9] end
 local areNew = coolMs == 0 and not probe and redis.call('EXISTS', unpack(records)) == 0
 local keptMs = string.format('%.0f', retentionMs)
 local lostAt = string.format('%.0f', now + lostAfterMs)
@@ -138,7 +139,7 @@ local function claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFi
 end
 
 local function claim(i)
-  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 8, 4 * i + 11)
+  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 9, 4 * i + 12)
   local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt, hasJob = unpack(each[i], 1, 9)
   sendAt = sendAt or 0
   local place, id = waits[i], ids .. ulid
@@ -244,5 +245,13 @@ end
 local results = forEach(each, campaigns, claim)
 if lane then lane.write() end
 writeLines()
-if reader then redis.call('HDEL', readers, reader) end
+if reader then
+  redis.call('HDEL', readers, reader)
+  -- What left the line killed nobody who read it.
+  if redis.call('EXISTS', deaths) == 1 then
+    for _, left in ipairs({ fromList, fromSet }) do
+      if #left > 0 then redis.call('HDEL', deaths, unpack(left)) end
+    end
+  end
+end
 return results
