@@ -23,8 +23,8 @@ import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { barredFor, wantedUntilOf } from './barred.ts'
 import type { JobEnd } from './bullmq.ts'
 import { departure } from './departure.ts'
-import type { Departures } from './departures.ts'
 import type { LaneRoom } from './lane-room.ts'
+import type { LaneSlots } from './lane-slots.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 import { type SettleDeps, settle } from './settle.ts'
@@ -110,16 +110,16 @@ export async function claimMessage(
 /** Waits until it is the turn of a claimed message, then does the same as `sendClaimed`. */
 export async function sendInTurn(
   deps: SendDeps,
-  { departures, room }: { departures: Departures; room: LaneRoom },
+  { slots, room }: { slots: LaneSlots; room: LaneRoom },
   entry: DirectoryEntry,
   outgoing: Outgoing,
   claimed: Claimed,
 ): Promise<JobEnd> {
-  const slot = claimed.slot && (await departures.wait(outgoing.message.class, claimed.slot))
+  const slot = claimed.slot && (await slots.wait(outgoing.message.class, claimed.slot))
   const end = await sendClaimed(deps, entry, outgoing, { ...claimed, slot, answered: room.answered })
   // The others would most likely fare alike: what is claimed and has not left goes back to its lane.
   const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
-  if (coolsLane) departures.recall()
+  if (coolsLane) slots.recall()
   return end
 }
 

@@ -4,12 +4,13 @@
 //
 //   waiting    on its lane in Redis, as a job or in a chunk   as it was
 //   read       here, before its claim                         as it was: reading takes nothing
-//   claimed    here, waits for its slot (departures.ts)       `sending`: the sweep flags it, then its policy decides
+//   claimed    here, waits for its slot (lane-slots.ts)       `sending`: the sweep flags it, then its policy decides
 //   in flight  the request is under way                       the same; evidence of the provider settles it
 //   answered   waits to be settled with others                the same
 //
 // So a kill leaves in doubt what was in flight and at most AHEAD_MS of the lane's pace.
 import type { LaneRoom } from './lane-room.ts'
+import type { Take, Taken } from './take-jobs.ts'
 
 /**
  * So far ahead of their slots messages are claimed, and half of that is left when more are. Those of campaigns less: what
@@ -32,23 +33,6 @@ const COOLDOWN_MS = 500
 /** Redis is away or full: the lane is looked at again after this. */
 const AWAY_MS = 1_000
 
-/** What is to be taken of a lane. */
-export interface Wish {
-  most: number
-  /** Only transactional messages: the slots of the next moment are given out. */
-  firstOnly: boolean
-}
-
-/** What came of taking. */
-export interface Came {
-  read: number
-  /** Something of a campaign is among it, or may stand before transactional messages that come now. */
-  hasCampaign: boolean
-  heldMs: number | undefined
-  isPaused: boolean
-  dueInMs: number | undefined
-}
-
 /** One lane as this process serves it. */
 export interface LaneLoop {
   /** There may be something new. */
@@ -67,7 +51,7 @@ export function createLaneLoop(deps: {
   room: Pick<LaneRoom, 'left' | 'running'>
   latestSlotAt: () => number
   gapMs: () => number
-  take: (wish: Wish) => Promise<Came>
+  take: (wish: Take) => Promise<Taken>
   failed: (error: unknown) => void
 }): LaneLoop {
   const { room } = deps
@@ -97,7 +81,7 @@ export function createLaneLoop(deps: {
   }
 
   /** What may be taken now; how long to wait until that is worth it. */
-  function wish(now: number): Wish | { waitMs: number } | undefined {
+  function wish(now: number): Take | { waitMs: number } | undefined {
     const gapMs = deps.gapMs()
     const aheadMs = Math.max(0, deps.latestSlotAt() - now)
     const left = room.left()
@@ -136,7 +120,7 @@ export function createLaneLoop(deps: {
     }
   }
 
-  async function take(next: Wish): Promise<void> {
+  async function take(next: Take): Promise<void> {
     const wasMore = hasMore
     if (!next.firstOnly) isWoken = false
     isWokenAgain = false

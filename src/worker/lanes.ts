@@ -11,11 +11,11 @@ import { isRedisAway } from '../redis/errors.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
-import { createDepartures, type Departures } from './departures.ts'
+import { openChunksWorker } from './chunk-worker.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import { createLaneRooms, type LaneRoom } from './lane-room.ts'
 import { senderOrWait } from './lane-sender.ts'
-import { openChunksWorker } from './lane-workers.ts'
+import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
 import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { takeJobs } from './take-jobs.ts'
@@ -28,7 +28,7 @@ const SLOW: Pace = paceOf(1)
 interface OpenLane {
   loop: LaneLoop
   room: LaneRoom
-  departures: Departures
+  slots: LaneSlots
   /** Takes up chunks; only once there are some. */
   chunks: Worker | undefined
   chunkAt: number
@@ -76,11 +76,11 @@ export function createLanes(deps: LanesDeps) {
 
   function startLane(lane: number): OpenLane {
     let pace = SLOW
-    const departures = createDepartures(send.clock, lane)
+    const slots = createLaneSlots(send.clock, lane)
     const room = rooms.add(() => loop.freed())
     const loop = createLaneLoop({
       room,
-      latestSlotAt: departures.latestAt,
+      latestSlotAt: slots.latestAt,
       gapMs: () => pace.gapUs / 1_000,
       failed: (error) => {
         if (isRedisAway(error)) log.debug({ lane, err: error }, 'lane.error')
@@ -115,7 +115,7 @@ export function createLanes(deps: LanesDeps) {
     /** Never rejects. */
     async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
       try {
-        ended(await sendInTurn(send, { departures, room }, entry, outgoing, claimed))
+        ended(await sendInTurn(send, { slots, room }, entry, outgoing, claimed))
       } catch (error) {
         // Its record says that it was claimed: the sweep decides.
         const level = isRedisAway(error) ? 'warn' : 'error'
@@ -132,7 +132,7 @@ export function createLanes(deps: LanesDeps) {
       if (end.kind === 'lane_waits' || end.kind === 'waits') loop.wake()
     }
 
-    return { loop, room, departures, chunks: undefined, chunkAt: performance.now() }
+    return { loop, room, slots, chunks: undefined, chunkAt: performance.now() }
   }
 
   const openChunks = (lane: number, state: OpenLane): Worker =>
@@ -143,7 +143,7 @@ export function createLanes(deps: LanesDeps) {
       },
       lane,
       {
-        ...{ room: state.room, latestSlotAt: state.departures.latestAt, stopping: stopping.signal },
+        ...{ room: state.room, latestSlotAt: state.slots.latestAt, stopping: stopping.signal },
         send: (entry, outgoing, claimed) => sendInTurn(send, state, entry, outgoing, claimed),
         works: () => {
           state.chunkAt = performance.now()

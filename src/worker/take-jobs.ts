@@ -1,6 +1,7 @@
-// Takes the next messages of a lane that have jobs: reads them, refuses those that cannot be sent, claims the others in one
-// step. Reading takes nothing off the lane, so that dying before the claim is as if nothing had happened; after it, each is
-// in its record, and the sweep finds it.
+// Takes the next messages of a lane: reads their jobs, ends those that cannot be sent, claims the others in one step.
+//
+// If the process dies before the claim, nothing has changed, because reading takes nothing. After the claim every message
+// is in its record, and the sweep finds it.
 import { type Deadline, deadlineIn } from '../deadline.ts'
 import { isForeignPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { cancelMessage } from '../lanes/cancel-message.ts'
@@ -24,9 +25,10 @@ const MOST_DEATHS = 3
 /** A message with a job, and what its job holds. */
 type JobMessage = Outgoing & { payload: ReturnType<typeof sendPayloadSchema.parse> }
 
-/** How many to take, see `nextJobs`. */
+/** What is to be taken of a lane. */
 export interface Take {
   most: number
+  /** Only transactional messages: the slots of the next moment are given out. */
   firstOnly: boolean
 }
 
@@ -34,6 +36,7 @@ export interface Take {
 export interface Taken {
   /** Jobs that were read: fewer than asked for when the lane has no more. */
   read: number
+  /** A campaign has slots of the next moment. */
   hasCampaign: boolean
   /** Nothing of the lane is to be claimed for so long, or until it is woken. */
   heldMs: number | undefined

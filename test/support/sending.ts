@@ -7,9 +7,9 @@ import type { CallEnd } from '../../src/messages/outcome.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { type SendDeps, sendInTurn } from '../../src/worker/attempt.ts'
-import { createDepartures } from '../../src/worker/departures.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import { createLaneRooms, type LaneRoom } from '../../src/worker/lane-room.ts'
+import { createLaneSlots } from '../../src/worker/lane-slots.ts'
 import { createLanes, type Lanes } from '../../src/worker/lanes.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
@@ -58,16 +58,16 @@ export function sendingTo(
 /** One lane in that worker, with room for `most` messages in hand. */
 export function roomFor(deps: SendDeps, lane: number, most: number) {
   const rooms = createLaneRooms(most)
-  const [departures, room] = [createDepartures(deps.clock, lane), rooms.add(() => {})]
+  const [slots, room] = [createLaneSlots(deps.clock, lane), rooms.add(() => {})]
   return {
     room,
     idle: rooms.idle,
     /** What a chunk of the lane is given. */
     forChunks: (shared: LaneRoom = room) => ({
       room: shared,
-      latestSlotAt: departures.latestAt,
+      latestSlotAt: slots.latestAt,
       send: (entry: DirectoryEntry, ...message: [Parameters<typeof sendInTurn>[3], Parameters<typeof sendInTurn>[4]]) =>
-        sendInTurn(deps, { departures, room: shared }, entry, ...message),
+        sendInTurn(deps, { slots, room: shared }, entry, ...message),
     }),
   }
 }

@@ -269,7 +269,7 @@ const filesWith = (pattern: RegExp): string[] =>
   sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
 test('imports are seen at all', () => {
-  const pipeline = sources.find(({ file }) => file === 'worker/lane-workers.ts')
+  const pipeline = sources.find(({ file }) => file === 'worker/chunk-worker.ts')
   expect(pipeline?.imports).toContain('redis/bullmq-layout.ts')
   expect(pipeline?.packages).toContain('bullmq')
   expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(2 * sources.length)

@@ -1,29 +1,28 @@
-// When claimed messages of a lane leave. Each was given a slot when it was claimed, and one slot is as good as another: what
-// goes first of all that is claimed takes the next slot. So a transactional message that comes while a campaign has a
-// tenth of a second claimed does not wait behind it. Dying here is dying after the claim.
+// Claimed messages of a lane, waiting for their slots. Slots of one lane are interchangeable: whatever goes first takes the
+// next one. So a transactional message does not wait behind a campaign that has claimed the next tenth of a second.
+//
+// If the process dies here, the messages are claimed and have not left: the sweep flags them.
 import type { MessageClass } from '../messages/message-class.ts'
 import type { Slot } from '../messages/store/claim.ts'
 import type { RedisClock } from './redis-clock.ts'
 
-/** Timers fire late by up to a millisecond: what is due within this leaves now. */
+/** Timers have a resolution of a millisecond: what is due within this leaves now. */
 const TIMER_MS = 0.5
 
 /** The claimed messages of one lane that wait for a slot. */
-export interface Departures {
+export interface LaneSlots {
   /** Resolves with the slot in which the message leaves, when that has come; undefined when it was recalled. */
   wait(of: MessageClass, slot: Slot): Promise<Slot | undefined>
-  /** Nothing of what waits is to leave. */
+  /** Lets nothing leave of what waits now. */
   recall(): void
   /** The latest slot that was given out here (`performance.now()`). */
   latestAt(): number
-  /** Messages that wait. */
-  count(): number
 }
 
 type Go = (slot: Slot | undefined) => void
 
 /** Nothing waits at first. */
-export function createDepartures(clock: Pick<RedisClock, 'ours'>, lane: number): Departures {
+export function createLaneSlots(clock: Pick<RedisClock, 'ours'>, lane: number): LaneSlots {
   /** Slots that nobody has left in, the next one first. */
   const slots: Slot[] = []
   const first: Go[] = []
@@ -75,6 +74,5 @@ export function createDepartures(clock: Pick<RedisClock, 'ours'>, lane: number):
       for (const go of [...first.splice(0), ...then.splice(0)]) go(undefined)
     },
     latestAt: () => latestAt,
-    count: () => slots.length,
   }
 }

@@ -1,7 +1,7 @@
 // Pins: claimed messages of a lane leave in the slots of the lane, each in the next one that is its turn.
 import { expect, test } from 'vitest'
 import type { MessageClass } from '../../src/messages/message-class.ts'
-import { createDepartures } from '../../src/worker/departures.ts'
+import { createLaneSlots } from '../../src/worker/lane-slots.ts'
 
 const clock = { ours: (_lane: number, redisMs: number) => redisMs }
 const slotIn = (ms: number) => {
@@ -11,12 +11,12 @@ const slotIn = (ms: number) => {
 
 /** Puts messages in line, each with its slot in so many ms; resolves to the names in the order in which they left. */
 async function leave(messages: readonly [name: string, of: MessageClass, inMs: number][]): Promise<string[]> {
-  const departures = createDepartures(clock, 1)
+  const slots = createLaneSlots(clock, 1)
   const left: string[] = []
   await Promise.all(
     messages.map(async ([name, of, inMs]) => {
       const slot = slotIn(inMs)
-      const given = await departures.wait(of, slot)
+      const given = await slots.wait(of, slot)
       expect(performance.now()).toBeGreaterThanOrEqual((given?.atMs ?? 0) - 1)
       left.push(name)
     }),
@@ -43,20 +43,20 @@ test('a transactional message leaves in the first slot that a campaign has, and 
 })
 
 test('an earlier slot that comes later is used first', async () => {
-  const departures = createDepartures(clock, 1)
+  const slots = createLaneSlots(clock, 1)
   const [late, soon] = [slotIn(30), slotIn(5)]
-  const first = departures.wait('campaign', late)
-  const second = departures.wait('campaign', soon)
+  const first = slots.wait('campaign', late)
+  const second = slots.wait('campaign', soon)
   expect((await first)?.name).toBe(soon.name)
   expect((await second)?.name).toBe(late.name)
-  expect(departures.latestAt()).toBe(late.atMs)
+  expect(slots.latestAt()).toBe(late.atMs)
 })
 
 test('what is recalled has no slot, and what comes after it leaves as ever', async () => {
-  const departures = createDepartures(clock, 1)
-  const waiting = [departures.wait('campaign', slotIn(10_000)), departures.wait('transactional', slotIn(20_000))]
-  departures.recall()
+  const slots = createLaneSlots(clock, 1)
+  const waiting = [slots.wait('campaign', slotIn(10_000)), slots.wait('transactional', slotIn(20_000))]
+  slots.recall()
   expect(await Promise.all(waiting)).toEqual([undefined, undefined])
   const next = slotIn(1)
-  expect(await departures.wait('campaign', next)).toBe(next)
+  expect(await slots.wait('campaign', next)).toBe(next)
 })
