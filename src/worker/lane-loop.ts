@@ -134,7 +134,8 @@ export function createLaneLoop(deps: {
       if (isPaused) hasMore = false
       isHeld = heldMs !== undefined && heldMs >= COOLDOWN_MS
       if (heldMs !== undefined) hold(heldMs)
-      if (dueInMs !== undefined && !hasMore) {
+      // Whoever resumes a lane wakes it; until then what is due stays due.
+      if (dueInMs !== undefined && !hasMore && !isPaused) {
         isWoken ||= dueInMs === 0
         if (dueInMs > 0) wakeIn(dueInMs)
       }

@@ -120,6 +120,8 @@ test('a campaign whose provider answers with pages of something else has no rate
   expect(shown.progress).toMatchObject({ sent: 0, rate_per_second: 0 })
   product.state.answer = accepted
   await service.move(id, 'cancel')
+  // What was refused so late cools the lane once more.
+  await nothingIsInFlight(id)
   await endLaneCooldown(redis, lane)
   await queues.close()
 })

@@ -1,0 +1,72 @@
+// Pins: how often a lane is read: when it is woken, as far ahead as its pace goes, and not at all while nothing can come
+// of it. Stood in for: the lane.
+import { afterEach, expect, test, vi } from 'vitest'
+import { createLaneLoop, type LaneLoop } from '../../src/worker/lane-loop.ts'
+import type { Take, Taken } from '../../src/worker/take-jobs.ts'
+
+const EMPTY: Taken = { read: 0, hasCampaign: false, heldMs: undefined, isPaused: false, dueInMs: undefined }
+
+vi.useFakeTimers()
+let loop: LaneLoop | undefined
+afterEach(() => loop?.stop())
+
+/** A lane of which each read comes to `answer`, and what it was asked for. */
+function served(answer: (take: Take) => Taken): { loop: LaneLoop; takes: Take[] } {
+  const takes: Take[] = []
+  loop = createLaneLoop({
+    room: { left: () => 200, running: () => 0 },
+    latestSlotAt: () => Number.NEGATIVE_INFINITY,
+    gapMs: () => 12.5,
+    take: async (take) => {
+      takes.push(take)
+      if (takes.length > 1_000) throw new Error('it does not stop')
+      return answer(take)
+    },
+    failed: () => {},
+  })
+  return { loop, takes }
+}
+
+test.each([
+  ['is empty', EMPTY],
+  ['is paused', { ...EMPTY, isPaused: true }],
+  ['is paused, with a job that is due', { ...EMPTY, isPaused: true, dueInMs: 0 }],
+  ['is paused, with a job that is soon due', { ...EMPTY, isPaused: true, dueInMs: 5 }],
+])('a lane that %s is read once for each time that it is woken', async (_, answer) => {
+  const lane = served(() => answer)
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(lane.takes).toHaveLength(1)
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(lane.takes).toHaveLength(2)
+})
+
+test('a lane is read again when its next job is due', async () => {
+  const answers = [{ ...EMPTY, dueInMs: 3_000 }]
+  const lane = served(() => answers.shift() ?? EMPTY)
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(2_900)
+  expect(lane.takes).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(200)
+  expect(lane.takes).toHaveLength(2)
+})
+
+test('a lane that waits for something is read once a second, for one message', async () => {
+  const lane = served(() => ({ ...EMPTY, heldMs: 3_600_000 }))
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(lane.takes.length).toBeGreaterThan(8)
+  expect(lane.takes.length).toBeLessThan(12)
+  expect(lane.takes.at(-1)).toEqual({ most: 1, firstOnly: false })
+})
+
+test('a lane whose Redis is away is read once a second', async () => {
+  const lane = served(() => {
+    throw new Error('Connection is closed.')
+  })
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(lane.takes.length).toBeGreaterThan(8)
+  expect(lane.takes.length).toBeLessThan(12)
+})
