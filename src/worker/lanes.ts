@@ -3,7 +3,6 @@
 // Nothing is lost between closing and a new message: a job is added first and its lane woken second, and the sweep looks at
 // every lane with work every 2 s, for wakes that were lost. A lane that other workers are to serve (lane-duty.ts) is not
 // opened, whoever wakes it.
-import { setMaxListeners } from 'node:events'
 import type { Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
@@ -12,16 +11,19 @@ import { withTimeout } from '../redis/with-timeout.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
 import { openChunksWorker } from './chunk-worker.ts'
+import { type ChunkEnd, type ChunksInHand, createChunksInHand } from './chunks-in-hand.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import { createLaneRooms, type LaneRoom } from './lane-room.ts'
 import { senderOrWait } from './lane-sender.ts'
 import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
-import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
+import type { ChunkRun } from './send-chunk.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
-import { takeJobs } from './take-jobs.ts'
+import { type Taken, takeNext } from './take.ts'
 
 /** Chunks of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000
+/** Chunks are taken up again so long after Redis was away. */
+const AWAY_MS = 1_000
 /** Assumed of a lane whose sender is not known yet. */
 const SLOW: Pace = paceOf(1)
 
@@ -29,8 +31,9 @@ interface OpenLane {
   loop: LaneLoop
   room: LaneRoom
   slots: LaneSlots
+  chunks: ChunksInHand
   /** Takes up chunks; only once there are some. */
-  chunks: Worker | undefined
+  chunkWorker: Worker | undefined
   chunkAt: number
 }
 
@@ -59,8 +62,6 @@ export function createLanes(deps: LanesDeps) {
   const leaving = new Set<Worker>()
   const rooms = createLaneRooms(config.maxInFlight)
   const stopping = new AbortController()
-  // Every chunk that waits for its pace listens for as long, two on each lane: Node would take eleven for a leak.
-  setMaxListeners(0, stopping.signal)
 
   function openLane(lane: number, has: 'jobs' | 'chunks'): void {
     if (stopping.signal.aborted || !deps.isMine(lane)) return
@@ -70,7 +71,7 @@ export function createLanes(deps: LanesDeps) {
       open.set(lane, state)
       deps.opened(lane)
     }
-    if (has === 'chunks') state.chunks ??= openChunks(lane, state)
+    if (has === 'chunks') state.chunkWorker ??= openChunks(lane, state)
     state.loop.wake()
   }
 
@@ -78,6 +79,7 @@ export function createLanes(deps: LanesDeps) {
     let pace = SLOW
     const slots = createLaneSlots(send.clock, lane)
     const room = rooms.add(() => loop.freed())
+    const chunks = createChunksInHand(() => loop.wake())
     const loop = createLaneLoop({
       room,
       latestSlotAt: slots.latestAt,
@@ -86,36 +88,41 @@ export function createLanes(deps: LanesDeps) {
         if (isRedisAway(error)) log.debug({ lane, err: error }, 'lane.error')
         else log.error({ lane, err: error }, 'lane.error')
       },
-      take: async ({ most, firstOnly }) => {
+      take: async (take) => {
         // Before anything is waited for: other lanes take from the same room meanwhile.
-        room.begin(most)
-        let unused = most
+        room.begin(take.most)
+        let unused = take.most
         try {
           const found = await senderOrWait(send, lane)
-          if ('laneMs' in found)
-            return { read: 0, hasCampaign: false, heldMs: found.laneMs, isPaused: false, dueInMs: undefined }
+          if ('laneMs' in found) return waiting(found.laneMs)
           const { entry } = found
           if (entry) {
             pace = paceOf(entry.sender.rate)
             room.paced(pace)
           }
-          const how = { most, firstOnly }
-          const taken = await takeJobs(send, { lane, entry, pace }, how, (outgoing, claimed) => {
+          return await takeNext(send, { lane, entry, pace, chunks }, take, (outgoing, claimed) => {
             unused -= 1
             if (entry) void attempt(entry, outgoing, claimed)
           })
-          // The slots of a chunk are a campaign's as well.
-          return { ...taken, hasCampaign: taken.hasCampaign || open.get(lane)?.chunks !== undefined }
+        } catch (error) {
+          // What was claimed and is not known is not claimed again: taken up again, its chunk passes it over.
+          chunks.end({ kind: 'waits', ms: AWAY_MS })
+          throw error
         } finally {
           room.end(unused)
         }
       },
     })
 
+    function waiting(heldMs: number): Taken {
+      chunks.end({ kind: 'lane_waits', ms: heldMs })
+      return { hasMore: true, hasCampaign: false, heldMs, isPaused: false, dueInMs: undefined }
+    }
+
     /** Never rejects. */
     async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
       try {
-        ended(await sendInTurn(send, { slots, room }, entry, outgoing, claimed))
+        await ended(outgoing, await sendInTurn(send, { slots, room }, entry, outgoing, claimed))
       } catch (error) {
         // Its record says that it was claimed: the sweep decides.
         const level = isRedisAway(error) ? 'warn' : 'error'
@@ -126,41 +133,39 @@ export function createLanes(deps: LanesDeps) {
       }
     }
 
-    function ended(end: JobEnd): void {
+    async function ended({ name, from, payload }: Outgoing, end: JobEnd): Promise<void> {
+      if (end.kind === 'done' || end.kind === 'dead_letter') return
       // The cooldown itself is in Redis and asked by every claim; this keeps the lane from asking meanwhile.
-      if (end.kind === 'lane_waits' || end.kind === 'done_lane_waits') loop.hold(end.ms)
-      if (end.kind === 'lane_waits' || end.kind === 'waits') loop.wake()
+      if (end.kind !== 'waits') loop.hold(end.ms)
+      if (end.kind === 'done_lane_waits') return
+      // It may be long after its chunk.
+      if (from === 'place') await send.lanes.add(name, payload(), end.kind === 'waits' ? end.ms : 0)
+      loop.wake()
     }
 
-    return { loop, room, slots, chunks: undefined, chunkAt: performance.now() }
+    return { loop, room, slots, chunks, chunkWorker: undefined, chunkAt: performance.now() }
   }
 
   const openChunks = (lane: number, state: OpenLane): Worker =>
-    openChunksWorker(
-      {
-        ...{ redis, config, log, queues: send.lanes },
-        processChunk: (run) => deps.processChunk(run),
+    openChunksWorker({ redis, log, queues: send.lanes, processChunk: deps.processChunk }, lane, {
+      chunks: state.chunks,
+      works: () => {
+        state.chunkAt = performance.now()
       },
-      lane,
-      {
-        ...{ room: state.room, latestSlotAt: state.slots.latestAt, stopping: stopping.signal },
-        send: (entry, outgoing, claimed) => sendInTurn(send, state, entry, outgoing, claimed),
-        works: () => {
-          state.chunkAt = performance.now()
-        },
-      },
-    )
+    })
 
   async function closeLane(lane: number, state: OpenLane): Promise<void> {
     open.delete(lane)
     state.loop.stop()
     state.room.leave()
-    if (!state.chunks) return
-    leaving.add(state.chunks)
-    await withTimeout(LEAVING_MS, state.chunks.close())
-      .catch(() => state.chunks?.close(true))
+    state.chunks.close()
+    const { chunkWorker } = state
+    if (!chunkWorker) return
+    leaving.add(chunkWorker)
+    await withTimeout(LEAVING_MS, chunkWorker.close())
+      .catch(() => chunkWorker.close(true))
       .catch((error: unknown) => log.debug({ lane, err: error }, 'lane.error'))
-    leaving.delete(state.chunks)
+    leaving.delete(chunkWorker)
   }
 
   async function backlog(lane: number): Promise<number> {
@@ -200,7 +205,7 @@ export function createLanes(deps: LanesDeps) {
       const silent = open.get(lane)
       if (!silent || stopping.signal.aborted) return false
       void closeLane(lane, silent)
-      openLane(lane, silent.chunks ? 'chunks' : 'jobs')
+      openLane(lane, silent.chunkWorker ? 'chunks' : 'jobs')
       return true
     },
 
@@ -229,8 +234,11 @@ export function createLanes(deps: LanesDeps) {
     async stop(limitMs: Promise<number>): Promise<void> {
       stopping.abort()
       const limit = limitMs.then((ms) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()))
-      const all = [...[...open.values()].flatMap(({ chunks }) => chunks ?? []), ...leaving]
-      for (const { loop } of open.values()) loop.stop()
+      const all = [...[...open.values()].flatMap(({ chunkWorker }) => chunkWorker ?? []), ...leaving]
+      for (const { loop, chunks } of open.values()) {
+        loop.stop()
+        chunks.close()
+      }
       await Promise.race([Promise.all([...all.map((worker) => worker.close()), rooms.idle()]), limit])
       await Promise.race([
         Promise.all(all.map((worker) => worker.close(true))),

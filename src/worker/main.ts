@@ -115,7 +115,7 @@ export async function startWorker(
   const files = await openFiles(config)
   const campaigns = startCampaignJobs({ redis, files, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteMoved }
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns }
   const lanes = createLanes({
     send: sendDeps,
     config,

@@ -132,8 +132,9 @@ end
 
 -- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
-local function load(key)
-  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't')
+-- `isMissing`: it is known that there is none.
+local function load(key, isMissing)
+  local f = isMissing and {} or redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't')
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -188,7 +189,8 @@ end
 -- throttled for hours must not grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest
 -- events stay, and how many were dropped.
 local function appendHistory(history, letter, atMs, acceptedAt, detail)
-  local event = letter .. base36(math.max(atMs - acceptedAt, lastEventMs(history)))
+  local ms = atMs - acceptedAt
+  local event = letter .. base36(history == '' and ms or math.max(ms, lastEventMs(history)))
   if detail and detail ~= '' then event = event .. ',' .. detail end
   if history == '' then return event end
   if #history > 1500 then
@@ -217,11 +219,19 @@ local function placeOf(ulid)
   return place
 end
 
--- The letter of the state that the campaign knows for a recipient; nil for one whose message was never claimed.
+-- Bytes that were read: one step may look at a hundred recipients who stand side by side.
+local BLOCK = 64
+local blocks = {}
+
+-- The letter of the state that the campaign knew for a recipient when this step began; nil for one whose message was never
+-- claimed.
 local function markOf(prefix, run, ulid)
   local place = placeOf(ulid)
   local byteAt = math.floor(place / 2)
-  local byte = string.byte(redis.call('GETRANGE', prefix .. run .. ':states', byteAt, byteAt)) or 0
+  local from = byteAt - byteAt % BLOCK
+  local name = run .. ' ' .. from
+  blocks[name] = blocks[name] or redis.call('GETRANGE', prefix .. run .. ':states', from, from + BLOCK - 1)
+  local byte = string.byte(blocks[name], byteAt - from + 1) or 0
   local mark = place % 2 == 0 and math.floor(byte / 16) or byte % 16
   if mark == 0 then return nil end
   local letter = string.sub(MARKS, mark, mark)
