@@ -169,6 +169,7 @@ export function createLaneLoop(deps: {
     wake,
     hold,
     freed: () => {
+      lastWorkAt = performance.now()
       if (hasMore || isWoken) look()
     },
     lastWorkAt: () => (room.running() > 0 ? performance.now() : lastWorkAt),

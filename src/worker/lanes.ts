@@ -5,33 +5,18 @@
 // opened, whoever wakes it.
 import type { Worker } from 'bullmq'
 import type { Config } from '../config.ts'
-import { type Pace, paceOf } from '../messages/pace.ts'
-import { isRedisAway } from '../redis/errors.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
-import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
-import type { JobEnd } from './bullmq.ts'
+import type { SendDeps } from './attempt.ts'
 import { openChunksWorker } from './chunk-worker.ts'
-import { type ChunkEnd, type ChunksInHand, createChunksInHand } from './chunks-in-hand.ts'
-import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
-import { createLaneRooms, type LaneRoom } from './lane-room.ts'
-import { senderOrWait } from './lane-sender.ts'
-import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
+import type { ChunkEnd } from './chunks-in-hand.ts'
+import { type ServedLane, serveLane } from './lane.ts'
+import { createLaneRooms } from './lane-room.ts'
 import type { ChunkRun } from './send-chunk.ts'
-import type { DirectoryEntry } from './sender-directory.ts'
-import { type Taken, takeNext } from './take.ts'
 
 /** Chunks of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000
-/** Chunks are taken up again so long after Redis was away. */
-const AWAY_MS = 1_000
-/** Assumed of a lane whose sender is not known yet. */
-const SLOW: Pace = paceOf(1)
 
-interface OpenLane {
-  loop: LaneLoop
-  room: LaneRoom
-  slots: LaneSlots
-  chunks: ChunksInHand
+interface OpenLane extends ServedLane {
   /** Takes up chunks; only once there are some. */
   chunkWorker: Worker | undefined
   chunkAt: number
@@ -67,83 +52,13 @@ export function createLanes(deps: LanesDeps) {
     if (stopping.signal.aborted || !deps.isMine(lane)) return
     let state = open.get(lane)
     if (state === undefined) {
-      state = startLane(lane)
+      const served = serveLane(send, lane, { rooms, noteMoved: (run) => deps.noteMoved(lane, run) })
+      state = { ...served, chunkWorker: undefined, chunkAt: performance.now() }
       open.set(lane, state)
       deps.opened(lane)
     }
     if (has === 'chunks') state.chunkWorker ??= openChunks(lane, state)
     state.loop.wake()
-  }
-
-  function startLane(lane: number): OpenLane {
-    let pace = SLOW
-    const slots = createLaneSlots(send.clock, lane)
-    const room = rooms.add(() => loop.freed())
-    const chunks = createChunksInHand(() => loop.wake())
-    const loop = createLaneLoop({
-      room,
-      latestSlotAt: slots.latestAt,
-      gapMs: () => pace.gapUs / 1_000,
-      failed: (error) => {
-        if (isRedisAway(error)) log.debug({ lane, err: error }, 'lane.error')
-        else log.error({ lane, err: error }, 'lane.error')
-      },
-      take: async (take) => {
-        // Before anything is waited for: other lanes take from the same room meanwhile.
-        room.begin(take.most)
-        let unused = take.most
-        try {
-          const found = await senderOrWait(send, lane)
-          if ('laneMs' in found) return waiting(found.laneMs)
-          const { entry } = found
-          if (entry) {
-            pace = paceOf(entry.sender.rate)
-            room.paced(pace)
-          }
-          return await takeNext(send, { lane, entry, pace, chunks }, take, (outgoing, claimed) => {
-            unused -= 1
-            if (entry) void attempt(entry, outgoing, claimed)
-          })
-        } catch (error) {
-          // What was claimed and is not known is not claimed again: taken up again, its chunk passes it over.
-          chunks.end({ kind: 'waits', ms: AWAY_MS })
-          throw error
-        } finally {
-          room.end(unused)
-        }
-      },
-    })
-
-    function waiting(heldMs: number): Taken {
-      chunks.end({ kind: 'lane_waits', ms: heldMs })
-      return { hasMore: true, hasCampaign: false, heldMs, isPaused: false, dueInMs: undefined }
-    }
-
-    /** Never rejects. */
-    async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
-      try {
-        await ended(outgoing, await sendInTurn(send, { slots, room }, entry, outgoing, claimed))
-      } catch (error) {
-        // Its record says that it was claimed: the sweep decides.
-        const level = isRedisAway(error) ? 'warn' : 'error'
-        log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
-      } finally {
-        room.end()
-        if (outgoing.message.run !== undefined) deps.noteMoved(lane, outgoing.message.run)
-      }
-    }
-
-    async function ended({ name, from, payload }: Outgoing, end: JobEnd): Promise<void> {
-      if (end.kind === 'done' || end.kind === 'dead_letter') return
-      // The cooldown itself is in Redis and asked by every claim; this keeps the lane from asking meanwhile.
-      if (end.kind !== 'waits') loop.hold(end.ms)
-      if (end.kind === 'done_lane_waits') return
-      // It may be long after its chunk.
-      if (from === 'place') await send.lanes.add(name, payload(), end.kind === 'waits' ? end.ms : 0)
-      loop.wake()
-    }
-
-    return { loop, room, slots, chunks, chunkWorker: undefined, chunkAt: performance.now() }
   }
 
   const openChunks = (lane: number, state: OpenLane): Worker =>

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
-import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { claim } from '../support/claim.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { cooldownOf, inDoubtOn, messageRecord, queuedAgainOn, recipientCooldownOf } from '../support/state/messages.ts'
 

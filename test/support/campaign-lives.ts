@@ -42,7 +42,7 @@ import { surveyLanes } from '../../src/lanes/survey.ts'
 import type { State } from '../../src/messages/lifecycle.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
-import { claim, claimJobs } from '../../src/messages/store/claim.ts'
+import { claimMessages } from '../../src/messages/store/claim.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
@@ -300,11 +300,11 @@ async function createLife(world: World, lane: number, total: number) {
     const { to, content, until, run, filled, again } = payload
     const fresh = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
     const asked = { ...fresh, run, filled, ...(again && { again }) }
-    const [ofJob] = hasJob
-      ? await claimJobs(redis, [{ id: message, attempt: name, message: asked }], TIMES, { pace: FAST, reader: '' })
-      : []
-    if (ofJob instanceof Error) throw ofJob
-    const claimed = ofJob ?? (await claim(redis, message, name, asked, TIMES))
+    const from = hasJob ? 'job' : 'place'
+    const [claimed] = await claimMessages(redis, [{ id: message, from, attempt: name, message: asked }], {
+      ...{ ...TIMES, pace: FAST, reader: '' },
+    })
+    if (claimed === undefined || claimed instanceof Error) throw claimed
     if (claimed.verdict === 'taken') return 'taken'
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'

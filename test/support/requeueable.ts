@@ -2,9 +2,9 @@
 
 import type { LaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { claim } from '../../src/messages/store/claim.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
+import { claim } from './claim.ts'
 import { withPayloadOf } from './state/lanes.ts'
 
 const HOUR_MS = 3_600_000

@@ -142,12 +142,7 @@ interface StepArguments {
   content?: string | undefined
 }
 
-async function takeStep(
-  redis: Redis,
-  id: MessageId,
-  step: StepArguments,
-  isPatient = false,
-): Promise<StepResult> {
+async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {
   const taken = await (isPatient ? stepsLater : stepsNow)(redis, String(id.lane), { id, step })
   const reply = isLate(taken) ? taken.reply : taken
   const [verdict, state, from, of, history, waitMs] = sentReply(reply) ?? stepReply.parse(reply)
