@@ -1,15 +1,18 @@
 // The messages of a chunk that there is something to do for: those of its recipients that nobody has claimed, that have no job
 // of their own, and whose people were not erased and have not opted out. What comes to an end without being sent is ended here.
 
-import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
+import type { CampaignId } from '../campaigns/campaign-id.ts'
+import { readMarks } from '../campaigns/store/marks.ts'
 import type { OpenCampaign } from '../campaigns/store/open-campaigns.ts'
 import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
 import { isErased, type Recipient } from '../campaigns/store/snapshot.ts'
 import type { Config } from '../config.ts'
 import type { Chunk } from '../jobs/chunk.ts'
+import { jobStates } from '../lanes/jobs.ts'
 import { messageId } from '../messages/message-id.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { indexMessages } from '../messages/store/message-index.ts'
+import { jobKey } from '../messages/store/steps.ts'
 import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
 import type { Tombstones } from '../people/tombstones.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -36,7 +39,7 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
   const ulids = messages.map(({ id }) => id.ulid)
   // Asked together: on a busy Redis each answer takes 10 ms, and a fast lane has nothing to send meanwhile.
   const [states, barred] = await Promise.all([
-    lookAtChunk(redis, spec.id, from, ulids),
+    recipientStates(redis, spec.id, from, ulids),
     barredAmong(deps, campaign, messages),
     indexMessages(redis, spec.id.lane, indexed, config.retentionMs),
   ])
@@ -45,6 +48,29 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
   }
   const waiting = messages.filter((_message, i) => states[i] === 'waits')
   return endBarred(deps, waiting, barred)
+}
+
+/** `waits`: nobody has taken it up. `taken`: it has a mark, or a job of its own. `dead`: its job is a dead letter. */
+type RecipientState = 'waits' | 'taken' | 'dead'
+
+/** The recipients from place `from` on, whose messages have these ULIDs, in their order. */
+export async function recipientStates(
+  redis: Redis,
+  id: CampaignId,
+  from: number,
+  ulids: readonly string[],
+): Promise<RecipientState[]> {
+  const [marks, jobs] = await Promise.all([
+    readMarks(redis, id, from, ulids.length),
+    // Mostly none has a job of its own, and one question tells it of all.
+    redis.exists(ulids.map((ulid) => jobKey({ lane: id.lane, ulid }))),
+  ])
+  const states = jobs === 0 ? [] : await jobStates(redis, id.lane, ulids)
+  return ulids.map((_ulid, i) => {
+    if (marks[i] !== undefined) return 'taken'
+    if (states[i] === 'dead_letter') return 'dead'
+    return states[i] === 'waits' ? 'taken' : 'waits'
+  })
 }
 
 /** Why nothing more is sent to a person. */

@@ -210,8 +210,9 @@ describe('at each message of a chunk', () => {
     })
     await product.run({ redis })
     expect([stoodStill !== undefined, product.sent]).toEqual([true, []])
-    // Each is in a job of its own now, which finds out why and ends it.
-    expect(await product.jobs()).toHaveLength(3)
+    // Each is in a job of its own, which finds out why and ends it.
+    const ended = (await product.marks()).filter((mark) => mark === 'cancelled')
+    expect((await product.jobs()).length + ended.length).toBe(3)
   })
 
   test('a pause of the lane while its list is slow to read holds before the first message', async () => {

@@ -25,7 +25,6 @@ import {
   NOW,
   takeOver,
 } from '../../src/campaigns/store/campaigns.ts'
-import { lookAtChunk } from '../../src/campaigns/store/chunk-look.ts'
 import { type Mark, readMarks } from '../../src/campaigns/store/marks.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { buildMessage, messageSpecOf } from '../../src/campaigns/store/recipient-message.ts'
@@ -53,6 +52,7 @@ import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
+import { recipientStates } from '../../src/worker/chunk-messages.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
@@ -243,7 +243,7 @@ async function createLife(world: World, lane: number, total: number) {
     const made = Array.from({ length: count }, (_, i) => ({
       ...buildMessage(spec, { to: String(FIRST_PHONE + from + i), values: [] }, from + i),
     }))
-    const states = await lookAtChunk(
+    const states = await recipientStates(
       redis,
       id,
       from,
