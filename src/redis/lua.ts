@@ -97,7 +97,7 @@ function loadScript(module: string, name: string, constants: string | undefined)
   const source = text.replace(CONSTANTS, constants ?? '')
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
-  const isOfMany = head.each.args.names.length > 0
+  const isOfMany = head.each.keys.names.length + head.each.args.names.length > 0
   const run: ScriptOfMany = async (redis, keys, args, each, how = {}) => {
     const [first] = each
     // Whoever gives a name that is not known gives it for each.
