@@ -4,13 +4,12 @@
 // every lane with work every 2 s, for wakes that were lost. A lane that other workers are to serve (lane-duty.ts) is not
 // opened, whoever wakes it.
 import { setMaxListeners } from 'node:events'
-import type { Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
+import type { JobEnd, Worker } from '../queue/worker.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
-import type { JobEnd } from './bullmq.ts'
 import { openChunksWorker } from './chunk-worker.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import { createLaneRooms, type LaneRoom } from './lane-room.ts'

@@ -2,7 +2,7 @@
 // a job of their own is seen to by that, or never, when it is a dead letter.
 import { z } from 'zod'
 import { messageId } from '../../messages/message-id.ts'
-import { laneJobKey } from '../../redis/bullmq-layout.ts'
+import { laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignMarksKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'

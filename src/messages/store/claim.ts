@@ -2,7 +2,7 @@
 // each is one atomic move; claims of one turn of the event loop go to Redis together.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
-import { laneBacklogKeys } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,

@@ -57,7 +57,7 @@
 local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers, deaths = unpack(KEYS, 1, 12)
 local lostAfterMs, retentionMs, campaigns, evidenceWaitMs, workerLost, ids, pace, reader = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local each = cmsgpack.unpack(ARGV[2])
--- include message-jobs
+-- include ../../../queue/scripts/message-jobs
 
 -- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/send-message.ts.
 local SETTLING = 5000
