@@ -1,15 +1,16 @@
 // The BullMQ Worker that takes the chunks of a lane. It leaves a chunk to wait while Redis is away or full.
-import type { Worker } from 'bullmq'
+
 import { cachedSender } from '../accounts/store/senders.ts'
 import { chunksAtOnce } from '../campaigns/pace.ts'
 import { chunkSchema } from '../jobs/chunk.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
-import { laneChunkQueue } from '../redis/bullmq-layout.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import { laneChunkQueue } from '../queue/layout.ts'
+import type { Worker } from '../queue/worker.ts'
+import { endJob, giveBack, openWorker, unrecoverable } from '../queue/worker.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { lanePrefix } from '../redis/keys.ts'
-import { endJob, giveBack, openWorker, unrecoverable } from './bullmq.ts'
 import type { ChunkEnd } from './chunks-in-hand.ts'
 import type { ChunkRun } from './send-chunk.ts'
 

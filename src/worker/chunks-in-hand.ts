@@ -1,7 +1,8 @@
 // The chunks of one lane that this worker has taken up: their messages wait here, in the order of their lists, until each is
 // claimed. Dying here changes nothing: whoever was not claimed has no mark, and the chunk is taken up again.
+
+import type { JobEnd } from '../queue/worker.ts'
 import type { Outgoing } from './attempt.ts'
-import type { JobEnd } from './bullmq.ts'
 
 /** `back`: another worker goes on. */
 export type ChunkEnd = JobEnd | { kind: 'back' }

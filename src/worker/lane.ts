@@ -1,8 +1,8 @@
 // One lane as this worker serves it: what its loop takes is claimed, waits for its slot and is sent.
 import { type Pace, paceOf } from '../messages/pace.ts'
+import type { JobEnd } from '../queue/worker.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
-import type { JobEnd } from './bullmq.ts'
 import { type ChunksInHand, createChunksInHand } from './chunks-in-hand.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import type { createLaneRooms, LaneRoom } from './lane-room.ts'

@@ -3,8 +3,9 @@
 // Nothing is lost between closing and a new message: a job is added first and its lane woken second, and the sweep looks at
 // every lane with work every 2 s, for wakes that were lost. A lane that other workers are to serve (lane-duty.ts) is not
 // opened, whoever wakes it.
-import type { Worker } from 'bullmq'
+
 import type { Config } from '../config.ts'
+import type { Worker } from '../queue/worker.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import type { SendDeps } from './attempt.ts'
 import { openChunksWorker } from './chunk-worker.ts'

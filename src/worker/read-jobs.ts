@@ -1,8 +1,8 @@
 // What the next jobs of a lane hold. One that can never be sent is made a dead letter, with the reason.
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
-import { deadLetter, type WaitingJob } from '../lanes/next-jobs.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
+import { deadLetter, type WaitingJob } from '../queue/lane/next-jobs.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'
 
 /** So many workers may die over a job that they had read alone; it is a dead letter then. */

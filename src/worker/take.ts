@@ -5,12 +5,12 @@
 // is in its record, and the sweep finds it.
 import { type Deadline, deadlineIn } from '../deadline.ts'
 import { cancelMessage } from '../lanes/cancel-message.ts'
-import { nextJobs, releaseRead } from '../lanes/next-jobs.ts'
 import { newAttemptId } from '../messages/message-id.ts'
 import { type Problem, personErased } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
 import { type ClaimResult, claimMessages } from '../messages/store/claim.ts'
 import { conclude } from '../messages/store/conclude.ts'
+import { nextJobs, releaseRead } from '../queue/lane/next-jobs.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'

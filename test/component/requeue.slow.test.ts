@@ -3,11 +3,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { markLane } from '../../src/lanes/due-lanes.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
+import { markLane } from '../../src/queue/lane/due-lanes.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { requeueOrder } from '../../src/requeue/accept-requeue.ts'
 import { createRequeueJob, findRequeueJob, newRequeueJobId } from '../../src/requeue/jobs.ts'
 import { openRequeueQueue } from '../../src/requeue/queue.ts'

@@ -25,7 +25,7 @@ const KNOWING = [
 ]
 
 const KNOWS: readonly RegExp[] = [
-  /from '[^']*\/redis\/(keys|bullmq-layout)\.ts'/,
+  /from '[^']*\/(redis\/keys|queue\/layout)\.ts'/,
   /from 'bullmq'/,
   // Keys written out: ours, and those of the intake queue.
   /\b(lw|bull):/,

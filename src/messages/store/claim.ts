@@ -1,7 +1,7 @@
 // Claiming messages, each for one attempt, and the slots that their requests leave in: one step in Lua for many of a lane.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
-import { laneBacklogKeys, laneJobKey } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,

@@ -3,7 +3,7 @@
 // go to Redis together.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
-import { laneBacklogKeys, laneJobKey } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,

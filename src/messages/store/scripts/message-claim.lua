@@ -59,7 +59,7 @@ local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, p
 local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader =
   unpack(cmsgpack.unpack(ARGV[1]), 1, 12)
 local each = cmsgpack.unpack(ARGV[2])
--- include message-jobs
+-- include ../../../queue/scripts/message-jobs
 
 -- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/attempt.ts.
 local SETTLING = 5000

@@ -47,7 +47,7 @@
 local outbox, inDoubt, polls, requeueable, queuedAgain, waiting, prioritized, delayed, active = unpack(KEYS)
 local campaigns, records, jobs, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local each = cmsgpack.unpack(ARGV[2])
--- include message-jobs
+-- include ../../../queue/scripts/message-jobs
 local now = redisNowMs()
 
 -- What a step writes to the record, and the fields that it takes off it.

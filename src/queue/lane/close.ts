@@ -1,10 +1,11 @@
 // Closing a lane for good, as its sender is removed. Whether it is empty and that it is closed are one step, and every step
 // that puts something on a lane looks: a producer, however long it stalls, adds before the lane is closed, which then is
 // not, or is told that it is.
-import { laneBacklogKeys, laneChunkKeys } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
-import { activeCampaignsKey, inDoubtKey, laneClosedKey, queuedAgainKey } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+
+import type { Redis } from '../../redis/connect.ts'
+import { activeCampaignsKey, inDoubtKey, laneClosedKey, queuedAgainKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { laneBacklogKeys, laneChunkKeys } from '../layout.ts'
 
 const closeScript = defineScript(import.meta.url, 'lane-close')
 

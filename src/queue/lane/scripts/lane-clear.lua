@@ -17,9 +17,9 @@
 --   jobs         what the keys of jobs begin with
 --   messages     of each {jobId, ulid, acceptedAt: ms, validUntil: ms, run?, newFields: {field, value, ...} of a new record}
 -- Output: {expired, stopped}; {-1, 0} when somebody else clears this list
--- include ../../messages/store/scripts/message-lifecycle
--- include ../../messages/store/scripts/message-events
--- include ../../messages/store/scripts/message-unsendable
+-- include ../../../messages/store/scripts/message-lifecycle
+-- include ../../../messages/store/scripts/message-events
+-- include ../../../messages/store/scripts/message-unsendable
 local outbox, waiting, requeueable, clearedBy, queuedAgain = unpack(KEYS)
 local by, retentionMs, campaigns, records, jobs, messages = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 local SOLE_MS = 1000

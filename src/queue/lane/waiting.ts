@@ -1,10 +1,10 @@
 // Which messages wait on a lane: those with a job of their own, and those of campaigns, whose chunks name places of a list.
 import { z } from 'zod'
-import { parseChunkJobId } from '../jobs/chunk.ts'
-import { JOB, laneBacklogKeys, laneChunkKeys, laneJobKey } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
-import { activeCampaignsKey, campaignPrefix } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+import { parseChunkJobId } from '../../jobs/chunk.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { activeCampaignsKey, campaignPrefix } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { JOB, laneBacklogKeys, laneChunkKeys, laneJobKey } from '../layout.ts'
 
 const chunkedScript = defineScript(import.meta.url, 'lane-chunked')
 

@@ -29,7 +29,7 @@
 --   newestMs?    and the last
 --   untilMs?     until then none of them can have a record
 -- Output: 'OK'; 'closed' when the sender was removed, and nothing was added
--- include ../../messages/store/scripts/message-index
+-- include ../../../messages/store/scripts/message-index
 local waiting, prioritized, meta, marker, counter, delayed, index, closed = unpack(KEYS)
 local jobs, name, ids, payloads, times, waits, notBefore, priorities, packedIds, marks, oldestMs, newestMs,
   untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 13)

@@ -1,8 +1,9 @@
 // The campaigns of a lane take turns, chunk by chunk. Each feeds a chunk when one of its own was taken up, so that what
 // stood behind one another once would stay so: a second of one campaign, then a second of the other.
-import { laneChunkKeys } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
-import { defineScript } from '../redis/lua.ts'
+
+import type { Redis } from '../../redis/connect.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { laneChunkKeys } from '../layout.ts'
 
 const turnsScript = defineScript(import.meta.url, 'chunk-turns')
 

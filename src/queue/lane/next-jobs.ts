@@ -1,9 +1,10 @@
 // The jobs that are next on a lane. Reading them takes nothing: the claim of a message takes its job, in the same step, so
 // that a worker may die anywhere before it and nothing has happened.
-import { laneBacklogKeys, laneDeadLettersKey, laneJobKey, laneMetaKey, laneTakeKeys } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
-import { jobDeathsKey, laneReadersKey } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+
+import type { Redis } from '../../redis/connect.ts'
+import { jobDeathsKey, laneReadersKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { laneBacklogKeys, laneDeadLettersKey, laneJobKey, laneMetaKey, laneTakeKeys } from '../layout.ts'
 
 const nextScript = defineScript(import.meta.url, 'lane-next')
 const deadLetterScript = defineScript(import.meta.url, 'lane-dead-letter')

@@ -4,9 +4,9 @@
 //
 // A process that dies in between leaves the lane unmarked; it is found by the sweep's slow round over all lanes.
 import { z } from 'zod'
-import type { Redis } from '../redis/connect.ts'
-import { rootKeys } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { rootKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
 
 const takeScript = defineScript(import.meta.url, 'due-lanes-take')
 const settleScript = defineScript(import.meta.url, 'due-lanes-settle')

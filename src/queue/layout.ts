@@ -1,9 +1,9 @@
 // Where BullMQ keeps what, as far as Laneway reads or writes it behind BullMQ's back: its keys, and the fields of its
 // hashes. Scripts are given these keys by name; of the fields most know `data` and `failedReason` of a job and `paused` of
-// a queue, and the scripts of lanes/scripts all that a plain job has. What stands here is no promise of BullMQ's:
+// a queue, and the scripts of lane/scripts all that a plain job has. What stands here is no promise of BullMQ's:
 // test/component/bullmq-layout.test.ts holds every line of it against the BullMQ that is installed, and what else Laneway
 // relies on; add-jobs.test.ts does so for adding.
-import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from './keys.ts'
+import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from '../redis/keys.ts'
 
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
 export const laneQueue = (lane: number): string => `lane-${lane}`

@@ -1,8 +1,10 @@
 // The one way to open a BullMQ queue, to look at it or to write into it, and to ask something of it in time.
 import { Queue } from 'bullmq'
-import type { Redis } from './connect.ts'
-import { RedisUnavailableError } from './errors.ts'
-import { withTimeout } from './with-timeout.ts'
+import type { Redis } from '../redis/connect.ts'
+import { RedisUnavailableError } from '../redis/errors.ts'
+import { withTimeout } from '../redis/with-timeout.ts'
+
+export type { Queue } from 'bullmq'
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100

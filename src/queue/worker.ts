@@ -12,7 +12,9 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'
-import { goByRedisClock, keepLocks } from './bullmq-clock.ts'
+import { goByRedisClock, keepLocks } from './clock.ts'
+
+export type { Job, Worker } from 'bullmq'
 
 /**
  * A Worker whose concurrency may be lowered while it works. BullMQ asks for no next job when one ends while more are in
@@ -110,7 +112,7 @@ export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): 
     case 'done':
       return end.answer
     case 'waits':
-      // BullMQ takes the difference, and adds it to the time of Redis (bullmq-clock.ts).
+      // BullMQ takes the difference, and adds it to the time of Redis (clock.ts).
       await job.moveToDelayed(Date.now() + end.ms, token)
       throw new DelayedError()
     case 'dead_letter':

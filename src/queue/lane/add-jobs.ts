@@ -1,10 +1,10 @@
 // Adding the jobs of messages to their lane, many in one step in Redis, together with the ids of the messages in the lane's
 // index. Where the process may die: the step is all or nothing, and adding the same messages again is safe.
-import { type IndexedMessage, packForIndex } from '../messages/store/message-index.ts'
-import { laneBacklogKeys, laneJobKey, laneMetaKey, laneTakeKeys } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
-import { laneClosedKey, messageIndexKey } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+import { type IndexedMessage, packForIndex } from '../../messages/store/message-index.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { laneClosedKey, messageIndexKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { laneBacklogKeys, laneJobKey, laneMetaKey, laneTakeKeys } from '../layout.ts'
 import { LaneClosedError } from './close.ts'
 
 const addScript = defineScript(import.meta.url, 'lane-add')

@@ -1,8 +1,8 @@
 // What BullMQ holds under the ids of messages: whether there is a job, and whether it is a dead letter.
-import { messageId } from '../messages/message-id.ts'
-import { jobKey } from '../messages/store/steps.ts'
-import { JOB } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
+import { messageId } from '../../messages/message-id.ts'
+import { jobKey } from '../../messages/store/steps.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { JOB } from '../layout.ts'
 import type { LaneQueues } from './queues.ts'
 
 /** `waits`: it is queued, delayed or being worked on. */

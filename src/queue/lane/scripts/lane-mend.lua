@@ -10,7 +10,7 @@
 --   jobs         what the keys of jobs begin with
 --   records      what the keys of messages begin with, before their ulid
 -- Output: how many were put back
--- include ../../messages/store/scripts/message-lifecycle
+-- include ../../../messages/store/scripts/message-lifecycle
 local active, waiting, prioritized = unpack(KEYS)
 local jobs, records = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local MOST = 1000

@@ -1,14 +1,13 @@
 // Takes jobs off a lane that wait but must not be sent, a page at a time, without a worker having to fetch each of them
 // at the pace of the lane. They are moved behind all others first, which takes a tenth of the time, and cleared there.
 import { z } from 'zod'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
-import { acceptedAtMs, parseMessageId } from '../messages/message-id.ts'
-import { defineMessageScript } from '../messages/store/message-script.ts'
-import { newMessageOf, newRecordFields } from '../messages/store/record-format.ts'
-import { observerOf } from '../observe.ts'
-import { JOB, laneBacklogKeys, laneJobKey } from '../redis/bullmq-layout.ts'
-import type { Redis } from '../redis/connect.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
+import { type SendPayload, sendPayloadSchema } from '../../jobs/send.ts'
+import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
+import { defineMessageScript } from '../../messages/store/message-script.ts'
+import { newMessageOf, newRecordFields } from '../../messages/store/record-format.ts'
+import { observerOf } from '../../observe.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { jsonText } from '../../redis/corrupt-record.ts'
 import {
   campaignPrefix,
   laneClearedByKey,
@@ -16,8 +15,9 @@ import {
   outboxKey,
   queuedAgainKey,
   requeueableKey,
-} from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
+} from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { JOB, laneBacklogKeys, laneJobKey } from '../layout.ts'
 
 /** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
 const PAGE = 500
