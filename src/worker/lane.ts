@@ -3,13 +3,13 @@ import { type Pace, paceOf } from '../messages/pace.ts'
 import type { JobEnd } from '../queue/worker.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
-import { type ChunksInHand, createChunksInHand } from './chunks-in-hand.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import type { createLaneRooms, LaneRoom } from './lane-room.ts'
 import { senderOrWait } from './lane-sender.ts'
 import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { type Taken, takeNext } from './take.ts'
+import { createTakenChunks, type TakenChunks } from './taken-chunks.ts'
 
 /** Chunks are taken up again so long after Redis was away. */
 const AWAY_MS = 1_000
@@ -21,7 +21,7 @@ export interface ServedLane {
   loop: LaneLoop
   room: LaneRoom
   slots: LaneSlots
-  chunks: ChunksInHand
+  chunks: TakenChunks
 }
 
 /** Serves the lane until its loop is stopped. `noteMoved`: a message of this campaign was worked on. */
@@ -34,7 +34,7 @@ export function serveLane(
   let pace = SLOW
   const slots = createLaneSlots(send.clock, lane)
   const room = rooms.add(() => loop.freed())
-  const chunks = createChunksInHand(() => loop.wake())
+  const chunks = createTakenChunks(() => loop.wake())
   const loop = createLaneLoop({
     room,
     latestSlotAt: slots.latestAt,

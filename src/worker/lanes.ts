@@ -9,10 +9,10 @@ import type { Worker } from '../queue/worker.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import type { SendDeps } from './attempt.ts'
 import { openChunksWorker } from './chunk-worker.ts'
-import type { ChunkEnd } from './chunks-in-hand.ts'
 import { type ServedLane, serveLane } from './lane.ts'
 import { createLaneRooms } from './lane-room.ts'
 import type { ChunkRun } from './send-chunk.ts'
+import type { ChunkEnd } from './taken-chunks.ts'
 
 /** Chunks of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000

@@ -12,8 +12,8 @@ import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import type { SendDeps } from './attempt.ts'
 import { waitingOf } from './chunk-messages.ts'
-import type { ChunkEnd, ChunksInHand } from './chunks-in-hand.ts'
 import { senderOrWait } from './lane-sender.ts'
+import type { ChunkEnd, TakenChunks } from './taken-chunks.ts'
 
 /** When so many workers have died over a chunk, its recipients are sent to one by one, so that one to blame is found. */
 const MOST_CRASHES = 2
@@ -30,7 +30,7 @@ export interface ChunkRun {
   /** Workers that died over it. */
   crashes: number
   /** Those of its lane. */
-  chunks: ChunksInHand
+  chunks: TakenChunks
 }
 
 /** Sends to the recipients of a chunk. Rejects only when Redis or the files are away or full; then the chunk is to be taken up again. */

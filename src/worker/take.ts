@@ -14,10 +14,10 @@ import { nextJobs, releaseRead } from '../queue/lane/next-jobs.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
-import type { ChunksInHand } from './chunks-in-hand.ts'
 import { giveUp, readJobs } from './read-jobs.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
+import type { TakenChunks } from './taken-chunks.ts'
 
 /** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
 const FOREIGN_WAIT_MS = 5_000
@@ -52,7 +52,7 @@ export interface TakenLane {
   /** Its sender; undefined when it has none. */
   entry: DirectoryEntry | undefined
   pace: Pace
-  chunks: ChunksInHand
+  chunks: TakenChunks
 }
 
 /**

@@ -6,8 +6,8 @@ import { paceOf } from '../../src/messages/pace.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { createChunksInHand } from '../../src/worker/chunks-in-hand.ts'
 import { takeNext } from '../../src/worker/take.ts'
+import { createTakenChunks } from '../../src/worker/taken-chunks.ts'
 import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { answering, anySender, sendingTo } from '../support/sending.ts'
@@ -22,7 +22,7 @@ afterAll(() => world?.close())
 
 const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
 const pace = paceOf(10_000)
-const chunks = createChunksInHand(() => {})
+const chunks = createTakenChunks(() => {})
 const TAKE = { most: 10, firstOnly: false }
 
 test('a message that is past its validity ends expired, also when its recipient has opted out', async () => {

@@ -44,10 +44,10 @@ import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { surveyLanes } from '../../src/queue/lane/survey.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { sendClaimed } from '../../src/worker/attempt.ts'
-import { createChunksInHand } from '../../src/worker/chunks-in-hand.ts'
 import { sendChunk } from '../../src/worker/send-chunk.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { takeNext } from '../../src/worker/take.ts'
+import { createTakenChunks } from '../../src/worker/taken-chunks.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
 import { laneOf as laneServed, sendingTo } from './sending.ts'
@@ -285,7 +285,7 @@ export async function beginLife(world: World, seed: number) {
         const deps = await workerOn(connection, lane)
         const entry = await deps.directory.of(lane)
         const sending: Promise<unknown>[] = []
-        const from = { lane, entry, pace: paceOf(1_000), chunks: createChunksInHand(() => {}) }
+        const from = { lane, entry, pace: paceOf(1_000), chunks: createTakenChunks(() => {}) }
         await takeNext(deps, from, { most: 100, firstOnly: false }, (outgoing, claimed) => {
           if (entry) sending.push(sendClaimed(deps, entry, outgoing, claimed))
         })

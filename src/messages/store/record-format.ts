@@ -205,7 +205,7 @@ export const newRecordFields = (message: NewMessage): string[] => [
 ]
 
 /** What was filled in, as it is stored: JSON where joined it could not be told apart again. */
-export function filledField(filled: readonly string[]): string {
+function filledField(filled: readonly string[]): string {
   const joined = filled.join(SEPARATOR)
   const isPlain = joined !== '' && !NOT_JOINED.test(joined) && joined.split(SEPARATOR).length === filled.length
   return sealText(isPlain ? joined : JSON.stringify(filled))

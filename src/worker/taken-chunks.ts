@@ -8,7 +8,7 @@ import type { Outgoing } from './attempt.ts'
 export type ChunkEnd = JobEnd | { kind: 'back' }
 
 /** The chunks of one lane. */
-export interface ChunksInHand {
+export interface TakenChunks {
   /**
    * Puts messages of campaign `run` behind those that wait. Resolves to `done` when none of them waits any more, or as they
    * are told to end before.
@@ -27,7 +27,7 @@ export interface ChunksInHand {
 }
 
 /** `added` is called when there is more. */
-export function createChunksInHand(added: () => void): ChunksInHand {
+export function createTakenChunks(added: () => void): TakenChunks {
   let chunks: { run: number; left: readonly Outgoing[]; end: (how: ChunkEnd) => void }[] = []
   let isClosed = false
 
