@@ -1,6 +1,7 @@
 // How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's
 // signals: a processor throws them for a job that waits, goes back, or can never be run.
 import {
+  Worker as BullWorker,
   DelayedError,
   type Job,
   type Processor,
@@ -8,28 +9,26 @@ import {
   RateLimitError,
   UnrecoverableError,
   WaitingError,
-  Worker,
   type WorkerOptions,
 } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'
-import { goByRedisClock, keepLocks } from './clock.ts'
+import { workerBackends } from './backend.ts'
 
-export type { Job, Worker } from 'bullmq'
+export type { Job } from 'bullmq'
 
-/**
- * A Worker whose concurrency may be lowered while it works. BullMQ asks for no next job when one ends while more are in
- * hand than that, takes the answer that it did not ask for as "the queue is empty, and there is no rate limit", and
- * blocks for its `drainDelay`: a lane of 80/s got through eight jobs in 5 s whenever the last of them ended together.
- * So it always asks; whoever lowers the concurrency holds what is too much back by itself.
- */
-class LaneWorker extends Worker {
+/** What works on the jobs of a queue. */
+export type Worker = Pick<BullWorker, 'close' | 'concurrency' | 'on' | 'waitUntilReady'>
+
+/** A Worker that keeps the locks of jobs in hand by a timer: BullMQ looks at the clock of the machine for it. */
+class LockingWorker extends BullWorker {
   private readonly locks = keepLocks(this.opts.lockDuration ?? 0, (ids, tokens) => {
     // One that another worker has is not extended, and the end of its job finds that.
     this.extendJobLocks(ids, tokens, this.opts.lockDuration ?? 0).catch((error: Error) => this.emit('error', error))
   })
 
-  override processJob(job: Job, token: string): ReturnType<Worker['processJob']> {
-    return this.locks.during(job.id ?? '', token, () => super.processJob(job, token, () => true))
+  override processJob(...given: Parameters<BullWorker['processJob']>): ReturnType<BullWorker['processJob']> {
+    const [job, token] = given
+    return this.locks.during(job.id ?? '', token, () => super.processJob(...given))
   }
 
   override async close(force?: boolean): Promise<void> {
@@ -38,29 +37,58 @@ class LaneWorker extends Worker {
 }
 
 /**
+ * Keeps the locks of jobs in hand, which last for `lockMs`. Stop it in the end.
+ */
+function keepLocks(lockMs: number, extend: (ids: string[], tokens: string[]) => void) {
+  const tokens = new Map<string, string>()
+  /** In hand the last time already: the locks of all others are new. */
+  let known: ReadonlySet<string> = new Set()
+  const timer = setInterval(() => {
+    const old = [...tokens].filter(([id]) => known.has(id))
+    known = new Set(tokens.keys())
+    if (old.length > 0)
+      extend(
+        old.map(([id]) => id),
+        old.map(([, token]) => token),
+      )
+  }, lockMs / 4).unref()
+  return {
+    async during<T>(id: string, token: string, work: () => Promise<T>): Promise<T> {
+      tokens.set(id, token)
+      try {
+        return await work()
+      } finally {
+        // The same job may have been taken again meanwhile, by a run that holds it now.
+        if (tokens.get(id) === token) tokens.delete(id)
+      }
+    },
+    stop: (): void => clearInterval(timer),
+  }
+}
+
+/**
  * The one way to make a Worker. `onTrouble` hears what the connection, which reports its own errors, has mostly
- * reported already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say.
+ * reported already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say; it
+ * does `beforeStalledCheck` each time before, and when that fails, the look is left out.
  */
 export function openWorker(
   redis: Redis,
   { name, prefix }: { name: string; prefix: string },
   work: Processor,
-  settings: Omit<WorkerOptions, 'connection' | 'prefix'> & { concurrency: number; lockDuration: number },
+  {
+    beforeStalledCheck = async () => {},
+    ...settings
+  }: Omit<WorkerOptions, 'connection' | 'prefix'> & {
+    concurrency: number
+    lockDuration: number
+    beforeStalledCheck?: () => Promise<void>
+  },
   onTrouble: (error: Error) => void,
-): LaneWorker {
-  const worker = new LaneWorker(name, work, { ...settings, skipLockRenewal: true, connection: redis, prefix })
-  goByRedisClock(worker, redis)
+): Worker {
+  const options = { ...settings, skipLockRenewal: true, connection: redis, prefix }
+  const worker = new LockingWorker(name, work, options, workerBackends({ redis, beforeStalledCheck }))
   worker.on('error', onTrouble)
   return worker
-}
-
-/** Runs `work` each time before BullMQ looks for jobs whose worker died; when it fails, that look is left out. */
-export function beforeStalledCheck({ backend }: LaneWorker, work: () => Promise<void>): void {
-  const check = backend.moveStalledJobsToWait.bind(backend)
-  backend.moveStalledJobsToWait = async () => {
-    await work()
-    return check()
-  }
 }
 
 /** Takes no more jobs and waits for those in flight, at most for `limitMs`; other workers take up what is left then. */
@@ -112,7 +140,7 @@ export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): 
     case 'done':
       return end.answer
     case 'waits':
-      // BullMQ takes the difference, and adds it to the time of Redis (clock.ts).
+      // BullMQ takes the difference, and adds it to the time of Redis (backend.ts).
       await job.moveToDelayed(Date.now() + end.ms, token)
       throw new DelayedError()
     case 'dead_letter':

@@ -32,7 +32,7 @@ import { observerOf } from '../../observe.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { INTAKE_PREFIX } from '../../queue/layout.ts'
 import type { Job } from '../../queue/worker.ts'
-import { beforeStalledCheck, closeWorker, endOwn, type OwnEnd, openWorker } from '../../queue/worker.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from '../../queue/worker.ts'
 import { isCluster } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { repairActive, repairJob, repairStalled } from './repair.ts'
@@ -103,13 +103,12 @@ async function serveQueue(deps: IntakeDeps, name: string, settings: Parameters<t
     redis,
     { name, prefix: INTAKE_PREFIX },
     async (job, token) => endOwn(await takeIn(deps, job), job, token),
-    settings,
+    { ...settings, beforeStalledCheck: () => repairStalled(deps, name) },
     (error) => {
       deps.log.debug({ err: error }, 'intake.error')
       repairSoon()
     },
   )
-  beforeStalledCheck(worker, () => repairStalled(deps, name))
 
   function repair(work: () => Promise<void>): Promise<void> {
     return work().catch((error: unknown) => deps.log.warn({ err: error }, 'intake.repair_failed'))
