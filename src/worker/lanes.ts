@@ -8,6 +8,7 @@ import type { Worker } from 'bullmq'
 import type { Config } from '../config.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import { isRedisAway } from '../redis/errors.ts'
+import type { ServedLane } from '../redis/heartbeats.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
 import type { JobEnd } from './bullmq.ts'
@@ -29,6 +30,8 @@ interface OpenLane {
   loop: LaneLoop
   room: LaneRoom
   slots: LaneSlots
+  /** Places that a read under way holds for what it may find. */
+  reading: () => number
   /** Takes up chunks; only once there are some. */
   chunks: Worker | undefined
   chunkAt: number
@@ -76,6 +79,7 @@ export function createLanes(deps: LanesDeps) {
 
   function startLane(lane: number): OpenLane {
     let pace = SLOW
+    let reading = 0
     const slots = createLaneSlots(send.clock, lane)
     const room = rooms.add(() => loop.freed())
     const loop = createLaneLoop({
@@ -89,7 +93,7 @@ export function createLanes(deps: LanesDeps) {
       take: async ({ most, firstOnly }) => {
         // Before anything is waited for: other lanes take from the same room meanwhile.
         room.begin(most)
-        let unused = most
+        reading = most
         try {
           const found = await senderOrWait(send, lane)
           if ('laneMs' in found)
@@ -101,13 +105,14 @@ export function createLanes(deps: LanesDeps) {
           }
           const how = { most, firstOnly }
           const taken = await takeJobs(send, { lane, entry, pace }, how, (outgoing, claimed) => {
-            unused -= 1
+            reading -= 1
             if (entry) void attempt(entry, outgoing, claimed)
           })
           // The slots of a chunk are a campaign's as well.
           return { ...taken, hasCampaign: taken.hasCampaign || open.get(lane)?.chunks !== undefined }
         } finally {
-          room.end(unused)
+          room.end(reading)
+          reading = 0
         }
       },
     })
@@ -132,7 +137,7 @@ export function createLanes(deps: LanesDeps) {
       if (end.kind === 'lane_waits' || end.kind === 'waits') loop.wake()
     }
 
-    return { loop, room, slots, chunks: undefined, chunkAt: performance.now() }
+    return { loop, room, slots, reading: () => reading, chunks: undefined, chunkAt: performance.now() }
   }
 
   const openChunks = (lane: number, state: OpenLane): Worker =>
@@ -161,6 +166,14 @@ export function createLanes(deps: LanesDeps) {
       .catch(() => state.chunks?.close(true))
       .catch((error: unknown) => log.debug({ lane, err: error }, 'lane.error'))
     leaving.delete(state.chunks)
+  }
+
+  function served(lane: number, { room, slots, reading }: OpenLane): ServedLane {
+    const lately = room.answersLately()
+    return {
+      ...{ lane, inFlight: room.running() - reading(), answerMs: room.answerMs() },
+      ...{ p50Ms: lately?.p50, p99Ms: lately?.p99, bound: room.bound(slots.latestAt()) },
+    }
   }
 
   async function backlog(lane: number): Promise<number> {
@@ -205,11 +218,14 @@ export function createLanes(deps: LanesDeps) {
     },
 
     /** What is known of each that is open. */
-    serves: (): { lane: number; inFlight: number; answerMs: number | undefined }[] =>
-      [...open].map(([lane, { room }]) => ({ lane, inFlight: room.running(), answerMs: room.answerMs() })),
+    serves: (): ServedLane[] => [...open].map(([lane, state]) => served(lane, state)),
 
     /** Messages that are being worked on. */
     inFlight: rooms.inFlight,
+
+    /** The same without the places that reads under way hold. */
+    claimedOrInFlight: (): number =>
+      rooms.inFlight() - [...open.values()].reduce((sum, { reading }) => sum + reading(), 0),
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
