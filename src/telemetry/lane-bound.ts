@@ -30,6 +30,10 @@ export function boundOf(lane: {
   return lane.isAtPace ? 'pace' : (lane.byWorkers ?? 'nothing')
 }
 
+/** It could send more, had it more in flight. Of the other bounds the state of the lane tells. */
+export const isShortOfRoom = ({ bound }: { bound: LaneBound }): boolean =>
+  bound === 'memory' || bound === 'share' || bound === 'answer_time'
+
 const SENTENCES: Readonly<Record<Exclude<LaneBound, 'nothing'>, string>> = {
   pause: 'It is paused: nothing leaves until somebody resumes it.',
   cooldown: 'It is in a cooldown: nothing leaves until that ends.',

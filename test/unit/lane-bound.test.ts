@@ -8,6 +8,7 @@ import { labelled, SERVED_SERIES, textOfServed } from '../../src/telemetry/serve
 import type { LaneGauges } from '../../src/telemetry/store/lane-gauges.ts'
 import { boundHere, type LaneHere } from '../../src/worker/lane-bound.ts'
 import { createLaneRooms, type LaneRoom } from '../../src/worker/lane-room.ts'
+import { readPage, tableUnder } from '../support/pages.ts'
 
 describe('in one worker', () => {
   const free: LaneHere = {
@@ -122,6 +123,11 @@ describe('a lane', () => {
     expect(boundSentence({ bound: 'nothing', state: 'idle', waiting: 0 })).toBe('No message waits.')
     expect(boundSentence({ bound: 'nothing', state: 'no_worker', waiting: 5 })).toContain('the state of the lane')
   })
+})
+
+test('the table in docs/operations.md has all bounds, in the order in which they are looked for', () => {
+  const rows = tableUnder(readPage('docs/operations.md'), 'What bounds a lane')
+  expect(rows.map(([bound = '']) => bound.replaceAll('`', ''))).toEqual([...LANE_BOUNDS])
 })
 
 describe('metrics', () => {
