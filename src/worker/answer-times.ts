@@ -44,6 +44,20 @@ export function createAnswerTimes(clock: () => number = () => performance.now())
     window = at
   }
 
+  const countAt = (i: number): number => (now[i] ?? 0) + (before[i] ?? 0)
+
+  /** The middle of the bucket that holds the answer below which this share of all lies. */
+  function quantile(all: number, share: number): number {
+    let left = Math.ceil(all * share)
+    let at = 0
+    while (at < BUCKETS - 1) {
+      left -= countAt(at)
+      if (left <= 0) break
+      at += 1
+    }
+    return Number((2 ** ((at + 0.5) / PER_DOUBLING)).toPrecision(3))
+  }
+
   return {
     add(ms) {
       turn()
@@ -52,22 +66,12 @@ export function createAnswerTimes(clock: () => number = () => performance.now())
     },
     lately() {
       turn()
-      const counts = now.map((count, i) => count + (before[i] ?? 0))
-      const all = counts.reduce((sum, count) => sum + count, 0)
-      return all === 0 ? undefined : { p50: quantile(counts, all, 0.5), p99: quantile(counts, all, 0.99) }
+      let all = 0
+      for (let i = 0; i < BUCKETS; i += 1) all += countAt(i)
+      return all === 0 ? undefined : { p50: quantile(all, 0.5), p99: quantile(all, 0.99) }
     },
   }
 }
 
 const bucketOf = (ms: number): number =>
   Math.min(BUCKETS - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, ms)) * PER_DOUBLING)))
-
-/** The middle of the bucket that holds the answer below which this share of all lies. */
-function quantile(counts: Uint32Array, all: number, share: number): number {
-  let left = Math.ceil(all * share)
-  for (const [i, count] of counts.entries()) {
-    left -= count
-    if (left <= 0) return Number((2 ** ((i + 0.5) / PER_DOUBLING)).toPrecision(3))
-  }
-  return 0
-}
