@@ -1,6 +1,9 @@
 // How many messages each lane of this process may have in flight, claimed or in flight: what Little's law says, pace times
 // answer time, as it is measured for each lane, within what the memory of the process bears over all of them.
 import type { Pace } from '../messages/pace.ts'
+import type { WorkerBound } from '../redis/heartbeats.ts'
+import { createAnswerTimes, type Quantiles } from './answer-times.ts'
+import { boundHere } from './lane-bound.ts'
 
 /** What a lane may always have in flight while nothing else limits it: an answer time is only known after some answers. */
 const LEAST = 200
@@ -26,6 +29,10 @@ export interface LaneRoom {
   paced(pace: Pace): void
   /** How long the provider takes to answer, lately (ms); undefined before the first answer. */
   answerMs(): number | undefined
+  /** The same by its quantiles, of the last 30 to 60 s. */
+  answersLately(): Quantiles | undefined
+  /** What keeps it from having more in flight here; `latestSlotAt`: its latest slot given out here (`performance.now()`). */
+  bound(latestSlotAt: number): WorkerBound | undefined
   /** Messages in flight. */
   running(): number
   /** It is not served any more; what is in flight ends as it ends. */
@@ -48,10 +55,13 @@ export function createLaneRooms(most: number) {
     let answers = 0
     let gapMs = 1
     const room = { changed: freed }
+    const times = createAnswerTimes()
+
+    const wantedAlone = (): number => Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
 
     /** What the lane may have in flight now. */
     function limit(): number {
-      const wanted = Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
+      const wanted = wantedAlone()
       const equalPart = Math.max(1, Math.floor(most / Math.max(1, busy)))
       if (inFlight <= most * CROWDED || wanted <= equalPart) return wanted
       hungry.add(room)
@@ -73,10 +83,17 @@ export function createLaneRooms(most: number) {
       begin,
       running: () => running,
       answerMs: () => (answers === 0 ? undefined : Math.round(answerMs)),
+      answersLately: times.lately,
+      bound: (latestSlotAt) =>
+        boundHere({
+          ...{ running, inFlight, most, limit: limit(), wanted: wantedAlone(), gapMs },
+          freeSlotInMs: latestSlotAt + gapMs - performance.now(),
+        }),
       paced: (pace) => {
         gapMs = pace.gapUs / 1_000
       },
       answered: (ms) => {
+        times.add(ms)
         // The first ones weigh more, so that they replace what was assumed.
         answers += 1
         answerMs += (ms - answerMs) * Math.max(ANSWER_WEIGHT, 1 / answers)

@@ -17,11 +17,13 @@ const AWAY_MS = 1_000
 const SLOW: Pace = paceOf(1)
 
 /** What one lane consists of in this process. */
-export interface ServedLane {
+export interface Lane {
   loop: LaneLoop
   room: LaneRoom
   slots: LaneSlots
   chunks: TakenChunks
+  /** Places that a read under way holds for what it may find. */
+  reading: () => number
 }
 
 /** Serves the lane until its loop is stopped. `noteMoved`: a message of this campaign was worked on. */
@@ -29,9 +31,10 @@ export function serveLane(
   send: SendDeps,
   lane: number,
   { rooms, noteMoved }: { rooms: ReturnType<typeof createLaneRooms>; noteMoved: (run: number) => void },
-): ServedLane {
+): Lane {
   const { log } = send
   let pace = SLOW
+  let reading = 0
   const slots = createLaneSlots(send.clock, lane)
   const room = rooms.add(() => loop.freed())
   const chunks = createTakenChunks(() => loop.wake())
@@ -46,7 +49,7 @@ export function serveLane(
     take: async (take) => {
       // Before anything is waited for: other lanes take from the same room meanwhile.
       room.begin(take.most)
-      let unused = take.most
+      reading = take.most
       try {
         const found = await senderOrWait(send, lane)
         if ('laneMs' in found) return waiting(found.laneMs)
@@ -56,7 +59,7 @@ export function serveLane(
           room.paced(pace)
         }
         return await takeNext(send, { lane, entry, pace, chunks }, take, (outgoing, claimed) => {
-          unused -= 1
+          reading -= 1
           if (entry) void attempt(entry, outgoing, claimed)
         })
       } catch (error) {
@@ -64,7 +67,8 @@ export function serveLane(
         chunks.end({ kind: 'waits', ms: AWAY_MS })
         throw error
       } finally {
-        room.end(unused)
+        room.end(reading)
+        reading = 0
       }
     },
   })
@@ -98,5 +102,5 @@ export function serveLane(
     loop.wake()
   }
 
-  return { loop, room, slots, chunks }
+  return { loop, room, slots, chunks, reading: () => reading }
 }

@@ -6,10 +6,11 @@
 
 import type { Config } from '../config.ts'
 import type { Worker } from '../queue/worker.ts'
+import type { ServedLane } from '../redis/heartbeats.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import type { SendDeps } from './attempt.ts'
 import { openChunksWorker } from './chunk-worker.ts'
-import { type ServedLane, serveLane } from './lane.ts'
+import { type Lane, serveLane } from './lane.ts'
 import { createLaneRooms } from './lane-room.ts'
 import type { ChunkRun } from './send-chunk.ts'
 import type { ChunkEnd } from './taken-chunks.ts'
@@ -17,7 +18,7 @@ import type { ChunkEnd } from './taken-chunks.ts'
 /** Chunks of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000
 
-interface OpenLane extends ServedLane {
+interface OpenLane extends Lane {
   /** Takes up chunks; only once there are some. */
   chunkWorker: Worker | undefined
   chunkAt: number
@@ -84,6 +85,14 @@ export function createLanes(deps: LanesDeps) {
     leaving.delete(chunkWorker)
   }
 
+  function served(lane: number, { room, slots, reading }: OpenLane): ServedLane {
+    const lately = room.answersLately()
+    return {
+      ...{ lane, inFlight: room.running() - reading(), answerMs: room.answerMs() },
+      ...{ p50Ms: lately?.p50, p99Ms: lately?.p99, bound: room.bound(slots.latestAt()) },
+    }
+  }
+
   async function backlog(lane: number): Promise<number> {
     const { wait = 0, prioritized = 0, delayed = 0, chunked = 0 } = await send.lanes.counts(lane)
     return wait + prioritized + delayed + chunked
@@ -126,11 +135,14 @@ export function createLanes(deps: LanesDeps) {
     },
 
     /** What is known of each that is open. */
-    serves: (): { lane: number; inFlight: number; answerMs: number | undefined }[] =>
-      [...open].map(([lane, { room }]) => ({ lane, inFlight: room.running(), answerMs: room.answerMs() })),
+    serves: (): ServedLane[] => [...open].map(([lane, state]) => served(lane, state)),
 
     /** Messages that are being worked on. */
     inFlight: rooms.inFlight,
+
+    /** The same without the places that reads under way hold. */
+    claimedOrInFlight: (): number =>
+      rooms.inFlight() - [...open.values()].reduce((sum, { reading }) => sum + reading(), 0),
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
