@@ -13,7 +13,7 @@ import type { LaneRoom } from './lane-room.ts'
 import type { Take, Taken } from './take.ts'
 
 /**
- * So far ahead of their slots messages are claimed, and half of that is left when more are. Those of campaigns less: what
+ * So far ahead of their slots messages are claimed, and a third of that is left when more are. Those of campaigns less: what
  * was asked of their recipients' opt-outs is good for 200 ms (opt-outs/store/hold.ts).
  */
 const AHEAD_MS = 250
@@ -88,8 +88,8 @@ export function createLaneLoop(deps: {
     if (left === 0) return undefined
     const mostAheadMs = servesCampaign ? CAMPAIGN_AHEAD_MS : AHEAD_MS
     const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
-    if (aheadMs > mostAheadMs / 2 || paced < 1) {
-      const refillMs = Math.max(TICK_MS, aheadMs - mostAheadMs / 2, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
+    if (aheadMs > mostAheadMs / 3 || paced < 1) {
+      const refillMs = Math.max(TICK_MS, aheadMs - mostAheadMs / 3, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
       if (!(isWoken && servesCampaign)) return { waitMs: refillMs }
       const againMs = wokenReadAt + WOKEN_MS - now
       if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
