@@ -169,6 +169,8 @@ export function createConnection(origin: string, socket: Socket | TLSSocket, hea
   // What undici says of an end that it did not expect; nobody else shall hear it as an uncaught error.
   const events: EventEmitter = client
   events.on('error', destroy)
+  // One of TLS that errs is not closed by that, and undici would wait for its end.
+  socket.on('error', () => socket.destroy())
   socket.once('close', () => {
     isRetired = true
     heard.gone(connection)
