@@ -217,13 +217,112 @@ describe('by HTTP/2', () => {
     expectOnce()
   })
 
-  test('requests of a connection whose server says GOAWAY are in doubt, those above its last stream too', async () => {
+  /** The last stream that a server may name (RFC 9113, 6.8): it says nothing of those under way. */
+  const LAST = 2 ** 31 - 1
+
+  test.each([
+    ['which stream is its last', (asked: AskedStream) => asked.stream.id ?? 0],
+    ['that it is to end some time', () => LAST],
+  ])(
+    'requests under way are answered when the server says GOAWAY and %s, and the next go over another connection',
+    async (_what, lastOf) => {
+      const waiting: AskedStream[] = []
+      const ends = overHttp2((asked) => {
+        if (waiting.push(asked) === 20) asked.session.goaway(constants.NGHTTP2_NO_ERROR, lastOf(asked))
+      }, 20)
+      await eventually(async () => waiting.length === 20, 'the requests')
+      const to = provider
+      if (to === undefined) throw new Error('no provider')
+      const next = eventually(async () => (await post(to, 100)).kind === 'answer', 'the next connection')
+      await eventually(async () => to.connections() === 2, 'the next connection')
+      for (const asked of waiting.slice(0, 20)) answer(asked)
+      expect(await ends).toEqual(Array(20).fill(DONE))
+      for (const asked of waiting.slice(20)) answer(asked)
+      await next
+      await eventually(async () => open().h2 === 1, 'the end of the first connection')
+      expectOnce()
+    },
+  )
+
+  test('requests under way are answered when the server says twice that it ends, and at last closes', async () => {
+    const waiting: AskedStream[] = []
+    const ends = overHttp2((asked) => {
+      if (waiting.push(asked) < 10) return
+      asked.session.goaway(constants.NGHTTP2_NO_ERROR, LAST)
+      asked.session.ping(() => {
+        asked.session.goaway(constants.NGHTTP2_NO_ERROR, asked.stream.id ?? 0)
+        for (const each of waiting) answer(each)
+        asked.session.close()
+      })
+    }, 10)
+    expect(await ends).toEqual(Array(10).fill(DONE))
+    expectOnce()
+  })
+
+  test('a request above the last stream of a GOAWAY is in doubt, and those below are answered', async () => {
+    const waiting: AskedStream[] = []
     const ends = await overHttp2((asked) => {
-      if (asked.nth < 5) return
-      // All three came; the last one is said not to have been processed, which undici does not tell.
+      if (waiting.push(asked) < 3) return
+      // All three came, as when a server goes on for a moment after it has named its last stream.
       asked.session.goaway(constants.NGHTTP2_NO_ERROR, (asked.stream.id ?? 0) - 2)
+      for (const each of waiting) answer(each)
     }, 3)
-    expect(ends).toEqual(Array(3).fill({ kind: 'unanswered', cause: 'reset' }))
+    expect(ends).toEqual([DONE, DONE, { kind: 'unanswered', cause: 'reset' }])
+    expectOnce()
+  })
+
+  test.each([
+    ['INTERNAL_ERROR', constants.NGHTTP2_INTERNAL_ERROR],
+    ['ENHANCE_YOUR_CALM', constants.NGHTTP2_ENHANCE_YOUR_CALM],
+    ['REFUSED_STREAM', constants.NGHTTP2_REFUSED_STREAM],
+  ])('all requests under way are in doubt when the server says GOAWAY with %s', async (_name, code) => {
+    const ends = await overHttp2((asked) => asked.nth === 5 && asked.session.goaway(code, 1), 3)
+    expect(ends).toEqual(Array(3).fill({ kind: 'unanswered', cause: expect.any(String) }))
+    expect(ends).not.toContainEqual(expect.objectContaining({ cause: 'timeout' }))
+    expectOnce()
+  })
+
+  test('requests that wait for a stream when the server says GOAWAY have not been sent', async () => {
+    const waiting: AskedStream[] = []
+    const to = await startTlsProvider(certificate, {
+      settings: { maxConcurrentStreams: 2 },
+      http2(asked) {
+        if (waiting.push(asked) < 2) return
+        asked.session.goaway(constants.NGHTTP2_NO_ERROR, LAST)
+        asked.session.ping(() => waiting.forEach(answer))
+      },
+    })
+    provider = to
+    // All at once, over connections that do not know yet how many streams they may have.
+    const ends = await Promise.all(Array.from({ length: 20 }, (_, n) => post(to, n)))
+    for (const [n, { kind }] of ends.entries()) {
+      expect([n, kind]).toEqual([n, to.bodies.includes(JSON.stringify({ n })) ? 'answer' : 'never_left'])
+    }
+    expect(ends).toContainEqual({ kind: 'never_left', cause: 'refused_stream' })
+    expectOnce()
+  })
+
+  test('a server that takes few streams at once gets no more, and every request is answered', async () => {
+    let together = 0
+    let most = 0
+    const to = await startTlsProvider(certificate, {
+      settings: { maxConcurrentStreams: 3 },
+      http2(asked) {
+        together += 1
+        most = Math.max(most, together)
+        setImmediate(() => {
+          together -= 1
+          answer(asked)
+        })
+      },
+    })
+    provider = to
+    expect(await post(to, -1)).toEqual(DONE)
+    const ends = await Promise.all(Array.from({ length: 60 }, (_, n) => post(to, n)))
+    expect(ends).toEqual(Array(60).fill(DONE))
+    // Those that wait do so here, where another connection may take them.
+    expect(to.connections()).toBeGreaterThan(1)
+    expect(most).toBeLessThanOrEqual(3 * to.connections())
     expectOnce()
   })
 
@@ -233,7 +332,6 @@ describe('by HTTP/2', () => {
     ['closes it without a goodbye of TLS', ({ close }) => close()],
     ['ends the session', ({ session }) => session.destroy()],
     ['ends the session with an error', ({ session }) => session.destroy(undefined, constants.NGHTTP2_INTERNAL_ERROR)],
-    ['says GOAWAY and goes on', ({ session }) => session.goaway()],
     ['says GOAWAY with an error', ({ session }) => session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)],
     ['says what is not TLS', ({ say }) => say('HTTP/1.1 400 Bad Request\r\n\r\n')],
   ]
@@ -260,7 +358,7 @@ describe('by HTTP/2', () => {
     expectOnce()
   })
 
-  test.each(ENDS)(
+  test.each<[string, (asked: AskedStream) => void]>([...ENDS, ['says GOAWAY', ({ session }) => session.goaway()]])(
     'the next requests go over another connection when on one without any the server %s',
     async (_name, behave) => {
       const asked: AskedStream[] = []
@@ -298,7 +396,7 @@ describe('by HTTP/2', () => {
     provider = to
     const socket = connect({ host: 'localhost', port: Number(to.url.port), ALPNProtocols: ['h2'] })
     await once(socket, 'secureConnect')
-    const connection = createConnection(to.url.origin, socket, { free() {}, gone() {} })
+    const connection = createConnection(to.url.origin, socket, 100, { takes() {}, free() {}, gone() {} })
     const over: Pick<HttpAgent, 'send'> = { send: (_url, call) => call.leave(connection) && connection.take(call) }
     const end = postJson(over, to.url, {}, {}, 5_000)
     await eventually(async () => to.bodies.length === 1, 'the request')
@@ -390,14 +488,14 @@ describe('by HTTP/2', () => {
     const processed = new Set<string>()
     const to = await startProvider({
       http2: (asked) => {
-        const body = to.bodies.at(-1) ?? ''
-        const way = asked.nth % 11
-        if (way === 3) return asked.stream.close(constants.NGHTTP2_REFUSED_STREAM)
+        const { body, nth } = asked
+        if (nth % 11 === 3) return asked.stream.close(constants.NGHTTP2_REFUSED_STREAM)
         processed.add(body)
         if (asked.stream.destroyed || asked.session.destroyed) return
-        if (way === 5) return asked.reset()
-        if (way === 7) return asked.session.goaway()
-        if (way === 9) return asked.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+        // Seldom: what is under way besides ends with it.
+        if (nth % 53 === 5) return asked.reset()
+        if (nth % 53 === 27) return asked.session.goaway()
+        if (nth % 11 === 9) return asked.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
         answer(asked)
       },
     })

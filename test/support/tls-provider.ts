@@ -1,7 +1,7 @@
 // A provider over TLS, by HTTP/1.1 or HTTP/2, for tests of what a client makes of one that misbehaves: it counts the
 // requests that come, whole or not, and does anything to their streams and to the connections under them.
 import { once } from 'node:events'
-import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream, type Settings } from 'node:http2'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { createServer, type TLSSocket, type TlsOptions } from 'node:tls'
 import type { Certificate } from '../../testbed/certificate.ts'
@@ -47,6 +47,8 @@ export async function startTlsProvider(
     /** Before any request. */
     connected?: (under: Under, session: ServerHttp2Session | undefined) => void
     tls?: TlsOptions
+    /** Of HTTP/2. */
+    settings?: Settings
   },
 ): Promise<TlsProvider> {
   const bodies: string[] = []
@@ -73,7 +75,7 @@ export async function startTlsProvider(
       behave.connected?.(under, undefined)
       return
     }
-    const session = performServerHandshake(socket)
+    const session = performServerHandshake(socket, { settings: behave.settings ?? {} })
     session.on('error', () => {})
     session.on('stream', (stream) => {
       let body = ''
