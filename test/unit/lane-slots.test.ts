@@ -5,7 +5,7 @@ import { paceOf } from '../../src/messages/pace.ts'
 import type { Slot } from '../../src/messages/store/claim.ts'
 import { createLaneSlots } from '../../src/worker/lane-slots.ts'
 
-const PACE = paceOf(80)
+const PACE = { ...paceOf(80), lateMs: 500 }
 const none = async (): Promise<Slot[]> => []
 const clock = { ours: (_lane: number, redisMs: number) => redisMs }
 const slotIn = (ms: number) => {
