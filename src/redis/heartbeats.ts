@@ -17,7 +17,7 @@ const LOST_KEPT_MS = 3_600_000
  * What keeps a lane from having more in flight in one worker: its `pace`; `memory`, all that the worker may have in
  * flight; `share`, the lane's equal part of that; `answer_time`, all that its pace and the answer time call for.
  */
-export const WORKER_BOUNDS = ['pace', 'memory', 'share', 'answer_time'] as const
+const WORKER_BOUNDS = ['pace', 'memory', 'share', 'answer_time'] as const
 export type WorkerBound = (typeof WORKER_BOUNDS)[number]
 
 /** What a worker has in flight of one lane. Workers of an older version leave out what came later. */

@@ -17,8 +17,6 @@ export interface LaneHere {
   most: number
   /** What the lane's limit would be if it were alone. */
   wanted: number
-  /** A chunk of a campaign waits for room. */
-  isChunkWaiting: boolean
   /** Between two slots of the lane, and until the next one that nobody has (ms). */
   gapMs: number
   freeSlotInMs: number
@@ -28,7 +26,7 @@ export interface LaneHere {
 export function boundHere(lane: LaneHere): WorkerBound | undefined {
   const ofAll = lane.most - lane.inFlight
   const ofOwn = lane.limit - lane.running
-  if (lane.isChunkWaiting || Math.min(ofAll, ofOwn) < Math.max(1, lane.running * STEP)) {
+  if (Math.min(ofAll, ofOwn) < Math.max(1, lane.running * STEP)) {
     if (ofAll <= ofOwn) return 'memory'
     return lane.limit < lane.wanted ? 'share' : 'answer_time'
   }

@@ -8,8 +8,7 @@ import { createCampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
-import { openLaneQueues } from '../lanes/queues.ts'
-import { countLanes } from '../lanes/survey.ts'
+import { countLanes } from '../lanes/review.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
@@ -20,6 +19,7 @@ import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
+import { openLaneQueues } from '../queue/lane/queues.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { connectWithRetry, serverOf } from '../redis/connect.ts'
 import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
@@ -115,7 +115,7 @@ export async function startWorker(
   const files = await openFiles(config)
   const campaigns = startCampaignJobs({ redis, files, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteMoved }
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns }
   const lanes = createLanes({
     send: sendDeps,
     config,

@@ -12,7 +12,7 @@ import { readPage, tableUnder } from '../support/pages.ts'
 
 describe('in one worker', () => {
   const free: LaneHere = {
-    ...{ running: 20, inFlight: 50, limit: 200, most: 6_000, wanted: 200, isChunkWaiting: false },
+    ...{ running: 20, inFlight: 50, limit: 200, most: 6_000, wanted: 200 },
     ...{ gapMs: 12.5, freeSlotInMs: -1_000 },
   }
   test.each<[string, Partial<LaneHere>, string | undefined]>([
@@ -26,11 +26,6 @@ describe('in one worker', () => {
     ['with all that it wants in flight is bound by answers', { running: 200, inFlight: 200 }, 'answer_time'],
     ['with its equal part in flight is bound by that', { running: 150, limit: 150 }, 'share'],
     ['with less free than a step takes is bound', { running: 180, inFlight: 180 }, 'answer_time'],
-    [
-      'of which a chunk waits for room is bound',
-      { running: 1, limit: 3, wanted: 3, isChunkWaiting: true },
-      'answer_time',
-    ],
     ['whose room and slots are used up is bound by its room', { running: 200, freeSlotInMs: 80 }, 'answer_time'],
   ])('a lane %s', (_about, facts, bound) => {
     expect(boundHere({ ...free, ...facts })).toBe(bound)

@@ -1,7 +1,7 @@
 // How the whole installation stands. Read by whoever is asked for metrics, and by the worker that sweeps for the history;
 // only lanes with work are looked at, so idle lanes cost nothing.
 import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE } from '../../jobs/intake.ts'
-import { intakeJobKey, intakeWaitingKey, JOB } from '../../redis/bullmq-layout.ts'
+import { intakeJobKey, intakeWaitingKey, JOB } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
 import { rootKeys } from '../../redis/keys.ts'
