@@ -1,7 +1,7 @@
 // What an installation needs, from what one message costs and how long the provider takes to answer. Pure: figures in,
 // sizes out; docs/scale.md has the formula in words.
 import { serversOfEach } from '../../src/lanes/owners.ts'
-import { STREAMS } from '../../src/providers/http-connection.ts'
+import { STREAMS } from '../../src/providers/http-contract.ts'
 import { between, lineThrough } from './lines.ts'
 
 /** What one message costs, as the bench measured it. */
