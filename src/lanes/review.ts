@@ -1,12 +1,8 @@
 // Messages of a lane that the sweep must look at, and status polls that are due.
-import { z } from 'zod'
 import type { MessageId } from '../messages/message-id.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inDoubtKey, messageKey, pollKey, queuedAgainKey, rootKeys } from '../redis/keys.ts'
-
-/** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
-const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
 
 const fileScript = defineMessageScript(import.meta.url, 'message-file')
 
@@ -70,6 +66,6 @@ export async function removeFromReview(redis: Redis, { lane, ulid }: MessageId):
 
 /** When the earliest status poll of a lane is due (epoch ms). */
 export async function nextPollAt(redis: Redis, lane: number): Promise<number | undefined> {
-  const [, score] = memberAndScore.parse(await redis.call('ZRANGE', pollKey(lane), 0, 0, 'WITHSCORES'))
-  return score
+  const [, score] = await redis.zrange(pollKey(lane), 0, '0', 'WITHSCORES')
+  return score === undefined ? undefined : Number(score)
 }

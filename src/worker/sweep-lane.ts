@@ -4,7 +4,7 @@
 
 import { createCampaignContent } from '../campaigns/store/content.ts'
 import type { Config } from '../config.ts'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import type { SendPayload } from '../jobs/send.ts'
 import {
   fileMessage,
   overdueMessages,
@@ -20,12 +20,11 @@ import { keepIndexed } from '../messages/store/message-index.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../messages/store/steps.ts'
+import { payloadText, readJob } from '../queue/lane/jobs.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { LaneSurvey } from '../queue/lane/survey.ts'
-import { JOB, laneJobKey } from '../queue/layout.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { campaignKey, inDoubtKey } from '../redis/keys.ts'
 import { inParallel } from './in-parallel.ts'
@@ -42,8 +41,6 @@ const PAGE = 200
 const AT_ONCE = 20
 /** So long one list of a lane may take before the next has its turn; what is left is due at the next look. */
 const TURN_MS = 1_000
-
-const storedPayload = jsonText.pipe(sendPayloadSchema)
 
 /** What the sweep needs to settle messages that nobody else does. */
 export interface SweepLaneDeps {
@@ -157,7 +154,7 @@ async function payloadOf(
   { lane }: MessageId,
   record: MessageRecord | undefined,
 ): Promise<SendPayload | undefined> {
-  const stored = storedPayload.safeParse(record?.payload)
+  const stored = payloadText.safeParse(record?.payload)
   if (stored.success) return stored.data
   if (record?.run === undefined) return undefined
   return createCampaignContent(redis, lane).payloadOf({ ...record, run: record.run })
@@ -171,12 +168,12 @@ async function ensureJob(
   { nowMs, backlogMs }: Look,
 ): Promise<void> {
   const name = messageId(id.lane, id.ulid)
-  const [data, reason] = await deps.redis.hmget(laneJobKey(id.lane, name), JOB.data, JOB.failedReason)
-  const isThere = data !== null && data !== undefined
+  const { text, isDead } = await readJob(deps.redis, id.lane, name)
+  const isThere = text !== null
   const backlogWaitMs = isThere ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
   const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
   if (isThere) {
-    if (reason === null || reason === undefined) return rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
+    if (!isDead) return rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
     await giveUp(deps.redis, id, 'dead', deadLetter)
     return
   }

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   delayedUntil,
   INTAKE_PREFIX,
-  intakeActiveKey,
-  intakeStalledKey,
+  intakeKeys,
   JOB,
   laneBacklogKeys,
   laneChunkKeys,
@@ -73,9 +72,9 @@ test('what the next check takes from a dead worker stands in a set of its own', 
   const queue = openQueue(redis, name, INTAKE_PREFIX)
   const worker = new Worker(name, null, { connection: redis, prefix: INTAKE_PREFIX })
   try {
-    await redis.lpush(intakeActiveKey(name), 'left')
+    await redis.lpush(intakeKeys(name).active, 'left')
     await worker.backend.moveStalledJobsToWait()
-    expect(await redis.smembers(intakeStalledKey(name))).toEqual(['left'])
+    expect(await redis.smembers(intakeKeys(name).stalled)).toEqual(['left'])
   } finally {
     await worker.close(true)
     await queue.close()

@@ -1,7 +1,7 @@
 // Pins: what Workers do in another way than BullMQ has them do it (src/queue/backend.ts), which an update of BullMQ could
 // undo. Real: Redis, BullMQ. The machine's clock is off as in wrong-clock.test.ts, which has the lock of a job in hand.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { openQueue } from '../../src/queue/open-queue.ts'
+import { openBullQueue } from '../../src/queue/open-queue.ts'
 import { endOwn, openWorker, type Worker } from '../../src/queue/worker.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
@@ -35,7 +35,7 @@ function machineIsOff(ms: number): void {
 const idle = async (): Promise<void> => {}
 
 let queues = 0
-type Queue = ReturnType<typeof openQueue>
+type Queue = ReturnType<typeof openBullQueue>
 type Settings = (queue: Queue) => Partial<Parameters<typeof openWorker>[3]>
 
 /** A queue of its own with a worker, which notes in `began` when each job began, by Redis. */
@@ -46,7 +46,7 @@ async function withWorker(
 ): Promise<void> {
   queues += 1
   const [name, prefix] = [`{queue-${queues}}`, 'test']
-  const queue = openQueue(redis, name, prefix)
+  const queue = openBullQueue(redis, name, prefix)
   const began = new Map<string, number[]>()
   const worker = openWorker(
     redis,

@@ -38,7 +38,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   deadline: [],
   redis: ['log', 'deadline', 'redis-address', 'redis-socket'],
   // BullMQ: its library, its errors, and where and how it keeps jobs.
-  queue: ['redis'],
+  queue: ['redis', 'log'],
   files: [],
   activity: ['redis'],
   'opt-outs': [],

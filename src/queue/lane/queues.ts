@@ -3,19 +3,18 @@
 
 import { CHUNK_JOB, type Chunk, chunkJobId } from '../../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../../jobs/send.ts'
-import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
+import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../../messages/message-id.ts'
 import { gathered } from '../../messages/store/gathered-steps.ts'
 import { type IndexedMessage, indexMessages } from '../../messages/store/message-index.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../../redis/keys.ts'
 import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../layout.ts'
-import type { Queue } from '../open-queue.ts'
-import { inTime, openQueue } from '../open-queue.ts'
+import { inTime, openQueue, type Queue } from '../open-queue.ts'
 import { addJobs, type LaneJob } from './add-jobs.ts'
 import { giveTurns } from './chunk-turns.ts'
 import { isLaneClosed, LaneClosedError } from './close.ts'
 import { markLane } from './due-lanes.ts'
-import { chunksOn } from './waiting.ts'
+import { chunksOn, isLanePaused } from './waiting.ts'
 
 /**
  * BullMQ priority of campaign messages; transactional ones have none and always go first. A prioritized job also
@@ -47,22 +46,19 @@ const DEFAULT_RETENTION_MS = 30 * 86_400_000
  * messages stay in the index of their lane for `retentionMs` after their validity.
  */
 export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS) {
-  const open = new Map<number, Queue>()
-  const openChunks = new Map<number, Queue>()
+  const open = new Map<string, Queue>()
 
-  const openOnce = (opened: Map<number, Queue>, lane: number, name: string): Queue => {
-    const known = opened.get(lane)
-    if (known) return known
-    const queue = openQueue(redis, name, lanePrefix(lane))
-    opened.set(lane, queue)
+  const openOnce = (lane: number, name: string): Queue => {
+    const queue = open.get(name) ?? openQueue(redis, name, lanePrefix(lane))
+    open.set(name, queue)
     return queue
   }
 
   /** The BullMQ queue of a lane. */
-  const queueOf = (lane: number): Queue => openOnce(open, lane, laneQueue(lane))
+  const queueOf = (lane: number): Queue => openOnce(lane, laneQueue(lane))
 
   /** The BullMQ queue of the chunks of a lane's campaigns. */
-  const chunkQueueOf = (lane: number): Queue => openOnce(openChunks, lane, laneChunkQueue(lane))
+  const chunkQueueOf = (lane: number): Queue => openOnce(lane, laneChunkQueue(lane))
 
   /** Ends what holds the lane's chunks back; whatever does so still is found by whoever takes one up. */
   async function letChunksGo(lane: number): Promise<void> {
@@ -186,13 +182,18 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       wakeChunks(lane)
     },
 
-    isPaused: (lane: number): Promise<boolean> => queueOf(lane).isPaused(),
+    isPaused: (lane: number): Promise<boolean> => isLanePaused(redis, lane),
+
+    /** Removes the job of a message; rejects while a worker has it. */
+    async removeJob({ lane, ulid }: MessageId): Promise<void> {
+      await queueOf(lane).remove(messageId(lane, ulid))
+    },
 
     /** Removes what BullMQ keeps of a lane that was closed, its dead letters included. Doing it again changes nothing. */
     async remove(lane: number): Promise<void> {
-      for (const [opened, queue] of [[open, queueOf(lane)] as const, [openChunks, chunkQueueOf(lane)] as const]) {
+      for (const queue of [queueOf(lane), chunkQueueOf(lane)]) {
         await queue.obliterate()
-        opened.delete(lane)
+        open.delete(queue.name)
         await queue.close()
       }
     },
@@ -210,9 +211,8 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     },
 
     async close(): Promise<void> {
-      await Promise.allSettled([...open.values(), ...openChunks.values()].map((queue) => queue.close()))
+      await Promise.allSettled(Array.from(open.values(), (queue) => queue.close()))
       open.clear()
-      openChunks.clear()
     },
   }
 }
