@@ -15,7 +15,7 @@ import { eventually } from '../wait.ts'
 const CRASHES = 4
 
 /** Where a worker has taken a message up and not claimed it yet. */
-export const TAKEN_UP = { file: 'worker/take-jobs.js', find: 'const { content, trace } = payload.data' }
+export const TAKEN_UP = { file: 'worker/read-jobs.js', find: 'const { content, trace } = payload' }
 
 export const poisonJobs: Scenario = {
   name: 'poison-jobs',
@@ -26,7 +26,7 @@ export const poisonJobs: Scenario = {
     const build = alteredBuild(run.build, join(run.folder, 'dist'), {
       ...TAKEN_UP,
       replace: `
-        if (${JSON.stringify([...poison])}.includes(payload.data.to)) process.kill(process.pid, 'SIGKILL')
+        if (${JSON.stringify([...poison])}.includes(payload.to)) process.kill(process.pid, 'SIGKILL')
         ${TAKEN_UP.find}`,
     })
     return onRig(

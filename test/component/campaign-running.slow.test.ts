@@ -188,6 +188,7 @@ describe('a campaign brakes by itself', () => {
     expect(reason).toMatch(/^\d+ of the last 1\d\d messages failed or are unproven, more than 30 %\.$/)
     expect(progress.queued).toBeGreaterThan(100)
     await service.misbehave({ clear: true })
+    await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
     await service.move(id, 'resume')
     await rate(FULL_RATE)
     const done = await service.reaches(id, 'done')

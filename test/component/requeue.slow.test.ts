@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { claim } from '../../src/messages/store/claim.ts'
+
 import { readMessage } from '../../src/messages/store/records.ts'
 import { readStates } from '../../src/messages/store/states.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
@@ -16,6 +16,7 @@ import { trimLane, trimRequeueable } from '../../src/requeue/requeueable.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
 import { startRequeues } from '../../src/worker/requeue.ts'
 import { silentLog } from '../support/app.ts'
+import { claim } from '../support/claim.ts'
 import { jobOf, requeueAll, requeueRequest } from '../support/requeue.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService } from '../support/service.ts'

@@ -2,9 +2,9 @@
 // of it. Stood in for: the lane.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLaneLoop, type LaneLoop } from '../../src/worker/lane-loop.ts'
-import type { Take, Taken } from '../../src/worker/take-jobs.ts'
+import type { Take, Taken } from '../../src/worker/take.ts'
 
-const EMPTY: Taken = { read: 0, hasCampaign: false, heldMs: undefined, isPaused: false, dueInMs: undefined }
+const EMPTY: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused: false, dueInMs: undefined }
 
 let loop: LaneLoop | undefined
 beforeEach(() => {
@@ -58,7 +58,7 @@ test('a lane is read again when its next job is due', async () => {
 })
 
 test('a lane that waits for something is read once a second, for one message', async () => {
-  const lane = served(() => ({ ...EMPTY, heldMs: 3_600_000 }))
+  const lane = served(() => ({ ...EMPTY, hasMore: true, heldMs: 3_600_000 }))
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(lane.takes.length).toBeGreaterThan(8)

@@ -12,8 +12,6 @@ const KNOWING = [
   'component/add-jobs.test.ts',
   'component/bullmq-layout.test.ts',
   'component/intake-raw.slow.test.ts',
-  'component/plain-single-steps.test.ts',
-  'component/plain-steps.test.ts',
   'component/redis-errors.test.ts',
   'security/dashboard-leaks.test.ts',
   'security/forgotten.test.ts',

@@ -1,7 +1,7 @@
 // Pins: how many chunks of a lane one process has in hand. Real: Redis, BullMQ's queues and Workers.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openChunksWorker } from '../../src/worker/chunk-worker.ts'
-import { createLaneRooms } from '../../src/worker/lane-room.ts'
+import { createTakenChunks } from '../../src/worker/taken-chunks.ts'
 import { silentLog } from '../support/app.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { eventually } from '../support/wait.ts'
@@ -37,10 +37,7 @@ test.each([
       },
     },
     lane,
-    {
-      ...{ room: createLaneRooms(4).add(() => {}), latestSlotAt: () => 0, stopping: new AbortController().signal },
-      ...{ send: () => Promise.reject(new Error('no messages here')), works: () => {} },
-    },
+    { chunks: createTakenChunks(() => {}), works: () => {} },
   )
   try {
     while (done < chunks.length) {

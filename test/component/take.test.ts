@@ -6,7 +6,8 @@ import { paceOf } from '../../src/messages/pace.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { takeJobs } from '../../src/worker/take-jobs.ts'
+import { takeNext } from '../../src/worker/take.ts'
+import { createTakenChunks } from '../../src/worker/taken-chunks.ts'
 import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { answering, anySender, sendingTo } from '../support/sending.ts'
@@ -21,6 +22,7 @@ afterAll(() => world?.close())
 
 const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
 const pace = paceOf(10_000)
+const chunks = createTakenChunks(() => {})
 const TAKE = { most: 10, firstOnly: false }
 
 test('a message that is past its validity ends expired, also when its recipient has opted out', async () => {
@@ -32,7 +34,7 @@ test('a message that is past its validity ends expired, also when its recipient 
   await world.queues.add(name, { ...job, class: 'campaign' })
   await addOptOuts(world.redis, 1, [job.to], { source: 'http', atMs: Date.now() })
   const left: string[] = []
-  await takeJobs(deps, { lane, entry, pace }, TAKE, (message) => left.push(message.name))
+  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
   expect(left).toEqual([])
   expect(await waitingOn(world.redis, lane, 'campaign')).toEqual([])
   const id = parseMessageId(name)
@@ -58,7 +60,7 @@ test('what was claimed is sent even when Redis goes away while another one is en
     return commands < 0 ? Promise.reject(new Error('Connection is closed.')) : send()
   })
   const left: string[] = []
-  await takeJobs(deps, { lane, entry, pace }, TAKE, (message) => left.push(message.name)).catch(() => {})
+  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name)).catch(() => {})
   expect(left).toEqual(names.slice(1))
   redis.disconnect()
 })
