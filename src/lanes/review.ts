@@ -32,25 +32,15 @@ export async function awaitingReview(redis: Redis, lane: number): Promise<{ inDo
   return { inDoubt, queuedAgain }
 }
 
-/** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
+/** Messages on the list are looked at at this time (epoch ms), unless they left it meanwhile. */
 export async function rescheduleReview(
   redis: Redis,
+  list: SweepList,
   lane: number,
   ulids: readonly string[],
   atMs: number,
 ): Promise<void> {
-  if (ulids.length > 0) await redis.zadd(queuedAgainKey(lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
-}
-
-/** A message that cannot be looked at now is looked at again at this time (epoch ms). */
-export async function postponeReview(
-  redis: Redis,
-  list: SweepList,
-  lane: number,
-  ulid: string,
-  atMs: number,
-): Promise<void> {
-  await redis.zadd(listKey(list, lane), 'XX', atMs, ulid)
+  if (ulids.length > 0) await redis.zadd(listKey(list, lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
 }
 
 /** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */

@@ -107,12 +107,7 @@ export type JobEnd =
 const MOST_LIMITED_MS = 30_000
 
 /** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
-export async function endJob(
-  end: JobEnd,
-  job: BullJob,
-  token: string | undefined,
-  queue: Pick<Queue, 'getRateLimitTtl' | 'rateLimit'>,
-): Promise<unknown> {
+export async function endJob(end: JobEnd, job: BullJob, token: string | undefined, queue: Queue): Promise<unknown> {
   if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
   // The cooldown itself is in Redis and asked by every claim; this keeps the lane from fetching jobs meanwhile. A
   // person may end the cooldown between the claim and this line: then it must not last for an hour.

@@ -119,7 +119,7 @@ export async function putBack(
     if (jobs[i] === 'dead_letter' && verdicts[i] === 'done') await queues.removeJob({ lane, ulid })
   }
   if (added.length > 0) await queues.addMany(added, 'again')
-  await rescheduleReview(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
+  await rescheduleReview(redis, 'queued_again', lane, late, nowMs + OLD_JOB_GONE_MS)
   return verdicts
 }
 

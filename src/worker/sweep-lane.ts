@@ -5,14 +5,7 @@
 import { createCampaignContent } from '../campaigns/store/content.ts'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
-import {
-  fileMessage,
-  overdueMessages,
-  postponeReview,
-  removeFromReview,
-  rescheduleReview,
-  type SweepList,
-} from '../lanes/review.ts'
+import { fileMessage, overdueMessages, removeFromReview, rescheduleReview, type SweepList } from '../lanes/review.ts'
 import type { Log } from '../log.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { deadLetter, workerLost } from '../messages/outcome.ts'
@@ -94,7 +87,7 @@ async function lookOrPostpone(
   id: MessageId,
   look: Look,
 ): Promise<void> {
-  const later = () => postponeReview(deps.redis, look.list, id.lane, id.ulid, look.nowMs + POSTPONED_MS)
+  const later = () => rescheduleReview(deps.redis, look.list, id.lane, [id.ulid], look.nowMs + POSTPONED_MS)
   if (entry === 'unreadable') return later()
   try {
     await lookAt(deps, entry, id, look)
@@ -123,7 +116,7 @@ async function lookAt(
     }
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume brings the look forward.
-      return rescheduleReview(deps.redis, id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
+      return rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
     }
     return ensureJob(deps, id, record, look)
   }
@@ -173,7 +166,7 @@ async function ensureJob(
   const backlogWaitMs = isThere ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
   const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
   if (isThere) {
-    if (!isDead) return rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
+    if (!isDead) return rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
     await giveUp(deps.redis, id, 'dead', deadLetter)
     return
   }
@@ -186,5 +179,5 @@ async function ensureJob(
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
   const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
   await deps.queues.addMany([again], 'again')
-  await rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
+  await rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
 }

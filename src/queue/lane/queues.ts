@@ -8,10 +8,10 @@ import { gathered } from '../../messages/store/gathered-steps.ts'
 import { type IndexedMessage, indexMessages } from '../../messages/store/message-index.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../../redis/keys.ts'
-import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../layout.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { laneChunkKeys, laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../layout.ts'
 import { inTime, openQueue, type Queue } from '../open-queue.ts'
 import { addJobs, type LaneJob } from './add-jobs.ts'
-import { giveTurns } from './chunk-turns.ts'
 import { isLaneClosed, LaneClosedError } from './close.ts'
 import { markLane } from './due-lanes.ts'
 import { chunksOn, isLanePaused } from './waiting.ts'
@@ -35,6 +35,8 @@ export interface LaneMessage {
  * first collection: 75 µs of CPU time per message instead of 65, and other requests wait for all of it.
  */
 const AT_ONCE = 100
+
+const turnsScript = defineScript(import.meta.url, 'chunk-turns')
 
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
@@ -86,23 +88,20 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   })
 
   /** Publishes that a lane has work, and marks it for the sweep, which finds it should the message be lost. */
-  function wake(lane: number): void {
-    redis.publish(rootKeys.wake, String(lane)).catch(() => {})
+  function wake(lane: number, channel: string = rootKeys.wake): void {
+    redis.publish(channel, String(lane)).catch(() => {})
     // Refused or lost, the sweep's slow round over all lanes finds the work.
     markLane(redis, lane).catch(() => {})
   }
 
   /** The same of a lane that has chunks. */
-  function wakeChunks(lane: number): void {
-    redis.publish(rootKeys.wakeChunks, String(lane)).catch(() => {})
-    markLane(redis, lane).catch(() => {})
-  }
+  const wakeChunks = (lane: number): void => wake(lane, rootKeys.wakeChunks)
 
   return {
     queueOf,
     chunkQueueOf,
     letChunksGo,
-    wake,
+    wake: (lane: number): void => wake(lane),
     wakeChunks,
 
     /**
@@ -215,6 +214,15 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       open.clear()
     },
   }
+}
+
+/**
+ * Gives chunks that were added to the lane their turn: the campaigns of a lane take turns, chunk by chunk. Each feeds a chunk
+ * when one of its own was taken up, so that what stood behind one another once would stay so: a second of one campaign, then
+ * a second of the other. Whoever dies before leaves them behind all others.
+ */
+export async function giveTurns(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
+  await turnsScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })
 }
 
 const priorityOf = ({ class: of }: SendPayload): number => (of === 'campaign' ? CAMPAIGN_PRIORITY : 0)

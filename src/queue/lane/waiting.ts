@@ -21,10 +21,8 @@ export async function chunksOn(redis: Redis, lane: number): Promise<{ run: numbe
 
 /** Recipients whose messages wait in chunks of the lane: of running campaigns, and not claimed by anybody. */
 export async function waitingInChunks(redis: Redis, lane: number): Promise<number> {
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  const keys = { chunksWaiting, chunksDelayed, chunksActive }
   const campaigns = { activeCampaigns: activeCampaignsKey(lane), campaigns: campaignPrefix(lane) }
-  return z.number().parse(await chunkedScript(redis, { ...keys, ...campaigns }))
+  return z.number().parse(await chunkedScript(redis, { ...laneChunkKeys(lane), ...campaigns }))
 }
 
 /** Whether a person, or Laneway, has paused the lane. */

@@ -3,8 +3,14 @@
 // Where the process may die: within a page, its events are told once more, under the same ids.
 
 import type { PlacedEvent } from '../../events/outbox-entry.ts'
-import { failedDeliveries } from '../../events/store/failed-deliveries.ts'
-import { findReplay, noteReplay, type Replay, type ReplayOrder, replayPage } from '../../events/store/replays.ts'
+import {
+  failedDeliveries,
+  findReplay,
+  noteReplay,
+  type Replay,
+  type ReplayOrder,
+  replayPage,
+} from '../../events/store/replays.ts'
 import type { EventJob } from '../../jobs/events.ts'
 import type { Queue } from '../../queue/open-queue.ts'
 import { promote, retry } from '../../queue/take-up.ts'
