@@ -1,15 +1,10 @@
-// The connections of one process to all providers. Each is an undici client of its own (http-connection.ts); which of them
-// a request goes over is decided here, for undici's pool looks through all of its connections for each request: with a
+// The connections of one process to all providers. Each is written to by a client of its own (http-connection.ts); which of
+// them a request goes over is decided here, for undici's pool looks through all of its connections for each request: with a
 // thousand of them that was half of what a request costs (docs/adr/0095-requests-through-undici.md).
+import { createSecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
-import {
-  type Call,
-  type Connection,
-  createConnection,
-  KEEP_ALIVE_MS,
-  type Protocol,
-  STREAMS,
-} from './http-connection.ts'
+import { createConnection } from './http-connection.ts'
+import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } from './http-contract.ts'
 import { causeOf } from './http-proof.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
@@ -50,6 +45,8 @@ interface Origin {
   waiting: Set<Call>
   /** Of the connection that was opened last. */
   protocol: Protocol | undefined
+  /** By HTTP/2, requests that its server takes at once over a connection, as it last said. */
+  streams: number
   /** Connections to it share TLS sessions. */
   connect: buildConnector.connector
 }
@@ -69,7 +66,9 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   function originOf({ origin: name, protocol }: URL): Origin {
     const known = origins.get(name)
     if (known) return known
-    const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: true })
+    // One context for all of its connections: making one for each costs as much as several requests.
+    const tls = protocol === 'https:' && { secureContext: createSecureContext() }
+    const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: true, ...tls })
     const origin: Origin = {
       ...{
         idle: [],
@@ -77,6 +76,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
         open: new Set<Connection>(),
         opening: 0,
         waiting: new Set<Call>(),
+        streams: STREAMS,
         connect,
       },
       protocol: protocol === 'https:' ? undefined : 'h1',
@@ -107,7 +107,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
         call.failed(error instanceof Error ? causeOf(error) : 'unknown')
       }
     }
-    openMore(url, origin, Math.ceil(origin.waiting.size / (origin.protocol === 'h2' ? STREAMS : 1)))
+    openMore(url, origin, Math.ceil(origin.waiting.size / (origin.protocol === 'h2' ? origin.streams : 1)))
   }
 
   /** `wanted` besides those that are open, with those that are being opened. */
@@ -136,7 +136,11 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   }
 
   function opened(url: URL, origin: Origin, socket: OpenSocket): void {
-    const connection = createConnection(url.origin, socket, {
+    const connection = createConnection(url.origin, socket, origin.streams, {
+      takes(streams) {
+        // Another one may take some where this one takes none.
+        origin.streams = Math.max(1, streams)
+      },
       free(freed) {
         if (freed.protocol === 'h1') origin.idle.push(freed)
         serve(url, origin)

@@ -1,12 +1,12 @@
-// One POST to a provider, by undici, and how it ended. Its whole point is to know whether any byte of the request can have
-// left (http-proof.ts): undici says when it starts to write a request, and only then.
+// One POST to a provider, and how it ended. Its whole point is to know whether any byte of the request can have left
+// (http-proof.ts): what writes it says when it starts to, and only then.
 
 import { channel } from 'node:diagnostics_channel'
 import type { Dispatcher } from 'undici'
 import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
 import { MISSED_SLOT } from '../messages/outcome.ts'
 import type { HttpAgent } from './http-agent.ts'
-import type { Call, Connection } from './http-connection.ts'
+import type { Call, Connection, Request } from './http-contract.ts'
 import { causeOf, isOfStream, neverLeft } from './http-proof.ts'
 
 export type HttpEnd =
@@ -39,8 +39,6 @@ export function postJson(
     method: 'POST',
     headers: list,
     body: typeof body === 'string' ? body : JSON.stringify(body),
-    // undici shares no connection of HTTP/2 else; http-connection.ts says why nothing is repeated.
-    idempotent: true,
   }
   return new Promise((resolve) => {
     agent.send(url, new JsonCall(resolve, { agent, url, request, timeoutMs, leaveBy }))
@@ -51,8 +49,6 @@ const cameOn = new WeakMap<HttpEnd, Connection>()
 
 /** Closes the connection of an answer that cannot be that to its request: what comes next there would be one too late. */
 export const closeConnectionOf = (answer: HttpEnd): void => cameOn.get(answer)?.retire()
-
-type Request = Dispatcher.DispatchOptions
 
 interface Sent {
   agent: Pick<HttpAgent, 'send'>
@@ -106,8 +102,8 @@ class JsonCall implements Call {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.controller) this.failed('repeated')
-    // Throwing takes the request from undici and leaves the connection as it is (writeH1 and writeH2 catch it before they
-    // write); `controller.abort` would close one of HTTP/1.1.
+    // Throwing takes back the request and leaves the connection as it is (undici's writeH1 catches it before it writes, as
+    // http2-writer.ts does); `controller.abort` would close one of HTTP/1.1.
     if (this.isOver || !this.mayLeave()) throw new Error('it may not leave any more')
     this.controller = controller
     if (departures.hasSubscribers) departures.publish({ path: this.sent.url.pathname })
@@ -156,7 +152,7 @@ class JsonCall implements Call {
       this.sent.agent.send(this.sent.url, this)
       return
     }
-    const reached = this.controller ? 'provider' : 'undici'
+    const reached = this.controller ? 'provider' : 'writer'
     const isProven = neverLeft({ reached, error, isAnswered: this.status !== 0 })
     this.end({ kind: isProven ? 'never_left' : 'unanswered', cause: causeOf(error) }, isOfStream(error))
   }

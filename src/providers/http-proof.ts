@@ -1,21 +1,29 @@
 // What proves that nothing of a request left, and what is only said of one that may have. Error codes alone prove nothing:
-// of 84 requests that ended in a reset, 38 had never reached the server. What counts is how far undici was with it.
+// of 84 requests that ended in a reset, 38 had never reached the server. What counts is how far it had come.
+
+/** The server ended this one stream of HTTP/2, or has not processed it: its own words about it (http2-writer.ts). */
+export class StreamError extends Error {
+  override name = 'StreamError'
+  readonly isUnprocessed: boolean
+
+  constructor(how: 'ended' | 'unprocessed') {
+    super(how)
+    this.isUnprocessed = how === 'unprocessed'
+  }
+}
 
 /** How a request failed. */
 interface Failure {
-  /** No connection could be opened for it; it was given to undici; undici said that it writes it now. */
-  reached: 'no_connection' | 'undici' | 'provider'
+  /** No connection could be opened for it; it was given to what writes it; that said that it writes it now. */
+  reached: 'no_connection' | 'writer' | 'provider'
   error: Error
   /** The head of an answer has come. */
   isAnswered: boolean
 }
 
 /**
- * All that is taken for proof. undici calls `onRequestStart` right before it writes (client-h1.js, writeH1, and
- * client-h2.js, writeH2), so what it ends without that call was not written.
- *
- * A server that says GOAWAY names the last stream that it may have processed. undici does not tell which that is, and ends
- * all requests of the connection in one way (client-h2.js, onHttp2SessionGoAway): they are all in doubt.
+ * All that is taken for proof. `onRequestStart` is called right before a request is written (undici's client-h1.js,
+ * writeH1, and http2-writer.ts), so what ends without that call was not written.
  */
 const PROOFS: readonly { proof: string; holds: (failure: Failure) => boolean }[] = [
   {
@@ -23,27 +31,25 @@ const PROOFS: readonly { proof: string; holds: (failure: Failure) => boolean }[]
     holds: ({ reached }) => reached === 'no_connection',
   },
   {
-    proof: 'the connection ended, or was ended by us, while undici held the request back',
-    holds: ({ reached }) => reached === 'undici',
+    proof: 'the connection ended, or was ended by us, while the request was held back',
+    holds: ({ reached }) => reached === 'writer',
   },
   {
-    proof: 'REFUSED_STREAM: the server has not processed it (RFC 9113, 8.7)',
-    holds: ({ error, isAnswered }) => !isAnswered && isRefusedStream(error),
+    proof:
+      'REFUSED_STREAM, or GOAWAY with a last stream below its own: the server has not processed it (RFC 9113, 8.7)',
+    holds: ({ error, isAnswered }) => !isAnswered && error instanceof StreamError && error.isUnprocessed,
   },
 ]
 
 /** Whether it is proven that the provider knows nothing of the request. */
 export const neverLeft = (failure: Failure): boolean => PROOFS.some(({ holds }) => holds(failure))
 
-/** The server ended this one stream of HTTP/2. */
-export const isOfStream = (error: Error): boolean => 'code' in error && error.code === 'ERR_HTTP2_STREAM_ERROR'
-
-/** Node names the code of a reset stream in the message of its error alone. */
-const isRefusedStream = (error: Error): boolean => isOfStream(error) && /\bNGHTTP2_REFUSED_STREAM$/.test(error.message)
+/** It says nothing of the connection: others go on over it. */
+export const isOfStream = (error: Error): boolean => error instanceof StreamError
 
 /** A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token. */
 export function causeOf(error: Error): string {
-  if (isRefusedStream(error)) return 'refused_stream'
+  if (error instanceof StreamError) return error.isUnprocessed ? 'refused_stream' : 'reset'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return CAUSES[code] ?? (code.startsWith('HPE_') ? 'bad_answer' : code.toLowerCase())
 }

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { closeConnectionOf, type HttpEnd, postJson } from '../../src/providers/http-call.ts'
-import type { Call } from '../../src/providers/http-connection.ts'
+import type { Call } from '../../src/providers/http-contract.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -50,7 +50,7 @@ test('a request that breaks while it is sent fails, with whether it can have lef
   on(answering(), async (server) => {
     const failed: string[] = []
     const broken: Call = {
-      request: { path: '/', method: 'POST' },
+      request: { path: '/', method: 'POST', headers: [], body: '' },
       leave: () => {
         throw new TypeError('broken')
       },

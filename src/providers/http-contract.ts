@@ -1,0 +1,61 @@
+// What a request, its connection and what writes it there know of each other, and the bounds that they share.
+import type { Dispatcher } from 'undici'
+
+/** What requests are written by. */
+export type Protocol = 'h1' | 'h2'
+
+/** A POST. */
+export interface Request {
+  readonly method: 'POST'
+  readonly path: string
+  /** Name and value by turns. */
+  readonly headers: string[]
+  readonly body: string
+}
+
+/** A request, and undici's handler of it. */
+export interface Call extends Dispatcher.DispatchHandler {
+  readonly request: Request
+  /** Whether it may leave now, over this connection; if not, it has ended. */
+  leave(connection: Connection): boolean
+  /** It has not left: why, in a short word. */
+  failed(cause: string): void
+}
+
+/** What writes requests to a connection, and reads their answers. */
+export interface Writer {
+  /** Tells the call first that it is written now (`onRequestStart`), and nothing if it is not. */
+  write(call: Call): void
+  /** Closes the connection; requests that are under way fail. */
+  destroy(): void
+}
+
+/** An open connection. */
+export interface Connection {
+  readonly protocol: Protocol
+  /** Requests that it can take besides those under way, for as long as they are; soon none, if it is soon to be left. */
+  readonly room: number
+  /** Those under way on it, with those that its writer holds for it. */
+  readonly running: number
+  /** Carried a request before the one that it carries now. */
+  readonly isUsed: boolean
+  readonly isOpen: boolean
+  /** It can take another one. */
+  canTake(): boolean
+  take(call: Call): void
+  /** The call has ended. Without an answer, and not by a word of the server about it alone, nothing is known of the next. */
+  ended(isSound: boolean): void
+  /** Takes no more, and is closed once nothing is under way on it. */
+  retire(): void
+  /** Closes it; requests that are under way fail. */
+  destroy(): void
+  /** Nobody has used it since (`performance.now()`). */
+  idleSince(): number
+}
+
+/** Idle ones are closed before the usual 5 s of a server, so that few requests meet a socket that is just being closed. */
+export const KEEP_ALIVE_MS = 4_000
+/** A provider's head of an answer is under 1 KB. */
+export const MAX_HEAD_BYTES = 16 * 1024
+/** At most, and until the server says how many it takes: RFC 9113 advises it against taking fewer. */
+export const STREAMS = 100

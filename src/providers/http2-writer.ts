@@ -1,0 +1,155 @@
+// Requests over one open connection of HTTP/2, by Node's own client. When the server says GOAWAY it takes no more and
+// answers those under way; undici 7 ends them all (client-h2.js, onHttp2SessionGoAway), which puts each of them in doubt
+// (docs/adr/0095-requests-through-undici.md).
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+import type { Dispatcher } from 'undici'
+import { type Call, MAX_HEAD_BYTES, STREAMS, type Writer } from './http-contract.ts'
+import { StreamError } from './http-proof.ts'
+
+/** The frame that opens a stream (RFC 9113, 6.2). Node names those that it did not send by their number. */
+const HEADERS_FRAME = 1
+
+/** Who hears of the connection. */
+export interface Http2Heard {
+  /** It takes no more requests; those under way may still be answered. */
+  takesNoMore(): void
+  /** The server takes so many at once. */
+  takes(streams: number): void
+}
+
+/** What the server said of the end of the connection. */
+interface Goaway {
+  code: number
+  /** The last stream that it processes, as it says. */
+  lastStream: number
+}
+
+/** Writes to a socket that is open. */
+export function writeHttp2(origin: string, socket: Socket, heard: Http2Heard): Writer {
+  const session = connect(origin, {
+    createConnection: () => socket,
+    // Until the server says how many.
+    peerMaxConcurrentStreams: STREAMS,
+    settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
+  })
+  const { host } = new URL(origin)
+  const goaway: Goaway = { code: constants.NGHTTP2_NO_ERROR, lastStream: Number.POSITIVE_INFINITY }
+  let running = 0
+
+  session.on('goaway', (code: number, lastStream: number) => {
+    goaway.code = code
+    // One that follows may name a lower stream; by a higher one it cannot take its word back.
+    goaway.lastStream = Math.min(goaway.lastStream, lastStream)
+    heard.takesNoMore()
+  })
+  // Each stream hears of it as well.
+  session.on('error', heard.takesNoMore)
+  session.on('remoteSettings', ({ maxConcurrentStreams = STREAMS }) => heard.takes(maxConcurrentStreams))
+  // By itself it keeps no process running.
+  session.unref()
+
+  return {
+    write(call) {
+      if (session.closed || session.destroyed) heard.takesNoMore()
+      running += 1
+      if (running === 1 && !session.destroyed) session.ref()
+      ask(session, host, goaway, call, () => {
+        running -= 1
+        if (running === 0 && !session.destroyed) session.unref()
+      })
+    },
+    destroy: () => void socket.destroy(),
+  }
+}
+
+/** Sends one request, and tells its handler what undici would. `over` is called when nothing of it is left. */
+function ask(session: ClientHttp2Session, host: string, goaway: Goaway, call: Call, over: () => void): void {
+  let stream: ClientHttp2Stream
+  let isAnswered = false
+  let isOver = false
+  let error: Error | undefined
+  let unsentFrame: number | undefined
+  const controller: Dispatcher.DispatchController = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
+    abort() {
+      isOver = true
+      stream.close(constants.NGHTTP2_CANCEL)
+    },
+  }
+
+  function failed(why: Error): void {
+    if (isOver) return
+    isOver = true
+    call.onResponseError?.(controller, why)
+  }
+
+  try {
+    // Nothing has been written to one that was closed.
+    if (!session.closed && !session.destroyed) call.onRequestStart?.(controller, undefined)
+    stream = session.request(headersOf(host, call), { endStream: false })
+  } catch {
+    over()
+    failed(new StreamError('unprocessed'))
+    return
+  }
+  stream.on('response', (headers) => {
+    isAnswered = true
+    if (!isOver) call.onResponseStart?.(controller, headers[':status'] ?? 0, headers)
+  })
+  stream.on('data', (piece: Buffer) => {
+    if (!isOver) call.onResponseData?.(controller, piece)
+  })
+  stream.on('end', () => {
+    // One that is broken off may end before it closes.
+    if (isOver || !isAnswered || stream.rstCode !== constants.NGHTTP2_NO_ERROR) return
+    isOver = true
+    call.onResponseEnd?.(controller, {})
+  })
+  stream.on('frameError', (type: number) => {
+    unsentFrame = type
+  })
+  stream.on('error', (why: Error) => {
+    error = why
+  })
+  stream.on('close', () => {
+    over()
+    if (isUnprocessed(stream, goaway, unsentFrame)) failed(new StreamError('unprocessed'))
+    else if (!session.destroyed) failed(new StreamError('ended'))
+    else failed(error ?? Object.assign(new Error('closed'), { code: 'ECONNRESET' }))
+  })
+  stream.end(call.request.body)
+}
+
+/**
+ * Whether it is certain that the server has not processed it: it was never written, or the server refused it. That its
+ * number is above the last one of a GOAWAY is no proof, see the ADR. Node ends such streams as if they were refused, and
+ * others with the code of the GOAWAY.
+ */
+function isUnprocessed({ id, rstCode }: ClientHttp2Stream, goaway: Goaway, unsentFrame: number | undefined): boolean {
+  if (id === undefined || unsentFrame === HEADERS_FRAME) return true
+  const isOwnCode = id <= goaway.lastStream && goaway.code !== constants.NGHTTP2_REFUSED_STREAM
+  return isOwnCode && unsentFrame === undefined && rstCode === constants.NGHTTP2_REFUSED_STREAM
+}
+
+function headersOf(host: string, { request: { path, headers, body } }: Call): OutgoingHttpHeaders {
+  const all: OutgoingHttpHeaders = {
+    ':method': 'POST',
+    ':scheme': 'https',
+    ':authority': host,
+    ':path': path,
+    'content-length': Buffer.byteLength(body),
+  }
+  for (const [at, name] of headers.entries()) if (at % 2 === 0) all[name] = headers[at + 1]
+  return all
+}
