@@ -12,7 +12,7 @@ type Limited = 'getRateLimitTtl' | 'rateLimit'
 export type Queue<Payload = unknown> = Pick<BullQueue<Payload>, Done | Asked | Limited | 'close'>
 
 /** The last that BullMQ knows; the first one is 1. */
-export const LAST_PRIORITY = 2_097_152
+export const LAST_PRIORITY = 2_097_151
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100

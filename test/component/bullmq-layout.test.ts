@@ -20,7 +20,7 @@ import {
   sharedDelayedKey,
   sharedWaitingKey,
 } from '../../src/queue/layout.ts'
-import { openQueue } from '../../src/queue/open-queue.ts'
+import { LAST_PRIORITY, openQueue } from '../../src/queue/open-queue.ts'
 import { unrecoverable } from '../../src/queue/worker.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
@@ -65,6 +65,12 @@ test('jobs that wait stand in a list, the next one last, and prioritized ones af
     expect([await nextOf(worker), await nextOf(worker), await nextOf(worker)]).toEqual(['w1', 'w2', 'p1'])
     expect(await redis.lrange(active, 0, '-1')).toEqual(['p1', 'w2', 'w1'])
     expect(await redis.exists(laneJobLockKey(lane, 'w1'))).toBe(1)
+  }))
+
+test('jobs are prioritized up to the last priority that there is', () =>
+  withLane(async (_lane, queue) => {
+    await queue.add('send', {}, { jobId: 'last', priority: LAST_PRIORITY })
+    await expect(queue.add('send', {}, { priority: LAST_PRIORITY + 1 })).rejects.toThrow('Priority')
   }))
 
 test('what the next check takes from a dead worker stands in a set of its own', async () => {
