@@ -30,10 +30,10 @@ const ALL: readonly Safeguard[] = [
     // It is claimed when its request has come to an end.
     removedBy: [
       {
-        file: 'worker/take-jobs.js',
-        find: 'await claimJobs(deps.redis, claims, times, { pace, reader: by })',
+        file: 'worker/take.js',
+        find: 'await claimMessages(redis, claims, { ...times, pace, reader })',
         replace: `claims.map((each) => {
-          const late = () => claimJobs(deps.redis, [each], times, { pace, reader: by })
+          const late = () => claimMessages(redis, [each], { ...times, pace, reader })
           ;(deps.claims ??= new Map()).set(each.attempt, late)
           return { verdict: 'done', state: 'sending', slot: { name: '', atMs: Date.now(), nowMs: Date.now() } }
         })`,

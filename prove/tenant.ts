@@ -6,8 +6,8 @@ import { createAccount, setAccountSetting } from '../src/accounts/store/accounts
 import { addSender } from '../src/accounts/store/add-sender.ts'
 import { createCredential } from '../src/accounts/store/credentials.ts'
 import { importTemplate } from '../src/accounts/store/templates.ts'
-import { openLaneQueues } from '../src/lanes/queues.ts'
 import { templateSchema } from '../src/messages/templates/template.ts'
+import { openLaneQueues } from '../src/queue/lane/queues.ts'
 import type { Redis } from '../src/redis/connect.ts'
 
 export type Wire = 'cloud-api' | 'partner-api'

@@ -52,6 +52,8 @@ export class ChatProduct {
   honoursIdempotency: boolean
   /** How long lookups of the partner wire take to be answered. */
   lookupDelayMs = 0
+  /** How long the request of a message takes to be answered, on both wires. */
+  answerDelayMs = 0
 
   /** @throws StartError when the ledger's file cannot be opened */
   constructor(config: SimulatorConfig) {
@@ -59,6 +61,12 @@ export class ChatProduct {
     this.ledger = openLedger(config.ledgerFile)
     this.webhooks = new Webhooks(config.webhookUrl, config.appSecret)
     this.honoursIdempotency = config.honoursIdempotency
+  }
+
+  /** Resolves when a request that is being taken or refused may be answered. */
+  async mayAnswer(): Promise<void> {
+    const ms = this.answerDelayMs
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
   }
 
   /**

@@ -52,6 +52,7 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
     contacts: [isNumber ? { input, wa_id: to } : { input, user_id: to }],
     messages: [isTemplate ? { id, message_status: 'accepted' } : { id }],
   })
+  await product.mayAnswer()
   return answerTo(verdict, acknowledge, errorEnvelope)
 }
 

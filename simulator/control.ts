@@ -32,6 +32,8 @@ export const controlSchema = z
     honours_idempotency: z.boolean().optional(),
     /** Milliseconds before a lookup of the partner wire is answered. */
     lookup_delay_ms: z.int().min(0).max(60_000).optional(),
+    /** Milliseconds before the request of a message is answered, whatever the answer. */
+    answer_delay_ms: z.int().min(0).max(60_000).optional(),
     pair_limit: z.boolean().optional(),
     window_24h: z.boolean().optional(),
     /** Messages per second and sender; null switches the limit off. */
@@ -54,6 +56,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
   if (body.webhook_url !== undefined) product.webhooks.url = body.webhook_url
   if (body.honours_idempotency !== undefined) product.honoursIdempotency = body.honours_idempotency
   if (body.lookup_delay_ms !== undefined) product.lookupDelayMs = body.lookup_delay_ms
+  if (body.answer_delay_ms !== undefined) product.answerDelayMs = body.answer_delay_ms
   if (body.pair_limit !== undefined) product.limits.pairLimit = body.pair_limit
   if (body.window_24h !== undefined) product.limits.window24h = body.window_24h
   if (body.throughput !== undefined) product.limits.throughput = body.throughput
@@ -62,6 +65,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
     webhook_url: product.webhooks.url,
     honours_idempotency: product.honoursIdempotency,
     lookup_delay_ms: product.lookupDelayMs,
+    answer_delay_ms: product.answerDelayMs,
     pair_limit: product.limits.pairLimit,
     window_24h: product.limits.window24h,
     throughput: product.limits.throughput,

@@ -57,7 +57,7 @@ export class PartnerWire {
     return endpoint({ body: read.body, apiKey, key: typeof key === 'string' ? key : null })
   }
 
-  #send({ body, apiKey, key }: Call, schema: z.ZodType<PartnerMessage>): Answer {
+  async #send({ body, apiKey, key }: Call, schema: z.ZodType<PartnerMessage>): Promise<Answer> {
     const checked = checkMessage(schema, body, 'partner')
     if ('refusal' in checked) return refusalAnswer(checked.refusal, errorEnvelope)
     const repeatKey = key === null ? null : `${apiKey} ${key}`
@@ -84,6 +84,7 @@ export class PartnerWire {
         atMs: Date.now(),
       })
     }
+    await this.#product.mayAnswer()
     return answerTo(verdict, acknowledge, errorEnvelope)
   }
 

@@ -1,7 +1,7 @@
 // A campaign that goes on when the records of its first messages are gone, as after the retention: paused meanwhile, and
 // without a pause but with jobs lost from its lane, so that the list is gone over again. The retention cannot be waited
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
-import { laneBacklogKeys, laneJobKey } from '../../src/redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneJobKey } from '../../src/queue/layout.ts'
 import { primariesOf } from '../../src/redis/connect.ts'
 import { messageKey } from '../../src/redis/keys.ts'
 import { describeCampaign, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'

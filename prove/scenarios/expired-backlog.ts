@@ -3,10 +3,10 @@
 
 import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { laneBacklogKeys } from '../../src/redis/bullmq-layout.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { laneBacklogKeys } from '../../src/queue/layout.ts'
 import { requeueableKey } from '../../src/redis/keys.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'

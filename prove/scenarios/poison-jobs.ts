@@ -1,8 +1,8 @@
 // Some messages crash every worker that takes them up, before it can claim them: a bug, put into a copy of the build.
 // They must be dead-lettered after a bounded number of crashes, and no other message with them.
 import { join } from 'node:path'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { alteredBuild } from '../../testbed/altered-build.ts'
 import { laneOf } from '../lookup.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
@@ -15,7 +15,7 @@ import { eventually } from '../wait.ts'
 const CRASHES = 4
 
 /** Where a worker has taken a message up and not claimed it yet. */
-export const TAKEN_UP = { file: 'worker/take-jobs.js', find: 'const { content, trace } = payload.data' }
+export const TAKEN_UP = { file: 'worker/read-jobs.js', find: 'const { content, trace } = payload' }
 
 export const poisonJobs: Scenario = {
   name: 'poison-jobs',
@@ -26,7 +26,7 @@ export const poisonJobs: Scenario = {
     const build = alteredBuild(run.build, join(run.folder, 'dist'), {
       ...TAKEN_UP,
       replace: `
-        if (${JSON.stringify([...poison])}.includes(payload.data.to)) process.kill(process.pid, 'SIGKILL')
+        if (${JSON.stringify([...poison])}.includes(payload.to)) process.kill(process.pid, 'SIGKILL')
         ${TAKEN_UP.find}`,
     })
     return onRig(

@@ -4,13 +4,13 @@
 // it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
 
-import { isLaneClosed } from '../lanes/close.ts'
 import { unknownFault, wrongKind } from '../messages/fault.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { batchDigest } from '../messages/store/idempotency.ts'
 import { assertMessagesReplicated, messageExists } from '../messages/store/records.ts'
 import { unknownFields } from '../messages/unknown-fields.ts'
 import { observerOf } from '../observe.ts'
+import { isLaneClosed } from '../queue/lane/close.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { traceAccept } from '../tracing.ts'
 import type { AcceptDeps } from './accept-message.ts'

@@ -5,12 +5,12 @@
 // after the job is added, the message is accepted although the client may not know; a repeat with the same
 // Idempotency-Key finds it (once.ts), also when its validity has passed or its template is gone by then.
 
-import { isLaneClosed } from '../lanes/close.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import { messageId, newUlid, parseMessageId } from '../messages/message-id.ts'
 import { bodyDigest } from '../messages/store/idempotency.ts'
 import { assertMessagesReplicated, messageExists } from '../messages/store/records.ts'
 import { observerOf } from '../observe.ts'
+import { isLaneClosed } from '../queue/lane/close.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 import { inDoubtKey } from '../redis/keys.ts'
 import { assertReplicating } from '../redis/replication.ts'
 import { traceAccept } from '../tracing.ts'

@@ -159,7 +159,7 @@ export const accounts: Noun = {
         }
         // Loaded only here: BullMQ takes longer to load than all that the other commands need.
         const [{ openLaneQueues }, { removeAccount }] = await Promise.all([
-          import('../lanes/queues.ts'),
+          import('../queue/lane/queues.ts'),
           import('../accounts/commands/remove-account.ts'),
         ])
         const queues = openLaneQueues(redis)

@@ -1,7 +1,7 @@
 // Asks a person before one `messages requeue` sends messages of several accounts again.
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { lanesOf } from '../accounts/store/senders.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { RequeueOrder } from '../requeue/jobs.ts'
 import { isAnyMatching } from '../requeue/search.ts'
 import { confirm } from './confirm.ts'

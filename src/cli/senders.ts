@@ -167,7 +167,7 @@ export const senders: Noun = {
 
 async function withSenders<T>({ redis, config }: CommandContext, work: (deps: SenderDeps) => Promise<T>): Promise<T> {
   // Loaded only here: BullMQ takes longer to load than all that the other commands need.
-  const { openLaneQueues } = await import('../lanes/queues.ts')
+  const { openLaneQueues } = await import('../queue/lane/queues.ts')
   const queues = openLaneQueues(redis)
   try {
     const seal = createSeal(secretKeysOf(config))

@@ -3,7 +3,7 @@
 import { parseChunkJobId } from '../jobs/chunk.ts'
 import { readHistory } from '../messages/history.ts'
 import { acceptedAtMs, type MessageId, parseMessageId } from '../messages/message-id.ts'
-import { laneBacklogKeys, laneChunkKeys } from '../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneChunkKeys } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { campaignKey, messageKey } from '../redis/keys.ts'
 

@@ -8,11 +8,11 @@ import { defineMessageScript } from '../messages/store/message-script.ts'
 import { newMessageOf, newRecordFields, stateSchema, storedProblem } from '../messages/store/record-format.ts'
 import { jobKey } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
-import { JOB } from '../redis/bullmq-layout.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import { JOB } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
-import type { LaneQueues } from './queues.ts'
 
 const cancelScript = defineMessageScript(import.meta.url, 'message-cancel')
 const cancelReply = z.union([z.tuple([z.literal('missing')]), z.tuple([z.enum(['done', 'ignored']), stateSchema])])

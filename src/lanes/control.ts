@@ -1,15 +1,15 @@
 // Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
 
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import { waitingInChunks } from '../queue/lane/waiting.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey } from '../redis/keys.ts'
 import { oldestWaitingAt } from './age.ts'
 import { endLaneCooldown, laneCooldown } from './cooldown.ts'
 import type { LaneStatus } from './lane-status.ts'
-import type { LaneQueues } from './queues.ts'
 import { tellRecovered } from './sender-events.ts'
-import { waitingInChunks } from './waiting.ts'
 import { timesReopened } from './wake.ts'
 
 /** How every lane of the account stands; without an account, all lanes. */

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
-import { laneChunkLimiterKey } from '../redis/bullmq-layout.ts'
+import { laneChunkLimiterKey } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, laneCooldownReasonKey, laneProbeKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'

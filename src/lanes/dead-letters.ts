@@ -1,7 +1,7 @@
 // The dead letters of a lane, for people: which messages could not be processed, since when and why.
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
-import type { LaneQueues } from './queues.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 
 export const deadLetterSchema = z.strictObject({
   id: z.string().describe('Of the message.'),

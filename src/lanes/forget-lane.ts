@@ -1,6 +1,7 @@
 // What is left of a removed sender's lane once nothing of it is kept any more: lists of messages that have ended, whose
 // entries nobody takes off, and what BullMQ keeps of the queues. Records, history and cooldowns end by themselves.
 import { dropKeptLane, type RemovedLane } from '../accounts/store/kept-lanes.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -17,7 +18,6 @@ import {
   senderKey,
   throttledKey,
 } from '../redis/keys.ts'
-import type { LaneQueues } from './queues.ts'
 
 /**
  * Deletes the sender and all that has no end of its own. Doing it again changes nothing, and dying in between leaves a

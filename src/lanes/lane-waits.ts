@@ -1,6 +1,6 @@
 // Why nothing of a lane leaves: a person, or Laneway, has paused it, or it is in a cooldown.
 import { masked } from '../messages/masked.ts'
-import { laneMetaKey } from '../redis/bullmq-layout.ts'
+import { laneMetaKey } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { senderKey } from '../redis/keys.ts'
 import { laneCooldown } from './cooldown.ts'

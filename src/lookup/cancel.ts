@@ -1,8 +1,8 @@
 // Cancels a message wherever it waits: in a job of its own, in a record, or in a chunk of a campaign.
 import { findInChunk, type ListSettings } from '../campaigns/store/in-chunk.ts'
 import { type CancelResult, cancelMessage } from '../lanes/cancel-message.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /**

@@ -12,7 +12,7 @@ import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.
 import { shownState } from '../messages/shown-state.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
-import { laneJobKey } from '../redis/bullmq-layout.ts'
+import { laneJobKey } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, readRecord } from '../redis/corrupt-record.ts'
 

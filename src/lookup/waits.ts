@@ -2,10 +2,10 @@
 
 import { cachedSender } from '../accounts/store/senders.ts'
 import { laneWaits } from '../lanes/lane-waits.ts'
-import { waitingInChunks } from '../lanes/waiting.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { nameOfPerson } from '../messages/sealed.ts'
-import { laneBacklogKeys } from '../redis/bullmq-layout.ts'
+import { waitingInChunks } from '../queue/lane/waiting.ts'
+import { laneBacklogKeys } from '../queue/layout.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, recipientCooldownKey } from '../redis/keys.ts'

@@ -2,7 +2,7 @@
 // recipient and an id in hex (shape: 1C 18 <digits> 15 02 00 11 18 <hex> 00, lengths before both) are 62 characters for 40
 // bits of number and 72 of id. Whatever has another shape is kept as it is.
 //
-// What is stored is text of seven bits a character, as packed-text.ts has it. Its first character is below a space, as that
+// What is stored is text of seven bits a character, so that all that reads records reads text. Its first character is below a space, as that
 // of no id is, and says in how many characters the number follows; the rest is the hex.
 
 const HEAD = 'wamid.'

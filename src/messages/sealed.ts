@@ -41,9 +41,6 @@ function keyOf(secret: string): Key {
   }
 }
 
-/** Whether there is a key. */
-export const isSealing = (): boolean => keys.length > 0
-
 /** Eight digits for each of the keys, from which the keys cannot be told. */
 export const dataKeyIds = (secrets: readonly string[]): string[] => secrets.map((secret) => keyOf(secret).id)
 

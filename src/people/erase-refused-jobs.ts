@@ -2,10 +2,10 @@
 // why, with all that the service wrote. Whose account a job was of is not known any more, or never was, so what mentions
 // the person is forgotten whoever asks; that it was refused, and the code, stay for the service that wrote it.
 import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
-import { INTAKE_PREFIX, intakeEventsKey, intakeJobKey, intakeRefusedKey, JOB } from '../redis/bullmq-layout.ts'
+import { INTAKE_PREFIX, intakeEventsKey, intakeJobKey, intakeRefusedKey, JOB } from '../queue/layout.ts'
+import { openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
-import { openQueue } from '../redis/open-queue.ts'
 import { replaceField } from '../redis/replace-field.ts'
 
 /** Jobs that are looked at in one round trip; there are up to 10,000. */

@@ -6,12 +6,12 @@ import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/erasure
 import { newUlid } from '../messages/message-id.ts'
 import { sealText } from '../messages/sealed.ts'
 import { sealedText } from '../messages/store/record-format.ts'
+import { inTime, openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { readRecord } from '../redis/corrupt-record.ts'
 import { isThere } from '../redis/hashes.ts'
 import { erasureKey, rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { inTime, openQueue } from '../redis/open-queue.ts'
 import { execOrThrow } from '../redis/transaction.ts'
 
 /** How long an erasure can be asked for. */

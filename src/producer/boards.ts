@@ -1,7 +1,8 @@
 // What the dashboard may learn of a queue. bull-board runs its formatters over some of what it shows and not over the
 // rest, so whatever must not be seen is not handed to it at all.
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
-import type { Job, Queue } from 'bullmq'
+import type { Queue } from '../queue/open-queue.ts'
+import type { Job } from '../queue/worker.ts'
 
 /** Jobs on one page of the dashboard at most; it takes any number from the address. */
 const PAGE_MAX = 100

@@ -7,7 +7,7 @@ import { countDrafts } from '../campaigns/store/drafts.ts'
 import { readRows } from '../campaigns/store/kept-rows.ts'
 import type { Config } from '../config.ts'
 import { keptBytes } from '../gallery/store/kept-bytes.ts'
-import { waitingOn } from '../lanes/waiting.ts'
+import { waitingOn } from '../queue/lane/waiting.ts'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'
 

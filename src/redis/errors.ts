@@ -1,5 +1,4 @@
-// What errors of Redis, ioredis and BullMQ mean, by their codes and classes. The only file that knows them.
-import { ErrorCode } from 'bullmq'
+// What errors of Redis and ioredis mean, by their codes and classes. The only file that knows them.
 
 /** Redis cannot be reached or does not answer in time, as we found ourselves. */
 export class RedisUnavailableError extends Error {
@@ -79,11 +78,3 @@ export const isUnknownScript = (error: unknown): boolean => replyCode(error) ===
 /** The user may not use the command, or the server hides it, as hosted ones do. `ERR` is the code of many other errors. */
 export const isHiddenCommand = (error: unknown): boolean =>
   replyCode(error) === 'NOPERM' || (isReplyError(error) && error.message.startsWith('ERR unknown command'))
-
-const MOVED_ON: ReadonlySet<unknown> = new Set([
-  ...[ErrorCode.JobNotExist, ErrorCode.JobLockNotExist, ErrorCode.JobNotInState, ErrorCode.JobLockMismatch],
-])
-
-/** BullMQ did not do it because the job is gone, or elsewhere by now: somebody else was faster. */
-export const hasJobMovedOn = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && MOVED_ON.has(error.code)

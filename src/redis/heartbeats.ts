@@ -13,13 +13,26 @@ const ALIVE_FOR_MS = 10_000
 /** So long after its last heartbeat a worker that did not stop in order is still known. */
 const LOST_KEPT_MS = 3_600_000
 
-/** What a worker has in flight of one lane. */
+/**
+ * What keeps a lane from having more in flight in one worker: its `pace`; `memory`, all that the worker may have in
+ * flight; `share`, the lane's equal part of that; `answer_time`, all that its pace and the answer time call for.
+ */
+const WORKER_BOUNDS = ['pace', 'memory', 'share', 'answer_time'] as const
+export type WorkerBound = (typeof WORKER_BOUNDS)[number]
+
+/** What a worker has in flight of one lane. Workers of an older version leave out what came later. */
+export type ServedLane = z.infer<typeof servedSchema>
 const servedSchema = z.object({
   lane: z.number().int(),
   /** Messages that are claimed or in flight. */
   inFlight: z.number().int().nonnegative(),
   /** How long the provider takes to answer, lately (ms); missing before the first answer. */
   answerMs: z.number().optional(),
+  /** The same by quantiles, of the last 30 to 60 s; missing without an answer in that time. */
+  p50Ms: z.number().nonnegative().optional(),
+  p99Ms: z.number().nonnegative().optional(),
+  /** Missing when nothing does; one that this version does not know is none to it. */
+  bound: z.enum(WORKER_BOUNDS).optional().catch(undefined),
 })
 
 /** What a worker says of itself. */
@@ -31,6 +44,9 @@ const factsSchema = z.object({
   startedAt: z.number(),
   version: z.string(),
   lanes: z.number().int().nonnegative(),
+  /** Messages of all lanes that are claimed or in flight, and how many may be. */
+  inFlight: z.number().int().nonnegative().optional(),
+  maxInFlight: z.number().int().positive().optional(),
   /** The lanes that it has open. */
   serves: z.array(servedSchema).default([]),
 })
@@ -67,27 +83,39 @@ export interface KnownWorker {
 const SHOWN_MAX = 500
 const LOST_SHOWN_MAX = 20
 
+/** So many of the workers last heard of between two times. */
+async function heardOf(redis: Redis, now: number, from: number | string, to: number, most: number) {
+  const found = await redis.zrevrangebyscore(rootKeys.workers, from, to, 'WITHSCORES', 'LIMIT', 0, most)
+  const ids = found.filter((_, i) => i % 2 === 0)
+  return Promise.all(
+    ids.map(async (id, i): Promise<KnownWorker> => {
+      const facts = factsSchema.safeParse(JSON.parse((await redis.get(workerKey(id))) ?? 'null')).data
+      return { id, seenMs: Math.max(0, now - Number(found[2 * i + 1])), facts }
+    }),
+  )
+}
+
 /**
  * The workers that are alive, and those lost lately: neither heard of since nor stopped in order. The latest heard of
  * first.
  */
 export async function readWorkers(redis: Redis): Promise<{ alive: KnownWorker[]; lost: KnownWorker[] }> {
   const now = await redisNowMs(redis, rootKeys.workers)
-  const within = async (from: number | string, to: number, most: number): Promise<KnownWorker[]> => {
-    const found = await redis.zrevrangebyscore(rootKeys.workers, from, to, 'WITHSCORES', 'LIMIT', 0, most)
-    const ids = found.filter((_, i) => i % 2 === 0)
-    return Promise.all(
-      ids.map(async (id, i) => {
-        const facts = factsSchema.safeParse(JSON.parse((await redis.get(workerKey(id))) ?? 'null')).data
-        return { id, seenMs: Math.max(0, now - Number(found[2 * i + 1])), facts }
-      }),
-    )
-  }
   const [alive, lost] = await Promise.all([
-    within('+inf', now - ALIVE_FOR_MS, SHOWN_MAX),
-    within(`(${now - ALIVE_FOR_MS}`, now - LOST_KEPT_MS, LOST_SHOWN_MAX),
+    heardOf(redis, now, '+inf', now - ALIVE_FOR_MS, SHOWN_MAX),
+    heardOf(redis, now, `(${now - ALIVE_FOR_MS}`, now - LOST_KEPT_MS, LOST_SHOWN_MAX),
   ])
   return { alive, lost }
+}
+
+/** How many workers are alive, and up to 500 of them. */
+export async function readLiveWorkers(redis: Redis): Promise<{ count: number; workers: KnownWorker[] }> {
+  const now = await redisNowMs(redis, rootKeys.workers)
+  const [count, workers] = await Promise.all([
+    redis.zcount(rootKeys.workers, now - ALIVE_FOR_MS, '+inf'),
+    heardOf(redis, now, '+inf', now - ALIVE_FOR_MS, SHOWN_MAX),
+  ])
+  return { count, workers }
 }
 
 /** Names of the workers that have said within the last 10 s that they are alive. */

@@ -1,4 +1,4 @@
-// Every Redis key of Laneway is built here; those that BullMQ makes are in bullmq-layout.ts. Keys that one Lua step
+// Every Redis key of Laneway is built here; those that BullMQ makes are in ../queue/layout.ts. Keys that one Lua step
 // touches share a hash tag, so that they live on one node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of
 // account 7, `{c7}` for its contacts.
 //
@@ -166,10 +166,10 @@ export const replyWindowKey = (lane: number, name: string): string => `${lanePre
 /** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
-/** STRING that is there once the lane's sender was removed, see lanes/close.ts: nothing is put on the lane any more. */
+/** STRING that is there once the lane's sender was removed, see queue/lane/close.ts: nothing is put on the lane any more. */
 export const laneClosedKey = (lane: number): string => `${lanePrefix(lane)}:closed`
 
-/** STRING: which worker clears the waiting messages of a class, see lanes/scripts/lane-clear.lua. */
+/** STRING: which worker clears the waiting messages of a class, see queue/lane/scripts/lane-clear.lua. */
 export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
 /** STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. */
 export const messageWaitKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:wait:${ulid}`

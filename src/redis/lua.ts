@@ -10,8 +10,8 @@
 //   local record, inDoubt = unpack(KEYS)
 //   local ulid, detail = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 //
-// A script that takes a step of many things at once has names of each besides, `Keys of each:` and `Arguments of each:`;
-// with two keys for all, three of each and four arguments of each its code is:
+// A script that takes a step of many things at once has `Arguments of each:` besides, and may have `Keys of each:`; with
+// two keys for all, three of each and four arguments of each its code is:
 //
 //   local inDoubt, polls = unpack(KEYS, 1, 2)
 //   local each = cmsgpack.unpack(ARGV[2])
@@ -43,7 +43,7 @@ export type ScriptOfMany = (
   redis: Redis,
   keys: Keys,
   args: Arguments,
-  each: readonly { keys: Keys; args: Arguments }[],
+  each: readonly { keys?: Keys; args: Arguments }[],
   how?: How,
 ) => Promise<unknown>
 
@@ -97,18 +97,20 @@ function loadScript(module: string, name: string, constants: string | undefined)
   const source = text.replace(CONSTANTS, constants ?? '')
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
-  const isOfMany = head.each.keys.names.length > 0
+  const isOfMany = head.each.keys.names.length + head.each.args.names.length > 0
   const run: ScriptOfMany = async (redis, keys, args, each, how = {}) => {
     const [first] = each
     // Whoever gives a name that is not known gives it for each.
     if (first !== undefined) {
-      refuseUnknown(head.each.keys, first.keys)
+      refuseUnknown(head.each.keys, first.keys ?? {})
       refuseUnknown(head.each.args, first.args)
     }
     refuseUnknown(head.keys, keys)
     refuseUnknown(head.args, args)
     const given = keysFor(head, keys)
-    for (const one of each) for (const key of keysFor(head.each, one.keys)) given.push(key)
+    if (head.each.keys.names.length > 0) {
+      for (const one of each) for (const key of keysFor(head.each, one.keys ?? {})) given.push(key)
+    }
     const argv = head.args.names.length > 0 || isOfMany ? [packed(argumentsFor(head, args))] : []
     if (isOfMany) argv.push(packr.pack(each.map((one) => argumentsFor(head.each, one.args))))
     const rest = [given.length, ...given, ...argv]
@@ -172,10 +174,8 @@ function headOf(script: string, source: string): Taken & { each: Taken } {
   }
   agree(head.keys, keysAt(ofEach === 0 ? '' : `, 1, ${shared}`))
   agree(head.args, argumentsOf('cmsgpack\\.unpack\\(ARGV\\[1\\]\\)'))
-  if (ofEach > 0) {
-    agree(each.keys, keysAt(`, ${places.join(', ')}`))
-    agree(each.args, argumentsOf('each\\[i\\]'))
-  }
+  if (ofEach > 0) agree(each.keys, keysAt(`, ${places.join(', ')}`))
+  if (each.args.names.length > 0) agree(each.args, argumentsOf('each\\[i\\]'))
   for (const name of [...head.args.names, ...each.args.names]) {
     // Once in the head, once where it is taken, and once where it is used.
     const code = source.replace(/--.*$/gm, '')

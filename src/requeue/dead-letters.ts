@@ -1,15 +1,16 @@
 // Dead letters: jobs that failed before any worker could claim them. They have no record, so the job is all there is.
-import type { Job } from 'bullmq'
+
 import { type SendPayload, sendPayloadSchema, storedPayload } from '../jobs/send.ts'
-import { isLaneClosed } from '../lanes/close.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { keepIndexed } from '../messages/store/message-index.ts'
 import { readStates } from '../messages/store/states.ts'
-import { laneDeadLettersKey } from '../redis/bullmq-layout.ts'
+import { hasJobMovedOn } from '../queue/errors.ts'
+import { isLaneClosed } from '../queue/lane/close.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import { laneDeadLettersKey } from '../queue/layout.ts'
+import type { Job } from '../queue/worker.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { hasJobMovedOn } from '../redis/errors.ts'
 import { matchesRequeue, type RequeueFilter } from './filter.ts'
 
 /** The code that a lookup shows for such a message. */

@@ -1,6 +1,6 @@
 // Counting what a requeue would find reads every record that may match. All counts of a process take turns, a page each,
 // because sending comes first; so a long one holds nobody up, and an account has only a few of them under way.
-import type { LaneQueues } from '../lanes/queues.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { RequeueCounts, RequeueOrder } from './jobs.ts'
 import { countMatching } from './search.ts'

@@ -1,8 +1,8 @@
 // The queue of jobs that send many messages again, as its callers see it.
 import { REQUEUE_JOB, REQUEUE_QUEUE, type RequeuePayload } from '../jobs/requeue.ts'
+import { inTime, openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { inTime, openQueue } from '../redis/open-queue.ts'
 import { createRequeueJob, type RequeueOrder } from './jobs.ts'
 
 export type RequeueQueue = ReturnType<typeof openRequeueQueue>

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { acceptedAtMs } from '../messages/message-id.ts'
-import { laneDeadLettersKey } from '../redis/bullmq-layout.ts'
+import { laneDeadLettersKey } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { messageKey, requeueableKey, rootKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'

@@ -1,7 +1,7 @@
 // Reads the lists of requeueable messages page by page, for requeue jobs and for dry runs, which only count.
 
-import type { LaneQueues } from '../lanes/queues.ts'
 import { readMessagesOrNot } from '../messages/store/records.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { Redis } from '../redis/connect.ts'
 import { requeueableKey } from '../redis/keys.ts'
 import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'

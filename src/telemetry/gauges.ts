@@ -6,6 +6,7 @@ import type { Redis } from '../redis/connect.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import type { LaneLabels } from './lane-labels.ts'
 import { LANE_SERIES, type LabelledLanes, textOfSeries } from './lane-series.ts'
+import { type LabelledServed, labelled, SERVED_SERIES, textOfServed } from './served-series.ts'
 import { type Installation, readInstallation } from './store/installation.ts'
 import type { LaneGauges } from './store/lane-gauges.ts'
 
@@ -85,10 +86,12 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
   let reading: Promise<void> | undefined
   let owners: ReadonlyMap<number, number> = new Map()
   let lanes: LabelledLanes = new Map()
+  let served: LabelledServed = new Map()
   let lanesText: string | undefined
 
   function clear(): void {
     lanes = new Map()
+    served = new Map()
     lanesText = undefined
     // Without labels, a reset would leave a 0.
     for (const { gauge } of ofAll) gauge.remove()
@@ -106,6 +109,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
       else byLabel.set(label, [lane])
     }
     lanes = byLabel
+    served = labelled(all.lanes, all.served, labelOf)
     for (const { campaigns: states } of all.lanes) for (const [state, count] of states) campaigns.inc({ state }, count)
   }
 
@@ -139,14 +143,16 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
     async textOfLanes(): Promise<string> {
       if (lanesText !== undefined) return lanesText
       const before = lanes
-      const text = await written(before)
+      const text = await written(before, served)
       if (before === lanes) lanesText = text
       return text
     },
 
     /** The same of the lanes of one account. */
-    textOfOwn: (account: number): Promise<string> =>
-      written(new Map([...lanes].filter(([label]) => ownerOf(label) === account))),
+    textOfOwn(account: number): Promise<string> {
+      const own = <T>(all: ReadonlyMap<string, T>) => new Map([...all].filter(([label]) => ownerOf(label) === account))
+      return written(own(lanes), own(served))
+    },
 
     ownerOf,
   }
@@ -158,10 +164,14 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
 }
 
 /** One metric a turn: the text of a thousand lanes would hold up everything else. */
-async function written(lanes: LabelledLanes): Promise<string> {
+async function written(lanes: LabelledLanes, served: LabelledServed): Promise<string> {
   const blocks: string[] = []
   for (const series of LANE_SERIES) {
     blocks.push(textOfSeries(series, lanes))
+    await nextTurn()
+  }
+  for (const series of SERVED_SERIES) {
+    blocks.push(textOfServed(series, served))
     await nextTurn()
   }
   return blocks.join('\n')

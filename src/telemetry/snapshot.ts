@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/states.ts'
 import type { State } from '../messages/lifecycle.ts'
+import { LANE_BOUNDS } from './lane-bound.ts'
 import { LANE_STATES } from './lane-state.ts'
 
 /** Lanes that a snapshot shows at most, those in trouble first. */
@@ -29,7 +30,16 @@ const laneSchema = z
     sent_per_s: amount.describe('Messages per second sent, over the last 10 s.'),
     spark: z.array(amount).length(SPARK_POINTS).describe('The same per 10 s of the last five minutes.'),
     dead_letters: count,
-    in_flight: count.describe('Being sent. Above 64 in doubt at once, an estimate.'),
+    in_flight: count.describe(
+      'Being sent, as the workers that serve it said last, every 3 s. While none serves it, counted in Redis: above 64 in doubt at once, an estimate.',
+    ),
+    answer_p50_s: amount
+      .nullable()
+      .describe(
+        'Half of the answers of the provider took no longer, in the last minute; of several workers the slowest. Null without an answer in that time.',
+      ),
+    answer_p99_s: amount.nullable().describe('The same of 99 in 100.'),
+    bound: z.enum(LANE_BOUNDS).describe('What keeps it from having more in flight.'),
   })
   .meta({ id: 'ConsoleLane' })
 
@@ -90,7 +100,15 @@ export const snapshotSchema = z
     failures: z
       .array(z.strictObject({ code: z.string(), meaning: z.string(), count }))
       .describe('Of the last hour, the most frequent first.'),
-    workers: z.array(z.strictObject({ ...workerFields, lanes: count.describe('That it has open.'), seen_s: amount })),
+    workers: z.array(
+      z.strictObject({
+        ...workerFields,
+        lanes: count.describe('That it has open.'),
+        in_flight: count.nullable().describe('Messages that it has claimed or in flight; null of an older version.'),
+        max_in_flight: count.nullable().describe('How many it may have.'),
+        seen_s: amount,
+      }),
+    ),
     lost_workers: z
       .array(z.strictObject({ ...workerFields, lost_s: amount.describe('Since it was last heard of.') }))
       .describe('Those of the last hour that are neither heard of any more nor stopped in order.'),

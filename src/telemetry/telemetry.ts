@@ -11,10 +11,12 @@ import { repeatedly } from '../repeatedly.ts'
 import { textOfLanes } from './exposition.ts'
 import { createGauges } from './gauges.ts'
 import { createHistoryBuffer } from './history-buffer.ts'
+import { createInFlightGauges } from './in-flight-gauges.ts'
 import { createLaneLabels } from './lane-labels.ts'
 import { LANE_SERIES } from './lane-series.ts'
 import { createMetrics } from './metrics.ts'
 import { createConnectionGauge } from './provider-connections.ts'
+import { SERVED_SERIES } from './served-series.ts'
 import { writeHistory } from './store/history.ts'
 import { measureLanes } from './store/measure-lanes.ts'
 
@@ -37,6 +39,7 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
   const history = createHistoryBuffer()
   const gauges = createGauges(registry, labelOf, clock)
   const connections = createConnectionGauge(registry)
+  const inFlight = createInFlightGauges(registry)
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const observer = both(metrics, history.observer)
   /** Parts of one process share the buffer, and of each lane an earlier batch must be written before a later one. */
@@ -73,6 +76,9 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
     /** Tells from now on, until the function that it returns is called, how many connections to providers are open. */
     watchConnections: connections.watch,
 
+    /** The same of how many messages a worker of this process has in flight, and how many it may. */
+    watchInFlight: inFlight.watch,
+
     /** All that the process knows, in Prometheus' text format. Reads Redis at most every 5 s. Never rejects. */
     async text(redis: Redis): Promise<string> {
       await gauges.refresh(redis)
@@ -101,6 +107,12 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
         help,
         type: 'gauge',
         labelNames: byClass ? ['lane', 'class'] : ['lane'],
+      })),
+      ...SERVED_SERIES.map(({ name, help, label }) => ({
+        name,
+        help,
+        type: 'gauge',
+        labelNames: label === undefined ? ['lane'] : ['lane', label],
       })),
     ],
   }

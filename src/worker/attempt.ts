@@ -9,19 +9,20 @@
 // - after settling: only the log line is lost; another claim is refused.
 import { notifyCampaigns } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
-import { type Deadline, deadlineIn } from '../deadline.ts'
+import type { Deadline } from '../deadline.ts'
+import type { SendPayload } from '../jobs/send.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import { type Outcome, outcomeOf, type Problem } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
-import { type ClaimResult, claim, type Slot } from '../messages/store/claim.ts'
+import type { Slot, WaitsAs } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { observerOf } from '../observe.ts'
 import type { Tombstones } from '../people/tombstones.ts'
+import type { JobEnd } from '../queue/worker.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { barredFor, wantedUntilOf } from './barred.ts'
-import type { JobEnd } from './bullmq.ts'
 import { departure } from './departure.ts'
 import type { LaneRoom } from './lane-room.ts'
 import type { LaneSlots } from './lane-slots.ts'
@@ -65,8 +66,10 @@ export interface Outgoing {
   /** What is sent; with `values` it has holes for these (messages/holes.ts). */
   content: Content
   values?: readonly string[]
-  /** Of a message of a campaign's chunk: its recipient's place in the list. */
-  place?: number
+  /** Where it waited before it was claimed. */
+  from: WaitsAs
+  /** What a job of it holds. */
+  payload: () => SendPayload
   /** What its job holds of the trace that it was accepted in. */
   trace?: string | undefined
 }
@@ -84,27 +87,6 @@ export interface Claimed {
   wantedUntil: Deadline
   /** Told how long the provider took to answer (ms). */
   answered?: (ms: number) => void
-}
-
-/**
- * Claims a message that has no job, for the attempt. Rejects when Redis is away or full; then nothing may be sent.
- * `wantedUntil`: see barred.ts.
- */
-export async function claimMessage(
-  deps: SendDeps,
-  entry: DirectoryEntry,
-  { id, message }: Outgoing,
-  { wantedUntil, pace, attempt }: { wantedUntil: Deadline; pace: Pace; attempt: string },
-): Promise<{ claimed: Claimed } | { refused: ClaimResult }> {
-  const evidenceWaitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
-  const times = { lostAfterMs: lostAfterMs(deps.config), evidenceWaitMs, retentionMs: deps.config.retentionMs }
-  const until = deadlineIn(CLAIM_GOOD_FOR_MS)
-  const askedAt = performance.now()
-  const result = await claim(deps.redis, id, attempt, message, times, pace)
-  if (result.verdict !== 'done' || result.state !== 'sending') return { refused: result }
-  const { slot, isProbe } = result
-  if (slot) deps.clock.heard(id.lane, askedAt, slot.nowMs, performance.now())
-  return { claimed: { attempt, slot, pace, isProbe, until, wantedUntil } }
 }
 
 /** Waits until it is the turn of a claimed message, then does the same as `sendClaimed`. */
@@ -151,9 +133,9 @@ async function sendTraced(
 ): Promise<JobEnd> {
   const call = await callProvider(deps, entry, outgoing, claimed, span.traceparent)
   const { outcome } = call
-  const { id, message, place } = outgoing
+  const { id, message } = outgoing
   const { attempt, isProbe } = claimed
-  const attempted = { id, attempt, to: message.to, run: message.run, place, isProbe }
+  const attempted = { id, attempt, to: message.to, run: message.run, isProbe }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
   if ('problem' in outcome) await notifyCampaigns(deps.redis, id.lane, outcome)

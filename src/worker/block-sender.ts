@@ -3,7 +3,6 @@
 // pause its sender at every resume: refused once more after others were sent, it fails.
 
 import { findSender, setBlocked } from '../accounts/store/senders.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import { tellBlocked } from '../lanes/sender-events.ts'
 import type { Log } from '../log.ts'
 import { readHistory } from '../messages/history.ts'
@@ -11,6 +10,7 @@ import { masked } from '../messages/masked.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { readMessage } from '../messages/store/records.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { senderKey } from '../redis/keys.ts'

@@ -1,6 +1,6 @@
 // The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
 // their own, and in each an account has a share only, so that no account's campaigns can hold up those of another.
-import type { Job, Worker } from 'bullmq'
+
 import type { LifecycleDeps } from '../campaigns/commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from '../campaigns/fan-out/fan-out.ts'
 import { createMemories } from '../campaigns/fan-out/memory.ts'
@@ -16,11 +16,12 @@ import {
   campaignPayloadSchema,
   PREFLIGHT_QUEUE,
 } from '../jobs/campaigns.ts'
+import type { Job, Worker } from '../queue/worker.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from '../queue/worker.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { createShares, type Shares } from './account-shares.ts'
-import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 import { createCampaignWake } from './wake-campaigns.ts'
 
 /**

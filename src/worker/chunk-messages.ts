@@ -1,23 +1,22 @@
 // The messages of a chunk that there is something to do for: those of its recipients that nobody has claimed, that have no job
 // of their own, and whose people were not erased and have not opted out. What comes to an end without being sent is ended here.
 
-import { lookAtChunk } from '../campaigns/store/chunk-look.ts'
+import type { CampaignId } from '../campaigns/campaign-id.ts'
+import { readMarks } from '../campaigns/store/marks.ts'
 import type { OpenCampaign } from '../campaigns/store/open-campaigns.ts'
 import { type MessageSpec, payloadOf, ulidOf } from '../campaigns/store/recipient-message.ts'
 import { isErased, type Recipient } from '../campaigns/store/snapshot.ts'
 import type { Config } from '../config.ts'
 import type { Chunk } from '../jobs/chunk.ts'
-import type { SendPayload } from '../jobs/send.ts'
 import { messageId } from '../messages/message-id.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { indexMessages } from '../messages/store/message-index.ts'
+import { jobKey } from '../messages/store/steps.ts'
 import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
 import type { Tombstones } from '../people/tombstones.ts'
+import { jobStates } from '../queue/lane/jobs.ts'
 import type { Redis } from '../redis/connect.ts'
-import type { Placed } from './claim-chunk.ts'
-
-/** A message of the chunk. What a job of its own would hold is made for the few that need one. */
-export type ChunkMessage = Placed & { payload: () => SendPayload }
+import type { Outgoing } from './attempt.ts'
 
 interface Asked {
   redis: Redis
@@ -29,7 +28,7 @@ interface Asked {
  * Those of a chunk's messages that are to be sent, in the order of the list; all of its messages are in the index of
  * their lane afterwards. Rejects as the files and Redis do.
  */
-export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, count }: Chunk): Promise<ChunkMessage[]> {
+export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, count }: Chunk): Promise<Outgoing[]> {
   const { redis, config } = deps
   const { spec, total, snapshot } = campaign
   const recipients = await snapshot.readAll(from, Math.min(count, total - from))
@@ -40,7 +39,7 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
   const ulids = messages.map(({ id }) => id.ulid)
   // Asked together: on a busy Redis each answer takes 10 ms, and a fast lane has nothing to send meanwhile.
   const [states, barred] = await Promise.all([
-    lookAtChunk(redis, spec.id, from, ulids),
+    recipientStates(redis, spec.id, from, ulids),
     barredAmong(deps, campaign, messages),
     indexMessages(redis, spec.id.lane, indexed, config.retentionMs),
   ])
@@ -51,13 +50,27 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
   return endBarred(deps, waiting, barred)
 }
 
-/** The others of a chunk's messages, once those are ended whose people were erased or have opted out meanwhile. */
-export async function stillWanted(
-  deps: Asked,
-  campaign: OpenCampaign,
-  messages: readonly ChunkMessage[],
-): Promise<ChunkMessage[]> {
-  return endBarred(deps, messages, await barredAmong(deps, campaign, messages))
+/** `waits`: nobody has taken it up. `taken`: it has a mark, or a job of its own. `dead`: its job is a dead letter. */
+type RecipientState = 'waits' | 'taken' | 'dead'
+
+/** The recipients from place `from` on, whose messages have these ULIDs, in their order. */
+export async function recipientStates(
+  redis: Redis,
+  id: CampaignId,
+  from: number,
+  ulids: readonly string[],
+): Promise<RecipientState[]> {
+  const [marks, jobs] = await Promise.all([
+    readMarks(redis, id, from, ulids.length),
+    // Mostly none has a job of its own, and one question tells it of all.
+    redis.exists(ulids.map((ulid) => jobKey({ lane: id.lane, ulid }))),
+  ])
+  const states = jobs === 0 ? [] : await jobStates(redis, id.lane, ulids)
+  return ulids.map((_ulid, i) => {
+    if (marks[i] !== undefined) return 'taken'
+    if (states[i] === 'dead_letter') return 'dead'
+    return states[i] === 'waits' ? 'taken' : 'waits'
+  })
 }
 
 /** Why nothing more is sent to a person. */
@@ -65,9 +78,9 @@ type Bar = 'erased' | 'opted_out'
 
 async function endBarred(
   { redis, config }: Asked,
-  messages: readonly ChunkMessage[],
-  barred: ReadonlyMap<ChunkMessage, Bar>,
-): Promise<ChunkMessage[]> {
+  messages: readonly Outgoing[],
+  barred: ReadonlyMap<Outgoing, Bar>,
+): Promise<Outgoing[]> {
   for (const message of messages) {
     const bar = barred.get(message)
     if (bar !== undefined) await conclude(redis, message.id, bar, message.payload(), config.retentionMs)
@@ -79,8 +92,8 @@ async function endBarred(
 async function barredAmong(
   { redis, tombstones }: Asked,
   { account, createdAtMs }: OpenCampaign,
-  messages: readonly ChunkMessage[],
-): Promise<Map<ChunkMessage, Bar>> {
+  messages: readonly Outgoing[],
+): Promise<Map<Outgoing, Bar>> {
   const people = messages.map(({ message }) => message.to)
   const [erased, optedOut] = await Promise.all([
     tombstones
@@ -88,7 +101,7 @@ async function barredAmong(
       .then((isAny) => (isAny ? tombstones.erasedOf(account, people, createdAtMs) : new Set<string>())),
     optedOutAmong(redis, account, people),
   ])
-  const barred = new Map<ChunkMessage, Bar>()
+  const barred = new Map<Outgoing, Bar>()
   for (const [i, each] of messages.entries()) {
     if (isErased(each.message) || erased.has(each.message.to)) barred.set(each, 'erased')
     else if (optedOut.has(i)) barred.set(each, 'opted_out')
@@ -96,7 +109,7 @@ async function barredAmong(
   return barred
 }
 
-function messageOf(spec: MessageSpec, recipient: Recipient, place: number): ChunkMessage {
+function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Outgoing {
   const { to, values } = recipient
   const { lane, number: run } = spec.id
   const ulid = ulidOf(spec, recipient, place)
@@ -116,7 +129,8 @@ function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Chun
     },
     content: spec.holed,
     values,
-    place,
+    from: 'place',
+    // What a job of its own would hold is made for the few that need one.
     payload: () => payloadOf(spec, recipient),
   }
 }

@@ -1,16 +1,18 @@
 // The BullMQ Worker that takes the chunks of a lane. It leaves a chunk to wait while Redis is away or full.
-import type { Worker } from 'bullmq'
+
 import { cachedSender } from '../accounts/store/senders.ts'
 import { chunksAtOnce } from '../campaigns/pace.ts'
 import { chunkSchema } from '../jobs/chunk.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
-import { laneChunkQueue } from '../redis/bullmq-layout.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import { laneChunkQueue } from '../queue/layout.ts'
+import type { Worker } from '../queue/worker.ts'
+import { endJob, giveBack, openWorker, unrecoverable } from '../queue/worker.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { lanePrefix } from '../redis/keys.ts'
-import { endJob, giveBack, openWorker, unrecoverable } from './bullmq.ts'
-import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
+import type { ChunkRun } from './send-chunk.ts'
+import type { ChunkEnd } from './taken-chunks.ts'
 
 /**
  * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ
@@ -50,7 +52,7 @@ const LIVES = {
 export function openChunksWorker(
   { redis, log, queues, processChunk }: LaneWork,
   lane: number,
-  { works, ...how }: Pick<ChunkRun, 'room' | 'latestSlotAt' | 'send' | 'stopping'> & { works: () => void },
+  { works, chunks }: Pick<ChunkRun, 'chunks'> & { works: () => void },
 ): Worker {
   const queue = queues.chunkQueueOf(lane)
   const worker = openWorker(
@@ -64,7 +66,7 @@ export function openChunksWorker(
       const chunk = chunkSchema.safeParse(job.data)
       // Its recipients are found missing, and fed again.
       if (!chunk.success) throw unrecoverable('not a chunk')
-      const run = { lane, chunk: chunk.data, crashes: job.stalledCounter, ...how }
+      const run = { lane, chunk: chunk.data, crashes: job.stalledCounter, chunks }
       try {
         const end = await processChunk(run)
         await (end.kind === 'back' ? giveBack(job, token) : endJob(end, job, token, queue))

@@ -4,8 +4,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
-import { type Clearing, clearPage, isLastPage, siftPage, waitingOf } from '../lanes/clear.ts'
 import type { Log } from '../log.ts'
+import { type Clearing, clearPage, isLastPage, siftPage, waitingOf } from '../queue/lane/clear.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** Where fewer than one in so many must not be sent, claims see to them: they cost less than reading all others. */

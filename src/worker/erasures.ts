@@ -3,17 +3,18 @@
 //
 // Where the process may die: anywhere. Another worker begins the job anew within seconds; what was forgotten is not found
 // again.
-import type { Job } from 'bullmq'
+
 import { isFilesAway } from '../files/store.ts'
 import { ERASURE_QUEUE, erasurePayloadSchema } from '../jobs/erasure.ts'
 import type { Log } from '../log.ts'
 import { erasePerson } from '../people/erase.ts'
 import type { EraseDeps } from '../people/erase-messages.ts'
 import { beginErasure, endErasure, findErasure, openErasureQueue } from '../people/erasures.ts'
+import type { Job } from '../queue/worker.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from '../queue/worker.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 
 /** A job waits this long when Redis is away or full. */
 const REDIS_AWAY_MS = 1_000

@@ -10,7 +10,7 @@
 //
 // So a kill leaves in doubt what was in flight and at most AHEAD_MS of the lane's pace.
 import type { LaneRoom } from './lane-room.ts'
-import type { Take, Taken } from './take-jobs.ts'
+import type { Take, Taken } from './take.ts'
 
 /**
  * So far ahead of their slots messages are claimed, and half of that is left when more are. Those of campaigns less: what
@@ -125,11 +125,9 @@ export function createLaneLoop(deps: {
     if (!next.firstOnly) isWoken = false
     isWokenAgain = false
     try {
-      const { read, hasCampaign, heldMs, isPaused, dueInMs } = await deps.take(next)
-      const now = performance.now()
-      if (read > 0) lastWorkAt = now
+      const { hasMore: isMore, hasCampaign, heldMs, isPaused, dueInMs } = await deps.take(next)
       if (!next.firstOnly) servesCampaign = hasCampaign
-      hasMore = next.firstOnly ? wasMore || isWoken : read >= next.most || heldMs !== undefined
+      hasMore = next.firstOnly ? wasMore || isWoken : isMore
       if (next.firstOnly) isWoken = false
       if (isPaused) hasMore = false
       isHeld = heldMs !== undefined && heldMs >= COOLDOWN_MS
@@ -171,6 +169,7 @@ export function createLaneLoop(deps: {
     wake,
     hold,
     freed: () => {
+      lastWorkAt = performance.now()
       if (hasMore || isWoken) look()
     },
     lastWorkAt: () => (room.running() > 0 ? performance.now() : lastWorkAt),

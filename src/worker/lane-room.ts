@@ -1,6 +1,9 @@
 // How many messages each lane of this process may have in flight, claimed or in flight: what Little's law says, pace times
 // answer time, as it is measured for each lane, within what the memory of the process bears over all of them.
 import type { Pace } from '../messages/pace.ts'
+import type { WorkerBound } from '../redis/heartbeats.ts'
+import { createAnswerTimes, type Quantiles } from './answer-times.ts'
+import { boundHere } from './lane-bound.ts'
 
 /** What a lane may always have in flight while nothing else limits it: an answer time is only known after some answers. */
 const LEAST = 200
@@ -10,32 +13,26 @@ const HEADROOM = 2
 const UNKNOWN_ANSWER_MS = 1_000
 /** What one answer weighs in the answer time of its lane. */
 const ANSWER_WEIGHT = 1 / 32
-/** What chunks of campaigns leave to messages that come meanwhile. */
-const LEFT_FREE = 2
 /** Above this share of the process's room, lanes are held to equal parts of it. */
 const CROWDED = 0.5
 
-/** Room for the messages of chunks on one lane. */
-export interface ChunkRoom {
-  /** True once there is room for one; false when the process stops. */
-  free(stopping: AbortSignal): Promise<boolean>
-  /** Takes places for as many as may begin now, `most` at most, and says how many: other chunks take from the same room. */
-  take(most: number): number
-  /** Gives one of them back, or so many. */
-  end(count?: number): void
-}
-
 /** What one lane may have in flight in this process. */
-export interface LaneRoom extends ChunkRoom {
-  /** Places that a message with a job may take now. */
+export interface LaneRoom {
+  /** Places that are free. */
   left(): number
   /** Takes so many places. */
   begin(count: number): void
+  /** Gives one of them back, or so many. */
+  end(count?: number): void
   /** The provider has answered one message of the lane after so many ms. */
   answered(ms: number): void
   paced(pace: Pace): void
   /** How long the provider takes to answer, lately (ms); undefined before the first answer. */
   answerMs(): number | undefined
+  /** The same by its quantiles, of the last 30 to 60 s. */
+  answersLately(): Quantiles | undefined
+  /** What keeps it from having more in flight here; `latestSlotAt`: its latest slot given out here (`performance.now()`). */
+  bound(latestSlotAt: number): WorkerBound | undefined
   /** Messages in flight. */
   running(): number
   /** It is not served any more; what is in flight ends as it ends. */
@@ -57,18 +54,14 @@ export function createLaneRooms(most: number) {
     let answerMs = UNKNOWN_ANSWER_MS
     let answers = 0
     let gapMs = 1
-    let waiting: (() => void)[] = []
+    const room = { changed: freed }
+    const times = createAnswerTimes()
 
-    const room = {
-      changed(): void {
-        freed()
-        letChunksLook()
-      },
-    }
+    const wantedAlone = (): number => Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
 
     /** What the lane may have in flight now. */
     function limit(): number {
-      const wanted = Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
+      const wanted = wantedAlone()
       const equalPart = Math.max(1, Math.floor(most / Math.max(1, busy)))
       if (inFlight <= most * CROWDED || wanted <= equalPart) return wanted
       hungry.add(room)
@@ -78,11 +71,6 @@ export function createLaneRooms(most: number) {
       if (inFlight >= most) hungry.add(room)
       return Math.max(0, Math.min(most - inFlight, limit() - running))
     }
-    function leftForChunks(): number {
-      const all = limit()
-      return left() - (all > 2 * LEFT_FREE ? LEFT_FREE : all > 1 ? 1 : 0)
-    }
-
     function begin(count: number): void {
       if (count <= 0) return
       if (running === 0) busy += 1
@@ -90,22 +78,22 @@ export function createLaneRooms(most: number) {
       inFlight += count
     }
 
-    function letChunksLook(): void {
-      if (waiting.length === 0 || leftForChunks() <= 0) return
-      const look = waiting
-      waiting = []
-      for (const each of look) each()
-    }
-
     return {
       left,
       begin,
       running: () => running,
       answerMs: () => (answers === 0 ? undefined : Math.round(answerMs)),
+      answersLately: times.lately,
+      bound: (latestSlotAt) =>
+        boundHere({
+          ...{ running, inFlight, most, limit: limit(), wanted: wantedAlone(), gapMs },
+          freeSlotInMs: latestSlotAt + gapMs - performance.now(),
+        }),
       paced: (pace) => {
         gapMs = pace.gapUs / 1_000
       },
       answered: (ms) => {
+        times.add(ms)
         // The first ones weigh more, so that they replace what was assumed.
         answers += 1
         answerMs += (ms - answerMs) * Math.max(ANSWER_WEIGHT, 1 / answers)
@@ -121,29 +109,8 @@ export function createLaneRooms(most: number) {
         }
         const waiters = [...hungry]
         hungry.clear()
-        room.changed()
+        freed()
         for (const each of waiters) if (each !== room) each.changed()
-      },
-      free: async (stopping) => {
-        // What ends in this turn of the event loop is counted together, so that it is claimed together.
-        await new Promise((resolve) => setImmediate(resolve))
-        for (;;) {
-          if (stopping.aborted) return false
-          if (leftForChunks() > 0) return true
-          await new Promise<void>((resolve) => {
-            const done = (): void => {
-              stopping.removeEventListener('abort', done)
-              resolve()
-            }
-            stopping.addEventListener('abort', done)
-            waiting.push(done)
-          })
-        }
-      },
-      take: (count) => {
-        const taken = Math.max(0, Math.min(count, leftForChunks()))
-        begin(taken)
-        return taken
       },
       leave: () => void hungry.delete(room),
     }

@@ -3,34 +3,24 @@
 // Nothing is lost between closing and a new message: a job is added first and its lane woken second, and the sweep looks at
 // every lane with work every 2 s, for wakes that were lost. A lane that other workers are to serve (lane-duty.ts) is not
 // opened, whoever wakes it.
-import { setMaxListeners } from 'node:events'
-import type { Worker } from 'bullmq'
+
 import type { Config } from '../config.ts'
-import { type Pace, paceOf } from '../messages/pace.ts'
-import { isRedisAway } from '../redis/errors.ts'
+import type { Worker } from '../queue/worker.ts'
+import type { ServedLane } from '../redis/heartbeats.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
-import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
-import type { JobEnd } from './bullmq.ts'
+import type { SendDeps } from './attempt.ts'
 import { openChunksWorker } from './chunk-worker.ts'
-import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
-import { createLaneRooms, type LaneRoom } from './lane-room.ts'
-import { senderOrWait } from './lane-sender.ts'
-import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
-import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
-import type { DirectoryEntry } from './sender-directory.ts'
-import { takeJobs } from './take-jobs.ts'
+import { type Lane, serveLane } from './lane.ts'
+import { createLaneRooms } from './lane-room.ts'
+import type { ChunkRun } from './send-chunk.ts'
+import type { ChunkEnd } from './taken-chunks.ts'
 
 /** Chunks of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000
-/** Assumed of a lane whose sender is not known yet. */
-const SLOW: Pace = paceOf(1)
 
-interface OpenLane {
-  loop: LaneLoop
-  room: LaneRoom
-  slots: LaneSlots
+interface OpenLane extends Lane {
   /** Takes up chunks; only once there are some. */
-  chunks: Worker | undefined
+  chunkWorker: Worker | undefined
   chunkAt: number
 }
 
@@ -59,108 +49,48 @@ export function createLanes(deps: LanesDeps) {
   const leaving = new Set<Worker>()
   const rooms = createLaneRooms(config.maxInFlight)
   const stopping = new AbortController()
-  // Every chunk that waits for its pace listens for as long, two on each lane: Node would take eleven for a leak.
-  setMaxListeners(0, stopping.signal)
 
   function openLane(lane: number, has: 'jobs' | 'chunks'): void {
     if (stopping.signal.aborted || !deps.isMine(lane)) return
     let state = open.get(lane)
     if (state === undefined) {
-      state = startLane(lane)
+      const served = serveLane(send, lane, { rooms, noteMoved: (run) => deps.noteMoved(lane, run) })
+      state = { ...served, chunkWorker: undefined, chunkAt: performance.now() }
       open.set(lane, state)
       deps.opened(lane)
     }
-    if (has === 'chunks') state.chunks ??= openChunks(lane, state)
+    if (has === 'chunks') state.chunkWorker ??= openChunks(lane, state)
     state.loop.wake()
   }
 
-  function startLane(lane: number): OpenLane {
-    let pace = SLOW
-    const slots = createLaneSlots(send.clock, lane)
-    const room = rooms.add(() => loop.freed())
-    const loop = createLaneLoop({
-      room,
-      latestSlotAt: slots.latestAt,
-      gapMs: () => pace.gapUs / 1_000,
-      failed: (error) => {
-        if (isRedisAway(error)) log.debug({ lane, err: error }, 'lane.error')
-        else log.error({ lane, err: error }, 'lane.error')
-      },
-      take: async ({ most, firstOnly }) => {
-        // Before anything is waited for: other lanes take from the same room meanwhile.
-        room.begin(most)
-        let unused = most
-        try {
-          const found = await senderOrWait(send, lane)
-          if ('laneMs' in found)
-            return { read: 0, hasCampaign: false, heldMs: found.laneMs, isPaused: false, dueInMs: undefined }
-          const { entry } = found
-          if (entry) {
-            pace = paceOf(entry.sender.rate)
-            room.paced(pace)
-          }
-          const how = { most, firstOnly }
-          const taken = await takeJobs(send, { lane, entry, pace }, how, (outgoing, claimed) => {
-            unused -= 1
-            if (entry) void attempt(entry, outgoing, claimed)
-          })
-          // The slots of a chunk are a campaign's as well.
-          return { ...taken, hasCampaign: taken.hasCampaign || open.get(lane)?.chunks !== undefined }
-        } finally {
-          room.end(unused)
-        }
+  const openChunks = (lane: number, state: OpenLane): Worker =>
+    openChunksWorker({ redis, log, queues: send.lanes, processChunk: deps.processChunk }, lane, {
+      chunks: state.chunks,
+      works: () => {
+        state.chunkAt = performance.now()
       },
     })
-
-    /** Never rejects. */
-    async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
-      try {
-        ended(await sendInTurn(send, { slots, room }, entry, outgoing, claimed))
-      } catch (error) {
-        // Its record says that it was claimed: the sweep decides.
-        const level = isRedisAway(error) ? 'warn' : 'error'
-        log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
-      } finally {
-        room.end()
-        if (outgoing.message.run !== undefined) deps.noteMoved(lane, outgoing.message.run)
-      }
-    }
-
-    function ended(end: JobEnd): void {
-      // The cooldown itself is in Redis and asked by every claim; this keeps the lane from asking meanwhile.
-      if (end.kind === 'lane_waits' || end.kind === 'done_lane_waits') loop.hold(end.ms)
-      if (end.kind === 'lane_waits' || end.kind === 'waits') loop.wake()
-    }
-
-    return { loop, room, slots, chunks: undefined, chunkAt: performance.now() }
-  }
-
-  const openChunks = (lane: number, state: OpenLane): Worker =>
-    openChunksWorker(
-      {
-        ...{ redis, config, log, queues: send.lanes },
-        processChunk: (run) => deps.processChunk(run),
-      },
-      lane,
-      {
-        ...{ room: state.room, latestSlotAt: state.slots.latestAt, stopping: stopping.signal },
-        send: (entry, outgoing, claimed) => sendInTurn(send, state, entry, outgoing, claimed),
-        works: () => {
-          state.chunkAt = performance.now()
-        },
-      },
-    )
 
   async function closeLane(lane: number, state: OpenLane): Promise<void> {
     open.delete(lane)
     state.loop.stop()
     state.room.leave()
-    if (!state.chunks) return
-    leaving.add(state.chunks)
-    await withTimeout(LEAVING_MS, state.chunks.close())
-      .catch(() => state.chunks?.close(true))
+    state.chunks.close()
+    const { chunkWorker } = state
+    if (!chunkWorker) return
+    leaving.add(chunkWorker)
+    await withTimeout(LEAVING_MS, chunkWorker.close())
+      .catch(() => chunkWorker.close(true))
       .catch((error: unknown) => log.debug({ lane, err: error }, 'lane.error'))
-    leaving.delete(state.chunks)
+    leaving.delete(chunkWorker)
+  }
+
+  function served(lane: number, { room, slots, reading }: OpenLane): ServedLane {
+    const lately = room.answersLately()
+    return {
+      ...{ lane, inFlight: room.running() - reading(), answerMs: room.answerMs() },
+      ...{ p50Ms: lately?.p50, p99Ms: lately?.p99, bound: room.bound(slots.latestAt()) },
+    }
   }
 
   async function backlog(lane: number): Promise<number> {
@@ -200,16 +130,19 @@ export function createLanes(deps: LanesDeps) {
       const silent = open.get(lane)
       if (!silent || stopping.signal.aborted) return false
       void closeLane(lane, silent)
-      openLane(lane, silent.chunks ? 'chunks' : 'jobs')
+      openLane(lane, silent.chunkWorker ? 'chunks' : 'jobs')
       return true
     },
 
     /** What is known of each that is open. */
-    serves: (): { lane: number; inFlight: number; answerMs: number | undefined }[] =>
-      [...open].map(([lane, { room }]) => ({ lane, inFlight: room.running(), answerMs: room.answerMs() })),
+    serves: (): ServedLane[] => [...open].map(([lane, state]) => served(lane, state)),
 
     /** Messages that are being worked on. */
     inFlight: rooms.inFlight,
+
+    /** The same without the places that reads under way hold. */
+    claimedOrInFlight: (): number =>
+      rooms.inFlight() - [...open.values()].reduce((sum, { reading }) => sum + reading(), 0),
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
@@ -229,8 +162,11 @@ export function createLanes(deps: LanesDeps) {
     async stop(limitMs: Promise<number>): Promise<void> {
       stopping.abort()
       const limit = limitMs.then((ms) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()))
-      const all = [...[...open.values()].flatMap(({ chunks }) => chunks ?? []), ...leaving]
-      for (const { loop } of open.values()) loop.stop()
+      const all = [...[...open.values()].flatMap(({ chunkWorker }) => chunkWorker ?? []), ...leaving]
+      for (const { loop, chunks } of open.values()) {
+        loop.stop()
+        chunks.close()
+      }
       await Promise.race([Promise.all([...all.map((worker) => worker.close()), rooms.idle()]), limit])
       await Promise.race([
         Promise.all(all.map((worker) => worker.close(true))),

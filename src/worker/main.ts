@@ -8,8 +8,7 @@ import { createCampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
-import { openLaneQueues } from '../lanes/queues.ts'
-import { countLanes } from '../lanes/survey.ts'
+import { countLanes } from '../lanes/review.ts'
 import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
@@ -20,6 +19,7 @@ import { cloudApi } from '../providers/cloud-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { createOpaqueIds } from '../providers/opaque-id.ts'
 import { partnerApi } from '../providers/partner-api.ts'
+import { openLaneQueues } from '../queue/lane/queues.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { connectWithRetry, serverOf } from '../redis/connect.ts'
 import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
@@ -86,7 +86,7 @@ export async function startWorker(
   const counting = telemetry.start(redis, log, () => sweeps)
   const secretKeys = secretKeysOf(config)
   const agent = createHttpAgent()
-  const unwatch = telemetry.watchConnections(agent.connections)
+  const unwatchConnections = telemetry.watchConnections(agent.connections)
   const providers = {
     'partner-api': partnerApi(agent),
     'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
@@ -115,7 +115,7 @@ export async function startWorker(
   const files = await openFiles(config)
   const campaigns = startCampaignJobs({ redis, files, config, log, queues })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
-  const chunkDeps = { ...sendDeps, campaigns: openCampaigns, noteMoved: campaigns.noteMoved }
+  const chunkDeps = { ...sendDeps, campaigns: openCampaigns }
   const lanes = createLanes({
     send: sendDeps,
     config,
@@ -152,7 +152,10 @@ export async function startWorker(
   await listener.subscribe(wake, wakeLanes, wakeChunks, wideLanes, rootKeys.reopen)
   // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
   const facts = { host, pid: process.pid, startedAt: Date.now(), version: VERSION }
-  const sayAlive = () => sendHeartbeat(redis, name, { ...facts, lanes: lanes.count(), serves: lanes.serves() })
+  const inFlight = () => ({ inFlight: lanes.claimedOrInFlight(), maxInFlight: config.maxInFlight })
+  const unwatchInFlight = telemetry.watchInFlight(inFlight)
+  const sayAlive = () =>
+    sendHeartbeat(redis, name, { ...facts, ...inFlight(), lanes: lanes.count(), serves: lanes.serves() })
   await sayAlive().catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
   const heartbeats = repeatedly(HEARTBEAT_MS, sayAlive, log)
   const sweep = createSweep({ redis, config, log, queues, directory, followByPolling: polls.pickUp })
@@ -221,7 +224,8 @@ export async function startWorker(
       ).catch(() => {})
       files.close()
       agent.destroy()
-      unwatch()
+      unwatchConnections()
+      unwatchInFlight()
       listener.disconnect()
       redis.disconnect()
       log.info({ worker: name }, 'worker.stopped')

@@ -1,14 +1,15 @@
 // Does the bulk moves of the gallery: parse, move in one atomic step, which also records and announces the outcome.
 // Dies before the step: the job is taken up again by another worker. After it: the step sees its own outcome and only
 // announces it again.
-import type { Job } from 'bullmq'
+
 import { failMove, moveFiles } from '../gallery/store/moves.ts'
 import { MOVE_QUEUE, movePayloadSchema } from '../jobs/bulk-move.ts'
 import type { Log } from '../log.ts'
+import type { Job } from '../queue/worker.ts'
+import { closeWorker, openWorker, unrecoverable } from '../queue/worker.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { closeWorker, openWorker, unrecoverable } from './bullmq.ts'
 
 /** Moves of different accounts side by side; Redis does them one after the other anyway. */
 const CONCURRENCY = 4

@@ -6,7 +6,7 @@
 // and is not met a second time, even should it have failed once more; what was not is met now. Between a page and the
 // cursor: the same. Nobody is counted twice, because the counts are written with the steps.
 import type { Config } from '../config.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { Redis } from '../redis/connect.ts'
 import { retryDeadLetter } from '../requeue/dead-letters.ts'
 import { advance, noCounts, progressOf, type RequeueJob } from '../requeue/jobs.ts'

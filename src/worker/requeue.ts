@@ -1,18 +1,19 @@
 // The job `requeue`: queues again what the filter finds, page by page. Between pages it goes to the back of the queue if
 // others stand there, so that a long one holds up nobody else's.
-import type { Job } from 'bullmq'
+
 import type { Config } from '../config.ts'
 import { REQUEUE_QUEUE, requeuePayloadSchema } from '../jobs/requeue.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
-import { sharedDelayedKey, sharedWaitingKey } from '../redis/bullmq-layout.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import { sharedDelayedKey, sharedWaitingKey } from '../queue/layout.ts'
+import type { Job } from '../queue/worker.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from '../queue/worker.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { findRequeueJob, type RequeueJob, setRequeueState, totalOf } from '../requeue/jobs.ts'
 import { closeRequeue } from '../requeue/open-jobs.ts'
-import { closeWorker, endOwn, type OwnEnd, openWorker } from './bullmq.ts'
 import { requeuePages } from './requeue-pages.ts'
 
 /** Each works on a few pages at a time; more at once would keep Redis from sending messages. */

@@ -6,7 +6,6 @@ import { setSentAfterBlock } from '../accounts/store/senders.ts'
 import type { CampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import type { Config } from '../config.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../lanes/cooldown.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import type { Log } from '../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../messages/backoff.ts'
 import { masked } from '../messages/masked.ts'
@@ -14,12 +13,12 @@ import type { MessageId } from '../messages/message-id.ts'
 import type { Outcome, Problem } from '../messages/outcome.ts'
 import { putOff } from '../messages/store/claim.ts'
 import { readMessage } from '../messages/store/records.ts'
-import { recordSent } from '../messages/store/settle-sent.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../messages/store/steps.ts'
 import { heedRefusal } from '../opt-outs/commands/heed.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import type { JobEnd } from '../queue/worker.ts'
 import type { Redis } from '../redis/connect.ts'
 import { blockSender, isOneMessageAlone } from './block-sender.ts'
-import type { JobEnd } from './bullmq.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
@@ -40,9 +39,8 @@ export interface Attempted {
   id: MessageId
   attempt: string
   to: string
-  /** Of a message of a campaign's chunk: the campaign, and its recipient's place in the list. */
+  /** Number of the campaign of ours that it belongs to. */
   run: number | undefined
-  place: number | undefined
   /** Its lane waits for what becomes of it. */
   isProbe?: boolean | undefined
 }
@@ -106,7 +104,7 @@ function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, o
 async function sent(
   { redis, refusals, followByPolling }: SettleDeps,
   { sender, provider }: DirectoryEntry,
-  { id, attempt, run, place }: Attempted,
+  { id, attempt, run }: Attempted,
   { providerId }: Of<'sent'>,
 ): Promise<JobEnd> {
   // The entry was read before the claim, so this message left after the sender was blocked. Known at once: a message that
@@ -114,9 +112,7 @@ async function sent(
   const { blocked_at, sent_after_block } = sender
   if (sent_after_block < blocked_at) await setSentAfterBlock(redis, id.lane, blocked_at)
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
-  if (run === undefined || place === undefined)
-    await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isPatient: true })
-  else await recordSent(redis, { lane: id.lane, ulid: id.ulid, run, place }, attempt, providerId, firstPollMs)
+  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isPatient: true })
   if (provider.poll) followByPolling(id.lane)
   if (run !== undefined) refusals.over({ lane: id.lane, number: run })
   return DONE

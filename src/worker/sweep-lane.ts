@@ -5,16 +5,14 @@
 import { createCampaignContent } from '../campaigns/store/content.ts'
 import type { Config } from '../config.ts'
 import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import {
   fileMessage,
-  type LaneSurvey,
   overdueMessages,
   postponeReview,
   removeFromReview,
   rescheduleReview,
   type SweepList,
-} from '../lanes/survey.ts'
+} from '../lanes/review.ts'
 import type { Log } from '../log.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { deadLetter, workerLost } from '../messages/outcome.ts'
@@ -22,7 +20,9 @@ import { keepIndexed } from '../messages/store/message-index.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../messages/store/steps.ts'
-import { JOB, laneJobKey } from '../redis/bullmq-layout.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import type { LaneSurvey } from '../queue/lane/survey.ts'
+import { JOB, laneJobKey } from '../queue/layout.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'

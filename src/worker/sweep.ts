@@ -1,14 +1,14 @@
 // The sweep looks for what nobody else will notice: lanes with work that no worker was woken for, attempts whose worker
 // died, unconfirmed messages whose wait is over, messages queued again whose job is gone, polls that are late, lanes that
-// nothing leaves. One worker sweeps, over the lanes that are due (lanes/due-lanes.ts), and wakes all the others.
+// nothing leaves. One worker sweeps, over the lanes that are due (queue/lane/due-lanes.ts), and wakes all the others.
 //
 // Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to
 // decide, and a lane that came to work meanwhile must not wait for them.
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { addCampaignLane } from '../campaigns/store/campaigns.ts'
-import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../lanes/due-lanes.ts'
-import { earliest, type LaneSurvey, mendActive, surveyLanes } from '../lanes/survey.ts'
 import { wakeChunkLanes, wakeLanes } from '../lanes/wake.ts'
+import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../queue/lane/due-lanes.ts'
+import { earliest, type LaneSurvey, mendActive, surveyLanes } from '../queue/lane/survey.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 import { createWatchdog } from './watchdog.ts'
 

@@ -5,9 +5,9 @@
 import { cachedSender } from '../accounts/store/senders.ts'
 import { MOST_IN_CHUNK } from '../campaigns/pace.ts'
 import type { Config } from '../config.ts'
-import type { LaneSurvey } from '../lanes/survey.ts'
 import { askToReopen } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
+import type { LaneSurvey } from '../queue/lane/survey.ts'
 import type { Redis } from '../redis/connect.ts'
 
 const SILENT_MS = 30_000

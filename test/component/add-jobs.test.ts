@@ -3,13 +3,13 @@
 import { Worker } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SendPayload } from '../../src/jobs/send.ts'
-import { addJobs } from '../../src/lanes/add-jobs.ts'
-import { CAMPAIGN_PRIORITY, type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { acceptedAtMs, messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
-import { delayedUntil, laneBacklogKeys, laneJobKey, laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { addJobs } from '../../src/queue/lane/add-jobs.ts'
+import { CAMPAIGN_PRIORITY, type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { delayedUntil, laneBacklogKeys, laneJobKey, laneQueue } from '../../src/queue/layout.ts'
+import { openQueue } from '../../src/queue/open-queue.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, messageIndexKey } from '../../src/redis/keys.ts'
-import { openQueue } from '../../src/redis/open-queue.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis

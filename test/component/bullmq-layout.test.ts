@@ -1,4 +1,4 @@
-// Pins: BullMQ keeps things where src/redis/bullmq-layout.ts says, and does with them what Laneway relies on when it
+// Pins: BullMQ keeps things where src/queue/layout.ts says, and does with them what Laneway relies on when it
 // reads or writes them behind BullMQ's back. What fails here after an update of BullMQ must be looked at before it is
 // shipped: a script of ours would read what is not there any more.
 import { Job, Worker } from 'bullmq'
@@ -20,11 +20,11 @@ import {
   laneTakeKeys,
   sharedDelayedKey,
   sharedWaitingKey,
-} from '../../src/redis/bullmq-layout.ts'
+} from '../../src/queue/layout.ts'
+import { openQueue } from '../../src/queue/open-queue.ts'
+import { unrecoverable } from '../../src/queue/worker.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
-import { openQueue } from '../../src/redis/open-queue.ts'
-import { unrecoverable } from '../../src/worker/bullmq.ts'
 import { withLaneByHand } from '../support/lane-by-hand.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 

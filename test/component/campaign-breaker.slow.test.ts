@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { accepted, graphError, startCloudStandIn } from '../support/cloud-stand-in.ts'

@@ -10,8 +10,8 @@ import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.

@@ -6,9 +6,9 @@ import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { takeOver } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { setLaneRate } from '../../src/lanes/control.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { waitingInChunks } from '../../src/lanes/waiting.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { waitingInChunks } from '../../src/queue/lane/waiting.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { requeueAll } from '../support/requeue.ts'
 import { campaignRecord } from '../support/state/campaigns.ts'
@@ -188,6 +188,7 @@ describe('a campaign brakes by itself', () => {
     expect(reason).toMatch(/^\d+ of the last 1\d\d messages failed or are unproven, more than 30 %\.$/)
     expect(progress.queued).toBeGreaterThan(100)
     await service.misbehave({ clear: true })
+    await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
     await service.move(id, 'resume')
     await rate(FULL_RATE)
     const done = await service.reaches(id, 'done')

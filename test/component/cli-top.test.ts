@@ -6,7 +6,7 @@ import { findSender } from '../../src/accounts/store/senders.ts'
 import { runCommandLine } from '../../src/cli/run.ts'
 import { drawScreen } from '../../src/cli/top/screen.ts'
 import { pressedIn } from '../../src/cli/top/terminal.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -84,6 +84,26 @@ test('a screen of 100 columns has room for why a lane stands still', async () =>
     { columns: 100, rows: 24, note: '', ageMs: 0, selected: undefined },
   )
   expect(lines.filter((line) => line.includes('by Ada  stock'))).toHaveLength(1)
+})
+
+test('of a lane that sends it says what is in flight, how long answers take, and what it could do with', async () => {
+  const snapshot = await snapshotOf('--once')
+  const [lane] = snapshot.lanes
+  if (lane === undefined) throw new Error('there is no lane')
+  const waiting = { transactional: 5, campaign: 0 }
+  const figures = { in_flight: 25, answer_p50_s: 0.3, answer_p99_s: 1.2, bound: 'memory' as const }
+  const worker = { id: 'w', host: 'h', pid: 1, started_at: null, version: '0.1.0', lanes: 1, seen_s: 1 }
+  const workers = [
+    { ...worker, in_flight: 25, max_in_flight: 6_000 },
+    // Of the version before.
+    { ...worker, id: 'x', in_flight: null, max_in_flight: null },
+  ]
+  const lines = drawScreen(
+    { ...snapshot, lanes: [{ ...lane, state: 'sending', waiting, ...figures }], lanes_total: 1, workers },
+    { columns: 400, rows: 24, note: '', ageMs: 0, selected: undefined },
+  )
+  expect(lines.join('\n')).toContain('workers 2, 25 of 6000 in flight')
+  expect(lines.join('\n')).toContain('in flight: 25  answers: p50 0.3 s, p99 1.2 s  Its worker has as many')
 })
 
 test('keys are what terminals send for them, and anything else is none', () => {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { listLanes } from '../../src/lanes/control.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { createSeriesReader } from '../../src/telemetry/live/series.ts'

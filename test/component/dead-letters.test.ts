@@ -1,8 +1,8 @@
 // Pins: which dead letters can be queued again, and what queueing one again comes to when something else has happened to it
 // or to its lane since it was found. Real: Redis, HTTP, producer.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { closeLane } from '../../src/lanes/close.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { closeLane } from '../../src/queue/lane/close.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { matchingDeadLetters, retryDeadLetter } from '../../src/requeue/dead-letters.ts'
 import { sendTo } from '../support/messages.ts'

@@ -1,12 +1,13 @@
-// Pins: claims and steps that are asked for in one turn of the event loop go to Redis as one script, and each of them
+// Pins: claims go to Redis as one script, steps that are asked for in one turn of the event loop as well, and each of them
 // still comes to what it would have come to alone, whatever becomes of its neighbours.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newAttemptId, newUlid } from '../../src/messages/message-id.ts'
+import { newUlid } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
-import { claim } from '../../src/messages/store/claim.ts'
+import { claimMessages } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { claim } from '../support/claim.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { cooldownOf, inDoubtOn, messageRecord, queuedAgainOn, recipientCooldownOf } from '../support/state/messages.ts'
 
@@ -37,6 +38,14 @@ const newLane = () => {
 }
 const newId = (lane: number) => ({ lane, ulid: newUlid(Date.now()) })
 
+/** In one step. */
+const claimAll = (ids: readonly ReturnType<typeof newId>[]) =>
+  claimMessages(
+    redis,
+    ids.map((id) => ({ id, attempt: 'A1', message: messageTo(someone()) })),
+    times,
+  )
+
 async function scriptsRun(work: () => Promise<unknown>): Promise<number> {
   const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0)
   const before = await calls()
@@ -44,32 +53,32 @@ async function scriptsRun(work: () => Promise<unknown>): Promise<number> {
   return (await calls()) - before
 }
 
-test('250 claims of one turn are three scripts, those of two lanes are two', async () => {
+test('250 steps of one turn are three scripts, those of two lanes are two', async () => {
   const [lane, other] = [newLane(), newLane()]
-  await claim(redis, newId(lane), newAttemptId(), messageTo(someone()), times)
   const ids = Array.from({ length: 250 }, () => newId(lane))
-  const claimAll = (all: typeof ids) =>
-    Promise.all(all.map((id) => claim(redis, id, newAttemptId(), messageTo(someone()), times)))
-  expect(await scriptsRun(() => claimAll(ids))).toBe(3)
-  expect(await inDoubtOn(redis, lane).count()).toBe(251)
-  expect(await scriptsRun(() => claimAll([newId(lane), newId(other), newId(lane), newId(other)]))).toBe(2)
+  for (const id of ids) await claim(redis, id, 'A1', messageTo(someone()), times)
+  const settleAll = (all: typeof ids) => Promise.all(all.map((id) => recordStatus(redis, id, 'A1', 'sent')))
+  expect(await scriptsRun(() => settleAll(ids))).toBe(3)
+  expect(await inDoubtOn(redis, lane).count()).toBe(0)
+  expect(await scriptsRun(() => settleAll([newId(lane), newId(other), newId(lane), newId(other)]))).toBe(2)
 })
 
 test('a broken record rejects its own claim and no other', async () => {
   const lane = newLane()
   const ids = Array.from({ length: 5 }, () => newId(lane))
   await messageRecord(redis, { lane, ulid: ids[2]?.ulid ?? '' }).ruin('not a hash')
-  const ends = await Promise.allSettled(ids.map((id) => claim(redis, id, 'A1', messageTo(someone()), times)))
-  expect(ends.map((end) => end.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
-  expect(ends[2]).toMatchObject({ reason: { name: 'ReplyError', message: expect.stringContaining('WRONGTYPE') } })
+  const ends = await claimAll(ids)
+  expect(ends.map((end) => end instanceof Error)).toEqual([false, false, true, false, false])
+  expect(ends[2]).toMatchObject({ name: 'ReplyError', message: expect.stringContaining('WRONGTYPE') })
   expect(await inDoubtOn(redis, lane).count()).toBe(4)
   for (const [i, id] of ids.entries()) if (i !== 2) expect((await readMessage(redis, id))?.state).toBe('sending')
 })
 
-test('two claims of one message in one turn: the first has it, the second holds it in doubt', async () => {
+test('two claims of one message in one step: the first has it, the second holds it in doubt', async () => {
   const id = newId(newLane())
   const message = messageTo(someone())
-  const both = await Promise.all(['A1', 'A2'].map((attempt) => claim(redis, id, attempt, message, times)))
+  const claims = ['A1', 'A2'].map((attempt) => ({ id, attempt, message }))
+  const both = await claimMessages(redis, claims, times)
   expect(both).toEqual([
     { verdict: 'done', state: 'sending' },
     { verdict: 'held', state: 'unconfirmed' },
@@ -132,18 +141,26 @@ test('a recipient in a cooldown has one turn, however many messages to it are cl
   await markNotSent(redis, first, 'A1', { counts: false, maxTries: 3, problem, cooldown })
   // Over, as after the wait.
   await recipientCooldownOf(redis, lane, to).put('1 1 1 0')
-  const claims = await Promise.all([1, 2, 3].map(() => claim(redis, newId(lane), 'A2', messageTo(to), times)))
-  expect(claims.map(({ verdict }) => verdict)).toEqual(['done', 'recipient_cooldown', 'recipient_cooldown'])
+  const message = messageTo(to)
+  const claims = await claimMessages(
+    redis,
+    [1, 2, 3].map(() => ({ id: newId(lane), attempt: 'A2', message })),
+    times,
+  )
+  const verdicts = ['done', 'recipient_cooldown', 'recipient_cooldown']
+  expect(claims).toMatchObject(verdicts.map((verdict) => ({ verdict })))
 })
 
 test('slots of one turn are each a gap after the one before, and none is given to what may not leave', async () => {
   const lane = newLane()
   const pace = { ...paceOf(100), aheadUs: { transactional: 100_000, campaign: 100_000 } }
   const ids = Array.from({ length: 12 }, () => newId(lane))
-  const claims = await Promise.all(
-    ids.map((id, i) =>
-      claim(redis, id, 'A1', { ...messageTo(someone()), ...(i === 3 && { validUntil: 1 }) }, times, pace),
-    ),
+  const claims = await claimMessages(
+    redis,
+    ids.map((id, i) => {
+      return { id, attempt: 'A1', message: { ...messageTo(someone()), ...(i === 3 && { validUntil: 1 }) } }
+    }),
+    { ...times, pace },
   )
   const slots = claims.flatMap((each) => ('slot' in each && each.slot ? [each.slot.atMs] : []))
   expect(claims[3]).toMatchObject({ state: 'expired' })
@@ -158,6 +175,6 @@ test('slots of one turn are each a gap after the one before, and none is given t
 test('a lane in a cooldown takes none of a turn', async () => {
   const lane = newLane()
   await cooldownOf(redis, lane).put(Date.now() + 60_000)
-  const claims = await Promise.all([1, 2].map(() => claim(redis, newId(lane), 'A1', messageTo(someone()), times)))
-  expect(claims.map(({ verdict }) => verdict)).toEqual(['lane_cooldown', 'lane_cooldown'])
+  const claims = await claimAll([newId(lane), newId(lane)])
+  expect(claims).toMatchObject([{ verdict: 'lane_cooldown' }, { verdict: 'lane_cooldown' }])
 })

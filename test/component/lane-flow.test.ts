@@ -1,11 +1,13 @@
-// Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end. Real: Redis.
-import { afterAll, beforeAll, test } from 'vitest'
-import type { LaneQueues } from '../../src/lanes/queues.ts'
+// Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end, and tells only messages
+// as in flight. Real: Redis.
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
+import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { audioJob, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
+import { hangNextLook } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const RATE = 80
@@ -38,6 +40,23 @@ test.each([
   lanes.wake(lane)
   await eventually(async () => done === MESSAGES, 'all have ended', 12_000)
   await lanes.stop(Promise.resolve(5_000))
+})
+
+test('places that a read holds for what it may find are not told as messages in flight', async () => {
+  const lane = 3
+  const lanes = lanesOf(
+    sendingTo(
+      { redis, lanes: queues },
+      anySender(RATE),
+      answering(() => ACCEPTED),
+    ),
+  )
+  hangNextLook(lane)
+  lanes.wake(lane)
+  await eventually(async () => lanes.inFlight() > 0, 'the lane is read')
+  expect(lanes.serves()).toMatchObject([{ lane, inFlight: 0 }])
+  expect(lanes.claimedOrInFlight()).toBe(0)
+  await lanes.stop(Promise.resolve(0))
 })
 
 let beat: Promise<void> | undefined

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import type { State, Verdict } from '../../src/messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
-import { type ClaimResult, claim } from '../../src/messages/store/claim.ts'
+import type { ClaimResult } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import {
   giveUp,
@@ -17,6 +17,7 @@ import {
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
+import { claim } from '../support/claim.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import {
   inDoubtOn,

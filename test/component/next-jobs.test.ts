@@ -1,11 +1,11 @@
 // Pins: what is next on a lane is read without being taken, each job by one worker at a time, and a job that kills who
 // reads it is found. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deadLetter, nextJobs, releaseRead } from '../../src/lanes/next-jobs.ts'
-import { mendActive } from '../../src/lanes/survey.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
-import { claimJobs } from '../../src/messages/store/claim.ts'
+import { claimMessages } from '../../src/messages/store/claim.ts'
+import { deadLetter, nextJobs, releaseRead } from '../../src/queue/lane/next-jobs.ts'
+import { mendActive } from '../../src/queue/lane/survey.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { deadLettersOn, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
@@ -36,9 +36,14 @@ function idOf(name: string): MessageId {
 
 async function claimAs(by: string, names: readonly string[]) {
   const claims = names.map((name) => {
-    return { id: idOf(name), attempt: newAttemptId(), message: { ...audioMessage, validUntil: Date.now() + 60_000 } }
+    return {
+      id: idOf(name),
+      from: 'job' as const,
+      attempt: newAttemptId(),
+      message: { ...audioMessage, validUntil: Date.now() + 60_000 },
+    }
   })
-  return claimJobs(world.redis, claims, LONG_TIMES, { pace: paceOf(10_000), reader: by })
+  return claimMessages(world.redis, claims, { ...LONG_TIMES, pace: paceOf(10_000), reader: by })
 }
 
 test('reading takes nothing, and a claim takes what it claims', async () => {
@@ -70,7 +75,7 @@ test('a claim that is asked once more, since its answer was lost, is claimed and
     message: { ...audioMessage, validUntil: Date.now() + 60_000 },
   }
   for (let asked = 0; asked < 2; asked += 1) {
-    const [result] = await claimJobs(world.redis, [claim], LONG_TIMES, { pace: paceOf(100), reader: 'one' })
+    const [result] = await claimMessages(world.redis, [claim], { ...LONG_TIMES, pace: paceOf(100), reader: 'one' })
     expect(result).toMatchObject({ verdict: 'done', state: 'sending', slot: expect.anything() })
   }
   expect(lane).toBeGreaterThan(0)

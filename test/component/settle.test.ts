@@ -8,13 +8,13 @@ import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
 import { paceOf } from '../../src/messages/pace.ts'
-import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/settle.ts'
 import { silentLog } from '../support/app.ts'
+import { claim } from '../support/claim.ts'
 import { audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { cooldownOf, inDoubtOn, pollsOn, probingOf, recipientCooldownOf, waitOf } from '../support/state/messages.ts'
 
@@ -60,7 +60,7 @@ const claimed = async (id = newId(lane)): Promise<Attempted> => {
   const message = { ...audioMessage, validUntil: Date.now() + HOUR_MS }
   const result = await claim(world.redis, id, attempt, message, LONG_TIMES, paceOf(100_000))
   expect(result).toMatchObject({ verdict: 'done', state: 'sending' })
-  return { id, attempt, to: message.to, run: undefined, place: undefined }
+  return { id, attempt, to: message.to, run: undefined }
 }
 const ends = async (outcome: Outcome, message?: Attempted) => settle(deps, entry, message ?? (await claimed()), outcome)
 const record = ({ id }: Attempted) => readMessage(world.redis, id)

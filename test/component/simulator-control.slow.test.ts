@@ -61,6 +61,7 @@ describe('a rule', () => {
     expect(set.body).toEqual({
       rules: [{ match: { every: 2 }, behaviour: 'slow', left: 3 }],
       lookup_delay_ms: 0,
+      answer_delay_ms: 0,
       webhook_url: null,
       honours_idempotency: false,
       pair_limit: false,

@@ -1,10 +1,10 @@
 // Pins: records that cannot be read keep the sweep from none of the others, however many they are. Real: Redis, HTTP,
 // producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { markLane } from '../../src/lanes/due-lanes.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
-import { claim } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
+import { markLane } from '../../src/queue/lane/due-lanes.ts'
+import { claim } from '../support/claim.ts'
 import { type Service, startService } from '../support/service.ts'
 import { inDoubtOn, messageRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'

@@ -145,6 +145,7 @@ const lane = (sender: number, state: LaneState): SnapshotLane => ({
   drain_s: state === 'idle' ? null : 1,
   waiting: { transactional: state === 'idle' ? 0 : 5, campaign: state === 'idle' ? 0 : 3 },
   ...{ oldest_s: state === 'idle' ? null : 12, rate_per_s: 80, sent_per_s: 79.5, dead_letters: 0, in_flight: 2 },
+  ...{ answer_p50_s: 0.3, answer_p99_s: 0.49, bound: 'nothing' },
   spark: Array.from({ length: 30 }, (_, i) => i),
 })
 

@@ -25,7 +25,6 @@ import {
   NOW,
   takeOver,
 } from '../../src/campaigns/store/campaigns.ts'
-import { lookAtChunk } from '../../src/campaigns/store/chunk-look.ts'
 import { type Mark, readMarks } from '../../src/campaigns/store/marks.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { buildMessage, messageSpecOf } from '../../src/campaigns/store/recipient-message.ts'
@@ -36,13 +35,10 @@ import type { FileStore } from '../../src/files/store.ts'
 import { type Chunk, chunkSchema } from '../../src/jobs/chunk.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
-import { deadLetter, nextJobs } from '../../src/lanes/next-jobs.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { surveyLanes } from '../../src/lanes/survey.ts'
 import type { State } from '../../src/messages/lifecycle.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
-import { claim, claimJobs } from '../../src/messages/store/claim.ts'
+import { claimMessages } from '../../src/messages/store/claim.ts'
 import { conclude } from '../../src/messages/store/conclude.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
@@ -51,8 +47,12 @@ import { cloudApi } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
+import { deadLetter, nextJobs } from '../../src/queue/lane/next-jobs.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { surveyLanes } from '../../src/queue/lane/survey.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { requeueMessage } from '../../src/requeue/requeue.ts'
+import { recipientStates } from '../../src/worker/chunk-messages.ts'
 import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
@@ -243,7 +243,7 @@ async function createLife(world: World, lane: number, total: number) {
     const made = Array.from({ length: count }, (_, i) => ({
       ...buildMessage(spec, { to: String(FIRST_PHONE + from + i), values: [] }, from + i),
     }))
-    const states = await lookAtChunk(
+    const states = await recipientStates(
       redis,
       id,
       from,
@@ -300,11 +300,11 @@ async function createLife(world: World, lane: number, total: number) {
     const { to, content, until, run, filled, again } = payload
     const fresh = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
     const asked = { ...fresh, run, filled, ...(again && { again }) }
-    const [ofJob] = hasJob
-      ? await claimJobs(redis, [{ id: message, attempt: name, message: asked }], TIMES, { pace: FAST, reader: '' })
-      : []
-    if (ofJob instanceof Error) throw ofJob
-    const claimed = ofJob ?? (await claim(redis, message, name, asked, TIMES))
+    const from = hasJob ? 'job' : 'place'
+    const [claimed] = await claimMessages(redis, [{ id: message, from, attempt: name, message: asked }], {
+      ...{ ...TIMES, pace: FAST, reader: '' },
+    })
+    if (claimed === undefined || claimed instanceof Error) throw claimed
     if (claimed.verdict === 'taken') return 'taken'
     if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'

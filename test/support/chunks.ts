@@ -4,15 +4,15 @@ import { readMarks } from '../../src/campaigns/store/marks.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
 import type { FileStore } from '../../src/files/store.ts'
 import type { Chunk } from '../../src/jobs/chunk.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import type { LaneRoom } from '../../src/worker/lane-room.ts'
-import { type ChunkEnd, sendChunk } from '../../src/worker/send-chunk.ts'
+import { sendChunk } from '../../src/worker/send-chunk.ts'
+import type { ChunkEnd } from '../../src/worker/taken-chunks.ts'
 import type { Life, Lives } from './campaign-lives.ts'
 import { interceptCommands } from './redis.ts'
-import { roomFor, sendingTo } from './sending.ts'
+import { laneOf, sendingTo } from './sending.ts'
 import { allWaitingOn } from './state/lanes.ts'
 
 /** Answers to the `nth` request, from 1, to this number. */
@@ -28,8 +28,6 @@ interface How {
   crashes?: number
   /** Messages in flight at once. */
   share?: number
-  /** The lane's room in its worker, with other chunks; one of its own without it. */
-  room?: LaneRoom
   stopping?: AbortSignal
   /** The worker's connection; its own without one. */
   redis?: Redis
@@ -50,15 +48,15 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
   let asked = 0
   let answers = answer
 
-  async function run({
-    from = 0,
-    count = life.total - from,
-    crashes = 0,
-    share = 4,
-    rate = 100_000,
-    files = config.files,
-    ...how
-  }: How = {}): Promise<ChunkEnd> {
+  async function run({ from = 0, count = life.total - from, ...how }: How = {}): Promise<ChunkEnd> {
+    const [end] = await runAll([{ from, count }], how)
+    if (end === undefined) throw new Error('no chunk')
+    return end
+  }
+
+  /** Runs chunks at the same time in one worker. */
+  async function runAll(spans: readonly { from: number; count: number }[], how: How = {}): Promise<ChunkEnd[]> {
+    const { crashes = 0, share = 4, rate = 100_000, files = config.files } = how
     const redis = how.redis ?? lives.redis
     const campaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
     const lanes = how.redis ? openLaneQueues(how.redis) : queues
@@ -72,19 +70,18 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       },
     }
     const deps = sendingTo({ redis, lanes, config }, { ...sender, rate }, provider)
-    const worker = roomFor(deps, life.lane, share)
-    const chunk: Chunk = { v: 1, run: life.id.number, from, count }
+    const served = laneOf(deps, life.lane, share)
+    how.stopping?.addEventListener('abort', () => served.chunks.close())
+    const ran = spans.map((span) => {
+      const chunk: Chunk = { v: 1, run: life.id.number, ...span }
+      return sendChunk({ ...deps, campaigns }, { lane: life.lane, chunk, crashes, chunks: served.chunks })
+    })
     try {
-      const end = await sendChunk(
-        { ...deps, campaigns, noteMoved: () => {} },
-        {
-          ...{ lane: life.lane, chunk, crashes, ...worker.forChunks(how.room) },
-          stopping: how.stopping ?? new AbortController().signal,
-        },
-      )
-      await worker.idle()
-      return end
+      const ends = await Promise.all(ran)
+      await served.idle()
+      return ends
     } finally {
+      served.loop.stop()
       if (how.redis) await lanes.close()
     }
   }
@@ -92,6 +89,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
   return {
     sent,
     run,
+    runAll,
 
     /** Answers otherwise from now on. */
     answers(next: ChatProduct): void {

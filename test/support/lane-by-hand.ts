@@ -1,9 +1,9 @@
 // A lane whose jobs a test takes by hand: its BullMQ queue, and a Worker that runs nothing by itself.
 import { Worker, type WorkerOptions } from 'bullmq'
-import { laneQueue } from '../../src/redis/bullmq-layout.ts'
+import { laneQueue } from '../../src/queue/layout.ts'
+import { openQueue } from '../../src/queue/open-queue.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { lanePrefix } from '../../src/redis/keys.ts'
-import { openQueue } from '../../src/redis/open-queue.ts'
 
 type Check = (lane: number, queue: ReturnType<typeof openQueue>, worker: Worker) => Promise<void>
 

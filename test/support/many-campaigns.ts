@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { CampaignService } from './campaigns.ts'
 import { activeCampaignsOn, campaignLanes, campaignRecord } from './state/campaigns.ts'
 

@@ -23,8 +23,6 @@ import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { surveyLanes } from '../../src/lanes/survey.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { paceOf } from '../../src/messages/pace.ts'
@@ -42,14 +40,17 @@ import { endErasure, newErasureId, openErasureQueue } from '../../src/people/era
 import { personPieces } from '../../src/people/gather.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import type { ProviderMessage } from '../../src/providers/provider.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { surveyLanes } from '../../src/queue/lane/survey.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { sendClaimed } from '../../src/worker/attempt.ts'
 import { sendChunk } from '../../src/worker/send-chunk.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
-import { takeJobs } from '../../src/worker/take-jobs.ts'
+import { takeNext } from '../../src/worker/take.ts'
+import { createTakenChunks } from '../../src/worker/taken-chunks.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
-import { roomFor, sendingTo } from './sending.ts'
+import { laneOf as laneServed, sendingTo } from './sending.ts'
 import { clearAll } from './state/everything.ts'
 import { letAllBeDue } from './state/messages.ts'
 import { eventually } from './wait.ts'
@@ -283,18 +284,12 @@ export async function beginLife(world: World, seed: number) {
       await as(dies, async (connection) => {
         const deps = await workerOn(connection, lane)
         const entry = await deps.directory.of(lane)
-        const { room, idle } = roomFor(deps, lane, 100)
         const sending: Promise<unknown>[] = []
-        await takeJobs(
-          deps,
-          { lane, entry, pace: paceOf(1_000) },
-          { most: 100, firstOnly: false },
-          (outgoing, claimed) => {
-            room.begin(1)
-            if (entry) sending.push(sendClaimed(deps, entry, outgoing, claimed).finally(room.end))
-          },
-        )
-        await Promise.all([...sending, idle()])
+        const from = { lane, entry, pace: paceOf(1_000), chunks: createTakenChunks(() => {}) }
+        await takeNext(deps, from, { most: 100, firstOnly: false }, (outgoing, claimed) => {
+          if (entry) sending.push(sendClaimed(deps, entry, outgoing, claimed))
+        })
+        await Promise.all(sending)
       })
     },
 
@@ -325,14 +320,15 @@ export async function beginLife(world: World, seed: number) {
       const { id, total } = campaign
       await as(dies, async (connection) => {
         const deps = await workerOn(connection, id.lane, rate)
-        const worker = roomFor(deps, id.lane, 4)
+        const served = laneServed(deps, id.lane, 4)
         const open = createOpenCampaigns({ redis: connection, files: config.files, validityMs: RETENTION_MS })
         const chunk = { v: 1, run: id.number, from: 0, count: total } as const
-        await sendChunk(
-          { ...deps, campaigns: open, noteMoved: () => {} },
-          { lane: id.lane, chunk, crashes: 0, ...worker.forChunks(), stopping: new AbortController().signal },
-        )
-        await worker.idle()
+        try {
+          await sendChunk({ ...deps, campaigns: open }, { lane: id.lane, chunk, crashes: 0, chunks: served.chunks })
+          await served.idle()
+        } finally {
+          served.loop.stop()
+        }
       })
     },
 

@@ -2,13 +2,13 @@
 import { loadConfig } from '../../src/config.ts'
 import type { Log } from '../../src/log.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
-import { claim } from '../../src/messages/store/claim.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { startStatusPolls } from '../../src/worker/status-polls.ts'
 import { silentLog } from './app.ts'
+import { claim } from './claim.ts'
 import { pollsOn } from './state/messages.ts'
 
 /** What polls of the lanes of one worker; every lane has the same upstream and the rate that `rateOf` says. */

@@ -2,14 +2,14 @@
 import type { Sender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
-import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
+import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { type SendDeps, sendInTurn } from '../../src/worker/attempt.ts'
+import type { SendDeps } from '../../src/worker/attempt.ts'
+import { serveLane } from '../../src/worker/lane.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
-import { createLaneRooms, type LaneRoom } from '../../src/worker/lane-room.ts'
-import { createLaneSlots } from '../../src/worker/lane-slots.ts'
+import { createLaneRooms } from '../../src/worker/lane-room.ts'
 import { createLanes, type Lanes } from '../../src/worker/lanes.ts'
 import { createRedisClock } from '../../src/worker/redis-clock.ts'
 import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
@@ -55,21 +55,10 @@ export function sendingTo(
   }
 }
 
-/** One lane in that worker, with room for `most` messages in hand. */
-export function roomFor(deps: SendDeps, lane: number, most: number) {
+/** One lane that this worker serves, with up to `most` messages in flight. */
+export function laneOf(deps: SendDeps, lane: number, most: number) {
   const rooms = createLaneRooms(most)
-  const [slots, room] = [createLaneSlots(deps.clock, lane), rooms.add(() => {})]
-  return {
-    room,
-    idle: rooms.idle,
-    /** What a chunk of the lane is given. */
-    forChunks: (shared: LaneRoom = room) => ({
-      room: shared,
-      latestSlotAt: slots.latestAt,
-      send: (entry: DirectoryEntry, ...message: [Parameters<typeof sendInTurn>[3], Parameters<typeof sendInTurn>[4]]) =>
-        sendInTurn(deps, { slots, room: shared }, entry, ...message),
-    }),
-  }
+  return { ...serveLane(deps, lane, { rooms, noteMoved: () => {} }), idle: rooms.idle }
 }
 
 /** Answers every message so. */

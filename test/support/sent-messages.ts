@@ -1,8 +1,8 @@
 // Messages that have left and what became of them, by the steps themselves and without a provider.
 import { messageId } from '../../src/messages/message-id.ts'
-import { claim } from '../../src/messages/store/claim.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
+import { claim } from './claim.ts'
 import { audioMessage, LONG_TIMES, newId } from './lane-redis.ts'
 
 /** So many messages of the lane become `sent` in one step, and `delivered` in another if that is asked for; their ids. */

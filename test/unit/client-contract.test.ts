@@ -25,7 +25,7 @@ import type { serviceContentSchema, templateMessageContent } from '../../src/mes
 import { STATES } from '../../src/messages/lifecycle.ts'
 import type { receivedPartsSchema } from '../../src/messages/received.ts'
 import type { optOutSchema } from '../../src/opt-outs/opt-out.ts'
-import { INTAKE_PREFIX } from '../../src/redis/bullmq-layout.ts'
+import { INTAKE_PREFIX } from '../../src/queue/layout.ts'
 
 /** `true` when each of two types can stand for the other. */
 type Alike<A, B> = [A] extends [B] ? ([B] extends [A] ? true : 'the service takes less') : 'the client takes more'

@@ -2,13 +2,14 @@
 import { expect, test } from 'vitest'
 import { isAtWork } from '../../src/console/logic/at-work.ts'
 import { timeMarks, valueMarks } from '../../src/console/logic/chart-scale.ts'
-import { isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
+import { boundWords, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
 import { ledgerOf, type Progress, termsOf } from '../../src/console/logic/ledger.ts'
 import { may, type Session } from '../../src/console/logic/may.ts'
 import { bytesText, counted, countText, rateText, shareText } from '../../src/console/logic/numbers.ts'
 import { plainText } from '../../src/console/logic/plain-text.ts'
-import { agoText, spanText } from '../../src/console/logic/spans.ts'
+import { agoText, answerText, spanText } from '../../src/console/logic/spans.ts'
 import { stepText, timelineOf } from '../../src/console/logic/timeline.ts'
+import { LANE_BOUNDS, type LaneBound } from '../../src/telemetry/lane-bound.ts'
 
 test.each([
   [0.4, 'under 1 s'],
@@ -22,6 +23,21 @@ test.each([
   [null, '–'],
 ])('a span of %s seconds is written in at most two units', (seconds, text) => {
   expect(spanText(seconds)).toBe(text)
+})
+
+test('an answer time is written in ms below a second', () => {
+  expect([null, 0.0004, 0.302, 0.9996, 1.25, 64].map(answerText)).toEqual([
+    ...['–', 'under 1 ms', '302 ms', '1.0 s', '1.3 s', '64.0 s'],
+  ])
+})
+
+test('what holds a lane back is said in a few words and in a sentence', () => {
+  const waiting = { transactional: 1, campaign: 0 }
+  const words = LANE_BOUNDS.map((bound) => boundWords({ bound, state: 'sending', waiting }))
+  expect(new Set(words.map(({ word }) => word)).size).toBe(LANE_BOUNDS.length)
+  for (const { means } of words) expect(means).toMatch(/^[A-Z].*\.$/)
+  const unknown: unknown = 'the moon'
+  expect(boundWords({ bound: unknown as LaneBound, state: 'sending', waiting }).word).toBe('the moon')
 })
 
 test('how long ago something was counts from now, and a moment ago is just now', () => {
@@ -136,6 +152,9 @@ test('a lane says why it stands, who held it, and how long the rest takes', () =
     spark: [],
     dead_letters: 0,
     in_flight: 0,
+    answer_p50_s: null,
+    answer_p99_s: null,
+    bound: 'pause' as const,
   }
   const now = Date.parse('2026-11-23T10:00:00Z')
   expect(laneSentence(lane, now)).toBe('The shop is closed. By key of Ada. 3 messages to go, 1 min at its full pace.')

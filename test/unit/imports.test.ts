@@ -37,6 +37,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   repeatedly: ['log'],
   deadline: [],
   redis: ['log', 'deadline', 'redis-address', 'redis-socket'],
+  // BullMQ: its library, its errors, and where and how it keeps jobs.
+  queue: ['redis'],
   files: [],
   activity: ['redis'],
   'opt-outs': [],
@@ -63,59 +65,42 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   jobs: ['messages', 'campaigns'],
 
   events: ['messages', 'campaigns', 'jobs'],
-  'messages/store': ['redis', 'observe', 'messages', 'jobs'],
+  'messages/store': ['redis', 'queue', 'observe', 'messages', 'jobs'],
   accounts: [],
   'accounts/store': ['redis', 'messages', 'accounts'],
   limits: ['redis', 'accounts', 'accounts/store', 'observe'],
   'contacts/store': ['redis', 'files'],
-  'gallery/store': ['redis', 'files', 'gallery', 'jobs'],
-  lanes: ['redis', 'observe', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
+  'gallery/store': ['redis', 'queue', 'files', 'gallery', 'jobs'],
+  'queue/lane': ['redis', 'queue', 'observe', 'messages', 'messages/store', 'jobs'],
+  lanes: [
+    ...['redis', 'queue', 'queue/lane', 'observe', 'messages', 'messages/store', 'jobs', 'accounts'],
+    ...['accounts/store'],
+  ],
   accept: [
-    'redis',
-    'observe',
-    'tracing',
-    'messages',
-    'messages/store',
-    'jobs',
-    'accounts',
-    'accounts/store',
-    'lanes',
-    'config',
+    ...['redis', 'queue/lane', 'observe', 'tracing', 'messages', 'messages/store', 'jobs', 'accounts'],
+    ...['accounts/store', 'config'],
   ],
   'accounts/commands': [
-    ...['redis', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns', 'campaigns/store'],
-    ...['production', 'events/store', 'opt-outs/store', 'contacts/store', 'gallery/store'],
+    ...['redis', 'queue/lane', 'messages', 'accounts', 'accounts/store', 'lanes', 'accept', 'campaigns'],
+    ...['campaigns/store', 'production', 'events/store', 'opt-outs/store', 'contacts/store', 'gallery/store'],
   ],
   'contacts/commands': ['redis', 'files', 'contacts/store', 'messages', 'accept', 'campaigns'],
-  'campaigns/store': ['redis', 'observe', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
+  'campaigns/store': ['redis', 'queue', 'observe', 'files', 'messages', 'messages/store', 'jobs', 'campaigns'],
   'events/store': [
-    ...['redis', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'campaigns', 'campaigns/store'],
-    'events',
+    ...['redis', 'queue', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'campaigns'],
+    ...['campaigns/store', 'events'],
   ],
   'events/commands': [
-    ...['redis', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events', 'events/store'],
+    ...['redis', 'queue', 'messages', 'jobs', 'accounts', 'accounts/store', 'accept', 'requeue', 'events'],
+    ...['events/store'],
   ],
   'campaigns/commands': [
-    ...['redis', 'files', 'messages', 'messages/store', 'accounts', 'accounts/store', 'lanes', 'accept'],
-    ...['campaigns', 'campaigns/store'],
+    ...['redis', 'queue/lane', 'files', 'messages', 'messages/store', 'accounts', 'accounts/store', 'lanes'],
+    ...['accept', 'campaigns', 'campaigns/store'],
   ],
   'campaigns/fan-out': [
-    ...[
-      'redis',
-      'files',
-      'observe',
-      'tracing',
-      'messages',
-      'messages/store',
-      'jobs',
-      'accounts/store',
-      'lanes',
-      'accept',
-      'config',
-      'log',
-      'repeatedly',
-    ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands'],
+    ...['redis', 'queue/lane', 'files', 'observe', 'tracing', 'messages', 'messages/store', 'jobs', 'accounts/store'],
+    ...['accept', 'config', 'log', 'repeatedly', 'campaigns', 'campaigns/store', 'campaigns/commands'],
   ],
   'campaigns/preflight': [
     ...['redis', 'files', 'messages', 'messages/store', 'accounts/store', 'contacts/store', 'config', 'log'],
@@ -123,73 +108,42 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out'],
   ],
   lookup: [
-    ...['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes'],
-    ...['campaigns', 'campaigns/store'],
+    ...['redis', 'queue', 'queue/lane', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'campaigns'],
+    ...['campaigns/store'],
   ],
   requeue: [
-    ...['redis', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'accept'],
+    ...['redis', 'queue', 'queue/lane', 'messages', 'messages/store', 'jobs', 'accounts/store', 'lanes', 'accept'],
     ...['campaigns', 'campaigns/store'],
   ],
   people: [
-    ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts/store', 'contacts/store', 'lanes', 'log'],
-    ...['campaigns', 'campaigns/store', 'lookup', 'opt-outs/store'],
+    ...['redis', 'queue', 'queue/lane', 'files', 'messages', 'messages/store', 'jobs', 'accounts/store'],
+    ...['contacts/store', 'lanes', 'log', 'campaigns', 'campaigns/store', 'lookup', 'opt-outs/store'],
   ],
   // The address of a file is as foreign as that of an endpoint.
   providers: ['messages', 'events', 'deadline'],
-  telemetry: ['redis', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
-  'telemetry/live': ['redis', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
+  telemetry: ['redis', 'queue', 'messages', 'campaigns', 'jobs', 'observe', 'log', 'repeatedly'],
+  'telemetry/live': ['redis', 'queue', 'messages', 'campaigns', 'campaigns/store', 'telemetry'],
 
   producer: [
-    ...['redis', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store', 'contacts/store'],
-    ...['accounts/commands', 'contacts/commands'],
-    ...['gallery', 'gallery/store', 'lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands'],
-    ...['events', 'events/store', 'events/commands', 'opt-outs', 'opt-outs/store', 'opt-outs/commands'],
-    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'telemetry/live', 'activity', 'config', 'log'],
-    ...['limits', 'observe'],
+    ...['redis', 'queue', 'queue/lane', 'files', 'messages', 'messages/store', 'jobs', 'accounts', 'accounts/store'],
+    ...['contacts/store', 'accounts/commands', 'contacts/commands', 'gallery', 'gallery/store', 'lanes', 'accept'],
+    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'events', 'events/store', 'events/commands'],
+    ...['opt-outs', 'opt-outs/store', 'opt-outs/commands', 'lookup', 'requeue', 'people', 'providers', 'telemetry'],
+    ...['telemetry/live', 'activity', 'config', 'log', 'limits', 'observe'],
   ],
   worker: [
-    ...[
-      'redis',
-      'files',
-      'observe',
-      'tracing',
-      'messages',
-      'messages/store',
-      'jobs',
-      'accounts',
-      'accounts/commands',
-      'accounts/store',
-      'gallery/store',
-      'lanes',
-      'accept',
-    ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight'],
-    ...['events', 'events/store', 'opt-outs/store', 'opt-outs/commands'],
-    ...['lookup', 'requeue', 'people', 'providers', 'telemetry', 'config', 'log', 'repeatedly', 'deadline', 'version'],
+    ...['redis', 'queue', 'queue/lane', 'files', 'observe', 'tracing', 'messages', 'messages/store', 'jobs'],
+    ...['accounts', 'accounts/commands', 'accounts/store', 'gallery/store', 'lanes', 'accept', 'campaigns'],
+    ...['campaigns/store', 'campaigns/commands', 'campaigns/fan-out', 'campaigns/preflight', 'events'],
+    ...['events/store', 'opt-outs/store', 'opt-outs/commands', 'lookup', 'requeue', 'people', 'providers'],
+    ...['telemetry', 'config', 'log', 'repeatedly', 'deadline', 'version'],
   ],
   cli: [
-    ...[
-      'redis',
-      'files',
-      'messages',
-      'messages/store',
-      'accounts',
-      'accounts/store',
-      'contacts/store',
-      'lanes',
-      'accept',
-    ],
-    ...['campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people', 'telemetry', 'activity'],
-    ...[
-      'accounts/commands',
-      'contacts/commands',
-      'events',
-      'events/store',
-      'events/commands',
-      'opt-outs/store',
-      'opt-outs/commands',
-    ],
-    ...['config', 'log', 'telemetry/live', 'version', 'redis-socket'],
+    ...['redis', 'queue/lane', 'files', 'messages', 'messages/store', 'accounts', 'accounts/store', 'contacts/store'],
+    ...['lanes', 'accept', 'campaigns', 'campaigns/store', 'campaigns/commands', 'lookup', 'requeue', 'people'],
+    ...['telemetry', 'activity', 'accounts/commands', 'contacts/commands', 'events', 'events/store'],
+    ...['events/commands', 'opt-outs/store', 'opt-outs/commands', 'config', 'log', 'telemetry/live', 'version'],
+    ...['redis-socket'],
   ],
   // A browser's page: of the rest it knows types, and pure tables.
   console: [
@@ -208,19 +162,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'files',
   ],
   start: [
-    ...['redis', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store', 'lanes'],
-    ...[
-      'messages/store',
-      'producer',
-      'worker',
-      'telemetry',
-      'config',
-      'config-children',
-      'log',
-      'repeatedly',
-      'production',
-      'redis-socket',
-    ],
+    ...['redis', 'queue/lane', 'files', 'messages', 'accounts', 'accounts/store', 'contacts/store', 'gallery/store'],
+    ...['messages/store', 'producer', 'worker', 'telemetry', 'config', 'config-children', 'log'],
+    ...['repeatedly', 'production', 'redis-socket'],
   ],
   main: ['start', 'redis', 'producer', 'worker', 'telemetry', 'config', 'log', 'log-stack'],
 }
@@ -270,8 +214,8 @@ const filesWith = (pattern: RegExp): string[] =>
 
 test('imports are seen at all', () => {
   const pipeline = sources.find(({ file }) => file === 'worker/chunk-worker.ts')
-  expect(pipeline?.imports).toContain('redis/bullmq-layout.ts')
-  expect(pipeline?.packages).toContain('bullmq')
+  expect(pipeline?.imports).toContain('queue/layout.ts')
+  expect(sources.find(({ file }) => file === 'queue/worker.ts')?.packages).toContain('bullmq')
   expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(2 * sources.length)
 })
 
@@ -334,6 +278,11 @@ test('the client brings only what it needs for the intake queue', () => {
   expect([...new Set(packages)].filter((name) => !name.startsWith('node:')).sort()).toEqual(['bullmq', 'ioredis'])
 })
 
+test('only src/queue knows BullMQ', () => {
+  const knowing = sources.filter(({ packages }) => packages.includes('bullmq')).map(({ file }) => file)
+  expect(knowing.filter((file) => !file.startsWith('queue/'))).toEqual([])
+})
+
 test('nothing but the simulator knows its reserved numbers', () => {
   // The command line shows some as examples in its help.
   const others = filesWith(/555[ -]?010/).filter((file) => roomOf(file) !== 'cli' && file !== 'start/demo-traffic.ts')
@@ -372,7 +321,7 @@ test.each<[string, RegExp, readonly string[]]>([
   [
     "BullMQ's errors",
     /\b(DelayedError|RateLimitError|UnrecoverableError|Waiting(Children)?Error)\b/,
-    ['worker/bullmq.ts'],
+    ['queue/worker.ts'],
   ],
 ])('%s: only one place knows', (_what, pattern, files) => {
   expect(filesWith(pattern).sort()).toEqual(files)

@@ -1,14 +1,19 @@
 // Pins: how often a lane is read: when it is woken, as far ahead as its pace goes, and not at all while nothing can come
 // of it. Stood in for: the lane.
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLaneLoop, type LaneLoop } from '../../src/worker/lane-loop.ts'
-import type { Take, Taken } from '../../src/worker/take-jobs.ts'
+import type { Take, Taken } from '../../src/worker/take.ts'
 
-const EMPTY: Taken = { read: 0, hasCampaign: false, heldMs: undefined, isPaused: false, dueInMs: undefined }
+const EMPTY: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused: false, dueInMs: undefined }
 
-vi.useFakeTimers()
 let loop: LaneLoop | undefined
-afterEach(() => loop?.stop())
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  loop?.stop()
+  vi.useRealTimers()
+})
 
 /** A lane of which each read comes to `answer`, and what it was asked for. */
 function served(answer: (take: Take) => Taken): { loop: LaneLoop; takes: Take[] } {
@@ -53,7 +58,7 @@ test('a lane is read again when its next job is due', async () => {
 })
 
 test('a lane that waits for something is read once a second, for one message', async () => {
-  const lane = served(() => ({ ...EMPTY, heldMs: 3_600_000 }))
+  const lane = served(() => ({ ...EMPTY, hasMore: true, heldMs: 3_600_000 }))
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(lane.takes.length).toBeGreaterThan(8)

@@ -17,6 +17,7 @@ const lane = (sender: number, more: Partial<SnapshotLane> = {}): SnapshotLane =>
   },
   waiting: { transactional: 0, campaign: 0 },
   ...{ oldest_s: null, rate_per_s: 80, sent_per_s: 0, spark: [0, 0, 0], dead_letters: 0, in_flight: 0 },
+  ...{ answer_p50_s: null, answer_p99_s: null, bound: 'nothing' },
   ...more,
 })
 const campaign = (id: string, queued: number): SnapshotCampaign => ({

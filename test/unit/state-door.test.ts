@@ -12,8 +12,6 @@ const KNOWING = [
   'component/add-jobs.test.ts',
   'component/bullmq-layout.test.ts',
   'component/intake-raw.slow.test.ts',
-  'component/plain-single-steps.test.ts',
-  'component/plain-steps.test.ts',
   'component/redis-errors.test.ts',
   'security/dashboard-leaks.test.ts',
   'security/forgotten.test.ts',
@@ -25,7 +23,7 @@ const KNOWING = [
 ]
 
 const KNOWS: readonly RegExp[] = [
-  /from '[^']*\/redis\/(keys|bullmq-layout)\.ts'/,
+  /from '[^']*\/(redis\/keys|queue\/layout)\.ts'/,
   /from 'bullmq'/,
   // Keys written out: ours, and those of the intake queue.
   /\b(lw|bull):/,

@@ -7,6 +7,7 @@ import { prettyLine } from '../../src/log-pretty.ts'
 import { countedCode } from '../../src/telemetry/codes.ts'
 import { enteredStates } from '../../src/telemetry/entered-states.ts'
 import { createHistoryBuffer, WHOLE } from '../../src/telemetry/history-buffer.ts'
+import { createInFlightGauges } from '../../src/telemetry/in-flight-gauges.ts'
 import { createLaneLabels } from '../../src/telemetry/lane-labels.ts'
 import { createConnectionGauge } from '../../src/telemetry/provider-connections.ts'
 
@@ -71,6 +72,18 @@ test('connections to providers are counted by origin and protocol, of all that a
   expect(await lines()).toEqual([`${name('h2')} 5`, `${name('h1')} 1`])
   unwatch()
   expect(await lines()).toEqual([`${name('h2')} 2`])
+})
+
+test('what workers of a process have in flight is told while there are some, and of a process without any nothing', async () => {
+  const registry = new Registry()
+  const gauges = createInFlightGauges(registry)
+  const lines = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('laneway'))
+  expect(await lines()).toEqual([])
+  const unwatch = gauges.watch(() => ({ inFlight: 3, maxInFlight: 10 }))
+  expect(await lines()).toEqual(['laneway_worker_in_flight 3', 'laneway_worker_in_flight_max 10'])
+  expect(await lines()).toEqual(['laneway_worker_in_flight 3', 'laneway_worker_in_flight_max 10'])
+  unwatch()
+  expect(await lines()).toEqual([])
 })
 
 describe('the buffer of the history', () => {

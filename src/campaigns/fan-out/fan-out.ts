@@ -9,9 +9,9 @@
 
 import type { Config } from '../../config.ts'
 import { type FileStore, isFilesAway } from '../../files/store.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Log } from '../../log.ts'
 import { observerOf } from '../../observe.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/corrupt-record.ts'
 import { isRedisAway } from '../../redis/errors.ts'

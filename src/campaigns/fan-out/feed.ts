@@ -1,7 +1,7 @@
 // Puts recipients of a campaign on its lane, in chunks: a job names places of the list, and the worker that runs it sends
 // to whoever has no mark by then. Feeding somebody again is therefore harmless.
 import type { Chunk } from '../../jobs/chunk.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { MOST_IN_CHUNK } from '../pace.ts'

@@ -1,10 +1,11 @@
 // What a campaign that was fed to its end and still does not end is looked through for: messages that were lost between
 // the list and a claim, and messages whose record is gone before they were settled.
-import { chunksOn, waitingJobs } from '../../lanes/waiting.ts'
+
 import type { Log } from '../../log.ts'
 import { messageId } from '../../messages/message-id.ts'
 import { conclude } from '../../messages/store/conclude.ts'
 import { readStates } from '../../messages/store/states.ts'
+import { chunksOn, waitingJobs } from '../../queue/lane/waiting.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { idOf } from '../store/campaigns.ts'
 import { unclaimedPlaces, unsettledPlaces } from '../store/marks.ts'

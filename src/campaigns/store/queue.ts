@@ -6,10 +6,10 @@ import {
   campaignJobId,
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
+import { hasJobMovedOn } from '../../queue/errors.ts'
+import { inTime, openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { hasJobMovedOn } from '../../redis/errors.ts'
 import { activeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'
-import { inTime, openQueue } from '../../redis/open-queue.ts'
 import type { CampaignId } from '../campaign-id.ts'
 
 /** The last that BullMQ knows is 2,097,152. */

@@ -1,7 +1,7 @@
 // One round of a fan-out in Redis: the cursor moves and what the next round needs is read, in one step.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
-import { laneBacklogKeys, laneChunkKeys } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneChunkKeys } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey, campaignCountsKey, campaignKey, throttledKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'

@@ -1,5 +1,6 @@
 // What `top` draws: a snapshot as lines of a terminal. Pure. Names and reasons come from outside: whatever in them would
 // move the cursor, recolour the terminal or turn the reading direction is shown, and not obeyed.
+import { boundSentence, isShortOfRoom } from '../../telemetry/lane-bound.ts'
 import { secondsToGo } from '../../telemetry/lane-state.ts'
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { formatDuration } from '../duration.ts'
@@ -93,10 +94,17 @@ function machinery({ workers, redis, failures }: Snapshot): string {
   const of = redis.max_bytes === null ? '' : ` of ${megabytes(redis.max_bytes)}`
   const failed = failures.slice(0, 3).map(({ code, count }) => `${printable(code)}: ${count}`)
   return [
-    `workers ${workers.length}`,
+    `workers ${workers.length}${inFlightOf(workers)}`,
     `Redis ${megabytes(redis.used_bytes)}${of}${unsafe === 0 ? '' : `, ${unsafe} unsafe settings`}`,
     ...(failed.length === 0 ? [] : [`failed within the hour: ${failed.join(', ')}`]),
   ].join('   ')
+}
+
+/** Workers of an older version do not say. */
+function inFlightOf(workers: Snapshot['workers']): string {
+  const sum = (values: (number | null)[]): number => values.reduce<number>((all, value) => all + (value ?? 0), 0)
+  const most = sum(workers.map(({ max_in_flight }) => max_in_flight))
+  return most === 0 ? '' : `, ${sum(workers.map(({ in_flight }) => in_flight))} of ${most} in flight`
 }
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1_048_576)} MB`
@@ -124,7 +132,8 @@ function laneLine(lane: SnapshotLane): string {
 
 /** What else is to be said of the lane, in words. */
 function whyOf(lane: SnapshotLane): string[] {
-  const { reason, by, until, dead_letters } = lane
+  const { reason, by, until, dead_letters, answer_p50_s: p50, answer_p99_s: p99 } = lane
+  const waiting = lane.waiting.transactional + lane.waiting.campaign
   const left = secondsToGo(lane, Date.now())
   return [
     ...(by === null ? [] : [`by ${printable(by)}`]),
@@ -134,6 +143,9 @@ function whyOf(lane: SnapshotLane): string[] {
       ? []
       : [`${formatDuration(left.seconds)} to go${left.at === 'this rate' ? '' : ` at ${left.at}`}`]),
     ...(dead_letters === 0 ? [] : [`dead letters: ${dead_letters}`]),
+    ...(lane.in_flight === 0 ? [] : [`in flight: ${lane.in_flight}`]),
+    ...(p50 === null || p99 === null ? [] : [`answers: p50 ${p50} s, p99 ${p99} s`]),
+    ...(isShortOfRoom(lane) ? [boundSentence({ ...lane, waiting })] : []),
   ]
 }
 

@@ -1,5 +1,6 @@
 // What a lane's state is called, and how much it should worry whoever reads it.
 
+import { boundSentence, type LaneBound } from '../../telemetry/lane-bound.ts'
 import { type LaneState, secondsToGo } from '../../telemetry/lane-state.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { counted } from './numbers.ts'
@@ -33,6 +34,24 @@ export const isInTrouble = ({ state }: Pick<SnapshotLane, 'state'>): boolean =>
 /** All that wait on a lane. */
 export const waitingOf = ({ waiting }: Pick<SnapshotLane, 'waiting'>): number =>
   waiting.transactional + waiting.campaign
+
+const BOUNDS: Readonly<Record<LaneBound, string>> = {
+  pause: 'a pause',
+  cooldown: 'a cooldown',
+  pace: 'its rate',
+  memory: 'a full worker',
+  share: 'its share of the worker',
+  answer_time: 'slow answers',
+  nothing: 'nothing',
+}
+
+/** What holds the lane back, in a few words, and in a sentence. */
+export const boundWords = (
+  lane: Pick<SnapshotLane, 'bound' | 'state' | 'waiting'>,
+): { word: string; means: string } => ({
+  word: BOUNDS[lane.bound] ?? lane.bound,
+  means: boundSentence({ bound: lane.bound, state: lane.state, waiting: waitingOf(lane) }) ?? '',
+})
 
 /** One sentence on why the lane stands as it does. */
 export function laneSentence(lane: SnapshotLane, nowMs: number): string {

@@ -23,6 +23,14 @@ export function spanText(seconds: number | null | undefined): string {
   return parts.join(' ')
 }
 
+/** How long an answer took: `under 1 ms`, `300 ms`, `1.2 s`, `null` → `–`. Seconds in. */
+export function answerText(seconds: number | null): string {
+  if (seconds === null) return '–'
+  if (seconds < 0.001) return 'under 1 ms'
+  const ms = Math.round(seconds * 1_000)
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`
+}
+
 /** How long ago `at` (epoch ms) was at `now`: `just now`, `12 s ago`, `3 h 5 min ago`. */
 export function agoText(at: number, now: number): string {
   const seconds = (now - at) / 1_000

@@ -1,7 +1,7 @@
 // One lane: why it stands as it does, what waits on it, its pace, its dead letters.
-import { isInTrouble, laneSentence, laneWords } from '../logic/lane-words.ts'
+import { boundWords, isInTrouble, laneSentence, laneWords } from '../logic/lane-words.ts'
 import { countText } from '../logic/numbers.ts'
-import { spanText } from '../logic/spans.ts'
+import { answerText, spanText } from '../logic/spans.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { SearchLink } from '../parts/search-link.tsx'
@@ -34,6 +34,7 @@ export function Lane({ id }: { id: number }) {
     )
   }
   const { word, tone } = laneWords(lane.state)
+  const held = boundWords(lane)
   return (
     <Page
       title={`Lane ${id} ${lane.name}`}
@@ -75,12 +76,27 @@ export function Lane({ id }: { id: number }) {
           <dd>{countText(lane.in_flight)}</dd>
         </div>
         <div>
+          <dt>Answers, p50</dt>
+          <dd>{answerText(lane.answer_p50_s)}</dd>
+        </div>
+        <div>
+          <dt>Answers, p99</dt>
+          <dd>{answerText(lane.answer_p99_s)}</dd>
+        </div>
+        <div>
           <dt>Pace</dt>
           <dd>
             <Pace lane={lane} />
           </dd>
         </div>
       </dl>
+      <p>
+        Held back by {held.word}. {held.means}
+      </p>
+      <p class="help">
+        In flight: taken up by a worker and not answered yet, about the rate times the answer time. Answers: how long
+        the provider takes; half of the last minute’s came within p50, 99 in 100 within p99.
+      </p>
       {may('see') && (
         <p>
           <SearchLink filters={{ sender: String(id) }}>All messages of this lane</SearchLink>

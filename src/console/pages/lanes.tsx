@@ -1,9 +1,10 @@
 // All lanes: what waits, why it waits, and how much of its pace each uses.
 import { useState } from 'preact/hooks'
+import { isShortOfRoom } from '../../telemetry/lane-bound.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
-import { laneWords, waitingOf } from '../logic/lane-words.ts'
+import { boundWords, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { counted, countText } from '../logic/numbers.ts'
-import { spanText } from '../logic/spans.ts'
+import { answerText, spanText } from '../logic/spans.ts'
 import { Badge } from '../parts/badge.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Empty, Page } from '../parts/page.tsx'
@@ -46,12 +47,49 @@ export function Lanes() {
                 ` of ${countText(figures.lanes_total)}: the first ${figures.lanes.length} are shown, those in trouble first`}
             </p>
           </search>
+          <p class="help">
+            In flight: taken up by a worker and not answered yet. Half of the provider’s answers of the last minute came
+            within p50, 99 in 100 within p99. The page of a lane says what holds it back.
+          </p>
           <Table cards caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('runLanes'))} />
         </>
       )}
     </Page>
   )
 }
+
+/** Why it does not send, or not more; for whoever points at it, also what a lane without trouble is held back by. */
+function State({ lane }: { lane: SnapshotLane }) {
+  const { word, tone } = laneWords(lane.state)
+  const { means } = boundWords(lane)
+  return (
+    <>
+      <span title={means}>
+        <Badge tone={tone}>{word}</Badge>
+      </span>
+      {lane.reason !== null && (
+        <span class="reason">
+          <Said text={lane.reason} />
+          {lane.until !== null && (
+            <>
+              , ends <Until at={lane.until} />
+            </>
+          )}
+        </span>
+      )}
+      {isShortOfRoom(lane) && <span class="reason">{means}</span>}
+    </>
+  )
+}
+
+/** Below its pace, because the one times the other is what is in flight. */
+const InFlight = ({ lane }: { lane: SnapshotLane }) =>
+  (lane.in_flight > 0 || lane.answer_p50_s !== null) && (
+    <span class="reason">
+      {countText(lane.in_flight)} in flight
+      {lane.answer_p50_s !== null && `, p50 ${answerText(lane.answer_p50_s)}, p99 ${answerText(lane.answer_p99_s)}`}
+    </span>
+  )
 
 const columns = (mayRun: boolean) => [
   {
@@ -67,21 +105,7 @@ const columns = (mayRun: boolean) => [
   {
     title: 'State',
     sort: ({ state }: SnapshotLane) => laneWords(state).word,
-    cell: (lane: SnapshotLane) => (
-      <>
-        <Badge tone={laneWords(lane.state).tone}>{laneWords(lane.state).word}</Badge>
-        {lane.reason !== null && (
-          <span class="reason">
-            <Said text={lane.reason} />
-            {lane.until !== null && (
-              <>
-                , ends <Until at={lane.until} />
-              </>
-            )}
-          </span>
-        )}
-      </>
-    ),
+    cell: (lane: SnapshotLane) => <State lane={lane} />,
   },
   { title: 'Waiting', number: true, sort: waitingOf, cell: (lane: SnapshotLane) => countText(waitingOf(lane)) },
   {
@@ -108,7 +132,12 @@ const columns = (mayRun: boolean) => [
   {
     title: 'Pace',
     sort: ({ sent_per_s }: SnapshotLane) => sent_per_s,
-    cell: (lane: SnapshotLane) => <Pace lane={lane} />,
+    cell: (lane: SnapshotLane) => (
+      <>
+        <Pace lane={lane} />
+        <InFlight lane={lane} />
+      </>
+    ),
   },
   {
     title: 'Dead letters',

@@ -1,13 +1,14 @@
 // The queue of an endpoint, as those see it who write into it. A set says when each queue must be looked at, so that nobody
 // has to look at all of them all the time. A job is added before the set is told of it, and whoever looks first tells the set
 // when to look again and then reads the queue: of a job that the look has not seen the set is told after that.
-import type { Queue } from 'bullmq'
+
 import type { EventJob } from '../../jobs/events.ts'
-import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../redis/bullmq-layout.ts'
+import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../queue/layout.ts'
+import type { Queue } from '../../queue/open-queue.ts'
+import { openQueue } from '../../queue/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { endpointQueuePrefix, rootKeys } from '../../redis/keys.ts'
-import { openQueue } from '../../redis/open-queue.ts'
 
 /** Of which endpoint a queue is. */
 export interface QueueOwner {

@@ -1,6 +1,8 @@
 // Deliveries of an endpoint that it has not taken: those that wait for a retry, and those that were given up.
-import type { Job, Queue } from 'bullmq'
+
 import { type EventJob, eventJobSchema } from '../../jobs/events.ts'
+import type { Queue } from '../../queue/open-queue.ts'
+import type { Job } from '../../queue/worker.ts'
 import type { ReplayOrder } from './replays.ts'
 
 /** Jobs of a queue that are looked through: it holds no more that were given up, and hardly more that wait. */

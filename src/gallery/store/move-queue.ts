@@ -1,8 +1,8 @@
 // The queue of bulk moves, as a producer sees it: adding a move, and telling whether one is still to be done.
 import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../../jobs/bulk-move.ts'
+import { inTime, openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
-import { inTime, openQueue } from '../../redis/open-queue.ts'
 
 /** Opens the queue on a connection that fails fast. */
 export function openMoveQueue(redis: Redis) {

@@ -1,8 +1,7 @@
-// Claiming messages, each for one attempt, and the slots that their requests leave in. The steps themselves are Lua, so that
-// each is one atomic move; claims of one turn of the event loop go to Redis together.
+// Claiming messages, each for one attempt, and the slots that their requests leave in: one step in Lua for many of a lane.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
-import { laneBacklogKeys } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -25,10 +24,10 @@ import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import { workerLost } from '../outcome.ts'
 import type { Pace } from '../pace.ts'
 import { nameOfPerson } from '../sealed.ts'
-import { gathered, isLate, repliesOrLate } from './gathered-steps.ts'
+import { isLate, repliesOrLate } from './gathered-steps.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { type NewMessage, newRecordFields, stateSchema, storedProblem } from './record-format.ts'
-import { jobKey, markNotSent } from './steps.ts'
+import { markNotSent } from './steps.ts'
 
 const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
 const slotScript = defineScript(import.meta.url, 'message-slot')
@@ -58,56 +57,44 @@ export type ClaimResult =
   | { verdict: Verdict | 'stopped' | 'gone' | 'taken'; state: State; slot?: Slot; isProbe?: boolean }
   | { verdict: 'lane_cooldown' | 'recipient_cooldown' | 'message_waits' | 'too_early'; state: State; waitMs: number }
 
-/**
- * Claims the message for one attempt. Send only when the verdict is `done` and the state is `sending`. Rejects when
- * Redis is away or full: then nothing may be sent. `lostAfterMs` is when the sweep takes the attempt for lost; when
- * another attempt holds the message, evidence of that one is waited for `evidenceWaitMs`, and as long as its request may
- * be under way, before the policy decides. With a `pace` the request must leave in the slot that comes back, and not
- * before.
- */
-export async function claim(
-  redis: Redis,
-  id: MessageId,
-  attempt: string,
-  message: NewMessage,
-  times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
-  pace?: Pace,
-): Promise<ClaimResult> {
-  const { lostAfterMs, evidenceWaitMs, retentionMs } = times
-  const { gapUs, closestUs, window } = pace ?? {}
-  const group = [id.lane, lostAfterMs, evidenceWaitMs, retentionMs, gapUs, closestUs, window].join(' ')
-  await assertReplicating(redis, inDoubtKey(id.lane))
-  return resultOf(
-    redis,
-    { id, attempt, message },
-    await claimTogether(redis, group, { id, attempt, message, times, pace }),
-  )
-}
+/** Where a message waits: as a job, or in a chunk, as a place of its campaign's list. */
+export type WaitsAs = 'job' | 'place'
 
-/** A message that waits as a job, to be claimed for this attempt. */
-export interface JobClaim {
+/** A message to claim for the attempt. Without `from` it is not asked whether it waits. */
+export interface Claim {
   id: MessageId
   attempt: string
   message: NewMessage
+  from?: WaitsAs
+}
+
+/** What claims of one lane have in common. */
+export interface ClaimTerms {
+  /** The sweep takes the attempt for lost after this. */
+  lostAfterMs: number
+  /** When another attempt holds a message, evidence of that is waited for, before the policy decides. */
+  evidenceWaitMs: number
+  retentionMs: number
+  /** With it a request must leave in the slot that comes back, and not before. */
+  pace?: Pace
+  /** The worker that has read the jobs of these messages. */
+  reader?: string
 }
 
 /**
- * The same for some hundred messages of one lane at most that wait as jobs, in one step: whatever a claim comes to, the job
- * is where it belongs then. `reader`: the worker that has read them. Resolves to a result for each, an Error where that one failed. Rejects when Redis is away.
+ * Claims messages of one lane, some hundred at most, each for one attempt, in one step: whatever a claim comes to, a job is
+ * where it belongs then. Send only those whose verdict is `done` and whose state is `sending`. Resolves to a result for
+ * each, an Error where that one failed. Rejects when Redis is away or full: then nothing may be sent.
  */
-export async function claimJobs(
+export async function claimMessages(
   redis: Redis,
-  claims: readonly JobClaim[],
-  times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number },
-  { pace, reader }: { pace: Pace; reader: string },
+  claims: readonly Claim[],
+  terms: ClaimTerms,
 ): Promise<(ClaimResult | Error)[]> {
   const [first] = claims
   if (first === undefined) return []
   await assertReplicating(redis, inDoubtKey(first.id.lane))
-  const replies = await claimMany(
-    redis,
-    claims.map((claim) => ({ ...claim, times, pace, reader, hasJob: true })),
-  )
+  const replies = await repliesOrLate(takeClaims(redis, first.id.lane, claims, terms))
   return Promise.all(
     claims.map((claim, i) => {
       const reply = replies[i]
@@ -117,7 +104,7 @@ export async function claimJobs(
 }
 
 /** What the step came to for one message. Rejects when too few replicas have it: then it is taken back. */
-async function resultOf(redis: Redis, { id, attempt, message }: JobClaim, taken: unknown): Promise<ClaimResult> {
+async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: unknown): Promise<ClaimResult> {
   if (isLate(taken)) {
     // A new primary may not know of the claim: nothing may be sent under it, and nothing was.
     if (isClaimed(taken.reply)) await markNotSent(redis, id, attempt, notReplicated).catch(onlyLate)
@@ -157,23 +144,8 @@ function plainClaim(reply: unknown): ClaimResult | undefined {
   return Number.isSafeInteger(givenOutAt) ? { verdict, state: 'sending', slot: slotOf(slot, givenOutAt) } : undefined
 }
 
-interface Claim {
-  id: MessageId
-  attempt: string
-  message: NewMessage
-  times: { lostAfterMs: number; evidenceWaitMs: number; retentionMs: number }
-  pace: Pace | undefined
-  hasJob?: boolean
-  reader?: string
-}
-
-/** Claims of one lane; what they are given for all of them is the same for each. */
-const claimMany = async (redis: Redis, claims: readonly Claim[]): Promise<readonly unknown[]> => {
-  const [first] = claims
-  if (first === undefined) return []
-  const { times, pace, reader } = first
-  const { lane } = first.id
-  const replies = claimScript(
+function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace, ...terms }: ClaimTerms) {
+  return claimScript(
     redis,
     {
       outbox: outboxKey(lane),
@@ -187,38 +159,33 @@ const claimMany = async (redis: Redis, claims: readonly Claim[]): Promise<readon
       deaths: jobDeathsKey(lane),
     },
     {
-      ...times,
-      ids: messageId(lane, ''),
-      reader,
-      campaigns: campaignPrefix(lane),
+      ...terms,
       workerLost: storedProblem(workerLost),
+      campaigns: campaignPrefix(lane),
+      records: messageKey(lane, ''),
+      jobs: laneJobKey(lane, ''),
+      ids: messageId(lane, ''),
+      cooldowns: recipientCooldownKey(lane, ''),
+      waits: messageWaitKey(lane, ''),
       pace: pace && numbersOf(pace),
     },
-    claims.map(({ id, attempt, message, hasJob }) => ({
-      keys: {
-        record: messageKey(lane, id.ulid),
-        job: jobKey(id),
-        recipientCooldown: recipientCooldownKey(lane, nameOfPerson(message.to)),
-        wait: messageWaitKey(lane, id.ulid),
-      },
+    claims.map(({ id, attempt, message, from }) => ({
       args: {
         ulid: id.ulid,
         attempt,
         acceptedAt: acceptedAtMs(id.ulid),
         validUntil: message.validUntil,
         aheadUs: pace?.aheadUs[message.class] ?? 0,
+        recipient: nameOfPerson(message.to),
         newFields: newRecordFields(message),
+        from,
         run: message.run,
         sendAt: message.sendAt,
-        hasJob,
       },
     })),
     { replicated: true },
   )
-  return repliesOrLate(replies)
 }
-
-const claimTogether = gathered<Claim>(claimMany)
 
 const isClaimed = (reply: unknown): boolean => {
   const [verdict, state] = claimReply.parse(reply)

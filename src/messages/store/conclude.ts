@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { observerOf } from '../../observe.ts'
-import { laneJobKey } from '../../redis/bullmq-layout.ts'
+import { laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, requeueableKey } from '../../redis/keys.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'

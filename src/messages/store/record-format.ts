@@ -8,7 +8,6 @@ import { CONTENT_TYPES, type Content } from '../content.ts'
 import { LETTERS, type State } from '../lifecycle.ts'
 import type { Problem } from '../outcome.ts'
 import { packProviderId, unpackProviderId } from '../packed-provider-id.ts'
-import { packText, unpackText } from '../packed-text.ts'
 import { openText, openTextOr, sealText } from '../sealed.ts'
 
 /** The letter that each field of a record is stored under. */
@@ -29,10 +28,8 @@ export const FIELDS = {
   to: 't',
   /** Not there for a template of a campaign: its run says as much. */
   type: 'k',
-  /** As it is where it cannot be packed, or sealed. Neither is there for a message of a campaign. */
+  /** May be sealed. Not there for a message of a campaign. */
   text: 'x',
-  /** The same packed, see src/messages/packed-text.ts. */
-  packedText: 'z',
   /** Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts); may be sealed. */
   filled: 'v',
   /** `t` or `c`. */
@@ -115,7 +112,6 @@ export const recordSchema = z
     [FIELDS.to]: sealedText.prefault(''),
     [FIELDS.type]: typeSchema.optional(),
     [FIELDS.text]: sealedText.prefault(''),
-    [FIELDS.packedText]: z.string().optional(),
     [FIELDS.filled]: sealedText.pipe(filledText).optional(),
     [FIELDS.class]: z.enum(['t', 'c']),
     [FIELDS.validUntil]: z.coerce.number(),
@@ -135,7 +131,7 @@ export const recordSchema = z
     history: raw[FIELDS.history],
     to: raw[FIELDS.to],
     type: storedType(raw[FIELDS.type], raw[FIELDS.run]) ?? missing(context, FIELDS.type),
-    text: textOf(raw[FIELDS.text], raw[FIELDS.packedText]),
+    text: raw[FIELDS.text],
     filled: raw[FIELDS.filled],
     class: CLASSES[raw[FIELDS.class]],
     validUntil: raw[FIELDS.validUntil],
@@ -156,9 +152,6 @@ function missing(context: z.RefinementCtx, field: string): never {
   context.addIssue({ code: 'custom', path: [field], message: 'is missing' })
   return z.NEVER
 }
-
-const textOf = (plain: string, packed: string | undefined): string =>
-  packed === undefined ? plain : unpackText(packed)
 
 /** A problem as it is stored. What the chat product says of one may repeat the number. */
 export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sealText(sentence)}`
@@ -199,12 +192,20 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
 /** What a new record holds besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [
   ...[FIELDS.to, sealText(message.to)],
-  ...(message.filled === undefined ? textFields(message.text) : [FIELDS.filled, filledField(message.filled)]),
-  ...sharedRecordFields(message),
+  ...(message.filled === undefined
+    ? [FIELDS.text, sealText(message.text)]
+    : [FIELDS.filled, filledField(message.filled)]),
+  ...(storedType(undefined, message.run) === message.type ? [] : [FIELDS.type, TYPES[message.type]]),
+  ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
+  ...[FIELDS.validUntil, String(message.validUntil)],
+  ...(message.sendAt === undefined ? [] : [FIELDS.sendAt, String(message.sendAt)]),
+  ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
+  ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
+  ...(message.again ? [FIELDS.repeats, '1'] : []),
 ]
 
 /** What was filled in, as it is stored: JSON where joined it could not be told apart again. */
-export function filledField(filled: readonly string[]): string {
+function filledField(filled: readonly string[]): string {
   const joined = filled.join(SEPARATOR)
   const isPlain = joined !== '' && !NOT_JOINED.test(joined) && joined.split(SEPARATOR).length === filled.length
   return sealText(isPlain ? joined : JSON.stringify(filled))
@@ -215,24 +216,3 @@ export const providerIdField = (id: string): string => sealText(packProviderId(i
 
 /** The same of a stored one that is told of in passing: null for one that no key opens. */
 export const shownProviderId = (stored: string): string | null => unpackProviderId(openTextOr(stored, '')) || null
-
-/** What the records of all messages of a campaign hold: field, value, … */
-export const sharedRecordFields = (message: Omit<NewMessage, 'to' | 'text' | 'filled'>): string[] => [
-  ...(storedType(undefined, message.run) === message.type ? [] : [FIELDS.type, TYPES[message.type]]),
-  ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
-  ...[FIELDS.validUntil, String(message.validUntil)],
-  ...(message.sendAt === undefined ? [] : [FIELDS.sendAt, String(message.sendAt)]),
-  ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
-  ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
-  ...(message.again ? [FIELDS.repeats, '1'] : []),
-]
-
-/** Shorter than this, a text takes as much packed, as memory is given out. */
-const PACK_FROM = 32
-
-function textFields(text: string): string[] {
-  const stored = sealText(text)
-  // What is sealed cannot be packed.
-  const packed = stored !== text || text.length < PACK_FROM ? undefined : packText(text)
-  return packed === undefined ? [FIELDS.text, stored] : [FIELDS.packedText, packed]
-}

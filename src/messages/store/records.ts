@@ -1,6 +1,6 @@
 // Message records as they are read; record-format.ts says what they hold, the scripts of the steps write them.
 
-import { laneJobKey } from '../../redis/bullmq-layout.ts'
+import { laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/corrupt-record.ts'
 import { isThere, readHashes } from '../../redis/hashes.ts'

@@ -3,7 +3,7 @@
 // go to Redis together.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
-import { laneBacklogKeys, laneJobKey } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -58,15 +58,14 @@ export const markNotSent = (
     content?: string | undefined
   },
 ): Promise<StepResult> => {
-  const { counts, maxTries, problem, cooldown, retryMs, content } = how
-  const coolDown = cooldown && { of: cooldown.of, ms: cooldown.of === 'lane' ? cooldown.ms : cooldown.leastMs }
-  return takeStep(
-    redis,
-    id,
-    { kind: 'not_sent', attempt, counts, maxTries, problem, coolDown, retryMs, content },
-    cooldown,
-  )
+  const { cooldown, ...step } = how
+  return takeStep(redis, id, { kind: 'not_sent', attempt, ...step, coolDown: cooldown && coolDownOf(id, cooldown) })
 }
+
+const coolDownOf = ({ lane }: MessageId, cooldown: Cooldown) =>
+  cooldown.of === 'lane'
+    ? { key: laneCooldownKey(lane), of: cooldown.of, ms: cooldown.ms }
+    : { key: recipientCooldownKey(lane, nameOfPerson(cooldown.to)), of: cooldown.of, ms: cooldown.leastMs }
 
 /** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
 export const markUnconfirmed = (
@@ -100,7 +99,7 @@ export const recordStatus = (
 ): Promise<StepResult> => {
   const { atMs: happenedAt, providerId: sentAs, isPatient, ...rest } = more
   const step = { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, ...rest } as const
-  return takeStep(redis, id, step, undefined, isPatient)
+  return takeStep(redis, id, step, isPatient)
 }
 
 /** The wait for evidence of the attempt is over: queued again or unknown, as `policy` says. */
@@ -134,7 +133,7 @@ interface StepArguments {
   sentAs?: string | undefined
   firstPollMs?: number | undefined
   counts?: boolean
-  coolDown?: { of: Cooldown['of']; ms: number } | undefined
+  coolDown?: { key: string; of: Cooldown['of']; ms: number } | undefined
   evidenceMs?: number
   policy?: Repeat
   maxTries?: number
@@ -143,14 +142,8 @@ interface StepArguments {
   content?: string | undefined
 }
 
-async function takeStep(
-  redis: Redis,
-  id: MessageId,
-  step: StepArguments,
-  cooldown?: Cooldown,
-  isPatient = false,
-): Promise<StepResult> {
-  const taken = await (isPatient ? stepsLater : stepsNow)(redis, String(id.lane), { id, step, cooldown })
+async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {
+  const taken = await (isPatient ? stepsLater : stepsNow)(redis, String(id.lane), { id, step })
   const reply = isLate(taken) ? taken.reply : taken
   const [verdict, state, from, of, history, waitMs] = sentReply(reply) ?? stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
@@ -184,7 +177,6 @@ const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
 interface OneStep {
   id: MessageId
   step: StepArguments
-  cooldown: Cooldown | undefined
 }
 
 /** Steps of one lane. */
@@ -198,11 +190,13 @@ async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<reado
     queuedAgain: queuedAgainKey(lane),
     ...laneBacklogKeys(lane),
   }
-  const each = steps.map(({ id, step, cooldown }) => ({
-    keys: stepKeys(id, cooldown),
-    args: stepArguments(id, step),
-  }))
-  const shared = { campaigns: campaignPrefix(lane), ids: messageId(lane, '') }
+  const shared = {
+    campaigns: campaignPrefix(lane),
+    records: messageKey(lane, ''),
+    jobs: laneJobKey(lane, ''),
+    ids: messageId(lane, ''),
+  }
+  const each = steps.map(({ id, step }) => ({ args: stepArguments(id, step) }))
   return repliesOrLate(stepScript(redis, keys, shared, each, { replicated: true }))
 }
 
@@ -230,13 +224,6 @@ function stepArguments(id: MessageId, step: StepArguments) {
     ...rest,
   }
 }
-
-const stepKeys = (id: MessageId, cooldown: Cooldown | undefined) => ({
-  record: messageKey(id.lane, id.ulid),
-  job: jobKey(id),
-  cooldown:
-    cooldown?.of === 'recipient' ? recipientCooldownKey(id.lane, nameOfPerson(cooldown.to)) : laneCooldownKey(id.lane),
-})
 
 /** Where BullMQ keeps the job of a message. */
 export const jobKey = (id: MessageId): string => laneJobKey(id.lane, messageId(id.lane, id.ulid))

@@ -89,7 +89,8 @@ const exampleSnapshot = {
       ...{ sender: 1, name: 'shop', account: 1, state: 'waiting_for_pace', by: null, until: null, drain_s: 16 },
       reason: 'All of its pace is used: 80 messages a second.',
       waiting: { transactional: 40, campaign: 1_200 },
-      ...{ oldest_s: 15.5, rate_per_s: 80, sent_per_s: 79.6, dead_letters: 0, in_flight: 9 },
+      ...{ oldest_s: 15.5, rate_per_s: 80, sent_per_s: 79.6, dead_letters: 0, in_flight: 25 },
+      ...{ answer_p50_s: 0.3, answer_p99_s: 0.49, bound: 'pace' },
       spark: Array.from({ length: 30 }, (_, i) => (i < 20 ? 0 : 79.6)),
     },
   ],
@@ -105,7 +106,7 @@ const exampleSnapshot = {
   workers: [
     {
       ...{ id: 'host-1-0a1b2c3d', host: 'host', pid: 1, started_at: '2026-11-21T10:00:00.000Z' },
-      ...{ version: '0.1.0', lanes: 2, seen_s: 1.2 },
+      ...{ version: '0.1.0', lanes: 2, in_flight: 25, max_in_flight: 6_000, seen_s: 1.2 },
     },
   ],
   lost_workers: [],

@@ -4,7 +4,7 @@ import { readHistory } from '../../messages/history.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
 import { paceOf } from '../../messages/pace.ts'
-import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   activeCampaignsKey,

@@ -3,6 +3,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { type KnownWorker, readWorkers } from '../../redis/heartbeats.ts'
 import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'
+import { type Served, servedLanes } from '../served-lanes.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 /** Settings of Redis change when a person changes them; asking costs it two long answers. */
@@ -11,6 +12,8 @@ const SETTINGS_EVERY_MS = 30_000
 /** What runs the lanes at one moment. */
 export interface Machinery {
   workers: Snapshot['workers']
+  /** What the workers say of the lanes that they have open. */
+  served: ReadonlyMap<number, Served>
   lost_workers: Snapshot['lost_workers']
   redis: Snapshot['redis']
   isRedisFull: boolean
@@ -31,8 +34,11 @@ export function createMachineryReader(redis: Redis) {
       workers: workers.alive.map((worker) => ({
         ...shown(worker),
         lanes: worker.facts?.lanes ?? 0,
+        in_flight: worker.facts?.inFlight ?? null,
+        max_in_flight: worker.facts?.maxInFlight ?? null,
         seen_s: seconds(worker),
       })),
+      served: servedLanes(workers.alive),
       lost_workers: workers.lost.map((worker) => ({ ...shown(worker), lost_s: seconds(worker) })),
       redis: {
         used_bytes: memory.usedBytes,

@@ -5,6 +5,7 @@ import { campaignId } from '../../campaigns/campaign-id.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { historyKey, rootKeys } from '../../redis/keys.ts'
 import { FINE } from '../history-fields.ts'
+import { boundOf } from '../lane-bound.ts'
 import { byTrouble, drainSeconds, laneState } from '../lane-state.ts'
 import { LANES_SHOWN, type Snapshot, type SnapshotLane, SPARK_POINTS } from '../snapshot.ts'
 import { createCampaignReader } from './campaigns.ts'
@@ -125,7 +126,9 @@ export function createSnapshots(redis: Redis) {
     return [...busy, ...turn.flatMap((i) => idle[i] ?? [])]
   }
 
-  function shownOf(known: Known, live: LiveLane, { workers, isRedisFull }: Machinery, nowMs: number): SnapshotLane {
+  function shownOf(known: Known, live: LiveLane, machinery: Machinery, nowMs: number): SnapshotLane {
+    const { workers, isRedisFull } = machinery
+    const served = machinery.served.get(live.lane)
     const { waiting, rate } = live
     const all = waiting.transactional + waiting.campaign
     const said = laneState({
@@ -150,7 +153,16 @@ export function createSnapshots(redis: Redis) {
       sent_per_s: rounded(known.meter.rates(nowMs).sent),
       spark: sparkOf(known, nowMs),
       dead_letters: live.deadLetters,
-      in_flight: live.inFlight,
+      in_flight: served?.inFlight ?? live.inFlight,
+      answer_p50_s: served?.answerSeconds?.p50 ?? null,
+      answer_p99_s: served?.answerSeconds?.p99 ?? null,
+      bound: boundOf({
+        isPaused: live.isPaused,
+        isCoolingDown: live.cooldown !== undefined,
+        waiting: all,
+        isAtPace: said.state === 'waiting_for_pace',
+        byWorkers: served?.bound,
+      }),
     }
   }
 

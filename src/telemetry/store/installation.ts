@@ -1,11 +1,12 @@
 // How the whole installation stands. Read by whoever is asked for metrics, and by the worker that sweeps for the history;
 // only lanes with work are looked at, so idle lanes cost nothing.
 import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE } from '../../jobs/intake.ts'
-import { intakeJobKey, intakeWaitingKey, JOB } from '../../redis/bullmq-layout.ts'
+import { intakeJobKey, intakeWaitingKey, JOB } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { workersAlive } from '../../redis/heartbeats.ts'
+import { readLiveWorkers } from '../../redis/heartbeats.ts'
 import { rootKeys } from '../../redis/keys.ts'
 import { memoryOf, redisProblems } from '../../redis/safety.ts'
+import { type Served, servedLanes } from '../served-lanes.ts'
 import { type LaneGauges, readGaugesOf } from './lane-gauges.ts'
 
 /** How the installation stands at one moment. */
@@ -15,6 +16,8 @@ export interface Installation {
   owners: ReadonlyMap<number, number>
   /** Lanes with something waiting, in doubt, to poll, or an active campaign. */
   lanes: LaneGauges[]
+  /** What the workers say of the lanes that they have open. */
+  served: ReadonlyMap<number, Served>
   intake: { waiting: number; oldestSeconds: number }
   /** As the relay has written it lately; nothing where nobody listens. */
   events: { enabled: number; failing: number; disabled: number; retrying: number; oldestSeconds: number }
@@ -31,7 +34,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     redis.zrange(rootKeys.dueLanes, '0', '-1'),
     redis.smembers(rootKeys.campaignLanes),
     redis.hgetall(rootKeys.lanes),
-    workersAlive(redis),
+    readLiveWorkers(redis),
     redisProblems(redis),
     memoryOf(redis),
     readIntake(redis),
@@ -44,7 +47,8 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
   known.clear()
   for (const lane of now) known.add(lane)
   return {
-    workers,
+    workers: workers.count,
+    served: servedLanes(workers.workers),
     owners: new Map(Object.entries(owners).map(([lane, account]) => [Number(lane), Number(account)])),
     lanes,
     intake,

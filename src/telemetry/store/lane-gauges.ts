@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { readHistory } from '../../messages/history.ts'
 import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
-import { laneBacklogKeys, laneDeadLettersKey, laneMetaKey } from '../../redis/bullmq-layout.ts'
+import { laneBacklogKeys, laneDeadLettersKey, laneMetaKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   activeCampaignsKey,

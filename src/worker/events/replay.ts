@@ -1,12 +1,13 @@
 // Works on a replay, a page a turn, in between the other jobs of the endpoint's queue.
 //
 // Where the process may die: within a page, its events are told once more, under the same ids.
-import type { Queue } from 'bullmq'
+
 import type { PlacedEvent } from '../../events/outbox-entry.ts'
 import { failedDeliveries } from '../../events/store/failed-deliveries.ts'
 import { findReplay, noteReplay, type Replay, type ReplayOrder, replayPage } from '../../events/store/replays.ts'
 import type { EventJob } from '../../jobs/events.ts'
-import { hasJobMovedOn } from '../../redis/errors.ts'
+import { hasJobMovedOn } from '../../queue/errors.ts'
+import type { Queue } from '../../queue/open-queue.ts'
 import { type Target, type TellDeps, tell } from './tell.ts'
 
 /** A replay whose endpoint fails is tried again after this. */

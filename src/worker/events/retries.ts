@@ -1,6 +1,6 @@
 // The jobs of an endpoint's queue: deliveries that it did not take, tests, replays. The queue is worked on only while
 // something of it is due.
-import type { Job, Worker } from 'bullmq'
+
 import type { Config } from '../../config.ts'
 import { TEST_TYPE } from '../../events/event-types.ts'
 import type { PlacedEvent } from '../../events/outbox-entry.ts'
@@ -16,10 +16,11 @@ import {
 } from '../../events/store/endpoint-queue.ts'
 import { readRange } from '../../events/store/outbox.ts'
 import { type EventJob, eventJobSchema } from '../../jobs/events.ts'
-import { endpointQueue } from '../../redis/bullmq-layout.ts'
+import { endpointQueue } from '../../queue/layout.ts'
+import type { Job, Worker } from '../../queue/worker.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from '../../queue/worker.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { endpointQueuePrefix } from '../../redis/keys.ts'
-import { closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import { takeReplayTurn } from './replay.ts'
 import { refOf, send, type Target, type TellDeps, tell } from './tell.ts'
 

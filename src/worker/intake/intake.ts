@@ -5,7 +5,6 @@
 // - the worker dies before that: the job is run again by another; accepting is idempotent by the job's own id;
 // - it dies between that and the end: the second run finds the end noted and repeats it.
 
-import type { Job } from 'bullmq'
 import type { AcceptDeps } from '../../accept/accept-message.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../accept/body-limits.ts'
 import { checkKey, unauthorized } from '../../accept/check-key.ts'
@@ -31,10 +30,11 @@ import { notOneOf } from '../../messages/fault.ts'
 import { withoutNumbers } from '../../messages/masked.ts'
 import { observerOf } from '../../observe.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
-import { INTAKE_PREFIX } from '../../redis/bullmq-layout.ts'
+import { INTAKE_PREFIX } from '../../queue/layout.ts'
+import type { Job } from '../../queue/worker.ts'
+import { closeWorker, endOwn, type OwnEnd, openWorker } from '../../queue/worker.ts'
 import { isCluster } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { beforeStalledCheck, closeWorker, endOwn, type OwnEnd, openWorker } from '../bullmq.ts'
 import { repairActive, repairJob, repairStalled } from './repair.ts'
 import type { VerbDeps } from './verb.ts'
 import { intakeVerbs, PERSON_ERASED } from './verbs.ts'
@@ -103,13 +103,12 @@ async function serveQueue(deps: IntakeDeps, name: string, settings: Parameters<t
     redis,
     { name, prefix: INTAKE_PREFIX },
     async (job, token) => endOwn(await takeIn(deps, job), job, token),
-    settings,
+    { ...settings, beforeStalledCheck: () => repairStalled(deps, name) },
     (error) => {
       deps.log.debug({ err: error }, 'intake.error')
       repairSoon()
     },
   )
-  beforeStalledCheck(worker, () => repairStalled(deps, name))
 
   function repair(work: () => Promise<void>): Promise<void> {
     return work().catch((error: unknown) => deps.log.warn({ err: error }, 'intake.repair_failed'))

@@ -4,7 +4,7 @@
 // that the next run takes the job in or refuses it.
 import { z } from 'zod'
 import type { Log } from '../../log.ts'
-import { intakeActiveKey, intakeJobKey, intakeStalledKey } from '../../redis/bullmq-layout.ts'
+import { intakeActiveKey, intakeJobKey, intakeStalledKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** Fields that BullMQ reads as JSON, and what takes the place of what is not. */

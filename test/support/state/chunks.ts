@@ -1,8 +1,8 @@
 // Chunks of campaigns that stand on a lane: what waits, what is in hand, and ways to take and to lose them.
-import { laneChunkKeys, laneChunkQueue } from '../../../src/redis/bullmq-layout.ts'
+import { laneChunkKeys, laneChunkQueue } from '../../../src/queue/layout.ts'
+import { openQueue } from '../../../src/queue/open-queue.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { lanePrefix } from '../../../src/redis/keys.ts'
-import { openQueue } from '../../../src/redis/open-queue.ts'
 import { takerOf } from './workers.ts'
 
 /** Names of the chunks that wait on the lane, the next one first. */

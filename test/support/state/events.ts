@@ -1,6 +1,6 @@
 // What is kept of events that an account is told of, and of the endpoints that they are sent to.
 import { sourceKey } from '../../../src/events/store/listening.ts'
-import { delayedUntil, endpointDelayedKey } from '../../../src/redis/bullmq-layout.ts'
+import { delayedUntil, endpointDelayedKey } from '../../../src/queue/layout.ts'
 import { runningRedisClock } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { eventKeys, rootKeys } from '../../../src/redis/keys.ts'

@@ -11,10 +11,10 @@ import {
   laneJobKey,
   laneMetaKey,
   laneQueue,
-} from '../../../src/redis/bullmq-layout.ts'
+} from '../../../src/queue/layout.ts'
+import { openQueue } from '../../../src/queue/open-queue.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { lanePrefix } from '../../../src/redis/keys.ts'
-import { openQueue } from '../../../src/redis/open-queue.ts'
 import { recordAt } from './handles.ts'
 
 type Class = 'transactional' | 'campaign'

@@ -7,7 +7,7 @@ import {
   intakeJobKey,
   intakeWaitingKey,
   sharedDelayedKey,
-} from '../../../src/redis/bullmq-layout.ts'
+} from '../../../src/queue/layout.ts'
 import { redisNowMs } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { sharedQueuePrefix } from '../../../src/redis/keys.ts'

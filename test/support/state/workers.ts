@@ -1,13 +1,13 @@
 // Whoever takes what waits on a lane: a test by hand, a worker that it starts, and those that the service has.
 import { type Job, Worker } from 'bullmq'
-import { deadLetter, nextJobs } from '../../../src/lanes/next-jobs.ts'
 import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.ts'
-import { laneBacklogKeys, laneJobLockKey, laneQueue } from '../../../src/redis/bullmq-layout.ts'
+import { deadLetter, nextJobs } from '../../../src/queue/lane/next-jobs.ts'
+import { laneBacklogKeys, laneJobLockKey, laneQueue } from '../../../src/queue/layout.ts'
+import { endOwn, openWorker } from '../../../src/queue/worker.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { GatheringRedis } from '../../../src/redis/gathered-writes.ts'
 import { readWorkers } from '../../../src/redis/heartbeats.ts'
 import { lanePrefix, laneReadersKey } from '../../../src/redis/keys.ts'
-import { endOwn, openWorker } from '../../../src/worker/bullmq.ts'
 
 /** Whether a BullMQ Worker has the job in its hands. */
 export const isInHand = async (redis: Redis, name: string): Promise<boolean> =>

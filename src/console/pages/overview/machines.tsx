@@ -1,7 +1,7 @@
 // What it runs on: workers, Redis, and whether Redis is set up so that nothing can be lost.
 
 import type { Snapshot } from '../../../telemetry/snapshot.ts'
-import { bytesText, shareText } from '../../logic/numbers.ts'
+import { bytesText, countText, shareText } from '../../logic/numbers.ts'
 import { spanText } from '../../logic/spans.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Gauge } from '../../parts/spark.tsx'
@@ -16,6 +16,12 @@ const heartbeatOf = (worker: Worker) =>
   ) : (
     `${spanText(worker.seen_s)} ago`
   )
+
+/** A worker of an older version does not say. */
+const inFlightOf = (worker: Worker): string =>
+  'lost_s' in worker || worker.in_flight === null || worker.max_in_flight === null
+    ? ''
+    : `${countText(worker.in_flight)} of ${countText(worker.max_in_flight)}`
 
 /** Who sends, who did until it was lost, and when each was last heard of. */
 export const Workers = ({ workers, lost_workers: lost }: Pick<Snapshot, 'workers' | 'lost_workers'>) => (
@@ -38,6 +44,7 @@ export const Workers = ({ workers, lost_workers: lost }: Pick<Snapshot, 'workers
             cell: ({ host, pid, id }) => <Said text={host === '' ? id : `${host}, process ${pid}`} />,
           },
           { title: 'Lanes', number: true, cell: (worker) => ('lanes' in worker ? worker.lanes : '') },
+          { title: 'In flight', number: true, cell: inFlightOf },
           { title: 'Heartbeat', cell: heartbeatOf },
           { title: 'Started', wide: true, cell: ({ started_at }) => <Ago at={started_at} /> },
           { title: 'Version', wide: true, cell: ({ version }) => <Said text={version} /> },

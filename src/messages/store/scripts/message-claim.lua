@@ -1,7 +1,8 @@
 #!lua
--- Claims messages of a lane, each for one attempt, before its request leaves, and reserves the slot that it leaves in.
--- Refused when Redis is full, on purpose: what cannot be written down must not be sent. Each message is claimed by itself:
--- a fault of one harms no other. Claiming twice with the same attempt is harmless.
+-- Claims messages of a lane, each for one attempt, before its request leaves, and reserves the slot that it leaves in. A
+-- message waits as a job, or in a chunk as a place of its campaign's list; both are claimed alike. Refused when Redis is
+-- full, on purpose: what cannot be written down must not be sent. Each message is claimed by itself: a fault of one harms
+-- no other. Claiming twice with the same attempt is harmless.
 --
 -- Keys:
 --   outbox            STREAM  events of the lane, if anybody wants them
@@ -16,18 +17,17 @@
 --   active            LIST    ids of jobs whose messages are being sent: BullMQ's
 --   readers           HASH    worker -> jobs that it has read and not claimed yet
 --   deaths            HASH    jobs that are read alone
--- Keys of each:
---   record            HASH    the message
---   job               HASH    the message's job in BullMQ
---   recipientCooldown STRING  cooldown of the recipient
---   wait              STRING  there while the message waits
 -- Arguments:
 --   lostAfterMs     the sweep takes an attempt for lost after this
 --   retentionMs
---   campaigns       what the keys of the lane's campaigns begin with
 --   evidenceWaitMs  evidence of another attempt is waited for so long, at least
 --   workerLost      the error of one that was lost, `code|sentence`
+--   campaigns       what the keys of the lane's campaigns begin with
+--   records         the same of messages, before the ulid
+--   jobs            the same of jobs, before their ids
 --   ids             what the ids of jobs begin with, before the ulid
+--   cooldowns       what the keys of recipients' cooldowns begin with, before the recipient
+--   waits           the same of the waits of messages, before the ulid
 --   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it}
 --   reader?         worker that has read the jobs of these messages, and is done with that
 -- Arguments of each:
@@ -36,10 +36,11 @@
 --   acceptedAt      ms
 --   validUntil      ms
 --   aheadUs         a slot is reserved so far ahead at most
+--   recipient       as keys name it
 --   newFields       {field, value, ...}: what a new record holds besides
+--   from?           `job`: its job is taken, if it waits; `place`: nobody may have claimed it before
 --   run?            number of its campaign
 --   sendAt?         ms, of a message that is not to be sent sooner
---   hasJob?         whether it has a job, which is taken when it is claimed
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
 -- {..., slot, time (µs)}, and 1 besides if it is the probe of its lane; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
@@ -47,46 +48,41 @@
 -- be sent, nothing was written; message-conclude.lua ends it.
 -- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written, but that the job is put off for so long when only this message waits. `too_early`: its slot would
--- be too far ahead. {'taken', ...}: its job does not wait any more, another worker was faster; nothing was written.
+-- be too far ahead. {'taken', ...}: it does not wait any more, another worker was faster; nothing was written.
 -- include message-lifecycle
 -- include message-events
 -- include message-many
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
-local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers, deaths = unpack(KEYS, 1, 12)
-local lostAfterMs, retentionMs, campaigns, evidenceWaitMs, workerLost, ids, pace, reader = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
+local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers, deaths = unpack(KEYS)
+local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader =
+  unpack(cmsgpack.unpack(ARGV[1]), 1, 12)
 local each = cmsgpack.unpack(ARGV[2])
--- include message-jobs
+-- include ../../../queue/scripts/message-jobs
 
--- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/send-message.ts.
+-- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/attempt.ts.
 local SETTLING = 5000
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
--- One read for all: when the cooldown of the lane ends, then of each message the cooldown of its recipient and its wait.
-local asked = { laneCooldown }
+
+-- What all of them need is read at once: cooldowns and waits, which records there are, and where the jobs stand.
+local asked, known = { laneCooldown, laneCooldown .. '-probe' }, {}
 for i = 1, #each do
-  asked[2 * i], asked[2 * i + 1] = KEYS[4 * i + 11], KEYS[4 * i + 12]
+  asked[2 * i + 1], asked[2 * i + 2] = cooldowns .. each[i][6], waits .. each[i][1]
+  known[i] = records .. each[i][1]
 end
-asked[2 * #each + 2] = laneCooldown .. '-probe'
 local found = redis.call('MGET', unpack(asked))
-local probe = found[2 * #each + 2]
+local probe = found[2]
 local coolMs = cooldownLeft(found[1], probe, now)
 local timeUs = string.format('%.0f', nowUs)
 local lane = pace and openSlots(slots, nowUs, pace, #each)
+local areNew = redis.call('EXISTS', unpack(known)) == 0
 
--- The plain case first, which almost all are: nobody has claimed the message before, and nothing is in its way. It is written
--- without looking at what a record of it could hold. Records of the step are looked for in one go.
-local records, taken = {}, {}
-for i = 1, #each do records[i] = KEYS[4 * i + 9] end
-local areNew = coolMs == 0 and not probe and redis.call('EXISTS', unpack(records)) == 0
-local keptMs = string.format('%.0f', retentionMs)
-local lostAt = string.format('%.0f', now + lostAfterMs)
-
--- Where the jobs wait: the score of a prioritized one, true for one in the list, nil for one that waits no more.
-local waits, wanted, wantedAt = {}, {}, {}
+-- The score of a prioritized job, true for one in the list, nil for one that waits no more.
+local places, wanted, wantedAt = {}, {}, {}
 for i = 1, #each do
-  if each[i][9] then
+  if each[i][8] == 'job' then
     wanted[#wanted + 1] = ids .. each[i][1]
     wantedAt[wanted[#wanted]] = i
   end
@@ -95,21 +91,21 @@ if #wanted > 0 then
   local scores = redis.call('ZMSCORE', prioritized, unpack(wanted))
   local unseen = 0
   for j, id in ipairs(wanted) do
-    waits[wantedAt[id]] = scores[j] or nil
+    places[wantedAt[id]] = scores[j] or nil
     if not scores[j] then unseen = unseen + 1 end
   end
   if unseen > 0 then
     for _, id in ipairs(redis.call('LRANGE', waiting, -#wanted, -1)) do
       local i = wantedAt[id]
-      if i and not waits[i] then
-        waits[i] = true
+      if i and not places[i] then
+        places[i] = true
         unseen = unseen - 1
       end
     end
     -- Deeper in the list: other workers read what stands before them.
     for _, id in ipairs(wanted) do
       local i = wantedAt[id]
-      if unseen > 0 and not waits[i] and redis.call('LPOS', waiting, id, 'RANK', -1) then waits[i] = true end
+      if unseen > 0 and not places[i] and redis.call('LPOS', waiting, id, 'RANK', -1) then places[i] = true end
     end
   end
 end
@@ -120,45 +116,26 @@ local function tooEarly(slotUs, aheadUs)
   if earlyUs > 0 then return { 'too_early', QUEUED, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
 end
 
--- The claim of a plain one; nil of any other, which is not touched.
-local function claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt)
-  if run or not areNew or taken[ulid] or found[2 * i] or found[2 * i + 1] or now >= validUntil or sendAt > now then
-    return nil
-  end
-  local slotUs = pace and lane.next()
-  local early = slotUs and tooEarly(slotUs, aheadUs)
-  if early then return early end
-  taken[ulid] = true
-  if waits[i] then leaveLine(ids .. ulid, waits[i], true) end
-  local history = 'c' .. base36(now - acceptedAt) .. ',' .. attempt
-  redis.call('HSET', records[i], 's', SENDING, 'a', attempt, 'h', history, unpack(newFields))
-  redis.call('PEXPIRE', records[i], keptMs)
-  addLater(inDoubt, lostAt, ulid)
-  if not slotUs then return { 'done', SENDING, attempt } end
-  return { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs }
-end
-
+-- Messages that this step has looked at.
+local seen = {}
 local function claim(i)
-  local record, job, recipientCooldown, wait = unpack(KEYS, 4 * i + 9, 4 * i + 12)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt, hasJob = unpack(each[i], 1, 9)
-  sendAt = sendAt or 0
-  local place, id = waits[i], ids .. ulid
-  if hasJob and (not place or taken[ulid]) then
-    -- Asked once more, since the answer was lost: its own claim took the job.
-    local claimed = redis.call('HMGET', record, 's', 'a')
-    if claimed[1] ~= SENDING or claimed[2] ~= attempt then return { 'taken', QUEUED, '' } end
-  end
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt = unpack(each[i], 1, 10)
+  local id, place = ids .. ulid, places[i]
+  local record, job = records .. ulid, jobs .. id
+  local p, exists = load(record, areNew and not seen[ulid])
+  local isTaken
+  if from == 'job' then isTaken = not place or seen[ulid] end
+  if from == 'place' then isTaken = exists or markOf(campaigns, run, ulid) end
+  -- Asked once more, since the answer was lost: its own claim took it.
+  if isTaken and not (exists and p.state == SENDING and p.attempt == attempt) then return { 'taken', QUEUED, '' } end
+  seen[ulid] = true
   -- What is not to be sent, or was, leaves no job behind.
   local function endJob()
-    taken[ulid] = true
     if place then dropJob(job, id, place) end
   end
   local function putOff(ms)
-    taken[ulid] = true
     if place then delayJob(job, id, place, now, ms) end
   end
-  local new = claimNew(i, ulid, attempt, acceptedAt, validUntil, aheadUs, newFields, run, sendAt)
-  if new then return new end
   local m = {
     record = record,
     queuedAgain = queuedAgain,
@@ -172,10 +149,9 @@ local function claim(i)
     campaigns = campaigns,
     newFields = newFields,
   }
-  local p, exists = load(record)
   local before = exists and p.state or nil
-  local known = isGone(m, exists)
-  if known then return { 'gone', known, '' } end
+  local state = from ~= 'place' and isGone(m, exists)
+  if state then return { 'gone', state, '' } end
   if isStopped(m, p, exists, now) then
     endJob()
     return { 'stopped', p.state, p.attempt }
@@ -188,7 +164,7 @@ local function claim(i)
   local slotUs
   if p.state == QUEUED then
     -- Its job may be there sooner: one that a person tries at once, or that is due by the clock of a Redis that was lost.
-    local waitMs = math.max(found[2 * i + 1] and redis.call('PTTL', wait) or 0, sendAt - now)
+    local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now)
     if waitMs > 0 then
       waitMs = math.min(waitMs, validUntil - now)
       putOff(waitMs)
@@ -201,8 +177,8 @@ local function claim(i)
       if early then return early end
     end
     -- Last: a recipient's turn is used up by asking. Read again, for another message of this step may have used one.
-    local text = found[2 * i] and redis.call('GET', recipientCooldown)
-    local ms = text and mustWait(recipientCooldown, text, now)
+    local text = found[2 * i + 1] and redis.call('GET', cooldowns .. recipient)
+    local ms = text and mustWait(cooldowns .. recipient, text, now)
     -- What cannot go in time comes back when it is over, so that it is told then.
     if ms then
       ms = math.min(ms, validUntil - now)
@@ -229,7 +205,6 @@ local function claim(i)
   end
   if before then removeLater(queuedAgain, ulid) end
   if place then leaveLine(id, place, true) end
-  taken[ulid] = true
   settle(m, p, exists, now, before, 'c', attempt)
   addLater(inDoubt, now + lostAfterMs, ulid)
   if not pace then return { verdict, p.state, p.attempt } end

@@ -132,8 +132,9 @@ end
 
 -- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
-local function load(key)
-  local f = redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't')
+-- `isMissing`: it is known that there is none.
+local function load(key, isMissing)
+  local f = isMissing and {} or redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't')
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -188,7 +189,8 @@ end
 -- throttled for hours must not grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest
 -- events stay, and how many were dropped.
 local function appendHistory(history, letter, atMs, acceptedAt, detail)
-  local event = letter .. base36(math.max(atMs - acceptedAt, lastEventMs(history)))
+  local ms = atMs - acceptedAt
+  local event = letter .. base36(history == '' and ms or math.max(ms, lastEventMs(history)))
   if detail and detail ~= '' then event = event .. ',' .. detail end
   if history == '' then return event end
   if #history > 1500 then
@@ -200,34 +202,7 @@ local function appendHistory(history, letter, atMs, acceptedAt, detail)
   return history .. '|' .. event
 end
 
--- A campaign keeps the state of each of its recipients in a STRING, half a byte each, in the order of its list: 0 for one
--- whose message was never claimed, else the place of the state's letter in MARKS, 15 where it cannot be known any more
--- (src/campaigns/store/marks.ts). It outlives the records, so that nobody is sent to again because a record has expired.
-
--- A recipient's place in the list, from the id of the message (src/campaigns/message-ids.ts).
-local function placeOf(ulid)
-  local place = 0
-  for i = 11, 15 do
-    local byte = string.byte(ulid, i)
-    -- 0 to 9, then the letters but I, L, O and U.
-    local digit = byte < 58 and byte - 48
-      or byte - 55 - (byte > 85 and 4 or byte > 79 and 3 or byte > 76 and 2 or byte > 73 and 1 or 0)
-    place = place * 32 + digit
-  end
-  return place
-end
-
--- The letter of the state that the campaign knows for a recipient; nil for one whose message was never claimed.
-local function markOf(prefix, run, ulid)
-  local place = placeOf(ulid)
-  local byteAt = math.floor(place / 2)
-  local byte = string.byte(redis.call('GETRANGE', prefix .. run .. ':states', byteAt, byteAt)) or 0
-  local mark = place % 2 == 0 and math.floor(byte / 16) or byte % 16
-  if mark == 0 then return nil end
-  local letter = string.sub(MARKS, mark, mark)
-  return letter == '' and UNKNOWN or letter
-end
-
+-- include recipient-marks
 -- What a step of many messages has changed for campaigns, by number of campaign; nil: each change is written at once.
 local gathered
 

@@ -13,12 +13,10 @@
 --   prioritized  ZSET  ids of jobs that are taken when nothing waits: BullMQ's
 --   delayed      ZSET  ids of jobs and when they are due: BullMQ's
 --   active       LIST  ids of jobs whose messages are being sent: BullMQ's
--- Keys of each:
---   record       HASH  the message
---   job          HASH  the message's job in BullMQ
---   cooldown     STRING  of the lane or the recipient that takes nothing for a while from now on; any key without one
 -- Arguments:
 --   campaigns    what the keys of the lane's campaigns begin with
+--   records      the same of messages, before the ulid
+--   jobs         the same of jobs, before their ids
 --   ids          what the ids of jobs begin with, before the ulid
 -- Arguments of each:
 --   ulid
@@ -32,7 +30,7 @@
 --   sentAs?      of `status`: the provider's id of the message
 --   firstPollMs? of `status`: until the first status poll; none without it
 --   counts?      of `not_sent`: whether the try counts
---   coolDown?    of `not_sent`: {of: 'lane' or 'recipient', ms: at least}
+--   coolDown?    of `not_sent`: {key: of the lane or recipient that takes nothing for a while, of: which one, ms: at least}
 --   evidenceMs?  of `unconfirmed`: how long evidence is waited for
 --   policy?      of `resolve`: never, once or safe
 --   maxTries?    of `not_sent` and `resolve`
@@ -46,10 +44,10 @@
 -- include message-events
 -- include message-many
 -- include message-cooldowns
-local outbox, inDoubt, polls, requeueable, queuedAgain, waiting, prioritized, delayed, active = unpack(KEYS, 1, 9)
-local campaigns, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local outbox, inDoubt, polls, requeueable, queuedAgain, waiting, prioritized, delayed, active = unpack(KEYS)
+local campaigns, records, jobs, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local each = cmsgpack.unpack(ARGV[2])
--- include message-jobs
+-- include ../../../queue/scripts/message-jobs
 local now = redisNowMs()
 
 -- What a step writes to the record, and the fields that it takes off it.
@@ -59,41 +57,13 @@ local function drop(p, field)
   if p.has[field] then gone[#gone + 1] = field end
 end
 
--- The plain case first, which almost all are: a message of no campaign was sent at its first attempt, and nothing else is
--- known of it. What it comes to is what the table of moves says; nil of any other, which is not touched.
-local function takeSent(record, job, ulid, attempt, acceptedAt, at, sentAs, firstPollMs, content)
-  local state, counts, history, run, to, problem, payload, others, repeats, class =
-    unpack(redis.call('HMGET', record, 's', 'a', 'h', 'r', 't', 'e', 'p', 'b', 'o', 'y'), 1, 10)
-  if state ~= SENDING or counts ~= attempt or run or problem or payload or others then return nil end
-  local claimedAt = string.match(history or '', '^c(%w+),%w+$')
-  local sentMs = at - acceptedAt
-  -- An erased person's record keeps nothing that names them.
-  if not claimedAt or not to or to == '' or tonumber(claimedAt, 36) > sentMs then return nil end
-  history = history .. '|' .. SENT .. base36(sentMs)
-  -- It can still fail, and is sent again by hand then.
-  local data = redis.call('HGET', job, 'data') or content
-  if data then
-    redis.call('HSET', record, 's', SENT, 'h', history, 'w', sentAs, 'p', data)
-  else
-    redis.call('HSET', record, 's', SENT, 'h', history, 'w', sentAs)
-  end
-  endSending(job, ids .. ulid, now)
-  tell({ state = SENT, repeats = tonumber(repeats or '0') }, ulid, history)
-  removeLater(inDoubt, ulid)
-  if firstPollMs then addLater(polls, now + firstPollMs, ulid) end
-  return { 'done', SENT, SENDING, class or '', '' }
-end
-
 local function take(i)
-  local record, job, cooldown = unpack(KEYS, 3 * i + 7, 3 * i + 9)
   local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
     evidenceMs, policy, maxTries, ifDead, retryMs, content = unpack(each[i], 1, 18)
+  local record, id = records .. ulid, ids .. ulid
+  local job = jobs .. id
   -- Nothing that we are told has happened later than now.
   local at = happenedAt and math.min(happenedAt, now) or now
-  if kind == 'status' and status == SENT and sentAs and not problem then
-    local sent = takeSent(record, job, ulid, attempt, acceptedAt, at, sentAs, firstPollMs, content)
-    if sent then return sent end
-  end
   local p, exists = load(record)
   if not exists then return { 'missing' } end
   -- Somebody may have given it another job meanwhile.
@@ -188,12 +158,12 @@ local function take(i)
 
   local waitMs
   if coolDown and coolDown.of == 'lane' then
-    coolLane(cooldown, coolDown.ms, now, problem)
+    coolLane(coolDown.key, coolDown.ms, now, problem)
   elseif coolDown then
-    waitMs = coolRecipient(cooldown, coolDown.ms, now)
+    waitMs = coolRecipient(coolDown.key, coolDown.ms, now)
   end
   if before == SENDING and p.state ~= SENDING then
-    endSending(job, ids .. ulid, now, p.state == QUEUED and (waitMs or retryMs or 0) or nil)
+    endSending(job, id, now, p.state == QUEUED and (waitMs or retryMs or 0) or nil)
   end
   local isDelivered = p.state == DELIVERED or p.state == READ
   return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs }

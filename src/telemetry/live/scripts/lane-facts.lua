@@ -24,7 +24,7 @@
 -- Output: {numbers, next job, its history, next job of a campaign, its history, reason of the cooldown, counts of the
 -- places of `before` and of `now` joined by `;`, numbers of active campaigns joined by spaces}; what is not there is ''.
 -- The numbers are those below in their order, in one string.
--- include ../../../lanes/scripts/chunk-places
+-- include ../../../queue/lane/scripts/chunk-places
 local waiting, prioritized, deadLetters, meta, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, slots, activeCampaigns, now, before = unpack(KEYS)
 local records, campaigns, places, earlier = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 -- More are not looked at: this script must stay a matter of microseconds.

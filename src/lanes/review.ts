@@ -1,0 +1,75 @@
+// Messages of a lane that the sweep must look at, and status polls that are due.
+import { z } from 'zod'
+import type { MessageId } from '../messages/message-id.ts'
+import { defineMessageScript } from '../messages/store/message-script.ts'
+import type { Redis } from '../redis/connect.ts'
+import { inDoubtKey, messageKey, pollKey, queuedAgainKey, rootKeys } from '../redis/keys.ts'
+
+/** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
+const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
+
+const fileScript = defineMessageScript(import.meta.url, 'message-file')
+
+/** How many senders there are, each with its lane. */
+export const countLanes = (redis: Redis): Promise<number> => redis.hlen(rootKeys.lanes)
+
+/** Which list of the sweep: attempts in doubt, or messages queued again whose job may be gone. */
+export type SweepList = 'in_doubt' | 'queued_again'
+
+const listKey = (list: SweepList, lane: number): string =>
+  list === 'in_doubt' ? inDoubtKey(lane) : queuedAgainKey(lane)
+
+/** ULIDs of messages whose time to be looked at has come, the oldest first. */
+export async function overdueMessages(
+  redis: Redis,
+  list: SweepList,
+  lane: number,
+  nowMs: number,
+  most: number,
+): Promise<string[]> {
+  return redis.zrangebyscore(listKey(list, lane), '-inf', nowMs, 'LIMIT', 0, most)
+}
+
+/** How many messages of the lane the sweep has still to look at: in doubt, and queued again. */
+export async function awaitingReview(redis: Redis, lane: number): Promise<{ inDoubt: number; queuedAgain: number }> {
+  const [inDoubt, queuedAgain] = await Promise.all([redis.zcard(inDoubtKey(lane)), redis.zcard(queuedAgainKey(lane))])
+  return { inDoubt, queuedAgain }
+}
+
+/** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
+export async function rescheduleReview(
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+  atMs: number,
+): Promise<void> {
+  if (ulids.length > 0) await redis.zadd(queuedAgainKey(lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
+}
+
+/** A message that cannot be looked at now is looked at again at this time (epoch ms). */
+export async function postponeReview(
+  redis: Redis,
+  list: SweepList,
+  lane: number,
+  ulid: string,
+  atMs: number,
+): Promise<void> {
+  await redis.zadd(listKey(list, lane), 'XX', atMs, ulid)
+}
+
+/** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */
+export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+  const keys = { record: messageKey(lane, ulid), inDoubt: inDoubtKey(lane), queuedAgain: queuedAgainKey(lane) }
+  await fileScript(redis, keys, { ulid })
+}
+
+/** Takes a message off both lists: its sender is gone, so that nobody can say what to do about it. */
+export async function removeFromReview(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+  await Promise.all([redis.zrem(inDoubtKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
+}
+
+/** When the earliest status poll of a lane is due (epoch ms). */
+export async function nextPollAt(redis: Redis, lane: number): Promise<number | undefined> {
+  const [, score] = memberAndScore.parse(await redis.call('ZRANGE', pollKey(lane), 0, 0, 'WITHSCORES'))
+  return score
+}

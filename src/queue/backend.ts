@@ -1,0 +1,97 @@
+// What Workers do in another way than BullMQ has them do it, in a backend of our own, which BullMQ lets us hand in. Most of
+// it has them go by Redis' clock: BullMQ takes the time from the process wherever it delays a job, looks for jobs that are
+// due or waits for the next one, and with a clock that is an hour ahead, jobs ran an hour early.
+import { type BackendFactory, createRedisBackend, RedisQueueBackend } from 'bullmq'
+import { runningRedisClock } from '../redis/clock.ts'
+import type { Redis } from '../redis/connect.ts'
+
+type Of<Method extends 'moveToCompleted' | 'moveToDelayed' | 'moveToFailed' | 'moveToFinished' | 'execCommand'> =
+  RedisQueueBackend[Method]
+
+/**
+ * BullMQ has no public seam for the time at which jobs are taken: `moveToActive` reads the clock of the machine on its way
+ * to the script of that name, where it stands so far behind the first key.
+ */
+const TAKING = { script: 'moveToActive', timeAt: 12 }
+
+/** What a Worker's backend is told besides. */
+interface Ways {
+  redis: Redis
+  /** Done each time before BullMQ looks for jobs whose worker died; when it fails, that look is left out. */
+  beforeStalledCheck: () => Promise<void>
+}
+
+/** Makes the backends of Workers. */
+export const workerBackends =
+  (ways: Ways): BackendFactory<RedisQueueBackend> =>
+  (name, settings, how) =>
+    new WorkerBackend(ways, createRedisBackend(name, settings, how), name, settings)
+
+class WorkerBackend extends RedisQueueBackend {
+  readonly #nowMs: () => Promise<number>
+  readonly #beforeStalledCheck: () => Promise<void>
+
+  /** Takes over the connections of `made`. */
+  constructor(ways: Ways, made: RedisQueueBackend, name: string, settings: Parameters<typeof createRedisBackend>[1]) {
+    super(made.connection, name, made.keys, (type) => made.toKey(type), settings, made.blockingConnection)
+    // This backend tells of their errors.
+    made.on('error', () => {})
+    this.#nowMs = runningRedisClock(ways.redis, made.toKey(''))
+    this.#beforeStalledCheck = ways.beforeStalledCheck
+  }
+
+  override execCommand(...[client, script, given]: Parameters<Of<'execCommand'>>): ReturnType<Of<'execCommand'>> {
+    if (script !== TAKING.script) return super.execCommand(client, script, given)
+    // What is due a moment too early would only be put off again: the time is never ahead of Redis.
+    return this.#nowMs().then((nowMs) => super.execCommand(client, script, given.with(TAKING.timeAt, nowMs)))
+  }
+
+  override async moveToActive(token: string, name?: string): ReturnType<RedisQueueBackend['moveToActive']> {
+    return this.#onMachine(await super.moveToActive(token, name))
+  }
+
+  override async moveToFinished(...[id, given]: Parameters<Of<'moveToFinished'>>): ReturnType<Of<'moveToFinished'>> {
+    // As BullMQ itself finds the time in there.
+    const inTime = given.with(this.moveToFinishedKeys.length + 1, await this.#nowMs())
+    return this.#onMachine(await super.moveToFinished(id, inTime))
+  }
+
+  override async moveToDelayed(
+    ...[id, _time, ...how]: Parameters<Of<'moveToDelayed'>>
+  ): ReturnType<Of<'moveToDelayed'>> {
+    const next = await super.moveToDelayed(id, await this.#nowMs(), ...how)
+    return next && this.#onMachine(next)
+  }
+
+  override async waitForJob(seconds: number): ReturnType<RedisQueueBackend['waitForJob']> {
+    const woken = await super.waitForJob(seconds)
+    // When a job is due, on Redis' clock: the Worker is to look now, and is told then how long it has to wait.
+    return woken && { ...woken, score: 0 }
+  }
+
+  /** The next job as a script tells it, with the time at which one is due: the Worker compares that with the machine's. */
+  async #onMachine([job, id, limitMs, dueMs]: readonly unknown[]): Promise<unknown[]> {
+    const isDue = typeof dueMs === 'number' && dueMs > 0
+    return [job, id, limitMs, isDue ? dueMs - (await this.#nowMs()) + Date.now() : dueMs]
+  }
+
+  // A Worker with more in hand than its concurrency, since that was lowered, asks for no next job and takes the answer for
+  // "the queue is empty": it slept for its `drainDelay` with jobs waiting. It is told nothing of what it did not ask for.
+
+  override async moveToCompleted(...given: Parameters<Of<'moveToCompleted'>>): ReturnType<Of<'moveToCompleted'>> {
+    const [, , , , asksForNext] = given
+    const moved = await super.moveToCompleted(...given)
+    return asksForNext ? moved : { ...moved, result: undefined }
+  }
+
+  override async moveToFailed(...given: Parameters<Of<'moveToFailed'>>): ReturnType<Of<'moveToFailed'>> {
+    const [, , , , asksForNext] = given
+    const moved = await super.moveToFailed(...given)
+    return asksForNext ? moved : { ...moved, result: undefined }
+  }
+
+  override async moveStalledJobsToWait(): Promise<string[]> {
+    await this.#beforeStalledCheck()
+    return super.moveStalledJobsToWait()
+  }
+}

@@ -1,0 +1,111 @@
+// A look at lanes: which have work, which messages the sweep must look at, which polls are due.
+import { z } from 'zod'
+import { defineMessageScript } from '../../messages/store/message-script.ts'
+import type { Redis } from '../../redis/connect.ts'
+import {
+  activeCampaignsKey,
+  inDoubtKey,
+  laneCooldownKey,
+  messageKey,
+  pollKey,
+  queuedAgainKey,
+} from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMetaKey } from '../layout.ts'
+
+/** The state of one lane, read in one atomic step. */
+export interface LaneSurvey {
+  lane: number
+  /** Jobs that wait for a worker. */
+  waiting: number
+  active: number
+  /** Jobs that wait, are delayed or are being worked on. */
+  backlog: number
+  /** Chunks of campaigns that wait, are delayed or are being worked on; and those that are. */
+  chunks: number
+  activeChunks: number
+  /** Chunk that goes next; undefined when none waits, or nobody may take it up. */
+  chunkHead: string | undefined
+  /** Campaigns that a worker has to look after. */
+  activeCampaigns: number
+  /** The lane is paused, in a cooldown, or within a window of its pace. Only known while jobs wait. */
+  isHeld: boolean
+  /** Job that goes next; undefined when none waits. */
+  head: string | undefined
+  /** When the sweep must look at the next message (epoch ms); undefined when none is to be looked at. */
+  nextReviewAt: number | undefined
+  /** When the next status poll is due (epoch ms); undefined when none is. */
+  nextPollAt: number | undefined
+  /** When the lane was looked at, by the clock that these times are of (epoch ms). */
+  nowMs: number
+}
+
+const lookScript = defineScript(import.meta.url, 'lane-look')
+const mendScript = defineMessageScript(import.meta.url, 'lane-mend')
+
+const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
+const lookReply = z.tuple([
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.enum(['0', '1']),
+  z.string(),
+  maybeTime,
+  maybeTime,
+  maybeTime,
+  z.number(),
+  z.number(),
+  z.string(),
+  z.number(),
+])
+
+/** Looks at lanes in one round trip, one command each. */
+export function surveyLanes(redis: Redis, lanes: readonly number[]): Promise<LaneSurvey[]> {
+  return Promise.all(lanes.map((lane) => surveyLane(redis, lane)))
+}
+
+async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
+  const reply = await lookScript(redis, {
+    ...laneBacklogKeys(lane),
+    meta: laneMetaKey(lane),
+    cooldown: laneCooldownKey(lane),
+    inDoubt: inDoubtKey(lane),
+    queuedAgain: queuedAgainKey(lane),
+    polls: pollKey(lane),
+    activeCampaigns: activeCampaignsKey(lane),
+    ...laneChunkKeys(lane),
+    chunkLimiter: laneChunkLimiterKey(lane),
+  })
+  const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt, ...ofChunks] =
+    lookReply.parse(reply)
+  const [chunks, activeChunks, chunkHead, nowMs] = ofChunks
+  return {
+    lane,
+    waiting,
+    active,
+    backlog: waiting + delayed + active,
+    activeCampaigns,
+    chunks,
+    activeChunks,
+    chunkHead: chunkHead === '' ? undefined : chunkHead,
+    isHeld: held === '1',
+    head: head === '' ? undefined : head,
+    nextReviewAt: earliest(openAt, queuedAt),
+    nextPollAt,
+    nowMs,
+  }
+}
+
+/** The earliest of the times that there are. */
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+/** Puts back in line what only seems to be sent, as after a loss of its record; how many there were. */
+export async function mendActive(redis: Redis, lane: number): Promise<number> {
+  const { active, waiting, prioritized } = laneBacklogKeys(lane)
+  const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
+  return z.number().parse(await mendScript(redis, { active, waiting, prioritized }, args))
+}

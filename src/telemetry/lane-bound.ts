@@ -1,0 +1,66 @@
+// What bounds a lane: why no more messages of it are in flight now. Decided in this one place, from what its workers say
+// and from what stands in Redis; shown by metrics, console and `top`. Pure.
+import type { WorkerBound } from '../redis/heartbeats.ts'
+import type { LaneState } from './lane-state.ts'
+
+export const LANE_BOUNDS = ['pause', 'cooldown', 'pace', 'memory', 'share', 'answer_time', 'nothing'] as const
+export type LaneBound = (typeof LANE_BOUNDS)[number]
+
+/**
+ * Of what several workers say of one lane, the first. The pace comes first because all of them share it: when one has
+ * room and waits for slots, the others need no more room.
+ */
+const ORDER: readonly WorkerBound[] = ['pace', 'memory', 'share', 'answer_time']
+
+/** The first of these, or undefined when none of the workers is bound. */
+export const boundOfWorkers = (said: readonly (WorkerBound | undefined)[]): WorkerBound | undefined =>
+  ORDER.find((bound) => said.includes(bound))
+
+/** `waiting` counts all that could leave now. `isAtPace`: all slots of the last seconds were used. */
+export function boundOf(lane: {
+  isPaused: boolean
+  isCoolingDown: boolean
+  waiting: number
+  isAtPace: boolean
+  byWorkers: WorkerBound | undefined
+}): LaneBound {
+  if (lane.isPaused) return 'pause'
+  if (lane.isCoolingDown) return 'cooldown'
+  if (lane.waiting === 0) return 'nothing'
+  return lane.isAtPace ? 'pace' : (lane.byWorkers ?? 'nothing')
+}
+
+/** It could send more, had it more in flight. Of the other bounds the state of the lane tells. */
+export const isShortOfRoom = ({ bound }: { bound: LaneBound }): boolean =>
+  bound === 'memory' || bound === 'share' || bound === 'answer_time'
+
+const SENTENCES: Readonly<Record<Exclude<LaneBound, 'nothing'>, string>> = {
+  pause: 'It is paused: nothing leaves until somebody resumes it.',
+  cooldown: 'It is in a cooldown: nothing leaves until that ends.',
+  pace: 'It sends as many messages a second as its rate allows.',
+  memory: 'Its worker has as many messages in flight as LANEWAY_MAX_IN_FLIGHT allows: add a worker, or raise that.',
+  share:
+    'Its worker is busy with several lanes, and each has an equal part of LANEWAY_MAX_IN_FLIGHT: add a worker, or raise that.',
+  answer_time:
+    'The provider answers more slowly than before: twice what the rate needs at the usual answer time is in flight.',
+}
+
+/** States in which something else than pace and room keeps a lane from sending; the state says what. */
+const ELSEWHERE: readonly LaneState[] = ['stuck', 'no_worker', 'redis_full']
+
+/** What bounds it, for a person. `waiting`: messages that wait. */
+export function boundSentence({
+  bound,
+  state,
+  waiting,
+}: {
+  bound: LaneBound
+  state: LaneState
+  waiting: number
+}): string {
+  if (bound !== 'nothing') return SENTENCES[bound]
+  if (waiting === 0) return 'No message waits.'
+  return ELSEWHERE.includes(state)
+    ? 'Neither its rate nor answer times: the state of the lane says why it does not send.'
+    : 'Neither its rate nor answer times: what waits is taken up as it comes.'
+}

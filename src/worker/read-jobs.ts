@@ -1,0 +1,70 @@
+// What the next jobs of a lane hold. One that can never be sent is made a dead letter, with the reason.
+import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import { parseMessageId } from '../messages/message-id.ts'
+import { newMessageOf } from '../messages/store/record-format.ts'
+import { deadLetter, type WaitingJob } from '../queue/lane/next-jobs.ts'
+import type { Outgoing, SendDeps } from './attempt.ts'
+
+/** So many workers may die over a job that they had read alone; it is a dead letter then. */
+const MOST_DEATHS = 3
+
+/**
+ * The messages of these jobs. `isForeign`: others are sealed under a data key that this worker was not started with. Without
+ * a sender all are made dead letters.
+ */
+export async function readJobs(
+  deps: Pick<SendDeps, 'redis' | 'config' | 'log'>,
+  lane: number,
+  jobs: readonly WaitingJob[],
+  hasSender: boolean,
+): Promise<{ messages: Outgoing[]; isForeign: boolean }> {
+  const messages: Outgoing[] = []
+  let isForeign = false
+  for (const job of jobs) {
+    const found = hasSender ? readJob(job) : { reason: `lane ${lane} has no sender` }
+    if ('message' in found) messages.push(found.message)
+    else if ('reason' in found) await giveUp(deps, lane, job.id, found.reason)
+    else {
+      deps.log.error({ message: job.id }, 'attempt.data_key_missing')
+      isForeign = true
+    }
+  }
+  return { messages, isForeign }
+}
+
+/** The message of a job, why it can never be sent, or `foreign`: it is sealed under a key of another worker. */
+function readJob(job: WaitingJob): { message: Outgoing } | { reason: string } | { foreign: true } {
+  if (job.deaths >= MOST_DEATHS) return { reason: `${job.deaths} workers died while they read it alone` }
+  const id = parseMessageId(job.id)
+  if (!id) return { reason: 'the job id is not a message id' }
+  let data: unknown
+  try {
+    data = JSON.parse(job.data)
+  } catch {
+    return { reason: 'payload is not JSON' }
+  }
+  const read = sendPayloadSchema.safeParse(data)
+  if (!read.success) {
+    if (isForeignPayload(data)) return { foreign: true }
+    // The place and the rule, not the sentence: that quotes what a person was to read, and this reason is logged.
+    const [issue] = read.error.issues
+    return { reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }
+  }
+  const payload: SendPayload = read.data
+  const { content, trace } = payload
+  return {
+    message: { id, name: job.id, from: 'job', message: newMessageOf(payload), content, trace, payload: () => payload },
+  }
+}
+
+/** Makes the job a dead letter, and says so once. */
+export async function giveUp(
+  { redis, config, log }: Pick<SendDeps, 'redis' | 'config' | 'log'>,
+  lane: number,
+  id: string,
+  reason: string,
+): Promise<void> {
+  if (await deadLetter(redis, lane, { id, reason, keptMs: config.retentionMs })) {
+    log.error({ lane, message: id, reason }, 'message.dead_lettered')
+  }
+}

@@ -1,0 +1,148 @@
+// Pins: what a lane has in flight, how long its provider takes to answer and what bounds it are the same in the heartbeat of
+// the worker, in the metrics and in the console's snapshot. Real: Redis, HTTP, producer, worker, a chat product that takes
+// 300 ms to answer.
+import { afterEach, expect, test } from 'vitest'
+import { pauseLane } from '../../src/lanes/control.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { readLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
+import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
+import { createTelemetry } from '../../src/telemetry/telemetry.ts'
+import { startWorker } from '../../src/worker/main.ts'
+import { silentLog } from '../support/app.ts'
+import { laneIn, whoseOf } from '../support/console-reader.ts'
+import { sendTo } from '../support/messages.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const ANSWER_MS = 300
+
+let service: Service | undefined
+let stopWorker: (() => Promise<void>) | undefined
+afterEach(async () => {
+  await stopWorker?.()
+  await service?.close()
+  stopWorker = undefined
+})
+
+/** A service whose provider takes its time, with a lane of this rate and messages on it, and one worker. */
+async function sending({ rate, messages, maxInFlight }: { rate: number; messages: number; maxInFlight: number }) {
+  const made = await startService({ worker: false })
+  service = made
+  await fetch(`${made.simulator.url}/_control`, {
+    method: 'POST',
+    body: JSON.stringify({ answer_delay_ms: ANSWER_MS }),
+  })
+  const tenant = await made.addTenant({ rate })
+  await Promise.all(Array.from({ length: messages }, (_, i) => sendTo(made, tenant, `+4917000${String(30_000 + i)}`)))
+  // Each scrape reads anew.
+  let clock = 0
+  const telemetry = createTelemetry({
+    clock: () => {
+      clock += 10_000
+      return clock
+    },
+  })
+  const worker = await startWorker({ ...made.config, maxInFlight }, made.server.url, silentLog, telemetry)
+  stopWorker = worker.close
+  return { made, tenant, lane: tenant.partnerLane, telemetry, worker: worker.name }
+}
+
+/** What the heartbeat says of a lane. */
+async function servedBy({ redis }: Service, worker: string, lane: number) {
+  const { workers } = await readLiveWorkers(redis)
+  const facts = workers.find(({ id }) => id === worker)?.facts
+  return { facts, served: facts?.serves.find((each) => each.lane === lane) }
+}
+
+/** Values of the series of a metric: what is between its braces → value. */
+const seriesOf = (text: string, name: string): Record<string, number> =>
+  Object.fromEntries(
+    Array.from(text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (.*)$`, 'gm')), ([, labels = '', value]) => [
+      labels,
+      Number(value),
+    ]),
+  )
+
+const snapshotLane = async ({ redis }: Service, tenant: Tenant) =>
+  laneIn(await createSnapshots(redis).take(whoseOf(tenant)), tenant.partnerLane)
+
+test('a lane at its pace has in flight what pace and answer time come to', async () => {
+  const { made, tenant, lane, telemetry, worker } = await sending({ rate: 40, messages: 400, maxInFlight: 6_000 })
+  const { facts, served } = await eventually(async () => {
+    const found = await servedBy(made, worker, lane)
+    return found.served?.p50Ms !== undefined && found.served.bound !== undefined ? found : undefined
+  }, 'a heartbeat tells of answers')
+  expect(served).toMatchObject({ lane, bound: 'pace' })
+  // 40 a second, 0.3 s: twelve, and what is claimed ahead of its slot.
+  expect(served?.inFlight).toBeGreaterThan(5)
+  expect(served?.inFlight).toBeLessThan(40)
+  expect(served?.p50Ms).toBeGreaterThan(ANSWER_MS * 0.95)
+  expect(served?.p50Ms).toBeLessThan(ANSWER_MS * 2)
+  expect(served?.p99Ms).toBeGreaterThanOrEqual(served?.p50Ms ?? 0)
+  expect(facts).toMatchObject({ maxInFlight: 6_000 })
+  expect(facts?.inFlight).toBe(served?.inFlight)
+
+  const own = `lane="${lane}"`
+  const text = await eventually(async () => {
+    const found = await telemetry.text(made.redis)
+    return seriesOf(found, 'laneway_lane_bound')[`${own},by="pace"`] === 1 && found
+  }, 'the metrics tell of the pace')
+  expect(Object.keys(seriesOf(text, 'laneway_lane_bound'))).toHaveLength(1)
+  expect(seriesOf(text, 'laneway_lane_in_flight')[own]).toBeGreaterThan(5)
+  const answers = seriesOf(text, 'laneway_lane_answer_seconds')
+  expect(answers[`${own},quantile="0.5"`]).toBeGreaterThan(0.95 * (ANSWER_MS / 1_000))
+  expect(answers[`${own},quantile="0.99"`]).toBeGreaterThanOrEqual(answers[`${own},quantile="0.5"`] ?? 0)
+  expect(seriesOf(text, 'laneway_worker_in_flight')['']).toBeGreaterThan(0)
+  expect(seriesOf(text, 'laneway_worker_in_flight_max')).toEqual({ '': 6_000 })
+
+  const shown = await eventually(async () => {
+    const found = await snapshotLane(made, tenant)
+    return found?.bound === 'pace' && found
+  }, 'the console tells of the pace')
+  expect(shown).toMatchObject({ answer_p50_s: expect.any(Number), answer_p99_s: expect.any(Number) })
+  expect(shown.in_flight).toBeGreaterThan(5)
+
+  const queues = openLaneQueues(made.redis)
+  await pauseLane(made.redis, queues, lane, { reason: 'stock-taking', by: 'Ada' })
+  await queues.close()
+  const paused = seriesOf(await telemetry.text(made.redis), 'laneway_lane_bound')
+  expect(paused).toEqual({ [`${own},by="pause"`]: 1 })
+  expect(await snapshotLane(made, tenant)).toMatchObject({ bound: 'pause', state: 'paused' })
+})
+
+test('a lane whose worker may have few messages in flight is bound by that, and the worker is full', async () => {
+  const { made, tenant, lane, telemetry, worker } = await sending({ rate: 1_000, messages: 300, maxInFlight: 5 })
+  // Between an answer and the next claim it has fewer.
+  const { served, facts } = await eventually(async () => {
+    const found = await servedBy(made, worker, lane)
+    return found.served?.p50Ms !== undefined && found.served.inFlight === 5 ? found : undefined
+  }, 'a heartbeat tells of answers')
+  expect(served).toMatchObject({ bound: 'memory' })
+  expect(facts).toMatchObject({ inFlight: 5, maxInFlight: 5 })
+  const text = await eventually(async () => {
+    const found = await telemetry.text(made.redis)
+    return seriesOf(found, 'laneway_worker_in_flight')[''] === 5 && found
+  }, 'the metrics tell that the worker is full')
+  expect(seriesOf(text, 'laneway_lane_bound')).toEqual({ [`lane="${lane}",by="memory"`]: 1 })
+  expect(await snapshotLane(made, tenant)).toMatchObject({ bound: 'memory' })
+  const { workers } = await createSnapshots(made.redis).take()
+  expect(workers).toMatchObject([{ max_in_flight: 5 }])
+})
+
+test('heartbeats of another version are read as far as this one knows them', async () => {
+  const made = await startService({ worker: false })
+  service = made
+  const facts = { host: 'h', pid: 7, startedAt: Date.now(), version: '0.0.9', lanes: 1 }
+  await sendHeartbeat(made.redis, 'older', { ...facts, serves: [{ lane: 1, inFlight: 2, answerMs: 300 }] })
+  const newer = { lane: 1, inFlight: 3, p50Ms: 1, p99Ms: 2, bound: 'the moon', later: true }
+  await sendHeartbeat(made.redis, 'newer', JSON.parse(JSON.stringify({ ...facts, serves: [newer] })))
+  const { count, workers } = await readLiveWorkers(made.redis)
+  expect(count).toBe(2)
+  const byId = new Map(workers.map(({ id, facts: said }) => [id, said]))
+  expect(byId.get('older')?.serves).toEqual([{ lane: 1, inFlight: 2, answerMs: 300 }])
+  expect(byId.get('newer')?.serves).toMatchObject([{ lane: 1, inFlight: 3, p50Ms: 1, p99Ms: 2 }])
+  expect(byId.get('newer')?.serves[0]?.bound).toBeUndefined()
+  const snapshot = await createSnapshots(made.redis).take()
+  expect(snapshot.workers).toMatchObject([{ max_in_flight: null }, { max_in_flight: null }])
+  for (const id of ['older', 'newer']) await removeHeartbeat(made.redis, id)
+})

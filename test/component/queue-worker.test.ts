@@ -1,0 +1,164 @@
+// Pins: what Workers do in another way than BullMQ has them do it (src/queue/backend.ts), which an update of BullMQ could
+// undo. Real: Redis, BullMQ. The machine's clock is off as in wrong-clock.test.ts, which has the lock of a job in hand.
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openQueue } from '../../src/queue/open-queue.ts'
+import { endOwn, openWorker, type Worker } from '../../src/queue/worker.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
+
+const HOUR = 3_600_000
+const WAIT_MS = 500
+/** What is due runs within this time, on a machine however busy. */
+const SOON_MS = 4_000
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectWithRetry(server.url)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const realNow = Date.now
+function machineIsOff(ms: number): void {
+  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ms)
+}
+
+const idle = async (): Promise<void> => {}
+
+let queues = 0
+type Queue = ReturnType<typeof openQueue>
+type Settings = (queue: Queue) => Partial<Parameters<typeof openWorker>[3]>
+
+/** A queue of its own with a worker, which notes in `began` when each job began, by Redis. */
+async function withWorker(
+  { settings = () => ({}), waitMs }: { settings?: Settings; waitMs?: number },
+  work: (name: string, run: number) => Promise<void>,
+  check: (queue: Queue, worker: Worker, began: Map<string, number[]>) => Promise<void>,
+): Promise<void> {
+  queues += 1
+  const [name, prefix] = [`{queue-${queues}}`, 'test']
+  const queue = openQueue(redis, name, prefix)
+  const began = new Map<string, number[]>()
+  const worker = openWorker(
+    redis,
+    { name, prefix },
+    async (job, token) => {
+      const runs = began.get(job.name) ?? []
+      began.set(job.name, runs)
+      runs.push(await redisNowMs(redis))
+      await work(job.name, runs.length)
+      return endOwn(
+        waitMs === undefined || runs.length > 1 ? { kind: 'done' } : { kind: 'waits', ms: waitMs },
+        job,
+        token,
+      )
+    },
+    { concurrency: 1, lockDuration: 10_000, ...settings(queue) },
+    () => {},
+  )
+  try {
+    await worker.waitUntilReady()
+    await check(queue, worker, began)
+  } finally {
+    await worker.close()
+    await queue.close()
+  }
+}
+
+describe.each([
+  ['an hour ahead', HOUR],
+  ['an hour behind', -HOUR],
+])('with a machine whose clock is %s', (_how, skew) => {
+  test('a job is taken when it is due, by a worker that waits for it and by one that has just finished another', () =>
+    withWorker({}, idle, async (queue, _worker, began) => {
+      machineIsOff(skew)
+      const dueAt = new Map<string, number>()
+      for (const name of ['alone', 'after another']) {
+        const timestamp = await redisNowMs(redis)
+        await queue.add(name, {}, { delay: WAIT_MS, timestamp })
+        dueAt.set(name, timestamp + WAIT_MS)
+        if (name !== 'alone') await queue.add('another', {})
+        const [at = 0] = await eventually(async () => began.get(name), 'its turn', 20_000)
+        expect(at).toBeGreaterThanOrEqual(dueAt.get(name) ?? 0)
+        expect(at).toBeLessThan((dueAt.get(name) ?? 0) + SOON_MS)
+      }
+    }))
+
+  test('a job that is put off runs again after its wait', () =>
+    withWorker({ waitMs: WAIT_MS }, idle, async (queue, _worker, began) => {
+      machineIsOff(skew)
+      await queue.add('one', {})
+      const runs = await eventually(
+        async () => (began.get('one')?.length === 2 ? began.get('one') : undefined),
+        'it',
+        20_000,
+      )
+      const [first = 0, second = 0] = runs
+      expect(second - first).toBeGreaterThanOrEqual(WAIT_MS)
+      expect(second - first).toBeLessThan(WAIT_MS + SOON_MS)
+    }))
+
+  test('a job that has ended did so by Redis', () =>
+    withWorker({}, idle, async (queue) => {
+      machineIsOff(skew)
+      const before = await redisNowMs(redis)
+      await queue.add('one', {}, { jobId: 'one' })
+      const ended = await eventually(async () => (await queue.getJob('one'))?.finishedOn, 'its end', 20_000)
+      // The clock of Redis is asked for once a second, and goes on by another.
+      expect(ended).toBeGreaterThanOrEqual(before - 50)
+      expect(ended).toBeLessThanOrEqual((await redisNowMs(redis)) + 50)
+    }))
+})
+
+test('a worker whose concurrency is lowered while more is in hand goes on at once when that ends', async () => {
+  let end = (): void => {}
+  const inHand = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  await withWorker(
+    { settings: () => ({ concurrency: 3, drainDelay: 30 }) },
+    () => inHand,
+    async (queue, worker, began) => {
+      for (let i = 0; i < 9; i += 1) await queue.add(`job ${i}`, {})
+      await eventually(async () => began.size === 3, 'three in hand')
+      // Another worker was woken by what would wake this one.
+      await redis.del(queue.toKey('marker'))
+      worker.concurrency = 1
+      end()
+      await eventually(async () => began.size === 9, 'that all were taken', SOON_MS)
+    },
+  )
+})
+
+test.each([
+  ['done', false],
+  ['left out when that fails', true],
+])('the look for lost jobs comes after what is to be done before it, and is %s', async (_how, fails) => {
+  const looksBefore: number[] = []
+  // There for as long as nobody else is to look.
+  const looks = (queue: Queue) => redis.exists(queue.toKey('stalled-check'))
+  const settings: Settings = (queue) => ({
+    stalledInterval: 60_000,
+    beforeStalledCheck: async () => {
+      looksBefore.push(await looks(queue))
+      if (fails) throw new Error('not now')
+    },
+  })
+  await withWorker({ settings }, idle, async (queue, _worker, began) => {
+    await eventually(async () => looksBefore.length > 0, 'what comes before')
+    if (!fails) await eventually(async () => (await looks(queue)) === 1, 'the look')
+    // Whatever came after it has come by now.
+    await queue.add('one', {})
+    await eventually(async () => began.has('one'), 'its turn')
+    expect({ looksBefore, looks: await looks(queue) }).toEqual({ looksBefore: [0], looks: fails ? 0 : 1 })
+  })
+})

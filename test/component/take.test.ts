@@ -1,0 +1,66 @@
+// Pins: what becomes of each message that a lane has next, when some of them must not be sent or cannot be settled.
+// Real: Redis. Stood in for: the chat product.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { messageId, parseMessageId } from '../../src/messages/message-id.ts'
+import { paceOf } from '../../src/messages/pace.ts'
+import { readMessage } from '../../src/messages/store/records.ts'
+import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
+import { takeNext } from '../../src/worker/take.ts'
+import { createTakenChunks } from '../../src/worker/taken-chunks.ts'
+import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { interceptCommands } from '../support/redis.ts'
+import { answering, anySender, sendingTo } from '../support/sending.ts'
+import { waitingOn } from '../support/state/lanes.ts'
+import { messageRecord } from '../support/state/messages.ts'
+
+let world: LaneRedis
+beforeAll(async () => {
+  world = await startLaneRedis()
+})
+afterAll(() => world?.close())
+
+const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
+const pace = paceOf(10_000)
+const chunks = createTakenChunks(() => {})
+const TAKE = { most: 10, firstOnly: false }
+
+test('a message that is past its validity ends expired, also when its recipient has opted out', async () => {
+  const lane = world.newLane()
+  const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
+  const entry = await deps.directory.of(lane)
+  const name = messageId(lane, newId(lane).ulid)
+  const job = audioJob(-1)
+  await world.queues.add(name, { ...job, class: 'campaign' })
+  await addOptOuts(world.redis, 1, [job.to], { source: 'http', atMs: Date.now() })
+  const left: string[] = []
+  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
+  expect(left).toEqual([])
+  expect(await waitingOn(world.redis, lane, 'campaign')).toEqual([])
+  const id = parseMessageId(name)
+  expect(id && (await readMessage(world.redis, id))?.state).toBe('expired')
+})
+
+test('what was claimed is sent even when Redis goes away while another one is ended', async () => {
+  const lane = world.newLane()
+  const redis = connectWithRetry(world.server.url)
+  redis.on('error', () => {})
+  const deps = sendingTo({ redis, lanes: world.queues }, anySender(80), provider)
+  const entry = await deps.directory.of(lane)
+  const names = Array.from({ length: 3 }, () => messageId(lane, newId(lane).ulid))
+  for (const name of names) await world.queues.add(name, audioJob())
+  // The first one cannot be claimed at all.
+  const [broken] = names.flatMap((name) => parseMessageId(name) ?? [])
+  if (broken === undefined) throw new Error('no id')
+  await messageRecord(redis, broken).ruin()
+  // To look, and to claim.
+  let commands = 2
+  interceptCommands(redis, (send) => {
+    commands -= 1
+    return commands < 0 ? Promise.reject(new Error('Connection is closed.')) : send()
+  })
+  const left: string[] = []
+  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name)).catch(() => {})
+  expect(left).toEqual(names.slice(1))
+  redis.disconnect()
+})

@@ -1,0 +1,191 @@
+// Pins: what bounds a lane, as one worker sees it, as several see it together, and as it is told to people and metrics.
+import { describe, expect, test } from 'vitest'
+import { paceOf } from '../../src/messages/pace.ts'
+import type { KnownWorker, ServedLane } from '../../src/redis/heartbeats.ts'
+import { boundOf, boundSentence, LANE_BOUNDS } from '../../src/telemetry/lane-bound.ts'
+import { servedLanes } from '../../src/telemetry/served-lanes.ts'
+import { labelled, SERVED_SERIES, textOfServed } from '../../src/telemetry/served-series.ts'
+import type { LaneGauges } from '../../src/telemetry/store/lane-gauges.ts'
+import { boundHere, type LaneHere } from '../../src/worker/lane-bound.ts'
+import { createLaneRooms, type LaneRoom } from '../../src/worker/lane-room.ts'
+import { readPage, tableUnder } from '../support/pages.ts'
+
+describe('in one worker', () => {
+  const free: LaneHere = {
+    ...{ running: 20, inFlight: 50, limit: 200, most: 6_000, wanted: 200 },
+    ...{ gapMs: 12.5, freeSlotInMs: -1_000 },
+  }
+  test.each<[string, Partial<LaneHere>, string | undefined]>([
+    ['with room and free slots is not bound', {}, undefined],
+    ['whose next slot is free at once is not bound', { freeSlotInMs: 12 }, undefined],
+    ['that has claimed what its pace lets out next is bound by it', { freeSlotInMs: 80 }, 'pace'],
+    ['that sends once a second is bound until the next second comes', { gapMs: 1_000, freeSlotInMs: 600 }, 'pace'],
+    ['that sends once a second is not bound when that comes', { gapMs: 1_000, freeSlotInMs: 60 }, undefined],
+    ['whose worker is full is bound by memory', { inFlight: 6_000 }, 'memory'],
+    ['with nothing in flight on a full worker is bound by memory', { running: 0, inFlight: 6_000 }, 'memory'],
+    ['with all that it wants in flight is bound by answers', { running: 200, inFlight: 200 }, 'answer_time'],
+    ['with its equal part in flight is bound by that', { running: 150, limit: 150 }, 'share'],
+    ['with less free than a step takes is bound', { running: 180, inFlight: 180 }, 'answer_time'],
+    ['whose room and slots are used up is bound by its room', { running: 200, freeSlotInMs: 80 }, 'answer_time'],
+  ])('a lane %s', (_about, facts, bound) => {
+    expect(boundHere({ ...free, ...facts })).toBe(bound)
+  })
+})
+
+describe('the room of a lane', () => {
+  const PAST = Number.NEGATIVE_INFINITY
+  const answering = (room: LaneRoom, ms: number): LaneRoom => {
+    room.paced(paceOf(1_000))
+    for (let i = 0; i < 200; i += 1) room.answered(ms)
+    return room
+  }
+
+  test('tells how long answers took, and that the lane is bound by them when all of it is used', () => {
+    const room = answering(
+      createLaneRooms(6_000).add(() => {}),
+      300,
+    )
+    expect(room.answersLately()?.p50).toBeGreaterThan(285)
+    expect(room.answersLately()?.p99).toBeLessThan(315)
+    expect(room.bound(PAST)).toBeUndefined()
+    room.begin(room.left())
+    expect(room.bound(PAST)).toBe('answer_time')
+    room.end(300)
+    expect(room.bound(PAST)).toBeUndefined()
+    expect(room.bound(performance.now() + 100)).toBe('pace')
+  })
+
+  test('is bound by what the worker may have in flight, alone and beside others', () => {
+    const rooms = createLaneRooms(100)
+    const [one, two] = [
+      answering(
+        rooms.add(() => {}),
+        1_000,
+      ),
+      answering(
+        rooms.add(() => {}),
+        1_000,
+      ),
+    ]
+    one.begin(10)
+    two.begin(50)
+    expect([one.bound(PAST), two.bound(PAST)]).toEqual([undefined, 'share'])
+    one.begin(40)
+    expect([one.bound(PAST), two.bound(PAST)]).toEqual(['memory', 'memory'])
+  })
+})
+
+const worker = (id: string, serves: ServedLane[]): KnownWorker => ({
+  ...{ id, seenMs: 0 },
+  facts: { host: 'h', pid: 1, startedAt: 0, version: '0.1.0', lanes: serves.length, serves },
+})
+
+describe('several workers', () => {
+  test('have together in flight what each has, and answers are as slow as those of the slowest', () => {
+    const served = servedLanes([
+      worker('a', [{ lane: 1, inFlight: 3, p50Ms: 200, p99Ms: 900, bound: 'memory' }]),
+      worker('b', [
+        { lane: 1, inFlight: 4, p50Ms: 300, p99Ms: 700, bound: 'pace' },
+        { lane: 2, inFlight: 0 },
+      ]),
+      // Of the version before.
+      worker('c', [{ lane: 1, inFlight: 5, answerMs: 4_000 }]),
+      { id: 'd', seenMs: 0, facts: undefined },
+    ])
+    expect(Object.fromEntries(served)).toEqual({
+      1: { inFlight: 12, answerSeconds: { p50: 0.3, p99: 0.9 }, bound: 'pace' },
+      2: { inFlight: 0, answerSeconds: undefined, bound: undefined },
+    })
+  })
+})
+
+describe('a lane', () => {
+  const busy = { isPaused: false, isCoolingDown: false, waiting: 5, isAtPace: false, byWorkers: undefined }
+  test.each([
+    ['paused', { isPaused: true, isCoolingDown: true, waiting: 0 }, 'pause'],
+    ['in a cooldown', { isCoolingDown: true, byWorkers: 'memory' }, 'cooldown'],
+    ['on which nothing waits', { waiting: 0, isAtPace: true, byWorkers: 'memory' }, 'nothing'],
+    ['whose slots are used up', { isAtPace: true, byWorkers: 'memory' }, 'pace'],
+    ['whose worker is full', { byWorkers: 'memory' }, 'memory'],
+    ['that nothing holds', {}, 'nothing'],
+  ] as const)('%s is bound by the first that holds', (_about, facts, bound) => {
+    expect(boundOf({ ...busy, ...facts })).toBe(bound)
+  })
+
+  test('is told in a sentence of its own, whatever bounds it', () => {
+    const sentences = LANE_BOUNDS.map((bound) => boundSentence({ bound, state: 'sending', waiting: 5 }))
+    expect(new Set(sentences).size).toBe(LANE_BOUNDS.length)
+    expect(boundSentence({ bound: 'nothing', state: 'idle', waiting: 0 })).toBe('No message waits.')
+    expect(boundSentence({ bound: 'nothing', state: 'no_worker', waiting: 5 })).toContain('the state of the lane')
+  })
+})
+
+test('the table in docs/operations.md has all bounds, in the order in which they are looked for', () => {
+  const rows = tableUnder(readPage('docs/operations.md'), 'What bounds a lane')
+  expect(rows.map(([bound = '']) => bound.replaceAll('`', ''))).toEqual([...LANE_BOUNDS])
+})
+
+describe('metrics', () => {
+  const gauges = (lane: number, more: Partial<LaneGauges> = {}): LaneGauges => ({
+    ...{ lane, waiting: { transactional: 5, campaign: 0 }, oldestSeconds: { transactional: 0, campaign: 0 } },
+    ...{ delayed: 0, active: 0, deadLetters: 0, paused: false, cooldownSeconds: 0, inDoubt: 0, requeueable: 0 },
+    ...{ pollsWaiting: 0, pollsLateSeconds: 0, reopened: 0, rate: 80, campaigns: new Map(), campaignRemaining: 0 },
+    ...more,
+  })
+  const linesOf = (lanes: ReturnType<typeof labelled>): string[] =>
+    SERVED_SERIES.flatMap((series) => textOfServed(series, lanes).split('\n')).filter((line) => /^laneway/.test(line))
+
+  test('tell of lanes with work and of lanes that a worker serves, and of answers only where there were some', () => {
+    const served = servedLanes([
+      worker('a', [
+        { lane: 1, inFlight: 3, p50Ms: 200, p99Ms: 900, bound: 'pace' },
+        { lane: 2, inFlight: 0 },
+      ]),
+    ])
+    const lanes = labelled([gauges(1), gauges(3, { paused: true })], served, String)
+    expect(linesOf(lanes)).toEqual([
+      'laneway_lane_in_flight{lane="1"} 3',
+      'laneway_lane_in_flight{lane="2"} 0',
+      'laneway_lane_answer_seconds{lane="1",quantile="0.5"} 0.2',
+      'laneway_lane_answer_seconds{lane="1",quantile="0.99"} 0.9',
+      'laneway_lane_bound{lane="1",by="pace"} 1',
+      'laneway_lane_bound{lane="3",by="pause"} 1',
+    ])
+  })
+
+  test('of lanes that share a label add up what is in flight and count what bounds them', () => {
+    const serves = [1, 2, 3].map(
+      (lane): ServedLane => ({ lane, inFlight: 2, p50Ms: lane, p99Ms: lane, bound: 'memory' }),
+    )
+    const lanes = labelled(
+      [1, 2, 3].map((lane) => gauges(lane)),
+      servedLanes([worker('a', serves)]),
+      () => 'other',
+    )
+    expect(linesOf(lanes)).toEqual([
+      'laneway_lane_in_flight{lane="other"} 6',
+      'laneway_lane_answer_seconds{lane="other",quantile="0.5"} 0.003',
+      'laneway_lane_answer_seconds{lane="other",quantile="0.99"} 0.003',
+      'laneway_lane_bound{lane="other",by="memory"} 3',
+    ])
+  })
+
+  test('say that campaigns wait, whose chunks are not counted, and not that a lane is bound on which nothing waits', () => {
+    const served = servedLanes([
+      worker(
+        'a',
+        [1, 2].map((lane) => ({ lane, inFlight: 2, bound: 'pace' as const })),
+      ),
+    ])
+    const none = { transactional: 0, campaign: 0 }
+    const lanes = labelled(
+      [gauges(1, { waiting: none, campaignRemaining: 9 }), gauges(2, { waiting: none })],
+      served,
+      String,
+    )
+    expect(linesOf(lanes).filter((line) => line.includes('bound'))).toEqual([
+      'laneway_lane_bound{lane="1",by="pace"} 1',
+      'laneway_lane_bound{lane="2",by="nothing"} 1',
+    ])
+  })
+})
