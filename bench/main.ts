@@ -179,11 +179,12 @@ try {
   rmSync(dir, { recursive: true, force: true })
 }
 
-const machine = surroundings()
+const machine = { ...surroundings(), command: `npm run bench -- ${process.argv.slice(2).join(' ')}` }
 for (const [what, value] of Object.entries(machine)) say(`${what}: ${value}`)
 printTable(figures, say)
 if (values.json !== undefined) {
-  const json = `${JSON.stringify({ machine, figures }, undefined, 2)}\n`
+  const asked = { ...many, workers: workers ?? 1 }
+  const json = `${JSON.stringify({ machine, asked, figures }, undefined, 2)}\n`
   if (values.json === '-') process.stdout.write(json)
   else writeFileSync(values.json, json)
 }

@@ -1,5 +1,8 @@
-// What an installation needs, from what one message costs. Pure: figures in, sizes out; docs/scale.md has the formula in
-// words.
+// What an installation needs, from what one message costs and how long the provider takes to answer. Pure: figures in,
+// sizes out; docs/scale.md has the formula in words.
+import { serversOfEach } from '../../src/lanes/owners.ts'
+import { STREAMS } from '../../src/providers/http-contract.ts'
+import { between, lineThrough } from './lines.ts'
 
 /** What one message costs, as the bench measured it. */
 export interface MessageCost {
@@ -11,6 +14,28 @@ export interface MessageCost {
   redisUs: number
   /** Memory of Redis for one finished message, bytes. */
   recordBytes: number
+  /** The same of many numbers with a provider that takes its time, as far as that was measured. */
+  sending: readonly SendingCost[]
+}
+
+/** How requests leave, both over TLS. */
+export const PROTOCOLS = ['h1', 'h2'] as const
+export type Protocol = (typeof PROTOCOLS)[number]
+
+/** What `npm run bench -- numbers` came to with one worker over one protocol. */
+export interface SendingCost {
+  protocol: Protocol
+  /** Mean of the time until the answer, ms. */
+  answerMs: number
+  /** Messages a second. */
+  perSecond: number
+  workerUs: number
+  redisUs: number
+  /** Memory of the worker, MB. */
+  workerMb: number
+  /** Most at once. */
+  inFlight: number
+  connections: number
 }
 
 export interface Question {
@@ -20,6 +45,9 @@ export interface Question {
   retentionDays: number
   /** Busiest hour against the mean of the day. A day's work within eight hours, uneven, is about 5. */
   peakFactor: number
+  /** How long the provider takes to answer, ms. */
+  answerMs: number
+  protocol: Protocol
 }
 
 export interface Capacity {
@@ -35,10 +63,17 @@ export interface Capacity {
   /** Processes: one core each, at least two of a kind, so that one may die. */
   producers: number
   workers: number
+  /** Messages in flight at the peak, over all workers, and the connections to providers that carry them. */
+  inFlight: number
+  providerConnections: number
+  /** Memory of each worker, MB; undefined while it was not measured over the protocol. */
+  workerMb: number | undefined
+  /** Whether the CPU time of workers and Redis is that of the protocol; else it is that of a campaign in clear. */
+  isMeasured: boolean
   /** What is kept, bytes, and the primaries that hold it and keep up with it. */
   redisBytes: number
   primaries: number
-  /** Most connections to Redis in all. */
+  /** Most connections to Redis in all, with a campaign on every lane. */
   connections: number
   /** US dollars a month, and for a million messages. */
   monthly: { compute: number; redis: number; disk: number }
@@ -55,9 +90,16 @@ export const FILLED = 0.6
 const BESIDES_RECORDS = 1.15
 /**
  * Connections of a worker and of a producer to each primary; of each besides, a worker's that block on the queues of no
- * lane; and of a lane with work. Counted with one and with three primaries.
+ * lane; and of a worker for each lane with a campaign that it serves. Counted with one and with three primaries.
  */
-const CONNECTIONS = { perNode: { worker: 2, producer: 1 }, besides: { worker: 8, producer: 1 }, perLane: 2 }
+export const CONNECTIONS = { perNode: { worker: 2, producer: 1 }, besides: { worker: 8, producer: 1 }, perCampaign: 1 }
+/**
+ * Messages in flight that a worker is planned with: half of LANEWAY_MAX_IN_FLIGHT. With more, busy lanes are held to equal
+ * parts; and of two workers one can take all when the other dies.
+ */
+export const IN_FLIGHT_EACH = 3_000
+/** By HTTP/2 a connection is opened ahead when so few further requests find a place (src/providers/http-agent.ts). */
+const ROOM_AHEAD = 25
 const SECONDS_A_DAY = 86_400
 const HOURS_A_MONTH = 730
 
@@ -79,13 +121,19 @@ const PRICES = {
 
 /** What `question` needs at `cost` a message. */
 export function capacityOf(cost: MessageCost, question: Question): Capacity {
-  const { messagesPerDay, senders, retentionDays, peakFactor } = question
+  const { messagesPerDay, senders, retentionDays, peakFactor, answerMs, protocol } = question
   const meanPerSecond = messagesPerDay / SECONDS_A_DAY
   const peakPerSecond = meanPerSecond * peakFactor
   const cores = (us: number): number => (peakPerSecond * us) / 1e6 / TARGET
-  const [producerCores, workerCores, redisCores] = [cores(cost.acceptUs), cores(cost.workerUs), cores(cost.redisUs)]
+  const sending = sendingAt(cost, protocol, answerMs)
+  const [producerCores, workerCores, redisCores] = [
+    cores(cost.acceptUs),
+    cores(sending.workerUs),
+    cores(sending.redisUs),
+  ]
+  const inFlight = inFlightOf(peakPerSecond, answerMs)
   const producers = Math.max(2, Math.ceil(producerCores))
-  const workers = Math.max(2, Math.ceil(workerCores))
+  const workers = Math.max(2, Math.ceil(workerCores), Math.ceil(inFlight / IN_FLIGHT_EACH))
   const redisBytes = messagesPerDay * retentionDays * cost.recordBytes * BESIDES_RECORDS
   // One thread serves a primary: cores of Redis are primaries.
   const primaries = Math.max(1, Math.ceil(redisCores), Math.ceil(redisBytes / (PRICES.redisNodeBytes * FILLED)))
@@ -105,6 +153,10 @@ export function capacityOf(cost: MessageCost, question: Question): Capacity {
     redisCores,
     producers,
     workers,
+    inFlight,
+    providerConnections: workers * providerConnections(protocol, inFlight / workers),
+    workerMb: workerMb(cost, protocol, inFlight / workers),
+    isMeasured: sending.isMeasured,
     redisBytes,
     primaries,
     connections: connectionsOf({ workers, producers, primaries, senders }),
@@ -113,11 +165,47 @@ export function capacityOf(cost: MessageCost, question: Question): Capacity {
   }
 }
 
+/** Messages in flight of so many a second: Little's law. */
+export const inFlightOf = (perSecond: number, answerMs: number): number => (perSecond * answerMs) / 1_000
+
+/** Connections of one worker with so many messages in flight: by HTTP/1.1 one for each. */
+export const providerConnections = (protocol: Protocol, inFlight: number): number =>
+  Math.ceil(protocol === 'h1' ? inFlight : (inFlight + ROOM_AHEAD) / STREAMS)
+
+/** Memory of a worker with so many messages in flight, MB: a line through what was measured. */
+export function workerMb({ sending }: MessageCost, protocol: Protocol, inFlight: number): number | undefined {
+  const points = sending.filter((each) => each.protocol === protocol)
+  return lineThrough(
+    points.map((each) => ({ x: each.inFlight, y: each.workerMb })),
+    inFlight,
+  )
+}
+
+/** CPU time of a message over the protocol: between the answer times that were measured, else as in a campaign in clear. */
+export function sendingAt(
+  cost: MessageCost,
+  protocol: Protocol,
+  answerMs: number,
+): { workerUs: number; redisUs: number; isMeasured: boolean } {
+  const points = cost.sending.filter((each) => each.protocol === protocol)
+  const at = (value: (each: SendingCost) => number): number | undefined =>
+    between(
+      points.map((each) => ({ x: each.answerMs, y: value(each) })),
+      answerMs,
+    )
+  const [workerUs, redisUs] = [at((each) => each.workerUs), at((each) => each.redisUs)]
+  if (workerUs === undefined || redisUs === undefined) {
+    return { workerUs: cost.workerUs, redisUs: cost.redisUs, isMeasured: false }
+  }
+  return { workerUs, redisUs, isMeasured: true }
+}
+
 function connectionsOf(of: { workers: number; producers: number; primaries: number; senders: number }): number {
-  const { perNode, besides, perLane } = CONNECTIONS
+  const { perNode, besides, perCampaign } = CONNECTIONS
+  const servers = Math.min(of.workers, serversOfEach(of.workers, of.senders))
   return (
     of.workers * (perNode.worker * of.primaries + besides.worker) +
     of.producers * (perNode.producer * of.primaries + besides.producer) +
-    perLane * of.senders
+    perCampaign * servers * of.senders
   )
 }

@@ -1,6 +1,7 @@
 // The connections of one process to all providers. Each is written to by a client of its own (http-connection.ts); which of
 // them a request goes over is decided here, for undici's pool looks through all of its connections for each request: with a
 // thousand of them that was half of what a request costs (docs/adr/0095-requests-through-undici.md).
+import { createSecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
 import { createConnection } from './http-connection.ts'
 import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } from './http-contract.ts'
@@ -65,7 +66,9 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   function originOf({ origin: name, protocol }: URL): Origin {
     const known = origins.get(name)
     if (known) return known
-    const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: true })
+    // One context for all of its connections: making one for each costs as much as several requests.
+    const tls = protocol === 'https:' && { secureContext: createSecureContext() }
+    const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: true, ...tls })
     const origin: Origin = {
       ...{
         idle: [],

@@ -101,8 +101,8 @@ export function createConnection(
         })
       : writeHttp2(origin, socket, {
           takesNoMore: connection.retire,
-          takes(told) {
-            most = Math.min(STREAMS, told)
+          takes(allowed) {
+            most = Math.min(STREAMS, allowed)
             heard.takes(most)
             if (connection.canTake()) heard.free(connection)
           },

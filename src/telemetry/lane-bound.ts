@@ -38,9 +38,8 @@ const SENTENCES: Readonly<Record<Exclude<LaneBound, 'nothing'>, string>> = {
   pause: 'It is paused: nothing leaves until somebody resumes it.',
   cooldown: 'It is in a cooldown: nothing leaves until that ends.',
   pace: 'It sends as many messages a second as its rate allows.',
-  memory: 'Its worker has as many messages in flight as LANEWAY_MAX_IN_FLIGHT allows: add a worker, or raise that.',
-  share:
-    'Its worker is busy with several lanes, and each has an equal part of LANEWAY_MAX_IN_FLIGHT: add a worker, or raise that.',
+  memory: 'Its worker has as many messages in flight as LANEWAY_MAX_IN_FLIGHT allows: add a worker.',
+  share: 'Its worker is busy with several lanes, and each has an equal part of LANEWAY_MAX_IN_FLIGHT: add a worker.',
   answer_time:
     'The provider answers more slowly than before: twice what the rate needs at the usual answer time is in flight.',
 }

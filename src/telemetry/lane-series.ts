@@ -75,12 +75,6 @@ export const LANE_SERIES: readonly LaneSeries[] = [
     value: ({ inDoubt }) => inDoubt,
   },
   {
-    name: 'laneway_unconfirmed',
-    help: 'Unconfirmed messages, at least: those in doubt that no worker has in flight.',
-    together: 'sum',
-    value: ({ inDoubt, active }) => Math.max(0, inDoubt - active),
-  },
-  {
     name: 'laneway_lane_requeueable',
     help: 'Messages that failed, expired, were cancelled or are unknown, and are still listed.',
     together: 'sum',

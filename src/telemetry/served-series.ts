@@ -9,6 +9,8 @@ interface Labelled {
   served: Served | undefined
   /** How many of them are bound by what; only lanes with work. */
   bounds: Map<LaneBound, number>
+  /** Messages in doubt that no worker has in flight. */
+  unconfirmed: number
 }
 
 /** What is known of lanes, by the label that they are told under. */
@@ -29,6 +31,11 @@ export const SERVED_SERIES: readonly ServedSeries[] = [
     name: 'laneway_lane_in_flight',
     help: 'Messages that are claimed or in flight, of campaigns too, as its workers said last.',
     values: ({ served }) => (served === undefined ? [] : [['', served.inFlight]]),
+  },
+  {
+    name: 'laneway_unconfirmed',
+    help: 'Unconfirmed messages: those in doubt that no worker has in flight.',
+    values: ({ unconfirmed }) => [['', unconfirmed]],
   },
   {
     name: 'laneway_lane_answer_seconds',
@@ -61,14 +68,17 @@ export function labelled(
   const byLabel = new Map<string, Labelled>()
   const at = (lane: number): Labelled => {
     const label = labelOf(lane)
-    const known = byLabel.get(label) ?? { served: undefined, bounds: new Map() }
+    const known = byLabel.get(label) ?? { served: undefined, bounds: new Map(), unconfirmed: 0 }
     byLabel.set(label, known)
     return known
   }
   for (const gauges of lanes) {
-    const { bounds } = at(gauges.lane)
-    const bound = boundIn(gauges, served.get(gauges.lane))
-    bounds.set(bound, (bounds.get(bound) ?? 0) + 1)
+    const known = at(gauges.lane)
+    const here = served.get(gauges.lane)
+    const bound = boundIn(gauges, here)
+    known.bounds.set(bound, (known.bounds.get(bound) ?? 0) + 1)
+    // A campaign's messages have no jobs, and what a worker said is some seconds old.
+    known.unconfirmed += Math.max(0, gauges.inDoubt - Math.max(gauges.active, here?.inFlight ?? 0))
   }
   for (const [lane, here] of served) {
     const known = at(lane)

@@ -4,12 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Deadline, isOver } from '../deadline.ts'
 import { type CallEnd, MISSED_SLOT } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
-import { reserveSlot, type Slot } from '../messages/store/claim.ts'
+import { reserveSlots, type Slot } from '../messages/store/claim.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { RedisClock } from './redis-clock.ts'
 
 /** Another slot that is further ahead than this is not waited for; the message goes back to its lane. */
-const MOST_AHEAD_MS = 2_000
+export const MOST_AHEAD_MS = 2_000
 /** So many slots may be missed before a request is given more time than its pace allows. */
 const STRICT_TRIES = 3
 /** So long before its slot it is asked again whether a message is wanted: the answer is there by then. */
@@ -94,7 +94,7 @@ async function inAnother(waiting: Waiting, slot: Slot, missed: number): Promise<
   const { redis, clock, lane, claimed } = waiting
   const askedAt = performance.now()
   const how = { pace: claimed.pace, mostAheadMs: MOST_AHEAD_MS }
-  const next = await reserveSlot(redis, lane, slot, how).catch(() => undefined)
+  const [next] = await reserveSlots(redis, lane, [slot], how).catch(() => [])
   if (next === undefined) return undefined
   clock.heard(lane, askedAt, next.nowMs, performance.now())
   return inTime(waiting, next, missed)

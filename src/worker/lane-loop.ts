@@ -13,11 +13,20 @@ import type { LaneRoom } from './lane-room.ts'
 import type { Take, Taken } from './take.ts'
 
 /**
- * So far ahead of their slots messages are claimed, and half of that is left when more are. Those of campaigns less: what
- * was asked of their recipients' opt-outs is good for 200 ms (opt-outs/store/hold.ts).
+ * So far ahead of their slots messages are claimed. Those of campaigns less: what was asked of their recipients' opt-outs is
+ * good for 200 ms (opt-outs/store/hold.ts).
  */
 const AHEAD_MS = 250
 const CAMPAIGN_AHEAD_MS = 150
+/**
+ * More are claimed when what is left of that is a few times what claiming takes lately, within these parts: each step
+ * costs Redis as much as several messages, and a slot that nobody has claimed in time is lost for seconds.
+ */
+const TIMES_SLOW = 3
+const LEAST_LEFT = 1 / 4
+const MOST_LEFT = 3 / 5
+/** What one step weighs in how slow they are: a slow one is remembered for some twenty. */
+const SLOW_KEPT = 0.95
 /** A lane reads and settles at these times only, all lanes at the same: their steps leave in one write to Redis. */
 const TICK_MS = 10
 /** Most messages of one step. */
@@ -69,6 +78,8 @@ export function createLaneLoop(deps: {
   let isHeld = false
   let wokenReadAt = Number.NEGATIVE_INFINITY
   let lastWorkAt = performance.now()
+  /** From the time that a step was due until its messages were claimed, lately. */
+  let slowMs = 0
   let timer: NodeJS.Timeout | undefined
   let timerAt = Number.POSITIVE_INFINITY
 
@@ -88,8 +99,9 @@ export function createLaneLoop(deps: {
     if (left === 0) return undefined
     const mostAheadMs = servesCampaign ? CAMPAIGN_AHEAD_MS : AHEAD_MS
     const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
-    if (aheadMs > mostAheadMs / 2 || paced < 1) {
-      const refillMs = Math.max(TICK_MS, aheadMs - mostAheadMs / 2, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
+    const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, TIMES_SLOW * slowMs))
+    if (aheadMs > leftMs || paced < 1) {
+      const refillMs = Math.max(TICK_MS, aheadMs - leftMs, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
       if (!(isWoken && servesCampaign)) return { waitMs: refillMs }
       const againMs = wokenReadAt + WOKEN_MS - now
       if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
@@ -104,11 +116,12 @@ export function createLaneLoop(deps: {
   }
 
   function look(): void {
+    const now = performance.now()
+    const dueAt = Math.min(now, timerAt)
     clearTimeout(timer)
     timer = undefined
     timerAt = Number.POSITIVE_INFINITY
     if (isStopped || isTaking || !(isWoken || hasMore)) return
-    const now = performance.now()
     const next = heldUntil > now ? { waitMs: heldUntil - now } : wish(now)
     // A place that comes free looks again.
     if (next === undefined) return
@@ -116,16 +129,17 @@ export function createLaneLoop(deps: {
       lookAt(now + next.waitMs)
     } else {
       isTaking = true
-      void take(next)
+      void take(next, dueAt)
     }
   }
 
-  async function take(next: Take): Promise<void> {
+  async function take(next: Take, dueAt: number): Promise<void> {
     const wasMore = hasMore
     if (!next.firstOnly) isWoken = false
     isWokenAgain = false
     try {
       const { hasMore: isMore, hasCampaign, heldMs, isPaused, dueInMs } = await deps.take(next)
+      slowMs = Math.max(slowMs * SLOW_KEPT, performance.now() - dueAt)
       if (!next.firstOnly) servesCampaign = hasCampaign
       hasMore = next.firstOnly ? wasMore || isWoken : isMore
       if (next.firstOnly) isWoken = false

@@ -1,8 +1,10 @@
 // One lane as this worker serves it: what its loop takes is claimed, waits for its slot and is sent.
 import { type Pace, paceOf } from '../messages/pace.ts'
+import { reserveSlots } from '../messages/store/claim.ts'
 import type { JobEnd } from '../queue/worker.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
+import { MOST_AHEAD_MS } from './departure.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import type { createLaneRooms, LaneRoom } from './lane-room.ts'
 import { senderOrWait } from './lane-sender.ts'
@@ -35,7 +37,13 @@ export function serveLane(
   const { log } = send
   let pace = SLOW
   let reading = 0
-  const slots = createLaneSlots(send.clock, lane)
+  const slots = createLaneSlots(send.clock, lane, async (missed, ofPace) => {
+    const askedAt = performance.now()
+    const found = await reserveSlots(send.redis, lane, missed, { pace: ofPace, mostAheadMs: MOST_AHEAD_MS })
+    const [slot] = found
+    if (slot) send.clock.heard(lane, askedAt, slot.nowMs, performance.now())
+    return found
+  })
   const room = rooms.add(() => loop.freed())
   const chunks = createTakenChunks(() => loop.wake())
   const loop = createLaneLoop({

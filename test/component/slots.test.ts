@@ -6,7 +6,7 @@ import { deadlineIn } from '../../src/deadline.ts'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
-import { type ClaimResult, putOff, reserveSlot, type Slot } from '../../src/messages/store/claim.ts'
+import { type ClaimResult, putOff, reserveSlots, type Slot } from '../../src/messages/store/claim.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { departure as departureOf } from '../../src/worker/departure.ts'
@@ -123,7 +123,7 @@ describe('a request that missed its slot', () => {
     const lane = newLane()
     const missed = await slotOn(lane)
     await eventually(async () => (await redisNowMs(redis)) > missed.atMs + 100, 'the slot is over')
-    const again = await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 2_000 })
+    const again = (await reserveSlots(redis, lane, [missed], { pace: SLOW, mostAheadMs: 2_000 }))[0]
     expect((again?.atMs ?? HOUR) - (again?.nowMs ?? 0)).toBeLessThanOrEqual(0)
     expect((await slotOn(lane)).atMs - (again?.atMs ?? 0)).toBeCloseTo(500, 0)
   })
@@ -131,10 +131,10 @@ describe('a request that missed its slot', () => {
   test('gets the one after all that are given out, and none that is too far ahead', async () => {
     const lane = newLane()
     const [missed, , last] = [await slotOn(lane), await slotOn(lane), await slotOn(lane)]
-    const again = await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 60_000 })
+    const again = (await reserveSlots(redis, lane, [missed], { pace: SLOW, mostAheadMs: 60_000 }))[0]
     expect((again?.atMs ?? 0) - last.atMs).toBeCloseTo(500, 0)
     const before = await latest(lane)
-    expect(await reserveSlot(redis, lane, missed, { pace: SLOW, mostAheadMs: 10 })).toBeUndefined()
+    expect(await reserveSlots(redis, lane, [missed], { pace: SLOW, mostAheadMs: 10 })).toEqual([])
     expect(await latest(lane)).toEqual(before)
   })
 
@@ -145,7 +145,7 @@ describe('a request that missed its slot', () => {
     for (let n = 0; n < 4; n += 1) slots.push(await slotOn(lane, pace))
     const [, missed, , last] = slots
     if (!missed || !last) throw new Error('no slots')
-    const again = await reserveSlot(redis, lane, missed, { pace, mostAheadMs: 60_000 })
+    const again = (await reserveSlots(redis, lane, [missed], { pace, mostAheadMs: 60_000 }))[0]
     expect(await latest(lane)).toEqual([again, last, slots[2], slots[0]].map((slot) => slot?.name))
   })
 })

@@ -2,11 +2,36 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readFigures } from '../../bench/capacity/figures.ts'
-import { capacityOf, type MessageCost, type Question } from '../../bench/capacity/model.ts'
-import { errorsOf, tableOf } from '../../bench/capacity/table.ts'
+import { between, lineThrough } from '../../bench/capacity/lines.ts'
+import {
+  capacityOf,
+  IN_FLIGHT_EACH,
+  type MessageCost,
+  providerConnections,
+  type Question,
+  type SendingCost,
+} from '../../bench/capacity/model.ts'
+import { answersOf, checkOf, errorsOf, tableOf } from '../../bench/capacity/table.ts'
+import { loadConfig } from '../../src/config.ts'
 
-const cost: MessageCost = { acceptUs: 120, workerUs: 240, redisUs: 60, recordBytes: 400 }
-const question: Question = { messagesPerDay: 8_640_000, senders: 10, retentionDays: 30, peakFactor: 6 }
+const cost: MessageCost = { acceptUs: 120, workerUs: 240, redisUs: 60, recordBytes: 400, sending: [] }
+const question: Question = {
+  ...{ messagesPerDay: 8_640_000, senders: 10, retentionDays: 30, peakFactor: 6 },
+  ...{ answerMs: 300, protocol: 'h1' },
+}
+const at = (answerMs: number, more: Partial<SendingCost> = {}): SendingCost => ({
+  ...{ protocol: 'h1', answerMs, perSecond: 2_400, workerUs: 300, redisUs: 100 },
+  ...{ workerMb: 200, inFlight: 2.4 * answerMs, connections: 2.4 * answerMs },
+  ...more,
+})
+const measured: MessageCost = {
+  ...cost,
+  sending: [
+    at(0, { workerUs: 300, workerMb: 150 }),
+    at(1_000, { workerUs: 500, workerMb: 390 }),
+    at(1_000, { protocol: 'h2', workerUs: 900 }),
+  ],
+}
 
 test('rates are those of the day, and the senders are held against the peak', () => {
   const found = capacityOf(cost, question)
@@ -40,9 +65,76 @@ test('a million messages cost the same at ten times the size, once the least num
   expect(capacityOf(cost, larger).perMillion / capacityOf(cost, large).perMillion).toBeCloseTo(1, 1)
 })
 
+test('in flight is the rate of the peak times the answer time, with a connection for each or for a hundred', () => {
+  const byHttp1 = capacityOf(cost, question)
+  expect([byHttp1.inFlight, byHttp1.providerConnections]).toEqual([180, 180])
+  // Two workers of 90 each, with room for 25 more.
+  expect(capacityOf(cost, { ...question, protocol: 'h2' }).providerConnections).toBe(4)
+  expect(providerConnections('h2', 75)).toBe(1)
+})
+
+test('workers are as many as what is in flight needs, also where their cores are idle', () => {
+  const slow = capacityOf(cost, { ...question, answerMs: 30_000 })
+  expect([slow.inFlight, slow.workers]).toEqual([18_000, 6])
+  expect(slow.workerCores).toBeCloseTo(0.24)
+  // One of two can take over from the other.
+  expect(2 * IN_FLIGHT_EACH).toBeLessThanOrEqual(loadConfig({}).maxInFlight)
+})
+
+test('a lane with a campaign has a connection to Redis of each worker that serves it', () => {
+  // 2 workers of 2 and 8, 2 producers of 1 and 1, one primary; 10 lanes that both workers serve.
+  const small = { ...question, messagesPerDay: 1_000 }
+  expect(capacityOf(cost, small).connections).toBe(2 * 10 + 2 * 2 + 10 * 2)
+  // Ten workers share a thousand lanes out, two for each.
+  const many = capacityOf(cost, { ...small, messagesPerDay: 864_000, answerMs: 60_000, peakFactor: 50, senders: 1_000 })
+  expect([many.workers, many.primaries]).toEqual([10, 1])
+  expect(many.connections).toBe(10 * 10 + 2 * 2 + 1_000 * 2)
+})
+
+test('CPU time is between what was measured over the protocol, and says so when that of a campaign stands in', () => {
+  expect(capacityOf(measured, { ...question, answerMs: 500 })).toMatchObject({ isMeasured: true, workerMb: 165 })
+  expect(capacityOf(measured, { ...question, answerMs: 500 }).workerCores).toBeCloseTo(0.4)
+  expect(capacityOf(measured, { ...question, answerMs: 5_000 }).workerCores).toBeCloseTo(0.5)
+  expect(capacityOf(measured, { ...question, protocol: 'h2' }).workerCores).toBeCloseTo(0.9)
+  expect(capacityOf(measured, { ...question, protocol: 'h2' }).workerMb).toBeUndefined()
+  const unmeasured = capacityOf(cost, question)
+  expect([unmeasured.isMeasured, unmeasured.workerMb]).toEqual([false, undefined])
+  expect(unmeasured.workerCores).toBeCloseTo(0.24)
+})
+
+test('values between points lie on the line between them, and beyond them are those of the last, or go on', () => {
+  const points = [
+    { x: 10, y: 100 },
+    { x: 0, y: 0 },
+    { x: 20, y: 100 },
+  ]
+  expect([-5, 0, 5, 10, 15, 25].map((x) => between(points, x))).toEqual([0, 0, 50, 100, 100, 100])
+  expect([-5, 0, 10, 40].map((x) => lineThrough(points, x))).toEqual([0, 0, 50, 200])
+  expect([between([], 1), lineThrough([], 1), lineThrough([{ x: 1, y: 1 }], 1)]).toEqual(Array(3).fill(undefined))
+})
+
+const cellsOf = (table: string): string[][] =>
+  table.split('\n').flatMap((line) => (line.startsWith('|') ? [line.split('|').map((cell) => cell.trim())] : []))
+
+test('a run is set against the formula, and what was not measured has no figure made up for it', () => {
+  const run = at(500, { workerUs: 380, workerMb: 250, connections: 1_300, inFlight: 1_250 })
+  const rows = cellsOf(checkOf(measured, run)).slice(2)
+  expect(rows.map((row) => row.slice(1, -1).join(' '))).toEqual([
+    ...['messages in flight, most 1,250 1,200 -4 %', 'connections to the provider 1,300 1,200 -8 %'],
+    ...["the worker's CPU a message 380 us 400 us +5 %", "Redis' CPU a message 100 us 100 us 0 %"],
+    'memory of the worker 250 MB 270 MB +8 %',
+  ])
+  expect(cellsOf(checkOf(cost, run)).at(-1)?.slice(2, 5)).toEqual(['250 MB', '–', '–'])
+  const [, , first] = cellsOf(answersOf(cost))
+  expect(first?.slice(1, -1)).toEqual(['20 ms', '48', '1', '48', '–', '–', '1', '–', '–'])
+  expect(cellsOf(answersOf(cost)).at(-1)?.slice(1, 5)).toEqual(['3,000 ms', '7,200', '3', '7,200'])
+})
+
 test('docs/scale.md shows what the formula makes of the figures of the bench', () => {
   const { cost } = readFigures('bench/capacity/figures.json')
-  expect(readFileSync('docs/scale.md', 'utf8')).toContain(tableOf(cost))
+  const page = readFileSync('docs/scale.md', 'utf8')
+  expect(page).toContain(tableOf(cost))
+  expect(page).toContain(answersOf(cost))
 })
 
 test('what a campaign of another size came to is set against the figures, in percent of what was measured', () => {

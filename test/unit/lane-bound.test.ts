@@ -133,7 +133,9 @@ describe('metrics', () => {
     ...more,
   })
   const linesOf = (lanes: ReturnType<typeof labelled>): string[] =>
-    SERVED_SERIES.flatMap((series) => textOfServed(series, lanes).split('\n')).filter((line) => /^laneway/.test(line))
+    SERVED_SERIES.flatMap((series) => textOfServed(series, lanes).split('\n')).filter((line) =>
+      /^laneway_lane/.test(line),
+    )
 
   test('tell of lanes with work and of lanes that a worker serves, and of answers only where there were some', () => {
     const served = servedLanes([
@@ -186,6 +188,15 @@ describe('metrics', () => {
     expect(linesOf(lanes).filter((line) => line.includes('bound'))).toEqual([
       'laneway_lane_bound{lane="1",by="pace"} 1',
       'laneway_lane_bound{lane="2",by="nothing"} 1',
+    ])
+  })
+
+  test('call no message unconfirmed that a worker has in flight, though it has no job', () => {
+    const served = servedLanes([worker('a', [{ lane: 1, inFlight: 500 }])])
+    const lanes = labelled([gauges(1, { inDoubt: 510 }), gauges(2, { inDoubt: 7, active: 3 })], served, String)
+    expect([...lanes].map(([lane, { unconfirmed }]) => [lane, unconfirmed])).toEqual([
+      ['1', 10],
+      ['2', 4],
     ])
   })
 })

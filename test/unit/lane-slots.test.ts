@@ -1,8 +1,12 @@
 // Pins: claimed messages of a lane leave in the slots of the lane, each in the next one that is its turn.
 import { expect, test } from 'vitest'
 import type { MessageClass } from '../../src/messages/message-class.ts'
+import { paceOf } from '../../src/messages/pace.ts'
+import type { Slot } from '../../src/messages/store/claim.ts'
 import { createLaneSlots } from '../../src/worker/lane-slots.ts'
 
+const PACE = { ...paceOf(80), lateMs: 500 }
+const none = async (): Promise<Slot[]> => []
 const clock = { ours: (_lane: number, redisMs: number) => redisMs }
 const slotIn = (ms: number) => {
   const atMs = performance.now() + ms
@@ -11,12 +15,12 @@ const slotIn = (ms: number) => {
 
 /** Puts messages in line, each with its slot in so many ms; resolves to the names in the order in which they left. */
 async function leave(messages: readonly [name: string, of: MessageClass, inMs: number][]): Promise<string[]> {
-  const slots = createLaneSlots(clock, 1)
+  const slots = createLaneSlots(clock, 1, none)
   const left: string[] = []
   await Promise.all(
     messages.map(async ([name, of, inMs]) => {
       const slot = slotIn(inMs)
-      const given = await slots.wait(of, slot)
+      const given = await slots.wait(of, slot, PACE)
       expect(performance.now()).toBeGreaterThanOrEqual((given?.atMs ?? 0) - 1)
       left.push(name)
     }),
@@ -43,20 +47,34 @@ test('a transactional message leaves in the first slot that a campaign has, and 
 })
 
 test('an earlier slot that comes later is used first', async () => {
-  const slots = createLaneSlots(clock, 1)
+  const slots = createLaneSlots(clock, 1, none)
   const [late, soon] = [slotIn(30), slotIn(5)]
-  const first = slots.wait('campaign', late)
-  const second = slots.wait('campaign', soon)
+  const first = slots.wait('campaign', late, PACE)
+  const second = slots.wait('campaign', soon, PACE)
   expect((await first)?.name).toBe(soon.name)
   expect((await second)?.name).toBe(late.name)
   expect(slots.latestAt()).toBe(late.atMs)
 })
 
 test('what is recalled has no slot, and what comes after it leaves as ever', async () => {
-  const slots = createLaneSlots(clock, 1)
-  const waiting = [slots.wait('campaign', slotIn(10_000)), slots.wait('transactional', slotIn(20_000))]
+  const slots = createLaneSlots(clock, 1, none)
+  const waiting = [slots.wait('campaign', slotIn(10_000), PACE), slots.wait('transactional', slotIn(20_000), PACE)]
   slots.recall()
   expect(await Promise.all(waiting)).toEqual([undefined, undefined])
   const next = slotIn(1)
-  expect(await slots.wait('campaign', next)).toBe(next)
+  expect(await slots.wait('campaign', next, PACE)).toBe(next)
+})
+
+test('slots that were missed are asked for anew together, and only their number of messages waits for them', async () => {
+  const asked: string[][] = []
+  const other = slotIn(120)
+  const slots = createLaneSlots(clock, 1, async (missed) => {
+    asked.push(missed.map(({ name }) => name))
+    return [other]
+  })
+  const [one, two, three] = [slotIn(-1_000), slotIn(-900), slotIn(60)]
+  const left = [one, two, three].map((slot) => slots.wait('campaign', slot, PACE))
+  // Two slots are over: one message has the third, one the other, and there is none for the last.
+  expect((await Promise.all(left)).map((slot) => slot?.name)).toEqual([three.name, other.name, undefined])
+  expect(asked).toEqual([[one.name, two.name]])
 })

@@ -37,7 +37,7 @@ const claimReply = z.union([
   z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()], z.literal(1)),
   z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
 ])
-const slotReply = z.tuple([z.string(), z.coerce.number()])
+const slotsReply = z.tuple([z.string()], z.string())
 /** When a request may leave, on Redis' clock. */
 export interface Slot {
   /** As Redis wrote it down; reserving another one names it. */
@@ -208,18 +208,19 @@ export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<v
 }
 
 /**
- * Another slot for a request that has missed its own by more than its pace allows; undefined when there is none within
+ * Other slots for requests that have missed theirs by more than their pace allows; fewer when there are none within
  * `mostAheadMs`.
  */
-export async function reserveSlot(
+export async function reserveSlots(
   redis: Redis,
   lane: number,
-  missed: Slot,
+  missed: readonly Slot[],
   how: { pace: Pace; mostAheadMs: number },
-): Promise<Slot | undefined> {
-  const args = { missed: missed.name, mostAheadUs: how.mostAheadMs * 1_000, pace: numbersOf(how.pace) }
-  const [name, nowUs] = slotReply.parse(await slotScript(redis, { slots: laneSlotsKey(lane) }, args))
-  return name === '' ? undefined : slotOf(name, nowUs)
+): Promise<Slot[]> {
+  const names = missed.map(({ name }) => name)
+  const args = { missed: names, mostAheadUs: how.mostAheadMs * 1_000, pace: numbersOf(how.pace) }
+  const [nowUs, ...slots] = slotsReply.parse(await slotScript(redis, { slots: laneSlotsKey(lane) }, args))
+  return slots.map((name) => slotOf(name, Number(nowUs)))
 }
 
 /** As message-pace.lua takes it. */

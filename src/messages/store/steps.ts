@@ -204,7 +204,7 @@ async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<reado
  * So often what was sent is written down. It is in its record that it is being sent, and whoever dies meanwhile dies before
  * settling it.
  */
-const SETTLE_MS = 40
+const SETTLE_MS = 80
 
 const stepsNow = gathered<OneStep>(takeSteps)
 const stepsLater = gathered<OneStep>(takeSteps, SETTLE_MS)

@@ -116,8 +116,24 @@ local function tooEarly(slotUs, aheadUs)
   if earlyUs > 0 then return { 'too_early', QUEUED, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
 end
 
+-- What is not to be sent, or was, leaves no job behind.
+local function endJob(m)
+  if m.place then dropJob(m.job, m.id, m.place) end
+end
+local function putOff(m, ms)
+  if m.place then delayJob(m.job, m.id, m.place, now, ms) end
+end
+
 -- Messages that this step has looked at.
 local seen = {}
+-- One table for all of them, one after the other: making them anew took a tenth of the step.
+local m = {
+  queuedAgain = queuedAgain,
+  requeueable = requeueable,
+  retentionMs = retentionMs,
+  campaigns = campaigns,
+}
+local event = { kind = 'claim' }
 local function claim(i)
   local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt = unpack(each[i], 1, 10)
   local id, place = ids .. ulid, places[i]
@@ -129,35 +145,17 @@ local function claim(i)
   -- Asked once more, since the answer was lost: its own claim took it.
   if isTaken and not (exists and p.state == SENDING and p.attempt == attempt) then return { 'taken', QUEUED, '' } end
   seen[ulid] = true
-  -- What is not to be sent, or was, leaves no job behind.
-  local function endJob()
-    if place then dropJob(job, id, place) end
-  end
-  local function putOff(ms)
-    if place then delayJob(job, id, place, now, ms) end
-  end
-  local m = {
-    record = record,
-    queuedAgain = queuedAgain,
-    requeueable = requeueable,
-    job = job,
-    ulid = ulid,
-    acceptedAt = acceptedAt,
-    validUntil = validUntil,
-    retentionMs = retentionMs,
-    run = run,
-    campaigns = campaigns,
-    newFields = newFields,
-  }
+  m.record, m.job, m.id, m.place = record, job, id, place
+  m.ulid, m.acceptedAt, m.validUntil, m.run, m.newFields = ulid, acceptedAt, validUntil, run, newFields
   local before = exists and p.state or nil
   local state = from ~= 'place' and isGone(m, exists)
   if state then return { 'gone', state, '' } end
   if isStopped(m, p, exists, now) then
-    endJob()
+    endJob(m)
     return { 'stopped', p.state, p.attempt }
   end
   if isExpired(m, p, exists, now) then
-    endJob()
+    endJob(m)
     return { 'done', p.state, p.attempt }
   end
 
@@ -167,7 +165,7 @@ local function claim(i)
     local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now)
     if waitMs > 0 then
       waitMs = math.min(waitMs, validUntil - now)
-      putOff(waitMs)
+      putOff(m, waitMs)
       return { 'message_waits', p.state, waitMs }
     end
     if coolMs > 0 then return { 'lane_cooldown', p.state, coolMs } end
@@ -182,19 +180,20 @@ local function claim(i)
     -- What cannot go in time comes back when it is over, so that it is told then.
     if ms then
       ms = math.min(ms, validUntil - now)
-      putOff(ms)
+      putOff(m, ms)
       return { 'recipient_cooldown', p.state, ms }
     end
   end
 
-  local verdict = step(p, { kind = 'claim', attempt = attempt })
+  event.attempt = attempt
+  local verdict = step(p, event)
   if verdict == 'ignored' then
-    endJob()
+    endJob(m)
     return { verdict, p.state, p.attempt }
   end
 
   if verdict == 'held' then
-    endJob()
+    endJob(m)
     -- Two claims of one job: whoever made the first died with it, or was taken for dead.
     settle(m, p, exists, now, before, 'h', attempt, workerLost)
     -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from

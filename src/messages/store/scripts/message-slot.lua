@@ -1,21 +1,24 @@
 #!lua flags=allow-oom
--- Another slot for a request that has missed its own, which counts for nothing any more.
+-- Other slots for requests that have missed theirs, which count for nothing any more.
 --
 -- Keys:
 --   slots        LIST  latest slots of the lane
 -- Arguments:
---   missed       slot that was missed, as it was given out
+--   missed       slots that were missed, as they were given out
 --   mostAheadUs
 --   pace         {gapUs: between slots, closestUs: least gap, window: slots of it}
--- Output: {slot, time (µs)}; {'', time} when the next one is further ahead than that: nothing was reserved
+-- Output: {time (µs), slot, ...}: fewer than were missed when the next one is further ahead than that
 -- include message-pace
 local slots = unpack(KEYS)
 local missed, mostAheadUs, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local nowUs = redisNowUs()
-redis.call('LREM', slots, 1, missed)
-local lane = openSlots(slots, nowUs, pace, 1)
-local slotUs = lane.next()
-if slotUs - nowUs > mostAheadUs then return { '', string.format('%.0f', nowUs) } end
-local reserved = lane.reserve(slotUs)
+for _, name in ipairs(missed) do redis.call('LREM', slots, 1, name) end
+local lane = openSlots(slots, nowUs, pace, #missed)
+local reply = { string.format('%.0f', nowUs) }
+for _ = 1, #missed do
+  local slotUs = lane.next()
+  if slotUs - nowUs > mostAheadUs then break end
+  reply[#reply + 1] = lane.reserve(slotUs)
+end
 lane.write()
-return { reserved, string.format('%.0f', nowUs) }
+return reply
