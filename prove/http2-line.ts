@@ -22,6 +22,8 @@ export interface Http2Line extends RequestLine {
   disturbAll(): boolean
   /** Requests under way in sessions that were ended for the sake of another one. */
   lostBeside(): number
+  /** From now on a request that is broken off ends its stream alone. */
+  spareOthers(): void
 }
 
 /** Of HTTP/1.1 alone. */
@@ -40,6 +42,7 @@ export async function startHttp2Line(
   let swallowChance = 0
   let swallowed = 0
   let lostBeside = 0
+  let sparesOthers = false
   let observer: Observer | undefined
 
   const server = createSecureServer({ key, cert, ALPNProtocols: ['h2'], settings: { maxConcurrentStreams: 100 } })
@@ -104,7 +107,7 @@ export async function startHttp2Line(
   function breakOff(stream: ServerHttp2Stream): void {
     const { session } = stream
     if (stream.destroyed || !session) return
-    if (random.next() < 0.5) {
+    if (sparesOthers || random.next() < 0.5) {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR)
       return
     }
@@ -124,6 +127,9 @@ export async function startHttp2Line(
       return way !== 'none'
     },
     lostBeside: () => lostBeside,
+    spareOthers() {
+      sparesOthers = true
+    },
     delayReplies(lowMs, highMs) {
       delay = { lowMs, highMs }
     },

@@ -36,6 +36,8 @@ export interface ProviderLine extends Omit<TcpProxy, 'cut'> {
   url: string
   /** Requests whose connection ended by a fault of another one: each may be flagged for it. */
   lostBeside(): number
+  /** From now on what breaks off a request leaves others on its connection alone. */
+  spareOthers(): void
 }
 
 /** `upstream` says where the chat product is. */
@@ -46,7 +48,7 @@ export async function startProviderLine(
 ): Promise<ProviderLine> {
   if (tls === undefined) {
     const line = await startProxy(upstream, random)
-    return { ...line, url: `http://127.0.0.1:${line.port}`, lostBeside: () => 0 }
+    return { ...line, url: `http://127.0.0.1:${line.port}`, lostBeside: () => 0, spareOthers() {} }
   }
   const tcp = await startProxy(() => requests.port, random.fork('tcp'))
   const { certificate } = tls
@@ -62,6 +64,7 @@ export async function startProviderLine(
     },
     freezeAll: tcp.freezeAll,
     lostBeside: http2?.lostBeside ?? (() => 0),
+    spareOthers: () => http2?.spareOthers(),
     close: async () => void (await Promise.all([tcp.close(), requests.close()])),
   }
 }
