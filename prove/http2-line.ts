@@ -97,7 +97,7 @@ export async function startHttp2Line(
   }
 
   function answer(stream: ServerHttp2Stream, reply: IncomingMessage): void {
-    if (stream.destroyed) return void reply.resume()
+    if (stream.destroyed || stream.closed) return void reply.resume()
     const own = Object.entries(reply.headers).filter(([name]) => !HOP_BY_HOP.includes(name))
     stream.respond({ ...Object.fromEntries(own), ':status': reply.statusCode })
     reply.pipe(stream)
