@@ -102,6 +102,6 @@ export async function judgeCampaign(
     states: new Map(lines.map(({ message_id, state }) => [message_id, state])),
     possibleDuplicates: new Set(lines.flatMap((line) => (line.possible_duplicate ? [line.message_id] : []))),
     refusedLater: new Set(),
-    flagsEarned,
+    flagsEarned: flagsEarned + rig.providerLine.lostBeside(),
   })
 }

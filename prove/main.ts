@@ -2,9 +2,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { PAGE, recordProof, thisRun } from './last-proof.ts'
 import { playAll } from './play.ts'
+import { createLineTls, type TlsProtocol } from './provider-line.ts'
 import { report, reportAsJson } from './report.ts'
 import { SAFEGUARDS } from './safeguards.ts'
 import { SCENARIOS } from './scenarios/all.ts'
@@ -26,8 +27,14 @@ const program = new Command('npm run prove --')
   .option('--seed <number>', 'repeats the run of that seed; without it a new one is drawn', wholeNumber)
   .option('--only <names>', 'only these scenarios, separated by commas', namesOfScenarios)
   .option('--full', 'at the size of the published figures, one scenario at a time, and without each safeguard once')
+  .addOption(
+    new Option('--tls <protocol>', 'workers reach the chat product over TLS, by HTTP/1.1 or HTTP/2').choices([
+      'h1',
+      'h2',
+    ]),
+  )
   .option('--json', 'prints JSON instead of the table')
-  .option('--record', `keeps what was printed of each scenario in ${PAGE}`)
+  .addOption(new Option('--record', `keeps what was printed of each scenario in ${PAGE}`).conflicts('tls'))
   // 1 says that something was found.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .addHelpText('after', `\nScenarios:\n${ALL.map(({ name, promise }) => `  ${name}\n      ${promise}`).join('\n')}`)
@@ -38,22 +45,25 @@ const {
   full = false,
   json = false,
   record = false,
+  tls: protocol,
 } = program.opts<{
   seed?: number
   only?: string[]
   full?: true
   json?: true
   record?: true
+  tls?: TlsProtocol
 }>()
 
 const begunAt = performance.now()
 const say = (line: string): void => {
   process.stderr.write(`${((performance.now() - begunAt) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`)
 }
-say(`seed ${seed}`)
+const tls = protocol && createLineTls(protocol, join(place, 'tls'))
+say(`seed ${seed}${tls ? `, over TLS by ${tls.protocol === 'h1' ? 'HTTP/1.1' : 'HTTP/2'}` : ''}`)
 const run = record ? thisRun(full) : undefined
 const chosen = only === undefined ? (full ? ALL : SCENARIOS) : ALL.filter(({ name }) => only.includes(name))
-const played = await playAll(chosen, { seed, build: join(place, 'dist'), place, full, say })
+const played = await playAll(chosen, { seed, build: join(place, 'dist'), place, full, tls, say })
 if (run !== undefined) {
   recordProof(
     played,

@@ -2,6 +2,7 @@
 // when figures are measured.
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { LineTls } from './provider-line.ts'
 import { createRandom } from './random.ts'
 import { brokenFigures, type Finding, type Scenario } from './scenario.ts'
 
@@ -28,6 +29,8 @@ export interface Plan {
   /** Each scenario gets a folder in it. */
   place: string
   full: boolean
+  /** How workers reach the chat product; undefined in plain text. */
+  tls: LineTls | undefined
   say(line: string): void
 }
 
@@ -50,7 +53,7 @@ export async function playAll(scenarios: readonly Scenario[], plan: Plan): Promi
 }
 
 async function play(scenario: Scenario, plan: Plan): Promise<Played> {
-  const { seed, build, full } = plan
+  const { seed, build, full, tls } = plan
   const folder = join(plan.place, scenario.name)
   mkdirSync(folder, { recursive: true })
   const say = (line: string) => plan.say(`${scenario.name}: ${line}`)
@@ -70,7 +73,7 @@ async function play(scenario: Scenario, plan: Plan): Promise<Played> {
   try {
     const quiescenceLimitMs = QUIESCENCE_LIMIT_MS[scenario.safeguard ? 'harmed' : full ? 'full' : 'small']
     const random = createRandom(seed, scenario.name)
-    const end = await scenario.run({ random, build, folder, full, quiescenceLimitMs, say })
+    const end = await scenario.run({ random, build, folder, full, tls, quiescenceLimitMs, say })
     if ('skipped' in end) played.skipped = end.skipped
     else {
       played.finding = end

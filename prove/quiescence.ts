@@ -111,7 +111,7 @@ async function testimony(
     possibleDuplicates: new Set(flags),
     refusedLater,
     atWork,
-    flagsEarned,
+    flagsEarned: flagsEarned + rig.providerLine.lostBeside(),
   })
   const refused = posted.filter((each) => acceptedId(each) === undefined)
   if (refused.length > 0) {

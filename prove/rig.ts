@@ -1,9 +1,9 @@
 // Everything that runs for one scenario: a private Redis, the simulator of the chat product, producers and workers as
 // processes of their own, and proxies between them where the scenario wants to disturb a line.
 //
-//   client ──> producers ──[proxy]──> Redis <──[proxy]── workers ──[proxy]──> simulator
-//                  ▲                                                              │
-//                  └──────────────────── front (a live producer) <── webhooks ────┘
+//   client ──> producers ──[proxy]──> Redis <──[proxy]── workers ──[provider line]──> simulator
+//                  ▲                                                                      │
+//                  └──────────────────── front (a live producer) <── webhooks ────────────┘
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectWithRetry, type Redis } from '../src/redis/connect.ts'
@@ -14,6 +14,7 @@ import type { RedisServer } from '../testbed/redis-server.ts'
 import { type ChatProduct, createChatProduct } from './chat-product.ts'
 import { type Client, createClient } from './client.ts'
 import { createPart, type Part } from './part.ts'
+import { type LineTls, type ProviderLine, startProviderLine } from './provider-line.ts'
 import type { Random } from './random.ts'
 import { startTopology, type TopologyPlan } from './redis-topology.ts'
 import { startProxy, type TcpProxy } from './tcp-proxy.ts'
@@ -54,7 +55,7 @@ export interface Rig {
   client: Client
   redisLine: TcpProxy
   /** Between workers and chat product. */
-  providerLine: TcpProxy
+  providerLine: ProviderLine
   /** Where the chat product posts its webhooks. */
   frontUrl: string
   /** Address of a producer that runs. */
@@ -97,9 +98,12 @@ const SIMULATOR_SETTINGS = {
   SIMULATOR_READ_MS: '500',
 }
 
-/** Starts it all in `folder`, from `build`. */
-export async function startRig(where: { build: string; folder: string; random: Random }, plan: RigPlan): Promise<Rig> {
-  const { build, folder, random } = where
+/** Starts it all in `folder`, from `build`; workers reach the chat product over `tls`, if there is any. */
+export async function startRig(
+  where: { build: string; folder: string; random: Random; tls: LineTls | undefined },
+  plan: RigPlan,
+): Promise<Rig> {
+  const { build, folder, random, tls } = where
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true })
   const deaths: string[] = []
@@ -114,7 +118,7 @@ export async function startRig(where: { build: string; folder: string; random: R
   const store = connectWithRetry(topology.url)
   store.on('error', () => {})
 
-  const env = { ...SETTINGS, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }
+  const env = { ...SETTINGS, ...tls?.settings, LANEWAY_DATA_DIR: join(folder, 'data'), ...plan.env }
   const producers: Part[] = []
   const addProducer = async (): Promise<Part> => {
     const own = { ...env, PORT: String(await freePort()), REDIS_URL: redisUrl, ...plan.producerEnv }
@@ -136,8 +140,8 @@ export async function startRig(where: { build: string; folder: string; random: R
     env: { ...SIMULATOR_SETTINGS, SIMULATOR_WEBHOOK_URL: `${frontUrl}/webhooks/cloud-api`, ...plan.simulator },
   })
   await chatProduct.start()
-  const providerLine = await startProxy(() => portOf(chatProduct.url), random.fork('provider line'))
-  const providerUrl = `http://127.0.0.1:${providerLine.port}`
+  const providerLine = await startProviderLine(() => portOf(chatProduct.url), random.fork('provider line'), tls)
+  const { url: providerUrl } = providerLine
 
   const workers: Part[] = []
   const addWorker = (): Part => {

@@ -1,5 +1,6 @@
 // What a scenario is: a promise, a way to put it to the test, and what came of it.
 import type { Judgement } from './checker.ts'
+import type { LineTls } from './provider-line.ts'
 import type { Random } from './random.ts'
 import { type Rig, type RigPlan, startRig } from './rig.ts'
 
@@ -32,6 +33,8 @@ export interface Run {
   build: string
   /** Folder of this run: data, logs, ledger. */
   folder: string
+  /** How workers reach the chat product; undefined in plain text. */
+  tls: LineTls | undefined
   /** Whether to run at the size of the published figures instead of about 500 messages. */
   full: boolean
   /** How long a service may take to come to rest after the last trouble. */

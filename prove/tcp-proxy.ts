@@ -2,6 +2,8 @@
 // back, and swallows the answer to a request that passed.
 import { once } from 'node:events'
 import { createServer, Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import type { Certificate } from '../testbed/certificate.ts'
 import type { Random } from './random.ts'
 
 /** A connection that is held up by the network gets its bytes later, and all of them. */
@@ -25,6 +27,8 @@ export interface TcpProxy {
   port: number
   /** Resets every connection; new ones work. */
   cutAll(): void
+  /** Resets the one whose end towards `upstream` has this port. */
+  cut(port: number | undefined): void
   /** Half open: connections of this moment never carry another byte and are never closed; new ones work. */
   freezeAll(): void
   /** Each reply is held back for so long; drawn anew for each. */
@@ -38,18 +42,28 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** `upstream` says where a new connection goes, or undefined when there is nowhere to go: then it is refused. */
-export async function startProxy(upstream: () => number | undefined, random: Random): Promise<TcpProxy> {
+/** Where TLS ends. */
+interface TlsEnd {
+  certificate: Certificate
+  /** Resets a connection; TLS has no way to. */
+  reset(client: Socket): void
+}
+
+/**
+ * `upstream` says where a new connection goes, or undefined when there is nowhere to go: then it is refused. With `tls`
+ * connections come over TLS, by HTTP/1.1, and go on in plain text.
+ */
+export async function startProxy(upstream: () => number | undefined, random: Random, tls?: TlsEnd): Promise<TcpProxy> {
   const links = new Set<Link>()
   let delay = { lowMs: 0, highMs: 0 }
   let swallowChance = 0
   let swallowed = 0
   let observer: Observer | undefined
 
-  const server = createServer({ noDelay: true }, (client) => {
+  const accept = (client: Socket): void => {
     const port = upstream()
     if (port === undefined) {
-      client.resetAndDestroy()
+      reset(client)
       return
     }
     const link: Link = { client, upstream: new Socket(), frozen: false, lastReply: Promise.resolve() }
@@ -57,7 +71,10 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
     link.upstream.setNoDelay(true)
     link.upstream.connect(port, '127.0.0.1')
     join(link)
-  })
+  }
+  const server = tls
+    ? createTlsServer({ key: tls.certificate.key, cert: tls.certificate.cert, ALPNProtocols: ['http/1.1'] }, accept)
+    : createServer({ noDelay: true }, accept)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -107,14 +124,22 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
 
   function cut(link: Link): void {
     links.delete(link)
-    link.client.resetAndDestroy()
+    reset(link.client)
     link.upstream.resetAndDestroy()
+  }
+
+  function reset(client: Socket): void {
+    if (tls) tls.reset(client)
+    else client.resetAndDestroy()
   }
 
   return {
     port: address.port,
     cutAll() {
       for (const link of links) cut(link)
+    },
+    cut(port) {
+      for (const link of links) if (link.upstream.localPort === port) cut(link)
     },
     freezeAll() {
       for (const link of links) link.frozen = true

@@ -1,7 +1,7 @@
 // A campaign that goes on when the records of its first messages are gone, as after the retention: paused meanwhile, and
-// without a pause but with jobs lost from its lane, so that the list is gone over again. The retention cannot be waited
+// without a pause but with chunks lost from its lane, so that the list is gone over again. The retention cannot be waited
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
-import { laneBacklogKeys, laneJobKey } from '../../src/queue/layout.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { primariesOf } from '../../src/redis/connect.ts'
 import { messageKey } from '../../src/redis/keys.ts'
 import { describeCampaign, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'
@@ -12,6 +12,8 @@ import { eventually } from '../wait.ts'
 
 /** Slow enough that the small run is still going on when the records go. */
 const SLOW = 150
+/** A campaign feeds its chunks a moment ahead. */
+const FED_WITHIN_MS = 10_000
 const SETTLED = new Set(['s', 'd', 'r', 'f', 'n'])
 
 export const campaignsOutliveRecords: readonly Scenario[] = [
@@ -29,10 +31,10 @@ export const campaignsOutliveRecords: readonly Scenario[] = [
   ),
   scenario(
     'campaign-outlives-records-unpaused',
-    'A campaign that lasts longer than the records of its messages and loses jobs: nobody twice, nobody forgotten.',
+    'A campaign that lasts longer than the records of its messages and loses chunks: nobody twice, nobody forgotten.',
     async (rig) => {
       const gone = await dropRecords(rig)
-      await dropJobs(rig)
+      await dropChunks(rig)
       return gone
     },
   ),
@@ -93,14 +95,14 @@ async function dropRecords(rig: Rig): Promise<number> {
   return gone
 }
 
-/** Takes all jobs off the lane that wait there. */
-async function dropJobs({ store, tenant }: Rig): Promise<void> {
-  const { prioritized } = laneBacklogKeys(tenant.lane)
-  const jobs = await store.zrange(prioritized, 0, '-1')
-  if (jobs.length === 0) throw new Error('no job waited on the lane')
-  await store
-    .multi()
-    .zrem(prioritized, ...jobs)
-    .del(...jobs.map((job) => laneJobKey(tenant.lane, job)))
-    .exec()
+/** Takes the chunks off the lane that wait there: nothing else of the campaign does. */
+async function dropChunks({ store, tenant }: Rig): Promise<void> {
+  const queues = openLaneQueues(store)
+  const chunks = queues.chunkQueueOf(tenant.lane)
+  // Between two of them there may be none for a moment.
+  if (!(await eventually(async () => (await chunks.getWaitingCount()) > 0, FED_WITHIN_MS, 10))) {
+    throw new Error('no chunk waited on the lane')
+  }
+  await chunks.drain()
+  await queues.close()
 }

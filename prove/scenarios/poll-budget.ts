@@ -3,10 +3,10 @@
 
 import { pollKey } from '../../src/redis/keys.ts'
 import { busiest } from '../departures.ts'
+import type { ProviderLine } from '../provider-line.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { type Figure, onRig, type Scenario } from '../scenario.ts'
-import type { TcpProxy } from '../tcp-proxy.ts'
 import { eventually, pause } from '../wait.ts'
 
 const UPSTREAM_MS = 1_000
@@ -71,7 +71,7 @@ export const pollBudget: Scenario = {
   },
 }
 
-function watch(line: TcpProxy) {
+function watch(line: ProviderLine) {
   const times: number[] = []
   const perMessage = new Map<string, number>()
   /** Connections on which a poll waits for its answer; a worker gives one up by closing it. */

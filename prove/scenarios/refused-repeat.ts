@@ -12,6 +12,7 @@ export const refusedRepeat: Scenario = {
   promise: 'A message whose repeat is refused is not called failed when its first attempt may have gone out.',
   run: (run) =>
     onRig(run, { workers: 1, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {
+      rig.providerLine.spareOthers()
       const recipients = recipientsOf(0, 500)
       const first = recipients.slice(0, 3 * DOUBTFUL)
       // One in three: answers lost one after the other would be an outage, which the lane waits out.

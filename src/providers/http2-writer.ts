@@ -1,6 +1,6 @@
 // Requests over one open connection of HTTP/2, by Node's own client. When the server says GOAWAY it takes no more and
 // answers those under way; undici 7 ends them all (client-h2.js, onHttp2SessionGoAway), which puts each of them in doubt
-// (docs/adr/0095-requests-through-undici.md).
+// (docs/adr/0097-http2-by-nodes-client.md).
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,

@@ -57,6 +57,19 @@ test('the scenarios keep their promise: nothing lost silently, nothing sent twic
   expect(brokenOf(again.scenarios), again.told).toEqual([])
 })
 
+test.each(['h1', 'h2'])('they do so over TLS by %s while the line to the chat product fails', async (protocol) => {
+  expect(brokenOf((await play('--only', 'provider-line', '--tls', protocol)).scenarios)).toEqual([])
+})
+
+test.each([
+  ['another protocol', ['--tls', 'h3'], 'Allowed choices are h1, h2'],
+  ['what is recorded, which is of plain text', ['--tls', 'h2', '--record'], "cannot be used with option '--tls"],
+])('TLS is refused for %s', async (_what, words, why) => {
+  const prove = startProcess(process.execPath, ['scripts/prove.mjs', ...words], {})
+  expect((await prove.ended).code).toBe(2)
+  expect(prove.stderr()).toContain(why)
+})
+
 test('an unknown scenario is refused by name', async () => {
   const prove = startProcess(process.execPath, ['scripts/prove.mjs', '--only', 'no-such-thing'], {})
   expect((await prove.ended).code).toBe(2)
