@@ -39,7 +39,7 @@ export const laneBoards = (redis: Redis, lane: number, name: string, description
   })
 
 /** A queue of which only counts are shown. */
-export const countsBoard = (redis: Redis, queue: string, prefix: string): BullMQAdapter =>
-  new CountsBoard(openBullQueue(redis, queue, prefix, { toLook: true }), {
-    ...{ readOnlyMode: true, description: 'all accounts, counts only' },
-  })
+export function countsBoard(redis: Redis, queue: string, prefix: string): BullMQAdapter {
+  const opened = openBullQueue(redis, queue, prefix, { toLook: true })
+  return new CountsBoard(opened, { readOnlyMode: true, description: 'all accounts, counts only' })
+}

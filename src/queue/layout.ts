@@ -73,7 +73,6 @@ export const JOB = {
   addedAt: 'timestamp',
   /** What the processor returned, JSON. */
   returned: 'returnvalue',
-  /** JSON. */
   stacktrace: 'stacktrace',
 } as const
 

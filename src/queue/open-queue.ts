@@ -5,11 +5,10 @@ import { RedisUnavailableError } from '../redis/errors.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 
 type Done = 'add' | 'addBulk' | 'pause' | 'resume' | 'promoteJobs' | 'remove' | 'obliterate' | 'setGlobalConcurrency'
-type Asked = 'name' | 'getJob' | 'getJobs' | 'getJobCounts' | 'getJobState'
-type Limited = 'getRateLimitTtl' | 'rateLimit'
+type Asked = 'name' | 'getJob' | 'getJobs' | 'getJobCounts' | 'getJobState' | 'getRateLimitTtl'
 
 /** What others do with a queue, and ask of it. */
-export type Queue<Payload = unknown> = Pick<BullQueue<Payload>, Done | Asked | Limited | 'close'>
+export type Queue<Payload = unknown> = Pick<BullQueue<Payload>, Done | Asked | 'rateLimit' | 'close'>
 
 /** The last that BullMQ knows; the first one is 1. */
 export const LAST_PRIORITY = 2_097_151

@@ -134,8 +134,7 @@ const MOST_JOBS = 2_000
 
 /** A delivery of which an event happened within the time of the order. */
 export interface FailedDelivery {
-  /** Its id. */
-  job: string
+  id: string
   data: Extract<EventJob, { kind: 'deliver' }>
 }
 
@@ -152,6 +151,6 @@ export async function failedDeliveries(
       const at = Number.parseInt(ref.split(':')[1] ?? '', 10)
       return at >= sinceMs && at <= untilMs
     })
-    return isWithin && job.id ? [{ job: job.id, data }] : []
+    return isWithin && job.id ? [{ id: job.id, data }] : []
   })
 }

@@ -217,9 +217,9 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 }
 
 /**
- * Gives chunks that were added to the lane their turn: the campaigns of a lane take turns, chunk by chunk. Each feeds a chunk
- * when one of its own was taken up, so that what stood behind one another once would stay so: a second of one campaign, then
- * a second of the other. Whoever dies before leaves them behind all others.
+ * Gives chunks that were added to the lane their turn. Each campaign feeds a chunk when one of its own was taken up, so that
+ * what stood behind one another once would stay so: a second of one campaign, then a second of the other. Whoever dies
+ * before leaves them behind all others.
  */
 export async function giveTurns(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
   await turnsScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })

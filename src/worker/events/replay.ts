@@ -67,10 +67,9 @@ async function tellPage(
 /** Has those deliveries tried now that wait for a retry or were given up. How many events they hold. */
 async function retryFailed(queue: Queue<EventJob>, order: ReplayOrder): Promise<number> {
   let count = 0
-  for (const { job, data } of await failedDeliveries(queue, order)) {
+  for (const { id, data } of await failedDeliveries(queue, order)) {
     // Neither, when it was taken up meanwhile.
-    const isTried = (await promote(queue, job)) || (await retry(queue, job, { ...data, failures: 0 }))
-    if (isTried) count += data.refs.length
+    if ((await promote(queue, id)) || (await retry(queue, id, { ...data, failures: 0 }))) count += data.refs.length
   }
   return count
 }
