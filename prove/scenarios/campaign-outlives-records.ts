@@ -98,7 +98,7 @@ async function dropRecords(rig: Rig): Promise<number> {
 
 /** Takes the chunks off the lane that wait there: nothing else of the campaign does. */
 async function dropChunks({ store, tenant }: Rig): Promise<void> {
-  const chunks = openBullQueue(store, laneChunkQueue(tenant.lane), lanePrefix(tenant.lane), { toLook: true })
+  const chunks = openBullQueue(store, laneChunkQueue(tenant.lane), lanePrefix(tenant.lane))
   // Between two of them there may be none for a moment.
   if (!(await eventually(async () => (await chunks.getWaitingCount()) > 0, FED_WITHIN_MS, 10))) {
     throw new Error('no chunk waited on the lane')
