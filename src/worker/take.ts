@@ -135,6 +135,8 @@ async function claimAll(
         const heldMs = await (result instanceof Error ? broken(deps, message, result) : refused(deps, message, result))
         if (heldMs === undefined) waitNoMore.add(message)
         else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
+        const waitMs = putOffMs(result)
+        if (waitMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? waitMs, waitMs)
       })
     }
   }
@@ -143,6 +145,12 @@ async function claimAll(
   for (const run of stoppedRuns(wanted, results)) chunks.end({ kind: 'done' }, run)
   if (taken.heldMs !== undefined && taken.heldMs > MOST_WAIT_MS) chunks.end({ kind: 'lane_waits', ms: taken.heldMs })
 }
+
+/** For how long the claim has put off the job, if it has: the lane did not know of that when it was read. */
+const putOffMs = (result: ClaimResult | Error): number | undefined =>
+  'verdict' in result && (result.verdict === 'recipient_cooldown' || result.verdict === 'message_waits')
+    ? result.waitMs
+    : undefined
 
 /** Campaigns that do not run. */
 const stoppedRuns = (messages: readonly Outgoing[], results: readonly (ClaimResult | Error)[]): ReadonlySet<number> =>

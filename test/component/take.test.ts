@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { messageId, parseMessageId } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
+import { putOff } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
@@ -63,4 +64,16 @@ test('what was claimed is sent even when Redis goes away while another one is en
   await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name)).catch(() => {})
   expect(left).toEqual(names.slice(1))
   redis.disconnect()
+})
+
+test('a lane is told when a job is due that its claim has put off', async () => {
+  const lane = world.newLane()
+  const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
+  const entry = await deps.directory.of(lane)
+  const id = newId(lane)
+  await world.queues.add(messageId(lane, id.ulid), audioJob())
+  await putOff(world.redis, id, 5_000)
+  const taken = await takeNext(deps, { lane, entry, pace, chunks }, TAKE, () => {})
+  expect(taken.dueInMs).toBeGreaterThan(4_000)
+  expect(taken.dueInMs).toBeLessThanOrEqual(5_000)
 })
