@@ -1,9 +1,10 @@
 // A campaign that goes on when the records of its first messages are gone, as after the retention: paused meanwhile, and
 // without a pause but with chunks lost from its lane, so that the list is gone over again. The retention cannot be waited
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { laneChunkQueue } from '../../src/queue/layout.ts'
+import { openBullQueue } from '../../src/queue/open-queue.ts'
 import { primariesOf } from '../../src/redis/connect.ts'
-import { messageKey } from '../../src/redis/keys.ts'
+import { lanePrefix, messageKey } from '../../src/redis/keys.ts'
 import { describeCampaign, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
@@ -97,12 +98,11 @@ async function dropRecords(rig: Rig): Promise<number> {
 
 /** Takes the chunks off the lane that wait there: nothing else of the campaign does. */
 async function dropChunks({ store, tenant }: Rig): Promise<void> {
-  const queues = openLaneQueues(store)
-  const chunks = queues.chunkQueueOf(tenant.lane)
+  const chunks = openBullQueue(store, laneChunkQueue(tenant.lane), lanePrefix(tenant.lane))
   // Between two of them there may be none for a moment.
   if (!(await eventually(async () => (await chunks.getWaitingCount()) > 0, FED_WITHIN_MS, 10))) {
     throw new Error('no chunk waited on the lane')
   }
   await chunks.drain()
-  await queues.close()
+  await chunks.close()
 }

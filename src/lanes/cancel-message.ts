@@ -1,6 +1,5 @@
 // Cancels one message that waits: for its turn, for a pause to end, or for a recipient that cools down.
 import { z } from 'zod'
-import { sendPayloadSchema } from '../jobs/send.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
@@ -8,10 +7,10 @@ import { defineMessageScript } from '../messages/store/message-script.ts'
 import { newMessageOf, newRecordFields, stateSchema, storedProblem } from '../messages/store/record-format.ts'
 import { jobKey } from '../messages/store/steps.ts'
 import { observerOf } from '../observe.ts'
+import { payloadText, readJob } from '../queue/lane/jobs.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
-import { JOB } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { jsonText, readRecord } from '../redis/corrupt-record.ts'
+import { readRecord } from '../redis/corrupt-record.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
 
 const cancelScript = defineMessageScript(import.meta.url, 'message-cancel')
@@ -36,10 +35,7 @@ export async function cancelMessage(
   const result = await cancelStep(redis, id, retentionMs, problem)
   if (result.verdict === 'done') {
     // Locked by a worker that is about to be refused, or gone already.
-    await queues
-      .queueOf(id.lane)
-      .remove(messageId(id.lane, id.ulid))
-      .catch(() => {})
+    await queues.removeJob(id).catch(() => {})
   }
   return result
 }
@@ -52,8 +48,9 @@ export async function cancelStep(
   problem?: Problem,
 ): Promise<CancelResult> {
   const { lane, ulid } = id
-  const data = await redis.hget(jobKey(id), JOB.data)
-  const payload = data === null ? undefined : readRecord(waitingSchema, `job ${messageId(lane, ulid)}`, data)
+  const name = messageId(lane, ulid)
+  const { text } = await readJob(redis, lane, name)
+  const payload = text === null ? undefined : readRecord(payloadText, `job ${name}`, text)
   const [verdict, state] = cancelReply.parse(
     await cancelScript(
       redis,
@@ -87,5 +84,3 @@ export async function cancelStep(
   }
   return { verdict, state }
 }
-
-const waitingSchema = jsonText.pipe(sendPayloadSchema)

@@ -1,6 +1,6 @@
 // Why nothing of a lane leaves: a person, or Laneway, has paused it, or it is in a cooldown.
 import { masked } from '../messages/masked.ts'
-import { laneMetaKey } from '../queue/layout.ts'
+import { isLanePaused } from '../queue/lane/waiting.ts'
 import type { Redis } from '../redis/connect.ts'
 import { senderKey } from '../redis/keys.ts'
 import { laneCooldown } from './cooldown.ts'
@@ -17,11 +17,8 @@ export interface LaneWaits {
 
 /** Why the lane sends nothing at `now` on Redis' clock (epoch ms); undefined when it may. */
 export async function laneWaits(redis: Redis, lane: number, now: number): Promise<LaneWaits | undefined> {
-  const [isPaused, cooldown] = await Promise.all([
-    redis.hexists(laneMetaKey(lane), 'paused'),
-    laneCooldown(redis, lane, now),
-  ])
-  if (isPaused === 1) {
+  const [isPaused, cooldown] = await Promise.all([isLanePaused(redis, lane), laneCooldown(redis, lane, now)])
+  if (isPaused) {
     // The reason is written before the pause, so that whoever sees the pause and reads it then has it.
     const reason = await redis.hget(senderKey(lane), 'paused_for')
     const sentence = withReason('Its sender is paused', masked(reason ?? ''))

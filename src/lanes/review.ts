@@ -1,12 +1,8 @@
 // Messages of a lane that the sweep must look at, and status polls that are due.
-import { z } from 'zod'
 import type { MessageId } from '../messages/message-id.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inDoubtKey, messageKey, pollKey, queuedAgainKey, rootKeys } from '../redis/keys.ts'
-
-/** Answer of ZRANGE 0 0 WITHSCORES over protocol 2: empty, or a member and its score. */
-const memberAndScore = z.union([z.tuple([z.string(), z.coerce.number()]), z.tuple([])])
 
 const fileScript = defineMessageScript(import.meta.url, 'message-file')
 
@@ -36,25 +32,15 @@ export async function awaitingReview(redis: Redis, lane: number): Promise<{ inDo
   return { inDoubt, queuedAgain }
 }
 
-/** Messages that are queued again are looked at at this time (epoch ms), unless they were claimed meanwhile. */
+/** Messages on the list are looked at at this time (epoch ms), unless they left it meanwhile. */
 export async function rescheduleReview(
   redis: Redis,
+  list: SweepList,
   lane: number,
   ulids: readonly string[],
   atMs: number,
 ): Promise<void> {
-  if (ulids.length > 0) await redis.zadd(queuedAgainKey(lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
-}
-
-/** A message that cannot be looked at now is looked at again at this time (epoch ms). */
-export async function postponeReview(
-  redis: Redis,
-  list: SweepList,
-  lane: number,
-  ulid: string,
-  atMs: number,
-): Promise<void> {
-  await redis.zadd(listKey(list, lane), 'XX', atMs, ulid)
+  if (ulids.length > 0) await redis.zadd(listKey(list, lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
 }
 
 /** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */
@@ -70,6 +56,6 @@ export async function removeFromReview(redis: Redis, { lane, ulid }: MessageId):
 
 /** When the earliest status poll of a lane is due (epoch ms). */
 export async function nextPollAt(redis: Redis, lane: number): Promise<number | undefined> {
-  const [, score] = memberAndScore.parse(await redis.call('ZRANGE', pollKey(lane), 0, 0, 'WITHSCORES'))
-  return score
+  const [, score] = await redis.zrange(pollKey(lane), 0, '0', 'WITHSCORES')
+  return score === undefined ? undefined : Number(score)
 }

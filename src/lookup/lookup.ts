@@ -1,20 +1,17 @@
-// Everything known about one message, wherever it stands: its record, else the job that waits to be claimed, else the
-// chunk of a campaign that it waits in.
-import { z } from 'zod'
 import type { Sender } from '../accounts/store/senders.ts'
 import { campaignId } from '../campaigns/campaign-id.ts'
 import { findInChunk, type ListSettings } from '../campaigns/store/in-chunk.ts'
 import { campaignText } from '../campaigns/store/text.ts'
-import { type SendPayload, sendPayloadSchema, textOfPayload } from '../jobs/send.ts'
+import { type SendPayload, textOfPayload } from '../jobs/send.ts'
 import { readHistory } from '../messages/history.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'
 import { shownState } from '../messages/shown-state.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
-import { laneJobKey } from '../queue/layout.ts'
+import { payloadText, readJob } from '../queue/lane/jobs.ts'
 import type { Redis } from '../redis/connect.ts'
-import { jsonText, readRecord } from '../redis/corrupt-record.ts'
+import { readRecord } from '../redis/corrupt-record.ts'
 
 /** One message as lookups show it. Times are epoch ms; `state` is the shown one, see shown-state.ts. */
 export interface FoundMessage {
@@ -38,11 +35,6 @@ export interface FoundMessage {
   /** Only once it was claimed. */
   record: MessageRecord | undefined
 }
-
-const jobSchema = z.object({
-  data: jsonText,
-  failedReason: z.string().optional(),
-})
 
 /** A message by its id. The lane must have been checked to belong to the account that asks. */
 export async function findMessage(
@@ -85,11 +77,9 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
 
 async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundMessage | undefined> {
   const name = messageId(id.lane, id.ulid)
-  const raw = await redis.hgetall(laneJobKey(id.lane, name))
-  if (raw.data === undefined) return undefined
-  const job = readRecord(jobSchema, `job ${name}`, raw)
-  const payload = readRecord(sendPayloadSchema, `job ${name}`, job.data)
-  return ofPayload(redis, id, payload, nowMs, job.failedReason !== undefined)
+  const { text, isDead } = await readJob(redis, id.lane, name)
+  if (text === null) return undefined
+  return ofPayload(redis, id, readRecord(payloadText, `job ${name}`, text), nowMs, isDead)
 }
 
 /** One that was never claimed. `isDead`: its job is a dead letter. */

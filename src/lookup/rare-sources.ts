@@ -20,15 +20,11 @@ type List = readonly [kind: 'zset' | 'list', key: string]
 function listsOf(lane: number, state: State): List[] | undefined {
   const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane)
   const queued: List[] = [
-    ...([
-      ['zset', queuedAgainKey(lane)],
-      ['list', waiting],
-      ['zset', prioritized],
-    ] as const),
-    ...([
-      ['zset', delayed],
-      ['list', active],
-    ] as const),
+    ['zset', queuedAgainKey(lane)],
+    ['list', waiting],
+    ['zset', prioritized],
+    ['zset', delayed],
+    ['list', active],
   ]
   switch (state) {
     case 'queued':

@@ -5,7 +5,7 @@ import { laneWaits } from '../lanes/lane-waits.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { nameOfPerson } from '../messages/sealed.ts'
 import { waitingInChunks } from '../queue/lane/waiting.ts'
-import { laneBacklogKeys } from '../queue/layout.ts'
+import { delayedUntil, laneBacklogKeys } from '../queue/layout.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, recipientCooldownKey } from '../redis/keys.ts'
@@ -19,9 +19,6 @@ export interface Waits {
   /** The same for a person, in one sentence without numbers of people. */
   sentence: string
 }
-
-/** BullMQ's score of a delayed job is its time (ms) times this, plus a counter. */
-const DELAYED_SCALE = 0x1000
 
 /**
  * Why a message that is `queued` does not leave, the strongest reason first; null when nothing holds it back but the
@@ -62,7 +59,7 @@ async function recipientCooldown(
 async function ownTurn(redis: Redis, { lane, ulid }: MessageId): Promise<number | undefined> {
   const { delayed } = laneBacklogKeys(lane)
   const score = await redis.zscore(delayed, messageId(lane, ulid))
-  return score === null ? undefined : Math.floor(Number(score) / DELAYED_SCALE)
+  return score === null ? undefined : Math.floor(delayedUntil(score))
 }
 
 async function pace(redis: Redis, lane: number, rate: number | undefined): Promise<Waits | null> {

@@ -2,7 +2,7 @@
 // some that are forgotten and some that the next look finds again.
 import { z } from 'zod'
 import type { FileStore } from '../files/store.ts'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
+import type { SendPayload } from '../jobs/send.ts'
 import { cancelStep } from '../lanes/cancel-message.ts'
 import { LETTERS } from '../messages/lifecycle.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
@@ -12,11 +12,10 @@ import { conclude } from '../messages/store/conclude.ts'
 import { findInboundBy, namesOfWriter } from '../messages/store/inbound.ts'
 import { defineMessageScript } from '../messages/store/message-script.ts'
 import { FIELDS } from '../messages/store/record-format.ts'
-import { jobKey, resolveUnconfirmed } from '../messages/store/steps.ts'
+import { resolveUnconfirmed } from '../messages/store/steps.ts'
+import { payloadText, readJob } from '../queue/lane/jobs.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
-import { JOB } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
 import { inboundKeyOf, messageKey, pollKey, recipientCooldownKey, replyWindowKey } from '../redis/keys.ts'
 import { forgetPlaces, type IndexedMessage, indexedOf } from './indexed.ts'
 
@@ -96,9 +95,6 @@ async function eraseReceived(
   return 'erased'
 }
 
-/** A waiting job is the record of its message until it is claimed. */
-const waitingSchema = jsonText.pipe(sendPayloadSchema)
-
 /** Forgets one message, if it is to this person; cancels it first if it waits. */
 export async function eraseMessage(deps: EraseDeps, id: MessageId, person: string): Promise<Verdict> {
   const { redis, config } = deps
@@ -121,8 +117,8 @@ export async function eraseMessage(deps: EraseDeps, id: MessageId, person: strin
 }
 
 async function payloadFor(redis: Redis, id: MessageId, person: string): Promise<SendPayload | undefined> {
-  const data = await redis.hget(jobKey(id), JOB.data)
-  const payload = data === null ? undefined : waitingSchema.safeParse(data).data
+  const { text } = await readJob(redis, id.lane, messageId(id.lane, id.ulid))
+  const payload = payloadText.safeParse(text).data
   return payload?.to === person ? payload : undefined
 }
 
@@ -139,9 +135,6 @@ async function eraseRecord(redis: Redis, { lane, ulid }: MessageId, person: stri
 /** False while a worker holds it: it is refused its claim, and the job goes. */
 async function removeJob({ redis, queues }: EraseDeps, id: MessageId, person: string) {
   if ((await payloadFor(redis, id, person)) === undefined) return true
-  await queues
-    .queueOf(id.lane)
-    .remove(messageId(id.lane, id.ulid))
-    .catch(() => {})
+  await queues.removeJob(id).catch(() => {})
   return (await payloadFor(redis, id, person)) === undefined
 }

@@ -2,7 +2,7 @@
 // why, with all that the service wrote. Whose account a job was of is not known any more, or never was, so what mentions
 // the person is forgotten whoever asks; that it was refused, and the code, stay for the service that wrote it.
 import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
-import { INTAKE_PREFIX, intakeEventsKey, intakeJobKey, intakeRefusedKey, JOB } from '../queue/layout.ts'
+import { INTAKE_PREFIX, intakeJobKey, intakeKeys, JOB } from '../queue/layout.ts'
 import { openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText } from '../redis/corrupt-record.ts'
@@ -15,7 +15,7 @@ const PAGE = 500
 const BLANK: Readonly<Record<string, (was: string) => string>> = {
   [JOB.data]: () => '{"erased":true}',
   [JOB.failedReason]: (was) => JSON.stringify({ code: codeOf(was), message: 'Erased.', details: [] }),
-  stacktrace: () => '[]',
+  [JOB.stacktrace]: () => '[]',
 }
 
 /**
@@ -27,7 +27,7 @@ export async function eraseInRefusedJobs(redis: Redis, person: string): Promise<
 }
 
 async function eraseIn(redis: Redis, queue: string, named: RegExp): Promise<void> {
-  const ids = await redis.zrange(intakeRefusedKey(queue), 0, '-1')
+  const ids = await redis.zrange(intakeKeys(queue).refused, 0, '-1')
   let isChanged = false
   for (let at = 0; at < ids.length; at += PAGE) {
     const page = ids.slice(at, at + PAGE)
@@ -41,7 +41,7 @@ async function eraseIn(redis: Redis, queue: string, named: RegExp): Promise<void
       isChanged = true
     }
   }
-  if (isChanged) await redis.xtrim(intakeEventsKey(queue), 'MAXLEN', 0)
+  if (isChanged) await redis.xtrim(intakeKeys(queue).events, 'MAXLEN', 0)
 }
 
 /** Only what still stands there: BullMQ may have trimmed the job meanwhile, and must not find half of one. */

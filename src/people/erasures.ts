@@ -6,7 +6,7 @@ import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/erasure
 import { newUlid } from '../messages/message-id.ts'
 import { sealText } from '../messages/sealed.ts'
 import { sealedText } from '../messages/store/record-format.ts'
-import { inTime, openQueue } from '../queue/open-queue.ts'
+import { inTime, LAST_PRIORITY, openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { readRecord } from '../redis/corrupt-record.ts'
 import { isThere } from '../redis/hashes.ts'
@@ -52,13 +52,11 @@ export async function beginErasure(redis: Redis, id: string, turn: number): Prom
 }
 
 const turnScript = defineScript(import.meta.url, 'erasure-turn')
-/** The highest priority number of BullMQ, which no installation gets to. */
-const MOST_TURNS = 2_097_151
 
 /** Accounts take turns: whoever asks for 150 erasures holds up nobody else's. */
 async function turnOf(redis: Redis, account: number): Promise<number> {
   const args = { account: String(account), keepMs: KEEP_MS }
-  return Math.min(MOST_TURNS, Number(await turnScript(redis, { turns: rootKeys.erasureTurns }, args)))
+  return Math.min(LAST_PRIORITY, Number(await turnScript(redis, { turns: rootKeys.erasureTurns }, args)))
 }
 
 /** It is over: nobody needs to know whom it was about any more. */

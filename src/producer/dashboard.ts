@@ -16,14 +16,12 @@ import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../jobs/intake.ts'
 import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import { REQUEUE_QUEUE } from '../jobs/requeue.ts'
-import type { LaneQueues } from '../queue/lane/queues.ts'
-import { INTAKE_PREFIX, laneChunkQueue } from '../queue/layout.ts'
-import type { Queue } from '../queue/open-queue.ts'
-import { openQueue } from '../queue/open-queue.ts'
-import { lanePrefix, sharedQueuePrefix } from '../redis/keys.ts'
+import { countsBoard, laneBoards } from '../queue/boards.ts'
+import { INTAKE_PREFIX } from '../queue/layout.ts'
+import type { Redis } from '../redis/connect.ts'
+import { sharedQueuePrefix } from '../redis/keys.ts'
 import { ACCOUNT_HEADER } from './acting-for.ts'
 import { authorise } from './authorise.ts'
-import { CountsBoard, LaneBoard } from './boards.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
@@ -56,7 +54,7 @@ const SHOWN = new RegExp(
 /**
  * The handler to mount at DASHBOARD_PATH. It lets operators with a session pass (else 401, 403) and refuses all but GET and HEAD (405).
  */
-export function createDashboard({ gate, queues }: { gate: Gate; queues: LaneQueues }): RequestHandler {
+export function createDashboard(gate: Gate): RequestHandler {
   const { redis } = gate
   const adapter = new ExpressAdapter().setBasePath(DASHBOARD_PATH)
   const board = createBullBoard({
@@ -73,24 +71,17 @@ export function createDashboard({ gate, queues }: { gate: Gate; queues: LaneQueu
       },
     },
   })
-  const counted = (name: string, prefix: string): BullMQAdapter =>
-    new CountsBoard(openQueue(redis, name, prefix, { toLook: true }))
   const shared = [
     ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, PREFLIGHT_QUEUE, REQUEUE_QUEUE].map((name) =>
-      counted(name, sharedQueuePrefix(name)),
+      countsBoard(redis, name, sharedQueuePrefix(name)),
     ),
-    counted(INTAKE_QUEUE, INTAKE_PREFIX),
+    countsBoard(redis, INTAKE_QUEUE, INTAKE_PREFIX),
   ]
 
   const shown = new Map<number, BullMQAdapter[]>()
   async function showAllLanes(): Promise<void> {
     for (const sender of await listSenders(redis)) {
-      if (!shown.has(sender.id)) {
-        shown.set(sender.id, [
-          laneBoard(queues.queueOf(sender.id), sender),
-          laneBoard(openQueue(redis, laneChunkQueue(sender.id), lanePrefix(sender.id), { toLook: true }), sender),
-        ])
-      }
+      if (!shown.has(sender.id)) shown.set(sender.id, boardsOf(redis, sender))
     }
     board.setQueues([...[...shown.values()].flat(), ...shared])
   }
@@ -138,14 +129,15 @@ const withoutOtherHosts: RequestHandler = (_request, response, next) => {
   next()
 }
 
-function laneBoard(queue: Queue, sender: Sender): BullMQAdapter {
-  const displayName = sender.name === '' ? queue.name : `${queue.name} (${sender.name})`
-  const lane = new LaneBoard(queue, { readOnlyMode: true, displayName, description: sender.provider })
-  lane.setVisibilityGuard(({ headers }) =>
-    [String(sender.account), String(NO_ACCOUNT)].includes(String(headers[ACCOUNT_HEADER])),
-  )
-  lane.setFormatter('data', masked)
-  return lane
+function boardsOf(redis: Redis, { id, account, name, provider }: Sender): BullMQAdapter[] {
+  const boards = laneBoards(redis, id, name, provider)
+  for (const board of boards) {
+    board.setVisibilityGuard(({ headers }) =>
+      [String(account), String(NO_ACCOUNT)].includes(String(headers[ACCOUNT_HEADER])),
+    )
+    board.setFormatter('data', masked)
+  }
+  return boards
 }
 
 const OPEN = new Set(['v', 'class', 'until', 'campaign', 'run', 'from', 'count'])

@@ -127,7 +127,7 @@ export async function startProducer(
     ...webhookRoutes({ redis, config, log, opaqueIds, seal }),
   ]
   const gate = createGate(redis, log, config)
-  const dashboard = { path: DASHBOARD_PATH, handler: createDashboard({ gate, queues }) }
+  const dashboard = { path: DASHBOARD_PATH, handler: createDashboard(gate) }
   const server = createServer(
     { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
     createListener({ gate, log, routes, dashboard, pages: consolePages() }),

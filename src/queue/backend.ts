@@ -5,8 +5,8 @@ import { type BackendFactory, createRedisBackend, RedisQueueBackend } from 'bull
 import { runningRedisClock } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 
-type Of<Method extends 'moveToCompleted' | 'moveToDelayed' | 'moveToFailed' | 'moveToFinished' | 'execCommand'> =
-  RedisQueueBackend[Method]
+type Given<Method extends 'execCommand' | 'moveToCompleted' | 'moveToDelayed' | 'moveToFailed' | 'moveToFinished'> =
+  Parameters<RedisQueueBackend[Method]>
 
 /**
  * BullMQ has no public seam for the time at which jobs are taken: `moveToActive` reads the clock of the machine on its way
@@ -14,63 +14,60 @@ type Of<Method extends 'moveToCompleted' | 'moveToDelayed' | 'moveToFailed' | 'm
  */
 const TAKING = { script: 'moveToActive', timeAt: 12 }
 
-/** What a Worker's backend is told besides. */
-interface Ways {
-  redis: Redis
-  /** Done each time before BullMQ looks for jobs whose worker died; when it fails, that look is left out. */
-  beforeStalledCheck: () => Promise<void>
-}
-
-/** Makes the backends of Workers. */
+/** Makes the backends of Workers on this connection. */
 export const workerBackends =
-  (ways: Ways): BackendFactory<RedisQueueBackend> =>
+  (redis: Redis, beforeStalledCheck: () => Promise<void>): BackendFactory<RedisQueueBackend> =>
   (name, settings, how) =>
-    new WorkerBackend(ways, createRedisBackend(name, settings, how), name, settings)
+    new WorkerBackend(createRedisBackend(name, settings, how), name, settings, redis, beforeStalledCheck)
 
 class WorkerBackend extends RedisQueueBackend {
   readonly #nowMs: () => Promise<number>
   readonly #beforeStalledCheck: () => Promise<void>
 
   /** Takes over the connections of `made`. */
-  constructor(ways: Ways, made: RedisQueueBackend, name: string, settings: Parameters<typeof createRedisBackend>[1]) {
+  constructor(
+    made: RedisQueueBackend,
+    name: string,
+    settings: Parameters<typeof createRedisBackend>[1],
+    redis: Redis,
+    beforeStalledCheck: () => Promise<void>,
+  ) {
     super(made.connection, name, made.keys, (type) => made.toKey(type), settings, made.blockingConnection)
-    // This backend tells of their errors.
+    // This one tells of their errors.
     made.on('error', () => {})
-    this.#nowMs = runningRedisClock(ways.redis, made.toKey(''))
-    this.#beforeStalledCheck = ways.beforeStalledCheck
+    this.#nowMs = runningRedisClock(redis, made.toKey(''))
+    this.#beforeStalledCheck = beforeStalledCheck
   }
 
-  override execCommand(...[client, script, given]: Parameters<Of<'execCommand'>>): ReturnType<Of<'execCommand'>> {
+  override execCommand(...[client, script, given]: Given<'execCommand'>) {
     if (script !== TAKING.script) return super.execCommand(client, script, given)
     // What is due a moment too early would only be put off again: the time is never ahead of Redis.
     return this.#nowMs().then((nowMs) => super.execCommand(client, script, given.with(TAKING.timeAt, nowMs)))
   }
 
-  override async moveToActive(token: string, name?: string): ReturnType<RedisQueueBackend['moveToActive']> {
+  override async moveToActive(token: string, name?: string) {
     return this.#onMachine(await super.moveToActive(token, name))
   }
 
-  override async moveToFinished(...[id, given]: Parameters<Of<'moveToFinished'>>): ReturnType<Of<'moveToFinished'>> {
+  override async moveToFinished(...[id, given]: Given<'moveToFinished'>) {
     // As BullMQ itself finds the time in there.
     const inTime = given.with(this.moveToFinishedKeys.length + 1, await this.#nowMs())
     return this.#onMachine(await super.moveToFinished(id, inTime))
   }
 
-  override async moveToDelayed(
-    ...[id, _time, ...how]: Parameters<Of<'moveToDelayed'>>
-  ): ReturnType<Of<'moveToDelayed'>> {
+  override async moveToDelayed(...[id, _time, ...how]: Given<'moveToDelayed'>) {
     const next = await super.moveToDelayed(id, await this.#nowMs(), ...how)
     return next && this.#onMachine(next)
   }
 
-  override async waitForJob(seconds: number): ReturnType<RedisQueueBackend['waitForJob']> {
+  override async waitForJob(seconds: number) {
     const woken = await super.waitForJob(seconds)
     // When a job is due, on Redis' clock: the Worker is to look now, and is told then how long it has to wait.
     return woken && { ...woken, score: 0 }
   }
 
   /** The next job as a script tells it, with the time at which one is due: the Worker compares that with the machine's. */
-  async #onMachine([job, id, limitMs, dueMs]: readonly unknown[]): Promise<unknown[]> {
+  async #onMachine([job, id, limitMs, dueMs]: readonly unknown[]) {
     const isDue = typeof dueMs === 'number' && dueMs > 0
     return [job, id, limitMs, isDue ? dueMs - (await this.#nowMs()) + Date.now() : dueMs]
   }
@@ -78,20 +75,19 @@ class WorkerBackend extends RedisQueueBackend {
   // A Worker with more in hand than its concurrency, since that was lowered, asks for no next job and takes the answer for
   // "the queue is empty": it slept for its `drainDelay` with jobs waiting. It is told nothing of what it did not ask for.
 
-  override async moveToCompleted(...given: Parameters<Of<'moveToCompleted'>>): ReturnType<Of<'moveToCompleted'>> {
-    const [, , , , asksForNext] = given
-    const moved = await super.moveToCompleted(...given)
-    return asksForNext ? moved : { ...moved, result: undefined }
+  override async moveToCompleted(...given: Given<'moveToCompleted'>) {
+    return asAsked(given[4], await super.moveToCompleted(...given))
   }
 
-  override async moveToFailed(...given: Parameters<Of<'moveToFailed'>>): ReturnType<Of<'moveToFailed'>> {
-    const [, , , , asksForNext] = given
-    const moved = await super.moveToFailed(...given)
-    return asksForNext ? moved : { ...moved, result: undefined }
+  override async moveToFailed(...given: Given<'moveToFailed'>) {
+    return asAsked(given[4], await super.moveToFailed(...given))
   }
 
-  override async moveStalledJobsToWait(): Promise<string[]> {
+  override async moveStalledJobsToWait() {
     await this.#beforeStalledCheck()
     return super.moveStalledJobsToWait()
   }
 }
+
+const asAsked = <Moved extends object>(forNext: boolean, moved: Moved) =>
+  forNext ? moved : { ...moved, result: undefined }

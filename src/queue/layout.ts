@@ -73,6 +73,8 @@ export const JOB = {
   addedAt: 'timestamp',
   /** What the processor returned, JSON. */
   returned: 'returnvalue',
+  /** JSON. */
+  stacktrace: 'stacktrace',
 } as const
 
 /** LIST of job ids that wait in a queue that belongs to no lane. */
@@ -97,20 +99,19 @@ export const delayedUntil = (score: string): number => Number(score) / 4_096
  */
 export const INTAKE_PREFIX = 'bull'
 
-/** LIST of job ids of the intake queue that wait; the next one stands last. */
-export const intakeWaitingKey = (queue: string): string => intakeJobKey(queue, 'wait')
-
 /** HASH of one job of the intake queue. */
 export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_PREFIX}:${queue}:${jobId}`
 
-/** STREAM of what happened in the intake queue, refusals with their reasons among it; nobody reads it. */
-export const intakeEventsKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:events`
-
-/** ZSET job id → time (ms) at which it was refused. */
-export const intakeRefusedKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:failed`
-
-/** SET of the ids of jobs of the intake queue that the next check takes from a worker that has not renewed their lock. */
-export const intakeStalledKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:stalled`
-
-/** LIST of the ids of jobs of the intake queue that a worker is processing, or was when it died. */
-export const intakeActiveKey = (queue: string): string => `${INTAKE_PREFIX}:${queue}:active`
+/** Where the jobs of the intake queue are. */
+export const intakeKeys = (queue: string) => ({
+  /** LIST of ids of those that wait; the next one stands last. */
+  waiting: intakeJobKey(queue, 'wait'),
+  /** LIST of ids of those that a worker is processing, or was when it died. */
+  active: intakeJobKey(queue, 'active'),
+  /** SET of ids of those that the next check takes from a worker that has not renewed their lock. */
+  stalled: intakeJobKey(queue, 'stalled'),
+  /** ZSET id → time (ms) at which it was refused. */
+  refused: intakeJobKey(queue, 'failed'),
+  /** STREAM of what happened, refusals with their reasons among it; nobody reads it. */
+  events: intakeJobKey(queue, 'events'),
+})

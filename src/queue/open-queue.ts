@@ -1,22 +1,33 @@
 // The one way to open a BullMQ queue, to look at it or to write into it, and to ask something of it in time.
-import { Queue } from 'bullmq'
+import { Queue as BullQueue } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'
 import { RedisUnavailableError } from '../redis/errors.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 
-export type { Queue } from 'bullmq'
+type Done = 'add' | 'addBulk' | 'pause' | 'resume' | 'promoteJobs' | 'remove' | 'obliterate' | 'setGlobalConcurrency'
+type Asked = 'name' | 'getJob' | 'getJobs' | 'getJobCounts' | 'getJobState'
+type Limited = 'getRateLimitTtl' | 'rateLimit'
+
+/** What others do with a queue, and ask of it. */
+export type Queue<Payload = unknown> = Pick<BullQueue<Payload>, Done | Asked | Limited | 'close'>
+
+/** The last that BullMQ knows; the first one is 1. */
+export const LAST_PRIORITY = 2_097_151
 
 /** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100
 
 /** `toLook`: the queue's settings are left to those who write into it. */
-export function openQueue<Payload = unknown>(
+export const openQueue = openBullQueue as <Payload>(...given: Parameters<typeof openBullQueue>) => Queue<Payload>
+
+/** The same with all that BullMQ has. */
+export function openBullQueue<Payload = unknown>(
   redis: Redis,
   name: string,
   prefix: string,
   { toLook = false }: { toLook?: boolean } = {},
-): Queue<Payload> {
-  const queue = new Queue<Payload>(name, {
+): BullQueue<Payload> {
+  const queue = new BullQueue<Payload>(name, {
     connection: redis,
     prefix,
     streams: { events: { maxLen: EVENTS_KEPT } },

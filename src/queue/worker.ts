@@ -1,11 +1,10 @@
 // How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's
 // signals: a processor throws them for a job that waits, goes back, or can never be run.
 import {
+  type Job as BullJob,
   Worker as BullWorker,
   DelayedError,
-  type Job,
   type Processor,
-  type Queue,
   RateLimitError,
   UnrecoverableError,
   WaitingError,
@@ -13,80 +12,72 @@ import {
 } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'
 import { workerBackends } from './backend.ts'
+import type { Queue } from './open-queue.ts'
 
-export type { Job } from 'bullmq'
+/** A job as its processor sees it. */
+export type Job = Pick<
+  BullJob<unknown>,
+  'id' | 'name' | 'data' | 'opts' | 'timestamp' | 'stalledCounter' | 'queueName' | 'parent' | 'parentKey' | 'updateData'
+>
 
 /** What works on the jobs of a queue. */
 export type Worker = Pick<BullWorker, 'close' | 'concurrency' | 'on' | 'waitUntilReady'>
 
 /** A Worker that keeps the locks of jobs in hand by a timer: BullMQ looks at the clock of the machine for it. */
 class LockingWorker extends BullWorker {
-  private readonly locks = keepLocks(this.opts.lockDuration ?? 0, (ids, tokens) => {
-    // One that another worker has is not extended, and the end of its job finds that.
-    this.extendJobLocks(ids, tokens, this.opts.lockDuration ?? 0).catch((error: Error) => this.emit('error', error))
-  })
+  readonly #lockMs = this.opts.lockDuration ?? 0
+  readonly #renewing = setInterval(() => this.#renew(), this.#lockMs / 4).unref()
+  /** Id of a job in hand → its token. */
+  readonly #tokens = new Map<string, string>()
+  /** In hand the last time already: the locks of all others are new. */
+  #known: ReadonlySet<string> = new Set()
 
-  override processJob(...given: Parameters<BullWorker['processJob']>): ReturnType<BullWorker['processJob']> {
-    const [job, token] = given
-    return this.locks.during(job.id ?? '', token, () => super.processJob(...given))
+  #renew(): void {
+    const old = [...this.#tokens].filter(([id]) => this.#known.has(id))
+    this.#known = new Set(this.#tokens.keys())
+    if (old.length === 0) return
+    const [ids, tokens] = [old.map(([id]) => id), old.map(([, token]) => token)]
+    // One that another worker has is not extended, and the end of its job finds that.
+    this.extendJobLocks(ids, tokens, this.#lockMs).catch((error: Error) => this.emit('error', error))
+  }
+
+  override async processJob(...given: Parameters<BullWorker['processJob']>): ReturnType<BullWorker['processJob']> {
+    const [{ id = '' }, token] = given
+    this.#tokens.set(id, token)
+    try {
+      return await super.processJob(...given)
+    } finally {
+      // The same job may have been taken again meanwhile, by a run that holds it now.
+      if (this.#tokens.get(id) === token) this.#tokens.delete(id)
+    }
   }
 
   override async close(force?: boolean): Promise<void> {
-    await super.close(force).finally(() => this.locks.stop())
+    await super.close(force).finally(() => clearInterval(this.#renewing))
   }
 }
 
-/**
- * Keeps the locks of jobs in hand, which last for `lockMs`. Stop it in the end.
- */
-function keepLocks(lockMs: number, extend: (ids: string[], tokens: string[]) => void) {
-  const tokens = new Map<string, string>()
-  /** In hand the last time already: the locks of all others are new. */
-  let known: ReadonlySet<string> = new Set()
-  const timer = setInterval(() => {
-    const old = [...tokens].filter(([id]) => known.has(id))
-    known = new Set(tokens.keys())
-    if (old.length > 0)
-      extend(
-        old.map(([id]) => id),
-        old.map(([, token]) => token),
-      )
-  }, lockMs / 4).unref()
-  return {
-    async during<T>(id: string, token: string, work: () => Promise<T>): Promise<T> {
-      tokens.set(id, token)
-      try {
-        return await work()
-      } finally {
-        // The same job may have been taken again meanwhile, by a run that holds it now.
-        if (tokens.get(id) === token) tokens.delete(id)
-      }
-    },
-    stop: (): void => clearInterval(timer),
-  }
+/** What a Worker is told besides what BullMQ is. */
+type Settings = Omit<WorkerOptions, 'connection' | 'prefix'> & {
+  concurrency: number
+  lockDuration: number
+  /** Done each time before jobs are looked for whose worker died; when it fails, that look is left out. */
+  beforeStalledCheck?: () => Promise<void>
 }
 
 /**
  * The one way to make a Worker. `onTrouble` hears what the connection, which reports its own errors, has mostly
- * reported already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say; it
- * does `beforeStalledCheck` each time before, and when that fails, the look is left out.
+ * reported already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say.
  */
 export function openWorker(
   redis: Redis,
   { name, prefix }: { name: string; prefix: string },
   work: Processor,
-  {
-    beforeStalledCheck = async () => {},
-    ...settings
-  }: Omit<WorkerOptions, 'connection' | 'prefix'> & {
-    concurrency: number
-    lockDuration: number
-    beforeStalledCheck?: () => Promise<void>
-  },
+  { beforeStalledCheck = async () => {}, ...settings }: Settings,
   onTrouble: (error: Error) => void,
 ): Worker {
   const options = { ...settings, skipLockRenewal: true, connection: redis, prefix }
-  const worker = new LockingWorker(name, work, options, workerBackends({ redis, beforeStalledCheck }))
+  const worker = new LockingWorker(name, work, options, workerBackends(redis, beforeStalledCheck))
   worker.on('error', onTrouble)
   return worker
 }
@@ -116,7 +107,7 @@ export type JobEnd =
 const MOST_LIMITED_MS = 30_000
 
 /** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
-export async function endJob(end: JobEnd, job: Job, token: string | undefined, queue: Queue): Promise<unknown> {
+export async function endJob(end: JobEnd, job: BullJob, token: string | undefined, queue: Queue): Promise<unknown> {
   if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
   // The cooldown itself is in Redis and asked by every claim; this keeps the lane from fetching jobs meanwhile. A
   // person may end the cooldown between the claim and this line: then it must not last for an hour.
@@ -129,13 +120,17 @@ export async function endJob(end: JobEnd, job: Job, token: string | undefined, q
 }
 
 /** Puts a job back to the front of its queue; another worker takes it up at once. */
-export async function giveBack(job: Job, token: string | undefined): Promise<never> {
+export async function giveBack(job: Pick<BullJob, 'moveToWait'>, token: string | undefined): Promise<never> {
   await job.moveToWait(token)
   throw new WaitingError()
 }
 
 /** Carries an end out on a queue that never waits as a whole. */
-export async function endOwn(end: OwnEnd, job: Job, token: string | undefined): Promise<unknown> {
+export async function endOwn(
+  end: OwnEnd,
+  job: Pick<BullJob, 'moveToDelayed'>,
+  token: string | undefined,
+): Promise<unknown> {
   switch (end.kind) {
     case 'done':
       return end.answer

@@ -5,7 +5,7 @@
 // the list of those queued again, and the sweep adds its job (worker/sweep-lane.ts); after that, all is done.
 
 import { createCampaignContent } from '../campaigns/store/content.ts'
-import { type SendPayload, sendPayloadSchema, storedPayload } from '../jobs/send.ts'
+import { type SendPayload, storedPayload } from '../jobs/send.ts'
 import { rescheduleReview } from '../lanes/review.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
@@ -13,11 +13,11 @@ import { keepIndexed } from '../messages/store/message-index.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { markLane } from '../queue/lane/due-lanes.ts'
-import { forgetDeadLetters, jobStates } from '../queue/lane/jobs.ts'
+import { jobStates, payloadText } from '../queue/lane/jobs.ts'
 import type { LaneMessage, LaneQueues } from '../queue/lane/queues.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { CorruptRecordError, jsonText } from '../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { requeueableKey } from '../redis/keys.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
@@ -115,13 +115,11 @@ export async function putBack(
   }
   // Only of those that are queued again: it still holds the id. Dying before this leaves them to the sweep, which finds
   // the dead letter and fails them once more.
-  await forgetDeadLetters(
-    queues,
-    lane,
-    ulids.filter((_ulid, i) => jobs[i] === 'dead_letter' && verdicts[i] === 'done'),
-  )
+  for (const [i, ulid] of ulids.entries()) {
+    if (jobs[i] === 'dead_letter' && verdicts[i] === 'done') await queues.removeJob({ lane, ulid })
+  }
   if (added.length > 0) await queues.addMany(added, 'again')
-  await rescheduleReview(redis, lane, late, nowMs + OLD_JOB_GONE_MS)
+  await rescheduleReview(redis, 'queued_again', lane, late, nowMs + OLD_JOB_GONE_MS)
   return verdicts
 }
 
@@ -148,8 +146,6 @@ export async function requeueMessage(
 }
 
 const isRequeueable = (state: State | undefined): boolean => REQUEUE_STATES.some((each) => each === state)
-
-const payloadText = jsonText.pipe(sendPayloadSchema)
 
 /** What each says, from its record or its campaign, or why it cannot be sent again. */
 async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): Promise<(SendPayload | Obstacle)[]> {

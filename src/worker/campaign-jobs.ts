@@ -16,8 +16,7 @@ import {
   campaignPayloadSchema,
   PREFLIGHT_QUEUE,
 } from '../jobs/campaigns.ts'
-import type { Job, Worker } from '../queue/worker.ts'
-import { closeWorker, endOwn, type OwnEnd, openWorker } from '../queue/worker.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../queue/worker.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { repeatedly } from '../repeatedly.ts'

@@ -78,6 +78,8 @@ export function createLaneLoop(deps: {
   let isHeld = false
   let wokenReadAt = Number.NEGATIVE_INFINITY
   let lastWorkAt = performance.now()
+  /** Something could be taken, were there room. */
+  let lacksRoom = false
   /** From the time that a step was due until its messages were claimed, lately. */
   let slowMs = 0
   let timer: NodeJS.Timeout | undefined
@@ -123,6 +125,7 @@ export function createLaneLoop(deps: {
     timerAt = Number.POSITIVE_INFINITY
     if (isStopped || isTaking || !(isWoken || hasMore)) return
     const next = heldUntil > now ? { waitMs: heldUntil - now } : wish(now)
+    lacksRoom = next === undefined
     // A place that comes free looks again.
     if (next === undefined) return
     if ('waitMs' in next) {
@@ -184,7 +187,7 @@ export function createLaneLoop(deps: {
     hold,
     freed: () => {
       lastWorkAt = performance.now()
-      if (hasMore || isWoken) look()
+      if (lacksRoom) look()
     },
     lastWorkAt: () => (room.running() > 0 ? performance.now() : lastWorkAt),
     stop: () => {

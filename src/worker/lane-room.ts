@@ -107,7 +107,8 @@ export function createLaneRooms(most: number) {
           for (const each of waitingForEnd) each()
           waitingForEnd = []
         }
-        const waiters = [...hungry]
+        // Whoever is still short says so again.
+        const waiters = hungry.size > 0 ? [...hungry] : []
         hungry.clear()
         freed()
         for (const each of waiters) if (each !== room) each.changed()

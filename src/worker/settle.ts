@@ -107,14 +107,15 @@ async function sent(
   { id, attempt, run }: Attempted,
   { providerId }: Of<'sent'>,
 ): Promise<JobEnd> {
-  // The entry was read before the claim, so this message left after the sender was blocked. Known at once: a message that
-  // alone is refused may be answered before the step below comes round, and must not pause its sender again.
+  // Known at once: what is refused may be answered before the step below comes round, and must not pause a campaign, or its
+  // sender once more, as though nothing was sent in between.
+  if (run !== undefined) refusals.over({ lane: id.lane, number: run })
+  // The entry was read before the claim, so this message left after the sender was blocked.
   const { blocked_at, sent_after_block } = sender
   if (sent_after_block < blocked_at) await setSentAfterBlock(redis, id.lane, blocked_at)
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
   await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isPatient: true })
   if (provider.poll) followByPolling(id.lane)
-  if (run !== undefined) refusals.over({ lane: id.lane, number: run })
   return DONE
 }
 

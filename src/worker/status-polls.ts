@@ -8,10 +8,10 @@
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../jobs/poll-status.ts'
 import { FIRST_POLL_MS } from '../messages/backoff.ts'
 import { pollCooldownMs, untilNextPollMs } from '../messages/store/status-polls.ts'
-import { hasJobMovedOn } from '../queue/errors.ts'
 import { delayedUntil, sharedDelayedKey } from '../queue/layout.ts'
 import { openQueue } from '../queue/open-queue.ts'
-import { endJob, openWorker } from '../queue/worker.ts'
+import { promote } from '../queue/take-up.ts'
+import { endOwn, openWorker } from '../queue/worker.ts'
 import { runningRedisClock } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
@@ -39,16 +39,16 @@ export function startStatusPolls(deps: PollDeps) {
     { name: POLL_QUEUE, prefix },
     async (job, token) => {
       const payload = pollPayloadSchema.safeParse(job.data)
-      if (!payload.success) return endJob(DEAD_LETTER, job, token, queue)
+      if (!payload.success) return endOwn(DEAD_LETTER, job, token)
       try {
         await poller.poll(payload.data.lane)
       } catch (error) {
         // On a cluster the lane may be on another server than this queue, and that server away or short of replicas.
         if (!isRedisAway(error)) throw error
         log.debug({ lane: payload.data.lane, err: error }, 'poll.error')
-        return endJob({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token, queue)
+        return endOwn({ kind: 'waits', ms: REDIS_AWAY_MS }, job, token)
       }
-      return endJob(DONE, job, token, queue)
+      return endOwn(DONE, job, token)
     },
     {
       concurrency: LANES_AT_ONCE,
@@ -99,10 +99,7 @@ export function startStatusPolls(deps: PollDeps) {
       redis.zscore(sharedDelayedKey(POLL_QUEUE), id),
     ])
     if (heldBack === null || delayedUntil(heldBack) <= (await nowMs()) + Math.max(inMs, restMs) + LATE_MS) return
-    const job = await queue.getJob(id)
-    await job?.promote().catch((error: unknown) => {
-      if (!hasJobMovedOn(error)) throw error
-    })
+    await promote(queue, id)
   }
 
   /** A job that is on none of BullMQ's lists never runs, and keeps another of its id from being added. */

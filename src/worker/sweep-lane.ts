@@ -4,15 +4,8 @@
 
 import { createCampaignContent } from '../campaigns/store/content.ts'
 import type { Config } from '../config.ts'
-import { type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
-import {
-  fileMessage,
-  overdueMessages,
-  postponeReview,
-  removeFromReview,
-  rescheduleReview,
-  type SweepList,
-} from '../lanes/review.ts'
+import type { SendPayload } from '../jobs/send.ts'
+import { fileMessage, overdueMessages, removeFromReview, rescheduleReview, type SweepList } from '../lanes/review.ts'
 import type { Log } from '../log.ts'
 import { type MessageId, messageId } from '../messages/message-id.ts'
 import { deadLetter, workerLost } from '../messages/outcome.ts'
@@ -20,12 +13,11 @@ import { keepIndexed } from '../messages/store/message-index.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../messages/store/steps.ts'
+import { payloadText, readJob } from '../queue/lane/jobs.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { LaneSurvey } from '../queue/lane/survey.ts'
-import { JOB, laneJobKey } from '../queue/layout.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { campaignKey, inDoubtKey } from '../redis/keys.ts'
 import { inParallel } from './in-parallel.ts'
@@ -42,8 +34,6 @@ const PAGE = 200
 const AT_ONCE = 20
 /** So long one list of a lane may take before the next has its turn; what is left is due at the next look. */
 const TURN_MS = 1_000
-
-const storedPayload = jsonText.pipe(sendPayloadSchema)
 
 /** What the sweep needs to settle messages that nobody else does. */
 export interface SweepLaneDeps {
@@ -97,7 +87,7 @@ async function lookOrPostpone(
   id: MessageId,
   look: Look,
 ): Promise<void> {
-  const later = () => postponeReview(deps.redis, look.list, id.lane, id.ulid, look.nowMs + POSTPONED_MS)
+  const later = () => rescheduleReview(deps.redis, look.list, id.lane, [id.ulid], look.nowMs + POSTPONED_MS)
   if (entry === 'unreadable') return later()
   try {
     await lookAt(deps, entry, id, look)
@@ -126,7 +116,7 @@ async function lookAt(
     }
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume brings the look forward.
-      return rescheduleReview(deps.redis, id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
+      return rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
     }
     return ensureJob(deps, id, record, look)
   }
@@ -157,7 +147,7 @@ async function payloadOf(
   { lane }: MessageId,
   record: MessageRecord | undefined,
 ): Promise<SendPayload | undefined> {
-  const stored = storedPayload.safeParse(record?.payload)
+  const stored = payloadText.safeParse(record?.payload)
   if (stored.success) return stored.data
   if (record?.run === undefined) return undefined
   return createCampaignContent(redis, lane).payloadOf({ ...record, run: record.run })
@@ -171,12 +161,12 @@ async function ensureJob(
   { nowMs, backlogMs }: Look,
 ): Promise<void> {
   const name = messageId(id.lane, id.ulid)
-  const [data, reason] = await deps.redis.hmget(laneJobKey(id.lane, name), JOB.data, JOB.failedReason)
-  const isThere = data !== null && data !== undefined
+  const { text, isDead } = await readJob(deps.redis, id.lane, name)
+  const isThere = text !== null
   const backlogWaitMs = isThere ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
   const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
   if (isThere) {
-    if (reason === null || reason === undefined) return rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
+    if (!isDead) return rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
     await giveUp(deps.redis, id, 'dead', deadLetter)
     return
   }
@@ -189,5 +179,5 @@ async function ensureJob(
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
   const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
   await deps.queues.addMany([again], 'again')
-  await rescheduleReview(deps.redis, id.lane, [id.ulid], againAt)
+  await rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
 }

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   delayedUntil,
   INTAKE_PREFIX,
-  intakeActiveKey,
-  intakeStalledKey,
+  intakeKeys,
   JOB,
   laneBacklogKeys,
   laneChunkKeys,
@@ -21,7 +20,7 @@ import {
   sharedDelayedKey,
   sharedWaitingKey,
 } from '../../src/queue/layout.ts'
-import { openQueue } from '../../src/queue/open-queue.ts'
+import { LAST_PRIORITY, openQueue } from '../../src/queue/open-queue.ts'
 import { unrecoverable } from '../../src/queue/worker.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
@@ -68,14 +67,20 @@ test('jobs that wait stand in a list, the next one last, and prioritized ones af
     expect(await redis.exists(laneJobLockKey(lane, 'w1'))).toBe(1)
   }))
 
+test('jobs are prioritized up to the last priority that there is', () =>
+  withLane(async (_lane, queue) => {
+    await queue.add('send', {}, { jobId: 'last', priority: LAST_PRIORITY })
+    await expect(queue.add('send', {}, { priority: LAST_PRIORITY + 1 })).rejects.toThrow('Priority')
+  }))
+
 test('what the next check takes from a dead worker stands in a set of its own', async () => {
   const name = '{stalled-layout}'
   const queue = openQueue(redis, name, INTAKE_PREFIX)
   const worker = new Worker(name, null, { connection: redis, prefix: INTAKE_PREFIX })
   try {
-    await redis.lpush(intakeActiveKey(name), 'left')
+    await redis.lpush(intakeKeys(name).active, 'left')
     await worker.backend.moveStalledJobsToWait()
-    expect(await redis.smembers(intakeStalledKey(name))).toEqual(['left'])
+    expect(await redis.smembers(intakeKeys(name).stalled)).toEqual(['left'])
   } finally {
     await worker.close(true)
     await queue.close()

@@ -100,7 +100,8 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     await service.move(id, 'start')
     await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
     expect(await loseChunks(service.redis, service.lane)).toBeGreaterThan(1)
-    await rate(FULL_RATE)
+    // All at once they would be too much for a busy machine, and time out.
+    await rate(200)
     await service.reaches(id, 'done')
     expect((await sentSince(before)).sort()).toEqual([...phones].sort())
   })

@@ -2,8 +2,7 @@
 // Redis, BullMQ.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseChunkJobId } from '../../src/jobs/chunk.ts'
-import { giveTurns } from '../../src/queue/lane/chunk-turns.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { giveTurns, type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { addAmongChunks, chunksWaitingOn, takeChunksByHand } from '../support/state/chunks.ts'

@@ -37,7 +37,7 @@ beforeEach(async () => {
 const giveUp = () => giveUpNext(redis, lane)
 
 async function found(names = [name]) {
-  return matchingDeadLetters({ redis, queues }, lane, names, {})
+  return matchingDeadLetters({ redis }, lane, names, {})
 }
 async function oneFound() {
   const [letter] = await found()
@@ -45,7 +45,7 @@ async function oneFound() {
   return letter
 }
 const retry = async (letter: Awaited<ReturnType<typeof oneFound>>) =>
-  retryDeadLetter({ redis, config: service.config }, lane, letter)
+  retryDeadLetter({ redis, queues, config: service.config }, lane, letter)
 
 test('of two that queue one again only the first does', async () => {
   const [one, other] = [await oneFound(), await oneFound()]
@@ -81,6 +81,6 @@ test('the dead letter of a message that has a record is none: the record tells w
   await queues.add(failed?.name ?? '', payload)
   await giveUp()
   const letters = await found([name, failed?.name ?? ''])
-  expect(letters.map(({ job }) => job.id)).toEqual([name])
+  expect(letters.map((letter) => letter.name)).toEqual([name])
   expect((await jobOf(redis, failed?.name ?? ''))?.failedReason).toBeTruthy()
 })

@@ -229,10 +229,10 @@ test('what waits is tried at once when an endpoint that was away for long takes 
   }
   for (let round = 0; round < 2; round += 1) await fail()
   await succeed()
-  expect(await queue.getDelayedCount()).toBe(2)
+  expect(await queue.getJobCounts('delayed')).toEqual({ delayed: 2 })
   for (let round = 0; round < 2; round += 1) await fail()
   await succeed()
-  expect([await queue.getDelayedCount(), await retries.waiting()]).toEqual([4, 4])
+  expect([await queue.getJobCounts('delayed'), await retries.waiting()]).toEqual([{ delayed: 4 }, 4])
   for (let round = 0; round < 3; round += 1) await fail()
   await succeed()
   await eventually(async () => failed.every((id) => toldIds(receiver).includes(id)), 'all that had failed')
@@ -262,7 +262,7 @@ test('one that is disabled, or answers that it is gone, keeps its place', async 
   target.endpoint = { ...target.endpoint, enabled: true }
   receiver.behave = answerWith(410)
   await until(running, 'the answer', () => receiver.all.length > 0)
-  expect([target.endpoint.enabled, await queue.getDelayedCount()]).toEqual([false, 0])
+  expect([target.endpoint.enabled, await queue.getJobCounts('delayed')]).toEqual([false, { delayed: 0 }])
   expect((await readCursors(lanes.redis, target.endpoint)).get(lane)).toBeUndefined()
   target.endpoint = { ...target.endpoint, enabled: true }
   target.failures = 0
@@ -363,7 +363,7 @@ test.each([
     try {
       const began = await redisNowMs(redis)
       await until(pump(), 'the failure', () => receiver.all.length > 0)
-      await eventually(async () => (await queue.getDelayedCount()) === 1, 'that it waits')
+      await eventually(async () => (await queue.getJobCounts('delayed')).delayed === 1, 'that it waits')
       expect(signedAt).toBeGreaterThan(began - 1_001)
       expect(signedAt).toBeLessThan((await redisNowMs(redis)) + 1)
       const dueAt = [

@@ -169,5 +169,5 @@ test('the jobs of an endpoint that is off the list of those to be told are kept'
     looks.add(await endpointLooks(lanes.redis).timeOf(member))
     return looks.size > 5
   }, 'the relay has looked at a queue of nobody that it tells')
-  expect(await queue.getDelayedCount()).toBe(1)
+  expect(await queue.getJobCounts('delayed')).toEqual({ delayed: 1 })
 })

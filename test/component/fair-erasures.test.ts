@@ -30,7 +30,7 @@ async function ended(ids: readonly string[]): Promise<number[]> {
     return all.every((each) => each?.state === 'done') ? all : undefined
   }, 'all are done')
   const places = new Map(ids.map((id, i) => [id, found[i]?.account ?? 0]))
-  const jobs = await queue.queue.getCompleted(0, ids.length)
+  const jobs = await queue.queue.getJobs(['completed'], 0, ids.length)
   // Each is ended before the next begins.
   return jobs.sort((a, b) => (a.processedOn ?? 0) - (b.processedOn ?? 0)).flatMap(({ id = '' }) => places.get(id) ?? [])
 }

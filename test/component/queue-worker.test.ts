@@ -1,7 +1,8 @@
 // Pins: what Workers do in another way than BullMQ has them do it (src/queue/backend.ts), which an update of BullMQ could
-// undo. Real: Redis, BullMQ. The machine's clock is off as in wrong-clock.test.ts, which has the lock of a job in hand.
+// undo. Real: Redis, BullMQ. The machine's clock is off as in wrong-clock.test.ts.
+import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { openQueue } from '../../src/queue/open-queue.ts'
+import { openBullQueue } from '../../src/queue/open-queue.ts'
 import { endOwn, openWorker, type Worker } from '../../src/queue/worker.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
@@ -9,7 +10,8 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
-const WAIT_MS = 500
+const WAIT_MS = 300
+const LOCK_MS = 1_000
 /** What is due runs within this time, on a machine however busy. */
 const SOON_MS = 4_000
 
@@ -32,10 +34,19 @@ function machineIsOff(ms: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ms)
 }
 
+test('the BullMQ that is tested is the one that is meant', async () => {
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const queue = openBullQueue(redis, 'version', 'test')
+  // npm run test:bullmq puts another in the place of the pinned one.
+  const meant = process.env.LANEWAY_TEST_BULLMQ_VERSION ?? devDependencies.bullmq
+  await eventually(async () => (await queue.getVersion()) === `bullmq:${meant}`, `that it says it is ${meant}`, SOON_MS)
+  await queue.close()
+})
+
 const idle = async (): Promise<void> => {}
 
 let queues = 0
-type Queue = ReturnType<typeof openQueue>
+type Queue = ReturnType<typeof openBullQueue>
 type Settings = (queue: Queue) => Partial<Parameters<typeof openWorker>[3]>
 
 /** A queue of its own with a worker, which notes in `began` when each job began, by Redis. */
@@ -46,15 +57,15 @@ async function withWorker(
 ): Promise<void> {
   queues += 1
   const [name, prefix] = [`{queue-${queues}}`, 'test']
-  const queue = openQueue(redis, name, prefix)
+  const queue = openBullQueue(redis, name, prefix)
   const began = new Map<string, number[]>()
   const worker = openWorker(
     redis,
     { name, prefix },
     async (job, token) => {
-      const runs = began.get(job.name) ?? []
+      const nowMs = await redisNowMs(redis)
+      const runs = [...(began.get(job.name) ?? []), nowMs]
       began.set(job.name, runs)
-      runs.push(await redisNowMs(redis))
       await work(job.name, runs.length)
       return endOwn(
         waitMs === undefined || runs.length > 1 ? { kind: 'done' } : { kind: 'waits', ms: waitMs },
@@ -119,22 +130,57 @@ describe.each([
     }))
 })
 
-test('a worker whose concurrency is lowered while more is in hand goes on at once when that ends', async () => {
+test('a clock that is set back while a job runs takes no lock from its worker', async () => {
+  let end = (): void => {}
+  const inHand = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const settings = () => ({ concurrency: 2, lockDuration: LOCK_MS, stalledInterval: LOCK_MS / 4 })
+  await withWorker(
+    { settings },
+    () => inHand,
+    async (queue, _worker, began) => {
+      await queue.add('one', {}, { jobId: 'one' })
+      await eventually(async () => began.has('one'), 'that it runs')
+      machineIsOff(-HOUR)
+      const until = performance.now() + 2 * LOCK_MS
+      const locks = new Set<number>()
+      const isOver = async () => {
+        locks.add(await redis.exists(`${queue.toKey('one')}:lock`))
+        return performance.now() > until
+      }
+      await eventually(isOver, 'twice the life of a lock')
+      end()
+      expect({ locks, runs: began.get('one')?.length }).toEqual({ locks: new Set([1]), runs: 1 })
+    },
+  )
+})
+
+test('a worker whose concurrency is lowered while more is in hand goes on at once when that ends, one at a time', async () => {
+  let [running, together] = [0, 0]
   let end = (): void => {}
   const inHand = new Promise<void>((resolve) => {
     end = resolve
   })
   await withWorker(
     { settings: () => ({ concurrency: 3, drainDelay: 30 }) },
-    () => inHand,
+    async () => {
+      running += 1
+      together = Math.max(together, running)
+      await inHand
+      await redis.ping()
+      running -= 1
+    },
     async (queue, worker, began) => {
       for (let i = 0; i < 9; i += 1) await queue.add(`job ${i}`, {})
       await eventually(async () => began.size === 3, 'three in hand')
       // Another worker was woken by what would wake this one.
       await redis.del(queue.toKey('marker'))
       worker.concurrency = 1
+      together = 0
       end()
       await eventually(async () => began.size === 9, 'that all were taken', SOON_MS)
+      expect(together).toBe(1)
     },
   )
 })

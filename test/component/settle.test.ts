@@ -77,6 +77,16 @@ describe('sent', () => {
     expect((await findSender(world.redis, lane))?.sent_after_block).toBe(0)
   })
 
+  test('ends a row of refusals and a block at once, and not only when it is written down with others', async () => {
+    const over: number[] = []
+    deps = { ...deps, refusals: { ...deps.refusals, over: ({ number }) => over.push(number) } }
+    const message = await claimed()
+    const settled = ends(outcome, { ...message, run: 7 })
+    expect(over).toEqual([7])
+    expect((await record(message))?.state).toBe('sending')
+    await settled
+  })
+
   test('on a wire that must be polled is polled after a second', async () => {
     entry = { ...entry, provider: { ...entry.provider, poll: () => Promise.reject(new Error('not yet')) } }
     const message = await claimed()

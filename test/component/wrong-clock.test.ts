@@ -20,7 +20,6 @@ import { relayClock } from '../support/state/events.ts'
 import { dueOf } from '../support/state/lanes.ts'
 import { messageRecord, nowOn } from '../support/state/messages.ts'
 import { nowOfPolls, pollDueOf } from '../support/state/queues.ts'
-import { isInHand, workOn } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
@@ -31,7 +30,6 @@ const SKEWS = [
 ] as const
 /** What is due runs within this time, on a machine however busy: far less than any of the clocks is off. */
 const SOON_MS = 8_000
-const LOCK_MS = 3_000
 /** A code after which the same message is tried again. */
 const TRY_LATER = 131_016
 
@@ -198,39 +196,6 @@ test('a worker whose clock is ahead asks Redis no more often than one whose cloc
     expect(asked).toBeGreaterThan(0)
     expect((await calls()) - before).toBeLessThan(30)
   })
-})
-
-test('a clock that is set back while a job runs takes no lock from its worker', async () => {
-  const lane = world.newLane()
-  const id = messageId(lane, newId(lane).ulid)
-  await world.queues.add(id, audioJob())
-  let end = (): void => {}
-  const running = new Promise<void>((resolve) => {
-    end = resolve
-  })
-  let runs = 0
-  const worker = workOn(world.redis, lane, { concurrency: 2, lockMs: LOCK_MS, lookForLostMs: 500 }, async () => {
-    runs += 1
-    await running
-    return { kind: 'done' }
-  })
-  try {
-    await eventually(async () => runs === 1, 'that it runs')
-    machineIsOff(-HOUR)
-    const until = performance.now() + 2 * LOCK_MS
-    await eventually(
-      async () => {
-        expect(await isInHand(world.redis, id)).toBe(true)
-        return performance.now() > until
-      },
-      'twice the life of a lock',
-      30_000,
-    )
-    expect(runs).toBe(1)
-  } finally {
-    end()
-    await worker.close()
-  }
 })
 
 test('a producer whose clock is an hour ahead shows how fast a campaign goes', async () => {

@@ -38,7 +38,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   deadline: [],
   redis: ['log', 'deadline', 'redis-address', 'redis-socket'],
   // BullMQ: its library, its errors, and where and how it keeps jobs.
-  queue: ['redis'],
+  queue: ['redis', 'log'],
   files: [],
   activity: ['redis'],
   'opt-outs': [],
@@ -278,9 +278,21 @@ test('the client brings only what it needs for the intake queue', () => {
   expect([...new Set(packages)].filter((name) => !name.startsWith('node:')).sort()).toEqual(['bullmq', 'ioredis'])
 })
 
-test('only src/queue knows BullMQ', () => {
+test('only src/queue imports BullMQ', () => {
   const knowing = sources.filter(({ packages }) => packages.includes('bullmq')).map(({ file }) => file)
-  expect(knowing.filter((file) => !file.startsWith('queue/'))).toEqual([])
+  expect(knowing.filter((file) => roomOf(file) !== 'queue')).toEqual([])
+})
+
+test('only scripts of src/queue move jobs from one list of BullMQ to another, or know how it scores them', () => {
+  const moves = [
+    /'(?:LPUSH|RPUSH|LPOP|RPOP|LREM|LINSERT|LMOVE|LTRIM|ZADD|ZREM)', (?:waiting|prioritized|delayed|active|failed|marker|chunks)/,
+    /[*/] 4096\b|0x100000000|'(?:priority|delay|opts)'/,
+  ]
+  const moving = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.lua'))
+    .filter((file) => moves.some((move) => move.test(readFileSync(join(SRC, file), 'utf8'))))
+  expect(moving).toContain('queue/scripts/message-jobs.lua')
+  expect(moving.filter((file) => !file.startsWith('queue/'))).toEqual([])
 })
 
 test('nothing but the simulator knows its reserved numbers', () => {
@@ -317,6 +329,16 @@ test.each<[string, RegExp, readonly string[]]>([
       'redis/sentinel-watch.ts',
       'start/embedded-redis.ts',
     ],
+  ],
+  [
+    'where BullMQ keeps what',
+    /:(wait|prioritized|delayed|active|stalled|failed|completed|limiter|marker|meta|pc)[`'"]/,
+    ['queue/layout.ts'],
+  ],
+  [
+    "the fields of BullMQ's jobs",
+    /'(failedReason|finishedOn|returnvalue|stacktrace|atm|ats|stc)'/,
+    ['queue/layout.ts', 'queue/repair.ts'],
   ],
   [
     "BullMQ's errors",

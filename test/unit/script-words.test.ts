@@ -27,6 +27,7 @@ test.each([
 
 test.each([
   ['npm run check', 'check', '--staged'],
+  ['npm run test:bullmq', 'test-bullmq', '--pinned'],
   ['npm run setup-hooks', 'setup-hooks', '--remove'],
 ] as const)('%s names the word that it knows when it refuses another', async (command, script, known) => {
   const { status, said } = await run(script, known, '--stagedd')

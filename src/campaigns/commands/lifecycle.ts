@@ -90,7 +90,7 @@ export async function resumeCampaign(deps: LifecycleDeps, campaign: Campaign): P
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: have the sweep give them one now.
   for await (const ulids of queuedMessagesOf(deps.redis, campaign))
-    await rescheduleReview(deps.redis, campaign.lane, ulids, 0)
+    await rescheduleReview(deps.redis, 'queued_again', campaign.lane, ulids, 0)
   await markLane(deps.redis, campaign.lane)
 }
 

@@ -2,10 +2,10 @@
 // the list and a claim, and messages whose record is gone before they were settled.
 
 import type { Log } from '../../log.ts'
-import { messageId } from '../../messages/message-id.ts'
 import { conclude } from '../../messages/store/conclude.ts'
 import { readStates } from '../../messages/store/states.ts'
-import { chunksOn, waitingJobs } from '../../queue/lane/waiting.ts'
+import { jobStates } from '../../queue/lane/jobs.ts'
+import { chunksOn } from '../../queue/lane/waiting.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { idOf } from '../store/campaigns.ts'
 import { unclaimedPlaces, unsettledPlaces } from '../store/marks.ts'
@@ -84,9 +84,9 @@ export async function unstick(
   const chunks = (await chunksOn(redis, lane)).filter(({ run }) => run === spec.id.number)
   const isInChunk = (place: number) => chunks.some(({ from, count }) => place >= from && place < from + count)
   for await (const messages of built(unclaimedPlaces(redis, spec.id, total), spec, snapshot)) {
-    const ids = messages.map(({ ulid }) => messageId(lane, ulid))
-    const waits = await waitingJobs(redis, lane, ids)
-    const lost = messages.find(({ place }, i) => waits[i] !== true && !isInChunk(place))
+    const ulids = messages.map(({ ulid }) => ulid)
+    const jobs = await jobStates(redis, lane, ulids)
+    const lost = messages.find(({ place }, i) => jobs[i] !== 'waits' && !isInChunk(place))
     if (lost) return lost.place
   }
   return undefined

@@ -6,14 +6,11 @@ import {
   campaignJobId,
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
-import { hasJobMovedOn } from '../../queue/errors.ts'
-import { inTime, openQueue } from '../../queue/open-queue.ts'
+import { inTime, LAST_PRIORITY, openQueue } from '../../queue/open-queue.ts'
+import { promote } from '../../queue/take-up.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign-id.ts'
-
-/** The last that BullMQ knows is 2,097,152. */
-const LAST_PRIORITY = 1_000_000
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 
@@ -48,11 +45,7 @@ export function openCampaignQueue(redis: Redis) {
 
     /** Has a job that waits for its time taken up now. Does nothing to one that does not wait, or is gone. */
     async wake(job: CampaignJob, jobId: string): Promise<void> {
-      if (redis.status !== 'ready') return
-      const found = await inTime(redis, () => queues[job].getJob(jobId))
-      await found?.promote().catch((error: unknown) => {
-        if (!hasJobMovedOn(error)) throw error
-      })
+      if (redis.status === 'ready') await inTime(redis, () => promote(queues[job], jobId))
     },
 
     async close(): Promise<void> {

@@ -20,8 +20,14 @@ import {
   newEndpointId,
   TooManyEndpointsError,
 } from '../store/endpoints.ts'
-import { failedDeliveries } from '../store/failed-deliveries.ts'
-import { countReplay, createReplay, findReplay, newReplayId, type ReplayOrder } from '../store/replays.ts'
+import {
+  countReplay,
+  createReplay,
+  failedDeliveries,
+  findReplay,
+  newReplayId,
+  type ReplayOrder,
+} from '../store/replays.ts'
 
 /** `allowPrivate`: networks (CIDR) that endpoints may be in although they are private. */
 export interface EndpointCommands {

@@ -4,8 +4,7 @@
 
 import type { EventJob } from '../../jobs/events.ts'
 import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../queue/layout.ts'
-import type { Queue } from '../../queue/open-queue.ts'
-import { openQueue } from '../../queue/open-queue.ts'
+import { openQueue, type Queue } from '../../queue/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { endpointQueuePrefix, rootKeys } from '../../redis/keys.ts'

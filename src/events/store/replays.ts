@@ -1,7 +1,9 @@
 // Replays: telling an endpoint once more of what happened within a time. A record says what was asked for and how far it
 // is; the job in the endpoint's queue only names it.
 import { z } from 'zod'
+import { type EventJob, eventJobSchema } from '../../jobs/events.ts'
 import { newUlid } from '../../messages/message-id.ts'
+import type { Queue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { isThere } from '../../redis/hashes.ts'
@@ -126,3 +128,30 @@ export async function replayPage(
 }
 
 const timeOf = (entry: string): number => Number.parseInt(entry, 10)
+
+/** Jobs of an endpoint's queue that are looked through: it holds no more that were given up, and hardly more that wait. */
+const MOST_JOBS = 2_000
+
+/** A delivery of which an event happened within the time of the order. */
+export interface FailedDelivery {
+  /** Its id. */
+  job: string
+  data: Extract<EventJob, { kind: 'deliver' }>
+}
+
+/** Deliveries that the endpoint has not taken: those that wait for a retry, and those that were given up. */
+export async function failedDeliveries(
+  queue: Queue<EventJob>,
+  { sinceMs, untilMs }: ReplayOrder,
+): Promise<FailedDelivery[]> {
+  const jobs = await queue.getJobs(['failed', 'delayed'], 0, MOST_JOBS)
+  return jobs.flatMap((job) => {
+    const { data } = eventJobSchema.safeParse(job.data)
+    if (data?.kind !== 'deliver') return []
+    const isWithin = data.refs.some((ref) => {
+      const at = Number.parseInt(ref.split(':')[1] ?? '', 10)
+      return at >= sinceMs && at <= untilMs
+    })
+    return isWithin && job.id ? [{ job: job.id, data }] : []
+  })
+}

@@ -1,13 +1,12 @@
 // Takes jobs off a lane that wait but must not be sent, a page at a time, without a worker having to fetch each of them
 // at the pace of the lane. They are moved behind all others first, which takes a tenth of the time, and cleared there.
 import { z } from 'zod'
-import { type SendPayload, sendPayloadSchema } from '../../jobs/send.ts'
+import type { SendPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
 import { defineMessageScript } from '../../messages/store/message-script.ts'
 import { newMessageOf, newRecordFields } from '../../messages/store/record-format.ts'
 import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { jsonText } from '../../redis/corrupt-record.ts'
 import {
   campaignPrefix,
   laneClearedByKey,
@@ -18,6 +17,7 @@ import {
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { JOB, laneBacklogKeys, laneJobKey } from '../layout.ts'
+import { payloadText } from './jobs.ts'
 
 /** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
 const PAGE = 500
@@ -26,7 +26,6 @@ const STEP = 100
 const siftScript = defineScript(import.meta.url, 'lane-sift')
 const clearScript = defineMessageScript(import.meta.url, 'lane-clear')
 const twoCounts = z.tuple([z.number(), z.number()])
-const storedPayload = jsonText.pipe(sendPayloadSchema)
 
 /** What is about to be cleared: the waiting jobs of a class. `by` names the caller: one at a time clears a list. */
 export interface Clearing {
@@ -138,7 +137,7 @@ export async function clearPage(
 /** What the script is given of a message; nothing of one that cannot be read: the worker that fetches it makes a dead letter of it. */
 function waitingMessage(jobId: string, data: string | null | undefined) {
   const id = parseMessageId(jobId)
-  const payload = storedPayload.safeParse(data)
+  const payload = payloadText.safeParse(data)
   if (!id || !payload.success) return []
   const { until, run } = payload.data
   const newFields = newRecordFields(newMessageOf(payload.data))

@@ -1,27 +1,31 @@
-// What BullMQ holds under the ids of messages: whether there is a job, and whether it is a dead letter.
+// The jobs of messages: until a message is claimed, its job is its record.
+import { sendPayloadSchema } from '../../jobs/send.ts'
 import { messageId } from '../../messages/message-id.ts'
-import { jobKey } from '../../messages/store/steps.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { JOB } from '../layout.ts'
-import type { LaneQueues } from './queues.ts'
+import { jsonText } from '../../redis/corrupt-record.ts'
+import { JOB, laneJobKey } from '../layout.ts'
+
+/** What a job of a message says, from its text. */
+export const payloadText = jsonText.pipe(sendPayloadSchema)
+
+/** What the job with the id of a message says; null without one. `isDead`: it is a dead letter. */
+export async function readJob(
+  redis: Redis,
+  lane: number,
+  id: string,
+): Promise<{ text: string | null; isDead: boolean }> {
+  const [text = null, reason = null] = await redis.hmget(laneJobKey(lane, id), JOB.data, JOB.failedReason)
+  return { text, isDead: reason !== null }
+}
 
 /** `waits`: it is queued, delayed or being worked on. */
 export type JobState = 'none' | 'waits' | 'dead_letter'
 
 /** Of many messages of one lane in one round trip, in their order. */
-export async function jobStates(redis: Redis, lane: number, ulids: readonly string[]): Promise<JobState[]> {
-  if (ulids.length === 0) return []
-  const pipeline = redis.pipeline()
-  for (const ulid of ulids) pipeline.hmget(jobKey({ lane, ulid }), JOB.name, JOB.failedReason)
-  const replies = (await pipeline.exec()) ?? []
-  return replies.map(([error, fields]) => {
-    if (error) throw error
-    const [name, failedReason] = fields as (string | null)[]
-    return name === null || name === undefined ? 'none' : failedReason === null ? 'waits' : 'dead_letter'
-  })
-}
-
-/** A dead letter still holds the message's id and would keep a new one from being added. */
-export async function forgetDeadLetters(queues: LaneQueues, lane: number, ulids: readonly string[]): Promise<void> {
-  for (const ulid of ulids) await queues.queueOf(lane).remove(messageId(lane, ulid))
-}
+export const jobStates = (redis: Redis, lane: number, ulids: readonly string[]): Promise<JobState[]> =>
+  Promise.all(
+    ulids.map(async (ulid) => {
+      const [name, reason] = await redis.hmget(laneJobKey(lane, messageId(lane, ulid)), JOB.name, JOB.failedReason)
+      return name === null ? 'none' : reason === null ? 'waits' : 'dead_letter'
+    }),
+  )

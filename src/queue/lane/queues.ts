@@ -3,19 +3,18 @@
 
 import { CHUNK_JOB, type Chunk, chunkJobId } from '../../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../../jobs/send.ts'
-import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
+import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../../messages/message-id.ts'
 import { gathered } from '../../messages/store/gathered-steps.ts'
 import { type IndexedMessage, indexMessages } from '../../messages/store/message-index.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../../redis/keys.ts'
-import { laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../layout.ts'
-import type { Queue } from '../open-queue.ts'
-import { inTime, openQueue } from '../open-queue.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { laneChunkKeys, laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../layout.ts'
+import { inTime, openQueue, type Queue } from '../open-queue.ts'
 import { addJobs, type LaneJob } from './add-jobs.ts'
-import { giveTurns } from './chunk-turns.ts'
 import { isLaneClosed, LaneClosedError } from './close.ts'
 import { markLane } from './due-lanes.ts'
-import { chunksOn } from './waiting.ts'
+import { chunksOn, isLanePaused } from './waiting.ts'
 
 /**
  * BullMQ priority of campaign messages; transactional ones have none and always go first. A prioritized job also
@@ -37,6 +36,8 @@ export interface LaneMessage {
  */
 const AT_ONCE = 100
 
+const turnsScript = defineScript(import.meta.url, 'chunk-turns')
+
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
 /** The default of LANEWAY_RETENTION_DAYS. */
@@ -47,22 +48,19 @@ const DEFAULT_RETENTION_MS = 30 * 86_400_000
  * messages stay in the index of their lane for `retentionMs` after their validity.
  */
 export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS) {
-  const open = new Map<number, Queue>()
-  const openChunks = new Map<number, Queue>()
+  const open = new Map<string, Queue>()
 
-  const openOnce = (opened: Map<number, Queue>, lane: number, name: string): Queue => {
-    const known = opened.get(lane)
-    if (known) return known
-    const queue = openQueue(redis, name, lanePrefix(lane))
-    opened.set(lane, queue)
+  const openOnce = (lane: number, name: string): Queue => {
+    const queue = open.get(name) ?? openQueue(redis, name, lanePrefix(lane))
+    open.set(name, queue)
     return queue
   }
 
   /** The BullMQ queue of a lane. */
-  const queueOf = (lane: number): Queue => openOnce(open, lane, laneQueue(lane))
+  const queueOf = (lane: number): Queue => openOnce(lane, laneQueue(lane))
 
   /** The BullMQ queue of the chunks of a lane's campaigns. */
-  const chunkQueueOf = (lane: number): Queue => openOnce(openChunks, lane, laneChunkQueue(lane))
+  const chunkQueueOf = (lane: number): Queue => openOnce(lane, laneChunkQueue(lane))
 
   /** Ends what holds the lane's chunks back; whatever does so still is found by whoever takes one up. */
   async function letChunksGo(lane: number): Promise<void> {
@@ -90,23 +88,20 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   })
 
   /** Publishes that a lane has work, and marks it for the sweep, which finds it should the message be lost. */
-  function wake(lane: number): void {
-    redis.publish(rootKeys.wake, String(lane)).catch(() => {})
+  function wake(lane: number, channel: string = rootKeys.wake): void {
+    redis.publish(channel, String(lane)).catch(() => {})
     // Refused or lost, the sweep's slow round over all lanes finds the work.
     markLane(redis, lane).catch(() => {})
   }
 
   /** The same of a lane that has chunks. */
-  function wakeChunks(lane: number): void {
-    redis.publish(rootKeys.wakeChunks, String(lane)).catch(() => {})
-    markLane(redis, lane).catch(() => {})
-  }
+  const wakeChunks = (lane: number): void => wake(lane, rootKeys.wakeChunks)
 
   return {
     queueOf,
     chunkQueueOf,
     letChunksGo,
-    wake,
+    wake: (lane: number): void => wake(lane),
     wakeChunks,
 
     /**
@@ -186,13 +181,18 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       wakeChunks(lane)
     },
 
-    isPaused: (lane: number): Promise<boolean> => queueOf(lane).isPaused(),
+    isPaused: (lane: number): Promise<boolean> => isLanePaused(redis, lane),
+
+    /** Removes the job of a message; rejects while a worker has it. */
+    async removeJob({ lane, ulid }: MessageId): Promise<void> {
+      await queueOf(lane).remove(messageId(lane, ulid))
+    },
 
     /** Removes what BullMQ keeps of a lane that was closed, its dead letters included. Doing it again changes nothing. */
     async remove(lane: number): Promise<void> {
-      for (const [opened, queue] of [[open, queueOf(lane)] as const, [openChunks, chunkQueueOf(lane)] as const]) {
+      for (const queue of [queueOf(lane), chunkQueueOf(lane)]) {
         await queue.obliterate()
-        opened.delete(lane)
+        open.delete(queue.name)
         await queue.close()
       }
     },
@@ -210,11 +210,19 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     },
 
     async close(): Promise<void> {
-      await Promise.allSettled([...open.values(), ...openChunks.values()].map((queue) => queue.close()))
+      await Promise.allSettled(Array.from(open.values(), (queue) => queue.close()))
       open.clear()
-      openChunks.clear()
     },
   }
+}
+
+/**
+ * Gives chunks that were added to the lane their turn: the campaigns of a lane take turns, chunk by chunk. Each feeds a chunk
+ * when one of its own was taken up, so that what stood behind one another once would stay so: a second of one campaign, then
+ * a second of the other. Whoever dies before leaves them behind all others.
+ */
+export async function giveTurns(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
+  await turnsScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })
 }
 
 const priorityOf = ({ class: of }: SendPayload): number => (of === 'campaign' ? CAMPAIGN_PRIORITY : 0)

@@ -105,7 +105,6 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
 
 /** Puts back in line what only seems to be sent, as after a loss of its record; how many there were. */
 export async function mendActive(redis: Redis, lane: number): Promise<number> {
-  const { active, waiting, prioritized } = laneBacklogKeys(lane)
   const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
-  return z.number().parse(await mendScript(redis, { active, waiting, prioritized }, args))
+  return z.number().parse(await mendScript(redis, laneBacklogKeys(lane), args))
 }

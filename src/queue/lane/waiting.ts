@@ -4,7 +4,7 @@ import { parseChunkJobId } from '../../jobs/chunk.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey, campaignPrefix } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { JOB, laneBacklogKeys, laneChunkKeys, laneJobKey } from '../layout.ts'
+import { laneBacklogKeys, laneChunkKeys, laneMetaKey } from '../layout.ts'
 
 const chunkedScript = defineScript(import.meta.url, 'lane-chunked')
 
@@ -21,26 +21,13 @@ export async function chunksOn(redis: Redis, lane: number): Promise<{ run: numbe
 
 /** Recipients whose messages wait in chunks of the lane: of running campaigns, and not claimed by anybody. */
 export async function waitingInChunks(redis: Redis, lane: number): Promise<number> {
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  const keys = { chunksWaiting, chunksDelayed, chunksActive }
   const campaigns = { activeCampaigns: activeCampaignsKey(lane), campaigns: campaignPrefix(lane) }
-  return z.number().parse(await chunkedScript(redis, { ...keys, ...campaigns }))
+  return z.number().parse(await chunkedScript(redis, { ...laneChunkKeys(lane), ...campaigns }))
 }
 
-/** Which of these messages of a lane have a job that was not dead-lettered: it is sent some day. In their order. */
-export async function waitingJobs(redis: Redis, lane: number, ids: readonly string[]): Promise<boolean[]> {
-  if (ids.length === 0) return []
-  const pipeline = redis.pipeline()
-  for (const id of ids) pipeline.hmget(laneJobKey(lane, id), JOB.name, JOB.failedReason)
-  const replies = (await pipeline.exec()) ?? []
-  return replies.map(([error, fields]) => {
-    if (error) throw error
-    const [name, failedReason] = jobFields.parse(fields)
-    return name !== null && failedReason === null
-  })
-}
-
-const jobFields = z.tuple([z.string().nullable(), z.string().nullable()])
+/** Whether a person, or Laneway, has paused the lane. */
+export const isLanePaused = async (redis: Redis, lane: number): Promise<boolean> =>
+  (await redis.hexists(laneMetaKey(lane), 'paused')) === 1
 
 /** How many messages wait on these lanes with a job of their own: neither those being sent nor a campaign's recipients. */
 export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise<number> {

@@ -1,6 +1,6 @@
 -- Where the job of a message stands on its lane. A job waits in line (a LIST, or behind it a ZSET) or is delayed until its
 -- message is claimed; while the message is being sent it is active; then it waits again or is gone. Included by
--- message-claim.lua and message-step.lua, which name the keys `waiting`, `prioritized`, `delayed` and `active`.
+-- message-claim.lua, message-step.lua and lane-mend.lua, which name the keys `waiting`, `prioritized`, `delayed` and `active`.
 
 -- What leaves the line at the end of the step, and what is active from then on.
 local fromList, fromSet, nowActive, unwanted = {}, {}, {}, {}

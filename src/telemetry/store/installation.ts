@@ -1,7 +1,7 @@
 // How the whole installation stands. Read by whoever is asked for metrics, and by the worker that sweeps for the history;
 // only lanes with work are looked at, so idle lanes cost nothing.
 import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE } from '../../jobs/intake.ts'
-import { intakeJobKey, intakeWaitingKey, JOB } from '../../queue/layout.ts'
+import { intakeJobKey, intakeKeys, JOB } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
 import { rootKeys } from '../../redis/keys.ts'
@@ -73,7 +73,7 @@ async function readIntake(redis: Redis): Promise<Installation['intake']> {
 }
 
 async function readQueue(redis: Redis, queue: string): Promise<Installation['intake']> {
-  const key = intakeWaitingKey(queue)
+  const key = intakeKeys(queue).waiting
   const [waiting, next] = await Promise.all([redis.llen(key), redis.lindex(key, -1)])
   const addedAt = next === null ? null : await redis.hget(intakeJobKey(queue, next), JOB.addedAt)
   return { waiting, oldestSeconds: addedAt === null ? 0 : Math.max(0, Date.now() - Number(addedAt)) / 1_000 }

@@ -3,11 +3,17 @@
 // Where the process may die: within a page, its events are told once more, under the same ids.
 
 import type { PlacedEvent } from '../../events/outbox-entry.ts'
-import { failedDeliveries } from '../../events/store/failed-deliveries.ts'
-import { findReplay, noteReplay, type Replay, type ReplayOrder, replayPage } from '../../events/store/replays.ts'
+import {
+  failedDeliveries,
+  findReplay,
+  noteReplay,
+  type Replay,
+  type ReplayOrder,
+  replayPage,
+} from '../../events/store/replays.ts'
 import type { EventJob } from '../../jobs/events.ts'
-import { hasJobMovedOn } from '../../queue/errors.ts'
 import type { Queue } from '../../queue/open-queue.ts'
+import { promote, retry } from '../../queue/take-up.ts'
 import { type Target, type TellDeps, tell } from './tell.ts'
 
 /** A replay whose endpoint fails is tried again after this. */
@@ -62,18 +68,9 @@ async function tellPage(
 async function retryFailed(queue: Queue<EventJob>, order: ReplayOrder): Promise<number> {
   let count = 0
   for (const { job, data } of await failedDeliveries(queue, order)) {
-    try {
-      if (await job.isFailed()) {
-        await job.updateData({ ...data, failures: 0 })
-        await job.retry('failed')
-      } else {
-        await job.promote()
-      }
-      count += data.refs.length
-    } catch (error) {
-      // Taken up meanwhile.
-      if (!hasJobMovedOn(error)) throw error
-    }
+    // Neither, when it was taken up meanwhile.
+    const isTried = (await promote(queue, job)) || (await retry(queue, job, { ...data, failures: 0 }))
+    if (isTried) count += data.refs.length
   }
   return count
 }

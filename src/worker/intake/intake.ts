@@ -31,11 +31,10 @@ import { withoutNumbers } from '../../messages/masked.ts'
 import { observerOf } from '../../observe.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { INTAKE_PREFIX } from '../../queue/layout.ts'
-import type { Job } from '../../queue/worker.ts'
-import { closeWorker, endOwn, type OwnEnd, openWorker } from '../../queue/worker.ts'
+import { repairActive, repairJob, repairStalled } from '../../queue/repair.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../queue/worker.ts'
 import { isCluster } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { repairActive, repairJob, repairStalled } from './repair.ts'
 import type { VerbDeps } from './verb.ts'
 import { intakeVerbs, PERSON_ERASED } from './verbs.ts'
 
@@ -133,7 +132,7 @@ async function serveQueue(deps: IntakeDeps, name: string, settings: Parameters<t
   }
 }
 
-async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
+async function takeIn(deps: IntakeDeps, job: Job): Promise<OwnEnd> {
   try {
     // With a parent that is none BullMQ takes the job out of its list and then fails to end it: nobody finds it again.
     if (job.parent !== undefined || job.parentKey !== undefined) await repairJob(deps, job.queueName, job.id ?? '')
@@ -156,10 +155,10 @@ async function takeIn(deps: IntakeDeps, job: Job<unknown>): Promise<OwnEnd> {
 const ID_SHOWN = 64
 
 /** Another service chose the id, and may have made it of a number or a key. */
-const shownId = ({ id = '' }: Job<unknown>): string => withoutNumbers(hideKeysInText(id.slice(0, ID_SHOWN)))
+const shownId = ({ id = '' }: Job): string => withoutNumbers(hideKeysInText(id.slice(0, ID_SHOWN)))
 
 /** Does what the job asks for. Rejects only while Redis is away. */
-async function endOf(deps: IntakeDeps, job: Job<unknown>): Promise<IntakeEnd> {
+async function endOf(deps: IntakeDeps, job: Job): Promise<IntakeEnd> {
   try {
     return { answer: await answerTo(deps, job) }
   } catch (error) {
@@ -176,7 +175,7 @@ async function endOf(deps: IntakeDeps, job: Job<unknown>): Promise<IntakeEnd> {
 
 const ownFault = new Refusal('invalid', 'internal', 'Something went wrong on our side; see the log of the worker.')
 
-async function answerTo(deps: IntakeDeps, job: Job<unknown>) {
+async function answerTo(deps: IntakeDeps, job: Job) {
   if (job.stalledCounter > MAX_CRASHES) {
     throw new Refusal('invalid', 'poison', `Workers died ${job.stalledCounter} times while processing this job.`)
   }

@@ -1,5 +1,4 @@
 // What waits on a lane and what was given up, and ways to put it there and to lose it. Who takes it is in workers.ts.
-import type { Queue } from 'bullmq'
 import { SEND_JOB } from '../../../src/jobs/send.ts'
 import { parseMessageId } from '../../../src/messages/message-id.ts'
 import {
@@ -12,7 +11,7 @@ import {
   laneMetaKey,
   laneQueue,
 } from '../../../src/queue/layout.ts'
-import { openQueue } from '../../../src/queue/open-queue.ts'
+import { openQueue, type Queue } from '../../../src/queue/open-queue.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { lanePrefix } from '../../../src/redis/keys.ts'
 import { recordAt } from './handles.ts'

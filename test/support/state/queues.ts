@@ -1,13 +1,7 @@
 // Queues that belong to no lane: the intake, which other services write into with BullMQ, and those of work in the background.
 import { type Job, type JobsOptions, Queue, UnrecoverableError, Worker } from 'bullmq'
 import { POLL_QUEUE, pollJobId } from '../../../src/jobs/poll-status.ts'
-import {
-  delayedUntil,
-  INTAKE_PREFIX,
-  intakeJobKey,
-  intakeWaitingKey,
-  sharedDelayedKey,
-} from '../../../src/queue/layout.ts'
+import { delayedUntil, INTAKE_PREFIX, intakeJobKey, intakeKeys, sharedDelayedKey } from '../../../src/queue/layout.ts'
 import { redisNowMs } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { sharedQueuePrefix } from '../../../src/redis/keys.ts'
@@ -30,12 +24,12 @@ export function intakeQueue(url: string, name: string): Queue {
 export const intakeJobRecord = (redis: Redis, name: string, id: string) => recordAt(redis, intakeJobKey(name, id))
 
 /** How many jobs wait in an intake queue. */
-export const waitingInIntake = (redis: Redis, name: string) => redis.llen(intakeWaitingKey(name))
+export const waitingInIntake = (redis: Redis, name: string) => redis.llen(intakeKeys(name).waiting)
 
 /** An intake queue loses the job that was added last. */
 export async function loseIntakeJob(redis: Redis, name: string): Promise<void> {
-  const [id = ''] = await redis.lrange(intakeWaitingKey(name), 0, 0)
-  await redis.multi().lrem(intakeWaitingKey(name), 0, id).del(intakeJobKey(name, id)).exec()
+  const [id = ''] = await redis.lrange(intakeKeys(name).waiting, 0, 0)
+  await redis.multi().lrem(intakeKeys(name).waiting, 0, id).del(intakeJobKey(name, id)).exec()
 }
 
 /** Serves an intake queue without Laneway: with what `answer` returns, or with its reason to refuse. */

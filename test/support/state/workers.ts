@@ -1,17 +1,12 @@
 // Whoever takes what waits on a lane: a test by hand, a worker that it starts, and those that the service has.
 import { type Job, Worker } from 'bullmq'
-import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.ts'
+import { newAttemptId } from '../../../src/messages/message-id.ts'
 import { deadLetter, nextJobs } from '../../../src/queue/lane/next-jobs.ts'
-import { laneBacklogKeys, laneJobLockKey, laneQueue } from '../../../src/queue/layout.ts'
-import { endOwn, openWorker } from '../../../src/queue/worker.ts'
+import { laneBacklogKeys } from '../../../src/queue/layout.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { GatheringRedis } from '../../../src/redis/gathered-writes.ts'
 import { readWorkers } from '../../../src/redis/heartbeats.ts'
-import { lanePrefix, laneReadersKey } from '../../../src/redis/keys.ts'
-
-/** Whether a BullMQ Worker has the job in its hands. */
-export const isInHand = async (redis: Redis, name: string): Promise<boolean> =>
-  (await redis.exists(laneJobLockKey(parseMessageId(name)?.lane ?? 0, name))) === 1
+import { laneReadersKey } from '../../../src/redis/keys.ts'
 
 /** A job that a test has in hand, as a worker has it. */
 export interface InHand {
@@ -51,29 +46,6 @@ export async function giveUpNext(redis: Redis, lane: number): Promise<string | u
   const [job] = jobs
   if (job) await deadLetter(redis, lane, { id: job.id, reason: 'it could not be processed', keptMs: 86_400_000 })
   return job?.id
-}
-
-/** What becomes of a message that was taken: it is done, or waits for so long. */
-export type WorkedEnd = { kind: 'done' } | { kind: 'waits'; ms: number }
-
-/** Works on the lane as a worker does, until it is closed. */
-export function workOn(
-  redis: Redis,
-  lane: number,
-  { concurrency, lockMs, lookForLostMs }: { concurrency: number; lockMs: number; lookForLostMs?: number },
-  work: (name: string) => Promise<WorkedEnd>,
-): { close(): Promise<void> } {
-  const worker = openWorker(
-    redis,
-    { name: laneQueue(lane), prefix: lanePrefix(lane) },
-    async (job, token) => endOwn(await work(job.id ?? ''), job, token),
-    {
-      ...{ concurrency, lockDuration: lockMs, removeOnComplete: { count: 0 } },
-      ...(lookForLostMs !== undefined && { stalledInterval: lookForLostMs }),
-    },
-    () => {},
-  )
-  return { close: () => worker.close() }
 }
 
 /** Does `seen` with the next look of this process at what waits on the lane, in place of the look itself. */

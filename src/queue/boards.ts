@@ -1,8 +1,11 @@
 // What the dashboard may learn of a queue. bull-board runs its formatters over some of what it shows and not over the
 // rest, so whatever must not be seen is not handed to it at all.
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
-import type { Queue } from '../queue/open-queue.ts'
-import type { Job } from '../queue/worker.ts'
+import type { Job } from 'bullmq'
+import type { Redis } from '../redis/connect.ts'
+import { lanePrefix } from '../redis/keys.ts'
+import { laneChunkQueue, laneQueue } from './layout.ts'
+import { openBullQueue } from './open-queue.ts'
 
 /** Jobs on one page of the dashboard at most; it takes any number from the address. */
 const PAGE_MAX = 100
@@ -11,7 +14,7 @@ const PAGE_MAX = 100
  * A lane's queue, for the account that it belongs to. Schedulers hold their jobs' data as it came, logs hold any text,
  * and a flow leads into other queues: Laneway uses none of them, so there is nothing to show.
  */
-export class LaneBoard extends BullMQAdapter {
+class LaneBoard extends BullMQAdapter {
   override getJobs(...[statuses, start = 0, end = PAGE_MAX - 1]: Parameters<BullMQAdapter['getJobs']>): Promise<Job[]> {
     return super.getJobs(statuses, start, Math.min(end, start + PAGE_MAX - 1))
   }
@@ -22,10 +25,21 @@ export class LaneBoard extends BullMQAdapter {
 }
 
 /** A queue that all accounts share: how many jobs stand where, and no job. Whose a job is cannot be seen from outside. */
-export class CountsBoard extends LaneBoard {
-  constructor(queue: Queue) {
-    super(queue, { readOnlyMode: true, description: 'all accounts, counts only' })
-  }
+class CountsBoard extends LaneBoard {
   override getJob = async (): Promise<undefined> => undefined
   override getJobs = async (): Promise<Job[]> => []
 }
+
+/** The two queues of a lane, whose sender has this name. */
+export const laneBoards = (redis: Redis, lane: number, name: string, description: string): BullMQAdapter[] =>
+  [laneQueue(lane), laneChunkQueue(lane)].map((queue) => {
+    const displayName = name === '' ? queue : `${queue} (${name})`
+    const opened = openBullQueue(redis, queue, lanePrefix(lane), { toLook: true })
+    return new LaneBoard(opened, { readOnlyMode: true, displayName, description })
+  })
+
+/** A queue of which only counts are shown. */
+export const countsBoard = (redis: Redis, queue: string, prefix: string): BullMQAdapter =>
+  new CountsBoard(openBullQueue(redis, queue, prefix, { toLook: true }), {
+    ...{ readOnlyMode: true, description: 'all accounts, counts only' },
+  })

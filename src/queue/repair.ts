@@ -3,9 +3,9 @@
 // even ends half-way, after it took the job out of its list: nobody finds it again. What cannot be read is replaced, so
 // that the next run takes the job in or refuses it.
 import { z } from 'zod'
-import type { Log } from '../../log.ts'
-import { intakeActiveKey, intakeJobKey, intakeStalledKey } from '../../queue/layout.ts'
-import type { Redis } from '../../redis/connect.ts'
+import type { Log } from '../log.ts'
+import type { Redis } from '../redis/connect.ts'
+import { intakeJobKey, intakeKeys } from './layout.ts'
 
 /** Fields that BullMQ reads as JSON, and what takes the place of what is not. */
 const JSON_FIELDS = { data: '"not JSON"', opts: '{}', progress: '0', stacktrace: '[]' } as const
@@ -24,12 +24,12 @@ interface RepairDeps {
 
 /** Repairs the jobs of the queue that are active and cannot be read; logs each. */
 export async function repairActive(deps: RepairDeps, queue: string): Promise<void> {
-  for (const id of await deps.redis.lrange(intakeActiveKey(queue), 0, MOST - 1)) await repairJob(deps, queue, id)
+  for (const id of await deps.redis.lrange(intakeKeys(queue).active, 0, MOST - 1)) await repairJob(deps, queue, id)
 }
 
 /** Repairs the jobs that the next check for dead workers is about to put back; there are none while all goes well. */
 export async function repairStalled(deps: RepairDeps, queue: string): Promise<void> {
-  for (const id of await deps.redis.smembers(intakeStalledKey(queue))) await repairJob(deps, queue, id)
+  for (const id of await deps.redis.smembers(intakeKeys(queue).stalled)) await repairJob(deps, queue, id)
 }
 
 /** Repairs one job if it needs it, and logs which fields. */

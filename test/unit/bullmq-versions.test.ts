@@ -1,0 +1,32 @@
+// Pins: which versions of BullMQ the client takes, and what npm run test:bullmq runs with them.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import ofBullmq from '../../vitest.bullmq.config.ts'
+
+const named = z.record(z.string(), z.string())
+const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
+
+test('the client takes every BullMQ from the oldest that its tests pass with to the next major after the pinned one', () => {
+  const { devDependencies } = z.object({ devDependencies: named }).parse(read('package.json'))
+  const { dependencies } = z.object({ dependencies: named }).parse(read('packages/client/package.json'))
+  const nextMajor = Number(devDependencies.bullmq?.split('.')[0]) + 1
+  // scripts/test-bullmq.mjs reads the oldest from here.
+  expect(dependencies.bullmq).toBe(`>=5.21.0 <${nextMajor}.0.0`)
+})
+
+const files = ofBullmq.test?.include ?? []
+
+test('every file of tests that npm run test:bullmq names is there', () => {
+  expect(files.filter((file) => !existsSync(file))).toEqual([])
+})
+
+test('npm run test:bullmq runs the tests of the client and those that know BullMQ themselves', () => {
+  const knows = /from '(bullmq|[./]*\/src\/queue\/[\w-]+\.ts|[./]*\/packages\/client\/src\/index\.ts)'/
+  const knowing = readdirSync('test/component')
+    .map((file) => join('test/component', file))
+    .filter((file) => knows.test(readFileSync(file, 'utf8')))
+  expect(knowing.length).toBeGreaterThan(5)
+  expect(knowing.filter((file) => !files.includes(file))).toEqual([])
+})
