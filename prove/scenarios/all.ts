@@ -23,7 +23,7 @@ import { poisonJobs } from './poison-jobs.ts'
 import { pollBudget } from './poll-budget.ts'
 import { powerLoss } from './power-loss.ts'
 import { producerKill } from './producer-kill.ts'
-import { providerLine } from './provider-line.ts'
+import { providerLines } from './provider-line.ts'
 import { providerOutage } from './provider-outage.ts'
 import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
@@ -60,7 +60,7 @@ export const SCENARIOS: readonly Scenario[] = [
   redisFull,
   lostReplies,
   events,
-  providerLine,
+  ...providerLines,
   providerOutage,
   backlogResumes,
   manyLanes,

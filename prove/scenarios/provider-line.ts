@@ -4,13 +4,14 @@ import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario } from '../scenario.ts'
+import type { Wire } from '../tenant.ts'
 import { bothPolicies, impatient } from './worker-kill.ts'
 
-export const providerLine: Scenario = {
-  name: 'provider-line',
+const providerLine = (name: string, wire: Wire): Scenario => ({
+  name,
   promise: 'Requests whose connection was cut or went dead are settled by evidence or flagged, never blindly repeated.',
   run: (run) =>
-    onRig(run, { workers: 2, tenants: bothPolicies('cloud-api'), env: impatient(run) }, async (rig) => {
+    onRig(run, { workers: 2, tenants: bothPolicies(wire), env: impatient(run) }, async (rig) => {
       rig.providerLine.delayReplies(20, 120)
       rig.providerLine.swallowReplies(0.02)
       const random = run.random.fork('strikes')
@@ -31,4 +32,10 @@ export const providerLine: Scenario = {
       const lost = { what: 'answers of the chat product lost', value: rig.providerLine.swallowed(), unit: 'answers' }
       return { judgement, figures: [lost] }
     }),
-}
+})
+
+/** On the wire that brings no evidence a request that is wrongly called unsent is sent twice. */
+export const providerLines: readonly Scenario[] = [
+  providerLine('provider-line', 'cloud-api'),
+  providerLine('provider-line-partner-api', 'partner-api'),
+]

@@ -58,7 +58,7 @@ test('the scenarios keep their promise: nothing lost silently, nothing sent twic
 })
 
 test.each(['h1', 'h2'])('they do so over TLS by %s while the line to the chat product fails', async (protocol) => {
-  expect(brokenOf((await play('--only', 'provider-line', '--tls', protocol)).scenarios)).toEqual([])
+  expect(brokenOf((await play('--only', 'provider-line-partner-api', '--tls', protocol)).scenarios)).toEqual([])
 })
 
 test.each([
