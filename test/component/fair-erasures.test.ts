@@ -30,7 +30,11 @@ async function ended(ids: readonly string[]): Promise<number[]> {
     return all.every((each) => each?.state === 'done') ? all : undefined
   }, 'all are done')
   const places = new Map(ids.map((id, i) => [id, found[i]?.account ?? 0]))
-  const jobs = await queue.queue.getJobs(['completed'], 0, ids.length)
+  // BullMQ hears of the last one a moment later.
+  const jobs = await eventually(async () => {
+    const completed = (await queue.queue.getJobs(['completed'])).filter(({ id = '' }) => places.has(id))
+    return completed.length === ids.length ? completed : undefined
+  }, 'all of their jobs have ended')
   // Each is ended before the next begins.
   return jobs.sort((a, b) => (a.processedOn ?? 0) - (b.processedOn ?? 0)).flatMap(({ id = '' }) => places.get(id) ?? [])
 }
