@@ -211,6 +211,14 @@ describe('unconfirmed', () => {
     expect(await isPaused()).toBe(true)
   })
 
+  test('is no outage while every other attempt is answered, although their steps come back together', async () => {
+    const messages = await Promise.all(Array.from({ length: 12 }, () => claimed()))
+    const sent = { kind: 'sent', providerId: 'wamid.1' } as const
+    const settled = await Promise.all(messages.map((message, i) => ends(i % 2 === 0 ? outcome() : sent, message)))
+    expect(settled).toEqual(Array(12).fill(DONE))
+    expect(await cooldownOf(world.redis, lane).isThere()).toBe(false)
+  })
+
   test('is an outage when it comes five times in a row: the lane waits', async () => {
     for (let i = 0; i < 4; i += 1) expect(await ends(outcome())).toEqual(DONE)
     // The provider did not answer in order.
