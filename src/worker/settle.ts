@@ -210,9 +210,11 @@ async function unconfirmed(
   { problem, blocksSender, coolsLane }: Of<'unconfirmed'>,
 ): Promise<JobEnd> {
   const { redis, config, backoff, log } = deps
+  // Before anything is waited for: an answer that comes meanwhile ends the row.
+  const isOutage = backoff.isOutage(id.lane)
   await markUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
   if (blocksSender) await blockSender(deps, id.lane, problem)
-  if (!backoff.isOutage(id.lane) && !coolsLane && !isProbe) return DONE
+  if (!isOutage && !coolsLane && !isProbe) return DONE
   const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
   const { ms, isNew } = await coolForProbe(redis, id.lane, wait, problem)
   const { code, sentence } = problem
