@@ -164,13 +164,15 @@ test('a message whose answer was lost is sent once, however often its button is 
   })
   await press('Send it')
   await page.locator('form').getByText('Laneway can be reached again.').or(page.getByRole('alert')).first().waitFor()
-  // As people do who do not know whether it went: until the page says so.
-  const [sendIt, isSent] = ['Send it', 'Send another one'].map((name) => page.getByRole('button', { name }))
-  await eventually(async () => {
-    if (await isSent?.isVisible()) return true
-    await sendIt?.click({ timeout: 1_000 }).catch(() => {})
-    return false
-  }, 'it is sent')
+  await press('Send it')
+  const isSent = page.getByRole('button', { name: 'Send another one' })
+  // A press is lost when the page says in that moment that Laneway can be reached again: people press once more.
+  const said = isSent.waitFor({ timeout: 7_000 }).then(
+    () => true,
+    () => false,
+  )
+  if (!(await said)) await press('Send it')
+  await isSent.waitFor()
   const sentTo = async () =>
     Reflect.get(Object(await world.api('GET', `/messages?to=${encodeURIComponent(to)}`)), 'data')
   expect(await sentTo()).toHaveLength(1)
