@@ -8,7 +8,8 @@
 //   in flight  the request is under way                       the same; evidence of the provider settles it
 //   answered   waits to be settled with others                the same
 //
-// So a kill leaves in doubt what was in flight and at most AHEAD_MS of the lane's pace.
+// So a kill leaves in doubt what was in flight, what was answered within SETTLE_MS before it (messages/store/steps.ts),
+// and at most AHEAD_MS of the lane's pace.
 import type { LaneRoom } from './lane-room.ts'
 import type { Take, Taken } from './take.ts'
 

@@ -77,3 +77,33 @@ test('a lane is told when a job is due that its claim has put off', async () => 
   expect(taken.dueInMs).toBeGreaterThan(4_000)
   expect(taken.dueInMs).toBeLessThanOrEqual(5_000)
 })
+
+test.each([
+  ['no jobs', 0, 0, 10],
+  ['jobs of campaigns', 0, 20, 5],
+  ['transactional jobs and jobs of campaigns', 6, 20, 2],
+  ['more transactional jobs than there is room for', 20, 20, 0],
+])(
+  'a chunk has what transactional jobs leave, and half of it beside %s',
+  async (_jobs, transactional, ofCampaigns, places) => {
+    const lane = world.newLane()
+    const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
+    const entry = await deps.directory.of(lane)
+    const jobs = [
+      ...Array.from({ length: ofCampaigns }, () => ({ ...audioJob(), class: 'campaign' as const })),
+      ...Array.from({ length: transactional }, () => audioJob()),
+    ]
+    await world.queues.addMany(jobs.map((payload) => ({ id: messageId(lane, newId(lane).ulid), payload })))
+    let asked = 0
+    const waiting = {
+      ...chunks,
+      waiting: () => 100,
+      next: (most: number) => {
+        asked = most
+        return []
+      },
+    }
+    await takeNext(deps, { lane, entry, pace, chunks: waiting }, TAKE, () => {})
+    expect(asked).toBe(places)
+  },
+)

@@ -166,7 +166,7 @@ test('a message whose answer was lost is sent once, however often its button is 
   await page.locator('form').getByText('Laneway can be reached again.').or(page.getByRole('alert')).first().waitFor()
   await press('Send it')
   const isSent = page.getByRole('button', { name: 'Send another one' })
-  // A press is lost when the page says in that moment that Laneway can be reached again: people press once more.
+  // The button moves when the sentence above it changes, and a press may miss it: people press once more.
   const said = isSent.waitFor({ timeout: 7_000 }).then(
     () => true,
     () => false,

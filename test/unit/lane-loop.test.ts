@@ -16,14 +16,22 @@ afterEach(() => {
 })
 
 /** A lane of which each read comes to `answer`, and what it was asked for. */
-function served(answer: (take: Take) => Taken): { loop: LaneLoop; takes: Take[] } {
+function served(
+  answer: (take: Take) => Taken,
+  {
+    left = () => 200,
+    latestSlotAt = () => Number.NEGATIVE_INFINITY,
+    tookMs = 0,
+  }: { left?: () => number; latestSlotAt?: () => number; tookMs?: number } = {},
+): { loop: LaneLoop; takes: Take[] } {
   const takes: Take[] = []
   loop = createLaneLoop({
-    room: { left: () => 200, running: () => 0 },
-    latestSlotAt: () => Number.NEGATIVE_INFINITY,
+    room: { left, running: () => 200 - left() },
+    latestSlotAt,
     gapMs: () => 12.5,
     take: async (take) => {
       takes.push(take)
+      if (tookMs > 0) await vi.advanceTimersByTimeAsync(tookMs)
       if (takes.length > 1_000) throw new Error('it does not stop')
       return answer(take)
     },
@@ -74,4 +82,40 @@ test('a lane whose Redis is away is read once a second', async () => {
   await vi.advanceTimersByTimeAsync(10_000)
   expect(lane.takes.length).toBeGreaterThan(8)
   expect(lane.takes.length).toBeLessThan(12)
+})
+
+test('a lane without room is read when a place is free, and no place makes one read that has room', async () => {
+  let left = 0
+  const lane = served(() => EMPTY, { left: () => left })
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lane.takes).toHaveLength(0)
+  left = 200
+  lane.loop.freed()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(lane.takes).toHaveLength(1)
+  lane.loop.freed()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lane.takes).toHaveLength(1)
+})
+
+test.each([
+  ['little of what was claimed is left, while claims are quick', 0, 60],
+  ['more of it is left, when claims take long', 40, 120],
+])('a lane is read again when %s', async (_, tookMs, leftMs) => {
+  let latestAt = 0
+  const at: number[] = []
+  const lane = served(
+    ({ most }) => {
+      at.push(latestAt - performance.now())
+      latestAt = Math.max(latestAt, performance.now()) + most * 12.5
+      return { ...EMPTY, hasMore: true }
+    },
+    { latestSlotAt: () => latestAt, tookMs },
+  )
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(lane.takes.length).toBeGreaterThan(5)
+  // A tick more or less.
+  for (const left of at.slice(3)) expect(Math.abs(left + tookMs - leftMs)).toBeLessThan(30)
 })
