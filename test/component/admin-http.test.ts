@@ -16,7 +16,7 @@ import { inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { stored } from '../support/stored.ts'
+import { stored } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service

@@ -31,8 +31,8 @@ import {
   galleryOf,
   senderRecord,
   templatesOf,
+  workersHeardOf,
 } from '../support/state/accounts.ts'
-import { workersHeardOf } from '../support/state/installation.ts'
 import { breakJob } from '../support/state/lanes.ts'
 import { allIdempotencyOf, messageRecord, receivedRecord } from '../support/state/messages.ts'
 

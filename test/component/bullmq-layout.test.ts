@@ -16,15 +16,15 @@ import {
   laneJobKey,
   laneJobLockKey,
   laneMetaKey,
+  laneQueue,
   laneTakeKeys,
   sharedDelayedKey,
   sharedWaitingKey,
 } from '../../src/queue/layout.ts'
-import { LAST_PRIORITY, openQueue } from '../../src/queue/open-queue.ts'
+import { LAST_PRIORITY, openBullQueue, openQueue } from '../../src/queue/open-queue.ts'
 import { unrecoverable } from '../../src/queue/worker.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
-import { withLaneByHand } from '../support/lane-by-hand.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
@@ -41,10 +41,20 @@ afterAll(async () => {
 const PRIORITY = 1
 let lanes = 0
 
-/** A lane of its own. */
-function withLane(check: Parameters<typeof withLaneByHand>[3]): Promise<void> {
+/** Checks a lane of its own with its BullMQ queue and a Worker that runs nothing by itself. */
+async function withLane(
+  check: (lane: number, queue: ReturnType<typeof openBullQueue>, worker: Worker) => Promise<void>,
+): Promise<void> {
   lanes += 1
-  return withLaneByHand(redis, lanes, {}, check)
+  const [name, prefix] = [laneQueue(lanes), lanePrefix(lanes)]
+  const queue = openBullQueue(redis, name, prefix)
+  const worker = new Worker(name, null, { connection: redis, prefix })
+  try {
+    await check(lanes, queue, worker)
+  } finally {
+    await worker.close(true)
+    await queue.close()
+  }
 }
 
 const nextOf = async (worker: Worker): Promise<string | undefined> => (await worker.getNextJob('token'))?.id

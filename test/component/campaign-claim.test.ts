@@ -19,8 +19,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
 import { claim } from '../support/claim.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
-import { campaignRecord, countsOf } from '../support/state/campaigns.ts'
-import { queuedAgainOn } from '../support/state/messages.ts'
+import { campaignRecord, countsOf, queuedAgainOn } from '../support/state/messages.ts'
 
 const LANE = 3
 const KEEP_MS = 60_000

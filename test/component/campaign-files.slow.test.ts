@@ -19,7 +19,7 @@ import { openFolder } from '../../src/files/folder.ts'
 import { flowing } from '../../src/producer/flowing.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
+import { campaignRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.

@@ -7,7 +7,7 @@ import { openIntakeQueue } from '../../packages/client/src/redis.ts'
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
+import { campaignRecord, campaignsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })

@@ -7,9 +7,8 @@ import { adoptMarks, endAdopting } from '../../src/campaigns/store/marks.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
-import { campaignRecord, countsOf, marksOf } from '../support/state/campaigns.ts'
-import { forgetInHand } from '../support/state/chunks.ts'
-import { messageRecord } from '../support/state/messages.ts'
+import { forgetInHand } from '../support/state/lanes.ts'
+import { campaignRecord, countsOf, marksOf, messageRecord } from '../support/state/messages.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })

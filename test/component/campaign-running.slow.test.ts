@@ -11,8 +11,8 @@ import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { waitingInChunks } from '../../src/queue/lane/waiting.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { requeueAll } from '../support/requeue.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
-import { loseChunks } from '../support/state/chunks.ts'
+import { loseChunks } from '../support/state/lanes.ts'
+import { campaignRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 // A busy machine is slow, and the limits are no promise of speed.

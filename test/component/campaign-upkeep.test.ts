@@ -10,7 +10,7 @@ import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
+import { campaignRecord } from '../support/state/messages.ts'
 
 let service: CampaignService
 

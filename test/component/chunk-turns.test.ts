@@ -5,7 +5,7 @@ import { parseChunkJobId } from '../../src/jobs/chunk.ts'
 import { giveTurns, type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
-import { addAmongChunks, chunksWaitingOn, takeChunksByHand } from '../support/state/chunks.ts'
+import { addAmongChunks, chunksWaitingOn, takeChunksByHand } from '../support/state/lanes.ts'
 
 let server: TestRedis
 let redis: Redis

@@ -14,9 +14,8 @@ import { connectWithRetry } from '../../src/redis/connect.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { ACCEPTED, playProduct } from '../support/chunks.ts'
 import { interceptCommands } from '../support/redis.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
 import { addDeadLetter } from '../support/state/lanes.ts'
-import { endCooldowns } from '../support/state/messages.ts'
+import { campaignRecord, endCooldowns } from '../support/state/messages.ts'
 
 let lives: Lives
 let life: Life

@@ -12,7 +12,7 @@ import { snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { answerOf, bearer, follow, HOSTILE_TEXT, keyOf, laneIn, send, snapshotOf } from '../support/console-reader.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { workersHeardOf } from '../support/state/installation.ts'
+import { workersHeardOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service

@@ -19,10 +19,16 @@ import { redisNowMs } from '../../src/redis/clock.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { dyingAfter } from '../support/redis.ts'
-import { accountRecord, accountsKnown, fileTokens, galleryOf } from '../support/state/accounts.ts'
-import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
-import { endpointRecord, endpointsOf } from '../support/state/events.ts'
+import {
+  accountRecord,
+  accountsKnown,
+  endpointRecord,
+  endpointsOf,
+  fileTokens,
+  galleryOf,
+} from '../support/state/accounts.ts'
 import type { StoredRecord } from '../support/state/handles.ts'
+import { campaignRecord, campaignsOf } from '../support/state/messages.ts'
 
 let lanes: LaneRedis
 let redis: Redis

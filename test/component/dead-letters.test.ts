@@ -8,9 +8,8 @@ import { matchingDeadLetters, retryDeadLetter } from '../../src/requeue/dead-let
 import { sendTo } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService } from '../support/service.ts'
-import { jobOf, ruinWaiting, waitingOn } from '../support/state/lanes.ts'
+import { giveUpNext, jobOf, ruinWaiting, waitingOn } from '../support/state/lanes.ts'
 import { messageIndexOf } from '../support/state/messages.ts'
-import { giveUpNext } from '../support/state/workers.ts'
 
 let service: Service
 let redis: Redis

@@ -4,7 +4,7 @@ import { createSeal } from '../../src/accounts/seal.ts'
 import { placeOf, resealEndpoint, rotateSecret, secretsAt } from '../../src/events/store/endpoint-secrets.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
-import { endpointRecord } from '../support/state/events.ts'
+import { endpointRecord } from '../support/state/accounts.ts'
 
 const DAY_MS = 86_400_000
 const OLD = 'an old secret key of thirty-two characters'

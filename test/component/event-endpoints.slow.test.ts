@@ -8,7 +8,8 @@ import { claim } from '../support/claim.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { endpointRecord, listeningOf } from '../support/state/events.ts'
+import { endpointRecord, listeningOf } from '../support/state/accounts.ts'
+import { namesWith } from '../support/state/everything.ts'
 import { messageRecord, outboxOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -354,7 +355,7 @@ describe('an endpoint can', () => {
     await happen(tenant)
     expect(await outboxOf(service.redis, tenant.partnerLane).isThere()).toBe(false)
     expect(receiver.all).toEqual([])
-    expect(await service.redis.keys(`*${endpoint.id}*`)).toEqual([])
+    expect(await namesWith(service.redis, endpoint.id)).toEqual([])
   })
 })
 

@@ -12,7 +12,8 @@ import { startRelay } from '../../src/worker/events/relay.ts'
 import { silentLog } from '../support/app.ts'
 import { startReceiver } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
-import { eventAccounts, listeningOf, outboxesOf } from '../support/state/events.ts'
+import { eventAccounts, listeningOf, outboxesOf } from '../support/state/accounts.ts'
+import { namesOfAccount } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
 
 const seal = createSeal(['a key of at least thirty-two characters'])
@@ -187,7 +188,7 @@ test('nothing is left of an account that nobody wants to hear of any more', asyn
   await tend(lanes.redis, account, RETENTION_MS)
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)
   for (const outbox of outboxes) expect(await outbox.isThere()).toBe(false)
-  expect(await lanes.redis.keys(`*{e${account}}*`)).toEqual([])
+  expect(await namesOfAccount(lanes.redis, account, 'events')).toEqual([])
   await listenAgain(lanes.redis)
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)
 })

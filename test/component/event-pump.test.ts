@@ -25,7 +25,7 @@ import { silentLog } from '../support/app.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { sentMessages } from '../support/sent-messages.ts'
-import { cursorsOf, endpointLooks, firstRetryOf, relayClock } from '../support/state/events.ts'
+import { cursorsOf, endpointLooks, firstRetryOf, relayClock } from '../support/state/accounts.ts'
 import { outboxOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -16,7 +16,8 @@ import { silentLog } from '../support/app.ts'
 import { startReceiver } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
-import { endpointLooks, eventAccounts } from '../support/state/events.ts'
+import { endpointLooks, eventAccounts } from '../support/state/accounts.ts'
+import { namesWith } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
 
 const seal = createSeal(['a key of at least thirty-two characters'])
@@ -150,7 +151,7 @@ test('nothing is left of the queue of an endpoint that was removed while nobody 
   await add(DUE_MS)
   await removeEndpoint(lanes.redis, endpoint)
   start()
-  await eventually(async () => (await lanes.redis.keys(`*${endpoint.id}*`)).length === 0, 'nothing is left')
+  await eventually(async () => (await namesWith(lanes.redis, endpoint.id)).length === 0, 'nothing is left')
   await eventually(
     async () => (await endpointLooks(lanes.redis).all()).every((each) => !each.endsWith(endpoint.id)),
     'nor noted',

@@ -18,8 +18,7 @@ import { claim } from '../support/claim.ts'
 import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { markPlace } from '../support/state/campaigns.ts'
-import { messageRecord, outboxOf } from '../support/state/messages.ts'
+import { markPlace, messageRecord, outboxOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const page = z.object({

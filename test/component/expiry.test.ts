@@ -18,7 +18,7 @@ import { expireAll } from '../../src/worker/expiry.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { contentWithoutFile, galleryOf } from '../support/state/accounts.ts'
-import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
+import { campaignRecord, campaignsOf } from '../support/state/messages.ts'
 
 const DAY_MS = 86_400_000
 const config = () => ({ ...service.config, retentionMs: 30 * DAY_MS, trashMs: 30 * DAY_MS, draftMs: 90 * DAY_MS })

@@ -8,7 +8,7 @@ import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { commandsOf, startManyOnPausedLane } from '../support/many-campaigns.ts'
 import type { Tenant } from '../support/service.ts'
-import { activeCampaignsOn, parkedCampaignsOn } from '../support/state/campaigns.ts'
+import { activeCampaignsOn, parkedCampaignsOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })

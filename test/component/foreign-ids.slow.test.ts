@@ -18,9 +18,8 @@ import { DECLARED, type Inspected, inspect } from '../support/declared-routes.ts
 import { orderUpdate, plainHello } from '../support/example-templates.ts'
 import { audioTo, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { contactsOf, galleryOf } from '../support/state/accounts.ts'
+import { contactsOf, galleryOf, lastNumbers } from '../support/state/accounts.ts'
 import { allVisible } from '../support/state/everything.ts'
-import { lastNumbers } from '../support/state/installation.ts'
 
 const GALLERY = '/partners/wp-gallery/manage'
 

@@ -11,7 +11,7 @@ import { measureLanes } from '../../src/telemetry/store/measure-lanes.ts'
 import { claim } from '../support/claim.ts'
 import { runCli } from '../support/cli.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { historyNamesOf, historyOf } from '../support/state/installation.ts'
+import { historyNamesOf, historyOf } from '../support/state/accounts.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

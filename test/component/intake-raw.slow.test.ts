@@ -2,17 +2,18 @@
 // log, and the jobs behind it are taken in. Real: Redis, BullMQ, producer, worker.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { keptLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { intakeByHand } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-const QUEUE = 'bull:{laneway-intake}'
-
 let service: Service
 let tenant: Tenant
+let intake: ReturnType<typeof intakeByHand>
 let worker: { close: () => Promise<void> }
 const { log, lines } = keptLog()
 
@@ -43,17 +44,17 @@ const CASES: Record<string, { fields: Record<string, string>; code: string }> = 
 const idOf = (name: string): string => `raw ${name}`
 
 async function put(id: string, fields: Record<string, string>): Promise<void> {
-  await service.redis.hset(`${QUEUE}:${id}`, fields)
-  await service.redis.lpush(`${QUEUE}:wait`, id)
-  await service.redis.zadd(`${QUEUE}:marker`, 0, '0')
+  await intake.write(id, fields)
+  await intake.putInLine(id)
 }
 
 beforeAll(async () => {
   service = await startService({ worker: false })
   tenant = await service.addTenant()
+  intake = intakeByHand(service.redis, FORMER_INTAKE_QUEUE)
   for (const [name, { fields }] of Object.entries(CASES)) await put(idOf(name), fields)
   // Somebody deleted the job, or took its key for something else.
-  await service.redis.lpush(`${QUEUE}:wait`, 'raw gone')
+  await intake.putInLine('raw gone')
   worker = await startWorker(service.config, service.server.url, log)
 })
 afterAll(async () => {
@@ -67,15 +68,7 @@ const logged = () => lines.map((line) => logLine.parse(JSON.parse(line)))
 
 test.each(Object.entries(CASES))('a job with %s is refused, logged and kept', async (name, { code }) => {
   const id = idOf(name)
-  const reason = await eventually(
-    // BullMQ writes the reason down before it ends the job.
-    async () => {
-      const isOver = (await service.redis.zscore(`${QUEUE}:failed`, id)) !== null
-      return isOver ? ((await service.redis.hget(`${QUEUE}:${id}`, 'failedReason')) ?? undefined) : undefined
-    },
-    `the end of ${id}`,
-    40_000,
-  )
+  const reason = await eventually(() => intake.refusalOf(id), `the end of ${id}`, 40_000)
   expect(refusal.parse(JSON.parse(reason)).code).toBe(code)
   expect(logged()).toContainEqual(expect.objectContaining({ msg: 'intake.refused', job: id, code }))
 })
@@ -83,24 +76,19 @@ test.each(Object.entries(CASES))('a job with %s is refused, logged and kept', as
 test.each(['{}', '[1]', '{"queueKey":7}'])('a good job of the parent %s is taken in', async (parent) => {
   const id = `raw good of ${parent}`
   await put(id, { ...whole, data: good(), parent, parentKey: 'x' })
-  await eventually(
-    async () => (await service.redis.zscore(`${QUEUE}:completed`, id)) !== null,
-    'it is taken in',
-    40_000,
-  )
+  await eventually(() => intake.hasEnded(id, 'succeeded'), 'it is taken in', 40_000)
 })
 
 test('a job that a dead worker has left is found while another one has a count of crashes that is none', async () => {
   // Straight among those under way: from the waiting ones the worker would fetch them.
-  await service.redis.hset(`${QUEUE}:raw left`, { ...whole, data: good() })
-  await service.redis.hset(`${QUEUE}:raw counted`, { ...whole, stc: 'often' })
-  await service.redis.lpush(`${QUEUE}:active`, 'raw counted', 'raw left')
-  const ended = async (id: string, how: string) => (await service.redis.zscore(`${QUEUE}:${how}`, id)) !== null
-  await eventually(() => ended('raw left', 'completed'), 'the one left behind is taken in', 40_000)
-  await eventually(() => ended('raw counted', 'failed'), 'the other one is refused', 40_000)
+  await intake.write('raw left', { ...whole, data: good() })
+  await intake.write('raw counted', { ...whole, stc: 'often' })
+  await intake.putInHand('raw counted', 'raw left')
+  await eventually(() => intake.hasEnded('raw left', 'succeeded'), 'the one left behind is taken in', 40_000)
+  await eventually(() => intake.hasEnded('raw counted', 'refused'), 'the other one is refused', 40_000)
 })
 
 test('a good job behind them all is taken in', async () => {
   await put('raw good', { ...whole, data: good() })
-  await eventually(async () => service.redis.hexists(`${QUEUE}:raw good`, 'returnvalue'), 'it is taken in', 40_000)
+  await eventually(() => intake.hasEnded('raw good', 'succeeded'), 'it is taken in', 40_000)
 })

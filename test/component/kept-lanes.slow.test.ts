@@ -29,11 +29,10 @@ import { dyingAfter } from '../support/redis.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { sentMessages } from '../support/sent-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { accountRecord } from '../support/state/accounts.ts'
+import { accountRecord, sendersLock, trimmedLately } from '../support/state/accounts.ts'
 import { allOfLane } from '../support/state/everything.ts'
-import { sendersLock, trimmedLately } from '../support/state/installation.ts'
 import { addDeadLetter, namesInQueue } from '../support/state/lanes.ts'
-import { messageRecord, outboxOf, requeueableOn } from '../support/state/messages.ts'
+import { letLaneExpire, messageRecord, outboxOf, requeueableOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const setTimeoutOf = globalThis.setTimeout
@@ -236,8 +235,7 @@ test('of a removed sender nothing is left once the last of what it sent, receive
   expect(await findCampaign(redis, draft)).toMatchObject({ state: 'cancelled' })
 
   // Two months later all that has an end has come to it.
-  const isEndless = async (key: string) => (await redis.pttl(key)) === -1
-  for (const key of await placesOf(lane)) if (!(await isEndless(key))) await redis.del(key)
+  await letLaneExpire(redis, lane)
   await forget(Date.now() + 3 * RETENTION_MS)
   expect(await placesOf(lane)).toEqual([])
   expect(await findSender(redis, lane)).toBeUndefined()

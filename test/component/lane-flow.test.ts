@@ -7,7 +7,7 @@ import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { audioJob, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
-import { hangNextLook } from '../support/state/workers.ts'
+import { hangNextLook } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 const RATE = 80

@@ -9,7 +9,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import type { Lanes } from '../../src/worker/lanes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
-import { listenFor } from '../support/state/installation.ts'
+import { listenFor } from '../support/state/accounts.ts'
 import { addSilently } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 

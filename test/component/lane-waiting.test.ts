@@ -8,8 +8,8 @@ import { waitingInChunks } from '../../src/queue/lane/waiting.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
-import { activeCampaignsOn, markPlace, marksOf } from '../support/state/campaigns.ts'
-import { putChunks } from '../support/state/chunks.ts'
+import { putChunks } from '../support/state/lanes.ts'
+import { activeCampaignsOn, markPlace, marksOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: CampaignService

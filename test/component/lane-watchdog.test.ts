@@ -9,9 +9,9 @@ import { createWatchdog } from '../../src/worker/watchdog.ts'
 import { silentLog } from '../support/app.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService } from '../support/service.ts'
-import { listenFor } from '../support/state/installation.ts'
+import { listenFor } from '../support/state/accounts.ts'
+import { hangNextLook } from '../support/state/lanes.ts'
 import { cooldownOf } from '../support/state/messages.ts'
-import { hangNextLook } from '../support/state/workers.ts'
 import { eventually } from '../support/wait.ts'
 
 const SILENT_MS = 300

@@ -17,8 +17,7 @@ import { acknowledgedId, audioTo, deliveryOf, reaches, sendTo } from '../support
 import { startPartner } from '../support/partner.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
-import { addSilently, loseJob } from '../support/state/lanes.ts'
-import { nextLook } from '../support/state/workers.ts'
+import { addSilently, loseJob, nextLook } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service

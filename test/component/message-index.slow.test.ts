@@ -23,9 +23,9 @@ import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
 import { audioJob, type LaneRedis, LONG_TIMES, startLaneRedis } from '../support/lane-redis.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
 import { jobOf, jobsOn, loseJob } from '../support/state/lanes.ts'
 import {
+  campaignRecord,
   indexPartsOf,
   indexSegmentOf,
   messageIndexOf,

@@ -7,9 +7,8 @@ import { claimMessages } from '../../src/messages/store/claim.ts'
 import { deadLetter, nextJobs, releaseRead } from '../../src/queue/lane/next-jobs.ts'
 import { mendActive } from '../../src/queue/lane/survey.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { deadLettersOn, waitingOn } from '../support/state/lanes.ts'
+import { deadLettersOn, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
-import { readLongAgo } from '../support/state/workers.ts'
 
 let world: LaneRedis
 beforeAll(async () => {

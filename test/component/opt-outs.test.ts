@@ -28,9 +28,8 @@ import { runCli } from '../support/cli.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
-import { allOfContacts } from '../support/state/everything.ts'
+import { allOfContacts, stored } from '../support/state/everything.ts'
 import { receivedRecord } from '../support/state/messages.ts'
-import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: CampaignService

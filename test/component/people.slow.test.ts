@@ -22,9 +22,9 @@ import { fillLane } from '../support/filled-lane.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { contactsOf } from '../support/state/accounts.ts'
+import { stored } from '../support/state/everything.ts'
 import { allWaitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
-import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: CampaignService

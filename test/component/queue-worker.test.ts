@@ -7,6 +7,7 @@ import { endOwn, openWorker, type Worker } from '../../src/queue/worker.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { besideJobsOf } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 const HOUR = 3_600_000
@@ -144,14 +145,14 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
       await eventually(async () => began.has('one'), 'that it runs')
       machineIsOff(-HOUR)
       const until = performance.now() + 2 * LOCK_MS
-      const locks = new Set<number>()
+      const locks = new Set<boolean>()
       const isOver = async () => {
-        locks.add(await redis.exists(`${queue.toKey('one')}:lock`))
+        locks.add(await besideJobsOf(redis, queue).lockOf('one').isThere())
         return performance.now() > until
       }
       await eventually(isOver, 'twice the life of a lock')
       end()
-      expect({ locks, runs: began.get('one')?.length }).toEqual({ locks: new Set([1]), runs: 1 })
+      expect({ locks, runs: began.get('one')?.length }).toEqual({ locks: new Set([true]), runs: 1 })
     },
   )
 })
@@ -175,7 +176,7 @@ test('a worker whose concurrency is lowered while more is in hand goes on at onc
       for (let i = 0; i < 9; i += 1) await queue.add(`job ${i}`, {})
       await eventually(async () => began.size === 3, 'three in hand')
       // Another worker was woken by what would wake this one.
-      await redis.del(queue.toKey('marker'))
+      await besideJobsOf(redis, queue).marker.remove()
       worker.concurrency = 1
       together = 0
       end()
@@ -189,9 +190,8 @@ test.each([
   ['done', false],
   ['left out when that fails', true],
 ])('the look for lost jobs comes after what is to be done before it, and is %s', async (_how, fails) => {
-  const looksBefore: number[] = []
-  // There for as long as nobody else is to look.
-  const looks = (queue: Queue) => redis.exists(queue.toKey('stalled-check'))
+  const looksBefore: boolean[] = []
+  const looks = (queue: Queue) => besideJobsOf(redis, queue).look.isThere()
   const settings: Settings = (queue) => ({
     stalledInterval: 60_000,
     beforeStalledCheck: async () => {
@@ -201,10 +201,10 @@ test.each([
   })
   await withWorker({ settings }, idle, async (queue, _worker, began) => {
     await eventually(async () => looksBefore.length > 0, 'what comes before')
-    if (!fails) await eventually(async () => (await looks(queue)) === 1, 'the look')
+    if (!fails) await eventually(() => looks(queue), 'the look')
     // Whatever came after it has come by now.
     await queue.add('one', {})
     await eventually(async () => began.has('one'), 'its turn')
-    expect({ looksBefore, looks: await looks(queue) }).toEqual({ looksBefore: [0], looks: fails ? 0 : 1 })
+    expect({ looksBefore, looks: await looks(queue) }).toEqual({ looksBefore: [false], looks: !fails })
   })
 })

@@ -15,7 +15,7 @@ import { SPRING } from '../support/campaigns.ts'
 import { buttonsBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { galleryOf } from '../support/state/accounts.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
+import { campaignRecord } from '../support/state/messages.ts'
 
 let service: Service
 let second: { url: string; close: () => Promise<void> }

@@ -14,7 +14,7 @@ import { connectFailFast } from '../../src/redis/connect.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService } from '../support/service.ts'
-import { rateOf } from '../support/state/installation.ts'
+import { rateOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service

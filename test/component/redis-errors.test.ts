@@ -2,7 +2,6 @@
 // error that means something else is not.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { Queue } from 'bullmq'
 import { Redis as Single } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inTime } from '../../src/queue/open-queue.ts'
@@ -11,6 +10,7 @@ import { connectFailFast, connectWithRetry, type Redis } from '../../src/redis/c
 import { isHiddenCommand, isRedisAway, isUnknownScript } from '../../src/redis/errors.ts'
 import { withTimeout } from '../../src/redis/with-timeout.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { sharedQueue } from '../support/state/queues.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -120,7 +120,7 @@ test('a script that the server does not know, and a command that it hides, are k
 })
 
 test('that a job of BullMQ is elsewhere by now is known by its code', async () => {
-  const queue = new Queue('moved', { connection: redis, prefix: '{t}' })
+  const queue = sharedQueue(redis, 'moved')
   const waiting = await queue.add('x', {})
   const notDelayed = await failureOf(waiting.promote())
   const notFailed = await failureOf(waiting.retry('failed'))

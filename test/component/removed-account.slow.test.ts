@@ -37,12 +37,9 @@ import { fillLane } from '../support/filled-lane.ts'
 import { dyingAfter } from '../support/redis.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { accountRecord } from '../support/state/accounts.ts'
-import { endpointLooks } from '../support/state/events.ts'
-import { endlessOf, namesOfAccount } from '../support/state/everything.ts'
-import { sendersLock } from '../support/state/installation.ts'
+import { accountRecord, endpointLooks, sendersLock } from '../support/state/accounts.ts'
+import { endlessOf, namesOfAccount, namesWith, stored } from '../support/state/everything.ts'
 import { letLaneExpire, messageRecord } from '../support/state/messages.ts'
-import { stored } from '../support/stored.ts'
 import { eventually } from '../support/wait.ts'
 
 const setTimeoutOf = globalThis.setTimeout
@@ -150,7 +147,7 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
   const actingFor = { 'x-laneway-account': String(account) }
   expect((await call('GET', '/contacts', operator, actingFor)).status).toBe(404)
   expect(await findCampaign(redis, campaign)).toMatchObject({ state: 'cancelled' })
-  expect(await redis.keys(`*${endpoint.id}*`)).toEqual([])
+  expect(await namesWith(redis, endpoint.id)).toEqual([])
   expect(await endpointLooks(redis).all()).toEqual([])
   for (const of of ['files', 'events'] as const) expect(await namesOfAccount(redis, account, of)).toEqual([])
   expect(Object.keys(await accountRecord(redis, account).fields()).sort()).toEqual(

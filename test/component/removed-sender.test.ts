@@ -27,10 +27,9 @@ import { acknowledgedId } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { accountRecord } from '../support/state/accounts.ts'
-import { campaignRecord, campaignsOf } from '../support/state/campaigns.ts'
 import { placesOfWork } from '../support/state/everything.ts'
 import { hasJob as hasJobThere, isAboutJobsOf, namesInQueue } from '../support/state/lanes.ts'
-import { messageRecord } from '../support/state/messages.ts'
+import { campaignRecord, campaignsOf, messageRecord } from '../support/state/messages.ts'
 
 const RETENTION_MS = 86_400_000
 

@@ -21,11 +21,16 @@ import { jobOf, requeueAll, requeueRequest } from '../support/requeue.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
-import { requeueJobRecord } from '../support/state/accounts.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
-import { lanesKnown, trimmedLately } from '../support/state/installation.ts'
+import { lanesKnown, requeueJobRecord, trimmedLately } from '../support/state/accounts.ts'
 import { allWaitingOn, loseAllJobs } from '../support/state/lanes.ts'
-import { idempotencyOf, inDoubtOn, messageRecord, queuedAgainOn, requeueableOn } from '../support/state/messages.ts'
+import {
+  campaignRecord,
+  idempotencyOf,
+  inDoubtOn,
+  messageRecord,
+  queuedAgainOn,
+  requeueableOn,
+} from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service

@@ -13,7 +13,7 @@ import { errorOf } from '../support/api-error.ts'
 import { callDeclared, DECLARED, type DeclaredRoute } from '../support/declared-routes.ts'
 import { routesOf } from '../support/routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { stored } from '../support/stored.ts'
+import { stored } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
 
 const PROTECTED = DECLARED.filter(({ key }) => key !== 'none')

@@ -14,8 +14,7 @@ import { runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { type Service, startService } from '../support/service.ts'
-import { ownerOfNumber } from '../support/state/accounts.ts'
-import { sendersLock } from '../support/state/installation.ts'
+import { ownerOfNumber, sendersLock } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: Service

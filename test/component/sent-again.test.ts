@@ -10,7 +10,7 @@ import { countErased } from '../../src/people/erasures.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { erasureRecord } from '../support/state/accounts.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
+import { campaignRecord } from '../support/state/messages.ts'
 
 let server: TestRedis
 let redis: Redis

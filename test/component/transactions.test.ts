@@ -10,8 +10,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { execOrThrow } from '../../src/redis/transaction.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
-import { accountsKnown, credentialsOf, galleryOf } from '../support/state/accounts.ts'
-import { workersHeardOf } from '../support/state/installation.ts'
+import { accountsKnown, credentialsOf, galleryOf, workersHeardOf } from '../support/state/accounts.ts'
 import { receivedRecord } from '../support/state/messages.ts'
 
 let server: TestRedis

@@ -10,8 +10,8 @@ import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { startManyOnPausedLane } from '../support/many-campaigns.ts'
-import { activeCampaignsOn } from '../support/state/campaigns.ts'
-import { chunksWaitingOn, loseChunk } from '../support/state/chunks.ts'
+import { chunksWaitingOn, loseChunk } from '../support/state/lanes.ts'
+import { activeCampaignsOn } from '../support/state/messages.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 

@@ -2,18 +2,17 @@
 // bull-board's own table of routes, so a route that a new version adds is asked too.
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { MOVE_QUEUE } from '../../src/jobs/bulk-move.ts'
 import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../../src/jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
-import { INTAKE_PREFIX, laneQueue } from '../../src/queue/layout.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { shownAs } from '../support/state/lanes.ts'
+import { queuesToSee } from '../support/state/queues.ts'
 
 const CANARY = 'canary-of-account-one'
 const NUMBER = '447700900987'
@@ -21,7 +20,7 @@ const NUMBER = '447700900987'
 let service: Service
 let one: Tenant
 let connection: Redis
-let queues: { queue: Queue; isShared: boolean }[]
+let queues: { queue: ReturnType<typeof queuesToSee>['ofLane']; isShared: boolean }[]
 let keyOfOne: string
 let session: { cookie: string }
 let accountOne: string
@@ -47,15 +46,9 @@ beforeAll(async () => {
   accountOne = String(one.account)
   accountTwo = String(two.account)
   connection = connectWithRetry(service.server.url)
-  const open = (name: string, prefix: string, isShared = true) => ({
-    queue: new Queue(name, { connection, prefix, skipMetasUpdate: true }),
-    isShared,
-  })
-  queues = [
-    open(laneQueue(one.partnerLane), lanePrefix(one.partnerLane), false),
-    open(INTAKE_QUEUE, INTAKE_PREFIX),
-    ...[MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, PREFLIGHT_QUEUE].map((name) => open(name, sharedQueuePrefix(name))),
-  ]
+  const background = [MOVE_QUEUE, POLL_QUEUE, CAMPAIGN_QUEUE, PREFLIGHT_QUEUE]
+  const { ofLane, shared } = queuesToSee(connection, one.partnerLane, INTAKE_QUEUE, background)
+  queues = [{ queue: ofLane, isShared: false }, ...shared.map((queue) => ({ queue, isShared: true }))]
   const data = { v: 1, api_key: keyOfOne, message: { to: NUMBER, caption: CANARY } }
   for (const { queue } of queues) {
     const options = { jobId: `id-${CANARY}`, delay: 3_600_000, backoff: { type: `backoff-${CANARY}` } }
@@ -107,7 +100,7 @@ describe.each(routes)('GET %s', (route) => {
       for (const { queue, isShared } of queues) {
         const answer = await look(`${address}?activeQueue=${queue.name}&queueName=${queue.name}`, accountOne)
         const text = await answer.text()
-        if (isShared && !address.includes(laneQueue(one.partnerLane))) {
+        if (isShared && !address.includes(shownAs(one.partnerLane))) {
           const said = text.replaceAll(address, '').replaceAll(encodeURIComponent(address), '')
           expect(secretsIn(said), address).toEqual([])
         }

@@ -10,11 +10,10 @@ import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { acknowledgedId, audioTo, reaches, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
-import { dataKeysSeen } from '../support/state/installation.ts'
-import { jobOf } from '../support/state/lanes.ts'
-import { recipientCooldowns, replyWindowsOf } from '../support/state/messages.ts'
-import { nextLook } from '../support/state/workers.ts'
-import { stored } from '../support/stored.ts'
+import { dataKeysSeen } from '../support/state/accounts.ts'
+import { stored } from '../support/state/everything.ts'
+import { jobOf, nextLook } from '../support/state/lanes.ts'
+import { isOutbox, recipientCooldowns, replyWindowsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const KEY = 'the data key of this test with 32 characters and more'
@@ -143,7 +142,7 @@ test('what was written before there was a key, or under an older one, is found, 
   expect(await found(`from=${person}&direction=inbound`)).toEqual([])
   // Events say no more of whom they are about than their ids, which end with them.
   const left = await holding(person, 'before the key', 'old key')
-  expect(left.filter((key) => !key.endsWith(':outbox'))).toEqual([])
+  expect(left.filter((key) => !isOutbox(key))).toEqual([])
   useDataKeys([KEY])
 })
 

@@ -1,6 +1,5 @@
 // Pins: of each kind of key that docs/privacy.md says holds something of a person, nothing is left once the person is
 // erased. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
-import { Queue } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
@@ -9,12 +8,12 @@ import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { addOptOuts, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
-import { INTAKE_PREFIX } from '../../src/queue/layout.ts'
-import { recipientCooldownKey, replyWindowKey } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { audioTo, reaches, sendTo } from '../support/messages.ts'
 import { readPage, tableUnder } from '../support/pages.ts'
-import { stored } from '../support/stored.ts'
+import { stored } from '../support/state/everything.ts'
+import { recipientCooldownOf, replyWindowOf } from '../support/state/messages.ts'
+import { intakeQueue, isQueueLog } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 const PHONE = '491520880011'
@@ -22,12 +21,11 @@ const OTHER = '491520880022'
 
 let service: CampaignService
 let admin: string
-let queue: Queue
+let queue: ReturnType<typeof intakeQueue>
 beforeAll(async () => {
   service = await startCampaigns()
   admin = await service.tenant.key('admin')
-  queue = new Queue(INTAKE_QUEUE, { connection: { url: service.server.url }, prefix: INTAKE_PREFIX })
-  queue.on('error', () => {})
+  queue = intakeQueue(service.server.url, INTAKE_QUEUE)
 })
 afterAll(async () => {
   await queue?.close()
@@ -60,9 +58,8 @@ const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
   },
   // Written with the message.
   'lw:{l12}:i': async () => undefined,
-  'lw:{l12}:rest:<digits>': (phone) => service.redis.set(recipientCooldownKey(service.lane, phone), '1', 'PX', 600_000),
-  'lw:{l12}:window:<person>': (phone) =>
-    service.redis.set(replyWindowKey(service.lane, phone), String(Date.now()), 'PX', 600_000),
+  'lw:{l12}:rest:<digits>': (phone) => recipientCooldownOf(service.redis, service.lane, phone).put('1', 600_000),
+  'lw:{l12}:window:<person>': (phone) => replyWindowOf(service.redis, service.lane, phone).put(Date.now(), 600_000),
   'lw:{c7}:opt-outs': (phone) => addOptOuts(service.redis, service.tenant.account, [phone], { source: 'http' }),
   'lw:{c7}:opt-out-ends': (phone) =>
     removeOptOuts(service.redis, service.tenant.account, [phone], { source: 'word', atMs: Date.now() - 60_000 }),
@@ -109,8 +106,7 @@ test('a person that stands in keys of every kind is left in none, and others are
   const answer = await service.request('DELETE', `/admin/people/${PHONE}`, undefined, admin)
   expect(answer.status, answer.text).toBe(200)
   expect(await placesOf(PHONE)).toEqual([])
-  const isStream = (key: string): boolean => key.endsWith(':events')
-  expect((await placesOf(OTHER)).filter((key) => !isStream(key))).toEqual(others.filter((key) => !isStream(key)))
+  expect((await placesOf(OTHER)).filter((key) => !isQueueLog(key))).toEqual(others.filter((key) => !isQueueLog(key)))
 
   // What became of the job is still there for the service that wrote it.
   const left = await queue.getJob('plain-true')

@@ -11,7 +11,7 @@ import { orderUpdate } from '../support/example-templates.ts'
 import { acknowledgedId, audioTo, reaches, sendTo } from '../support/messages.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { lastNumbers } from '../support/state/installation.ts'
+import { lastNumbers } from '../support/state/accounts.ts'
 
 const THEIR_PERSON = '491700000312'
 const THEIR_TEXT = 'what only they may read'

@@ -13,7 +13,7 @@ import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { campaignRecord } from '../support/state/campaigns.ts'
+import { campaignRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })

@@ -12,7 +12,7 @@ import { accessibilityFaults } from '../support/browser.ts'
 import { runCli } from '../support/cli.ts'
 import { type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
 import { type ConsoleWorld, textAt } from '../support/console-world.ts'
-import { workersHeardOf } from '../support/state/installation.ts'
+import { workersHeardOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let world: ConsoleWorld

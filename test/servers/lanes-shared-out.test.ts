@@ -5,9 +5,8 @@ import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { lanesKnown, workersHeardOf } from '../support/state/installation.ts'
-import { addSilently } from '../support/state/lanes.ts'
-import { serversOf } from '../support/state/workers.ts'
+import { lanesKnown, workersHeardOf } from '../support/state/accounts.ts'
+import { addSilently, serversOf } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 const WORKERS = 4

@@ -57,7 +57,7 @@ import { createSenderDirectory } from '../../src/worker/sender-directory.ts'
 import { sweepLane } from '../../src/worker/sweep-lane.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
-import { takeChunksByHand } from './state/chunks.ts'
+import { takeChunksByHand } from './state/lanes.ts'
 import { letAllBeDue, messageRecord, requeueableOn } from './state/messages.ts'
 import { eventually } from './wait.ts'
 

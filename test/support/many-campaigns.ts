@@ -7,7 +7,7 @@ import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { CampaignService } from './campaigns.ts'
-import { activeCampaignsOn, campaignLanes, campaignRecord } from './state/campaigns.ts'
+import { activeCampaignsOn, campaignLanes, campaignRecord } from './state/messages.ts'
 
 /** Starts so many campaigns of the service's own account to one person each, on its lane, which is paused before. */
 export async function startManyOnPausedLane(service: CampaignService, count: number): Promise<void> {

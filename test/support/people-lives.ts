@@ -51,7 +51,7 @@ import { createTakenChunks } from '../../src/worker/taken-chunks.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
 import { laneOf as laneServed, sendingTo } from './sending.ts'
-import { clearAll } from './state/everything.ts'
+import { clearAll, storedBytes } from './state/everything.ts'
 import { letAllBeDue } from './state/messages.ts'
 import { eventually } from './wait.ts'
 
@@ -95,13 +95,9 @@ export async function startWorld() {
 
     /** Everything that stands in Redis or in a file, as `[where, what]`; bytes as characters. */
     async everything(): Promise<[string, string][]> {
-      const keys = await redis.keys('*')
-      const inRedis = await Promise.all(
-        keys.map(async (key): Promise<[string, string]> => [key, await raw(redis, key)]),
-      )
       const files = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).map((file) => join(dataDir, file))
       const onDisk = files.map((file): [string, string] => [file, contentOf(file)])
-      return [...inRedis, ...onDisk].map(([at, what]) => [at, `${at} ${what}`])
+      return [...(await storedBytes(redis)), ...onDisk].map(([at, what]) => [at, `${at} ${what}`])
     },
 
     /** Nothing of the lives until now is looked through any more. Numbers are not given out again. */
@@ -127,22 +123,6 @@ function contentOf(file: string): string {
   } catch {
     return ''
   }
-}
-
-const READ: Readonly<Record<string, readonly string[]>> = {
-  string: ['GET'],
-  hash: ['HGETALL'],
-  list: ['LRANGE', '0', '-1'],
-  set: ['SMEMBERS'],
-  zset: ['ZRANGE', '0', '-1', 'WITHSCORES'],
-  stream: ['XRANGE', '-', '+'],
-}
-
-async function raw(redis: Redis, key: string): Promise<string> {
-  const [command = 'GET', ...rest] = READ[await redis.type(key)] ?? []
-  const flat = (reply: unknown): string =>
-    Array.isArray(reply) ? reply.map(flat).join(' ') : Buffer.isBuffer(reply) ? reply.toString('latin1') : ''
-  return flat(await redis.callBuffer(command, key, ...rest).catch(() => ''))
 }
 
 /** All that the number may stand as: in clear, in base64 wherever it begins, and as packed ids have it. */

@@ -25,7 +25,7 @@ import type { serviceContentSchema, templateMessageContent } from '../../src/mes
 import { STATES } from '../../src/messages/lifecycle.ts'
 import type { receivedPartsSchema } from '../../src/messages/received.ts'
 import type { optOutSchema } from '../../src/opt-outs/opt-out.ts'
-import { INTAKE_PREFIX } from '../../src/queue/layout.ts'
+import { INTAKE_BEGINS } from '../support/state/queues.ts'
 
 /** `true` when each of two types can stand for the other. */
 type Alike<A, B> = [A] extends [B] ? ([B] extends [A] ? true : 'the service takes less') : 'the client takes more'
@@ -56,7 +56,7 @@ test('queue, version, names of jobs and states are the same', () => {
   expect(new Set(alike)).toEqual(new Set([true]))
   expect(client.INTAKE_QUEUE).toBe(INTAKE_QUEUE)
   expect(client.FORMER_INTAKE_QUEUE).toBe(FORMER_INTAKE_QUEUE)
-  expect(client.INTAKE_PREFIX).toBe(INTAKE_PREFIX)
+  expect(client.INTAKE_PREFIX).toBe(INTAKE_BEGINS)
   expect(client.INTAKE_VERSION).toBe(INTAKE_VERSION)
   expect(Object.keys(client.isAnswer).sort()).toEqual([...intakeJobSchema.options].sort())
   expect(client.MESSAGE_STATES).toEqual(STATES)

@@ -1,4 +1,8 @@
-// What is kept of an account: its settings, keys, senders, templates, contacts and files.
+// What is kept of an account: its settings, keys, senders, templates, contacts, files and the events that it is told of; and
+// of the installation that all accounts share.
+import { sourceKey } from '../../../src/events/store/listening.ts'
+import { delayedUntil, endpointDelayedKey } from '../../../src/queue/layout.ts'
+import { runningRedisClock } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import {
   accountActivityKey,
@@ -7,8 +11,11 @@ import {
   credentialKey,
   credentialsOfAccountKey,
   erasureKey,
+  eventKeys,
   galleryKeys,
+  historyKey,
   openRequeuesKey,
+  rateKey,
   requeueJobKey,
   rootKeys,
   senderKey,
@@ -99,3 +106,72 @@ export const fileTokens = async (redis: Redis): Promise<number> => (await redis.
 
 /** Content of files that nobody may have any more, by since when. */
 export const contentWithoutFile = (redis: Redis) => timesAt(redis, rootKeys.contentWithoutFile)
+
+/** The record of an endpoint. */
+export const endpointRecord = (redis: Redis, account: number, id: string) =>
+  recordAt(redis, eventKeys(account).endpoint(id))
+
+/** Endpoints of an account, by when they were made. */
+export const endpointsOf = (redis: Redis, account: number) => timesAt(redis, eventKeys(account).endpoints)
+
+/** Up to where an endpoint was told, by lane. */
+export const cursorsOf = (redis: Redis, account: number, id: string) => recordAt(redis, eventKeys(account).cursors(id))
+
+/** Since when nobody has wanted events of the account. */
+export const listeningOf = (redis: Redis, account: number) => recordAt(redis, eventKeys(account).listening)
+
+/** Where what happens is written down: to the account itself (0), and on its lanes. */
+export const outboxesOf = (redis: Redis, account: number, sources: readonly number[]) =>
+  sources.map((source) => entriesAt(redis, sourceKey(account, source)))
+
+/** Accounts that want to be told of events. */
+export const eventAccounts = (redis: Redis) => namesAt(redis, rootKeys.eventAccounts)
+
+/** Endpoints by when the relay looks at what waits for them, as `<account> <endpoint>`. */
+export const endpointLooks = (redis: Redis) => timesAt(redis, rootKeys.dueEndpoints)
+
+/** When the first of what waits for the endpoint is due; 0 when nothing does. */
+export async function firstRetryOf(redis: Redis, id: string): Promise<number> {
+  return delayedUntil((await redis.zrange(endpointDelayedKey(id), '0', '0', 'WITHSCORES'))[1] ?? '')
+}
+
+/** Redis' time, as the relay sees it. */
+export const relayClock = (redis: Redis) => runningRedisClock(redis, rootKeys.relay)
+
+/** Lanes that the sweep must look at, by when. */
+export const dueLanes = (redis: Redis) => timesAt(redis, rootKeys.dueLanes)
+
+/** Lanes whose senders are there, and their accounts. */
+export const lanesKnown = (redis: Redis) => recordAt(redis, rootKeys.lanes)
+
+/** Workers, by when they were last heard of. */
+export const workersHeardOf = (redis: Redis) => timesAt(redis, rootKeys.workers)
+
+/** The last numbers that were given out. */
+export const lastNumbers = (redis: Redis) => recordAt(redis, rootKeys.sequences)
+
+/** Held while a sender is added or removed. */
+export const sendersLock = (redis: Redis) => valueAt(redis, rootKeys.sendersLock)
+
+/** That lists of requeueable messages were trimmed lately. */
+export const trimmedLately = (redis: Redis) => valueAt(redis, rootKeys.trimmed)
+
+/** Data keys that the installation has used. */
+export const dataKeysSeen = (redis: Redis) => recordAt(redis, rootKeys.dataKeys)
+
+/** Figures of a lane, or of the installation, in one hour or day. */
+export const historyOf = (redis: Redis, lane: number | undefined, resolution: string, chunk: number) =>
+  recordAt(redis, historyKey(lane, resolution, chunk))
+
+/** Names of all figures of a lane with this resolution. */
+export const historyNamesOf = (redis: Redis, lane: number, resolution: string) =>
+  redis.keys(historyKey(lane, resolution, 0).replace(/0$/, '*'))
+
+/** Requests that may still come of a key, of an account or from an address. */
+export const rateOf = (redis: Redis, of: Parameters<typeof rateKey>[0], who: string) => valueAt(redis, rateKey(of, who))
+
+/** What processes tell each other. */
+const CHANNELS = { lanesToWake: rootKeys.wakeLanes, laneHasWork: rootKeys.wake, laneToReopen: rootKeys.reopen }
+
+/** Hears on a connection of its own what processes tell each other. */
+export const listenFor = (listener: Redis, of: keyof typeof CHANNELS) => listener.subscribe(CHANNELS[of])

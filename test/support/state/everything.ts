@@ -12,7 +12,6 @@ import {
   rootKeys,
   senderKey,
 } from '../../../src/redis/keys.ts'
-import { stored } from '../stored.ts'
 
 /** Whether a text names a key, as no answer may. */
 export const NAMES_A_KEY = /\blw:/i
@@ -39,6 +38,9 @@ export async function allVisible(
   ]
   return Object.assign({}, ...(await Promise.all(patterns.map((pattern) => stored(redis, pattern)))))
 }
+
+/** Names of everything that is kept whose names hold the text. */
+export const namesWith = (redis: Redis, text: string) => redis.keys(`*${text}*`)
 
 /** Names of what is kept of the files of an account, of its events, or of its contacts. */
 export const namesOfAccount = (redis: Redis, account: number, of: 'files' | 'events' | 'contacts') =>
@@ -88,3 +90,51 @@ export async function clearAll(redis: Redis): Promise<void> {
   const keys = (await redis.keys('*')).filter((key) => key !== rootKeys.sequences)
   if (keys.length > 0) await redis.del(...keys)
 }
+
+/** Every key that matches and what it holds, as JSON. */
+export async function stored(redis: Redis, pattern = '*'): Promise<Record<string, string>> {
+  const keys = (await redis.keys(pattern)).sort()
+  const values = await Promise.all(keys.map(async (key) => JSON.stringify(await contentOf(redis, key))))
+  return Object.fromEntries(keys.map((key, i) => [key, values[i] ?? '']))
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'string':
+      return redis.get(key)
+    case 'hash':
+      return redis.hgetall(key)
+    case 'list':
+      return redis.lrange(key, 0, -1)
+    case 'set':
+      return (await redis.smembers(key)).sort()
+    case 'zset':
+      return redis.zrange(key, '0', '-1', 'WITHSCORES')
+    case 'stream':
+      return redis.xrange(key, '-', '+')
+    default:
+      return undefined
+  }
+}
+
+/** How the bytes of each kind are read. */
+const READ: Readonly<Record<string, readonly string[]>> = {
+  string: ['GET'],
+  hash: ['HGETALL'],
+  list: ['LRANGE', '0', '-1'],
+  set: ['SMEMBERS'],
+  zset: ['ZRANGE', '0', '-1', 'WITHSCORES'],
+  stream: ['XRANGE', '-', '+'],
+}
+
+/** Everything that is kept, as `[name, what is in it]`, bytes as characters; empty where it is gone by now. */
+export async function storedBytes(redis: Redis): Promise<[name: string, bytes: string][]> {
+  const bytesOf = async (key: string): Promise<string> => {
+    const [command = 'GET', ...rest] = READ[await redis.type(key)] ?? []
+    return flat(await redis.callBuffer(command, key, ...rest).catch(() => ''))
+  }
+  return Promise.all((await redis.keys('*')).map(async (key): Promise<[string, string]> => [key, await bytesOf(key)]))
+}
+
+const flat = (reply: unknown): string =>
+  Array.isArray(reply) ? reply.map(flat).join(' ') : Buffer.isBuffer(reply) ? reply.toString('latin1') : ''

@@ -1,10 +1,15 @@
-// What waits on a lane and what was given up, and ways to put it there and to lose it. Who takes it is in workers.ts.
+// What waits on a lane, messages and chunks of campaigns, and what was given up; ways to put it there, to take it and to
+// lose it.
+
+import { type Job, Worker } from 'bullmq'
 import { SEND_JOB } from '../../../src/jobs/send.ts'
-import { parseMessageId } from '../../../src/messages/message-id.ts'
+import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.ts'
+import { deadLetter, nextJobs } from '../../../src/queue/lane/next-jobs.ts'
 import {
   delayedUntil,
   JOB,
   laneBacklogKeys,
+  laneChunkKeys,
   laneChunkQueue,
   laneDeadLettersKey,
   laneJobKey,
@@ -13,7 +18,9 @@ import {
 } from '../../../src/queue/layout.ts'
 import { openQueue, type Queue } from '../../../src/queue/open-queue.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
-import { lanePrefix } from '../../../src/redis/keys.ts'
+import { GatheringRedis } from '../../../src/redis/gathered-writes.ts'
+import { readWorkers } from '../../../src/redis/heartbeats.ts'
+import { lanePrefix, laneReadersKey } from '../../../src/redis/keys.ts'
 import { recordAt } from './handles.ts'
 
 type Class = 'transactional' | 'campaign'
@@ -142,3 +149,135 @@ export const isAboutJobsOf = (lane: number, words: unknown): boolean => JSON.str
 
 /** The name under which the dashboard shows what waits on the lane. */
 export const shownAs = (lane: number): string => laneQueue(lane)
+
+/** Names of the chunks that wait on the lane, the next one first. */
+export const chunksWaitingOn = async (redis: Redis, lane: number): Promise<string[]> =>
+  (await redis.lrange(laneChunkKeys(lane).chunksWaiting, 0, '-1')).reverse()
+
+/** Takes chunks of the lane by hand. */
+export const takeChunksByHand = (redis: Redis, lane: number) => takerOf(redis, laneChunkQueue(lane), lanePrefix(lane))
+
+/** Puts something among the chunks of the lane that is none. */
+export async function addAmongChunks(redis: Redis, lane: number, name: string): Promise<void> {
+  const queue = openQueue(redis, laneChunkQueue(lane), lanePrefix(lane))
+  await queue.add('other', {}, { jobId: name })
+  await queue.close()
+}
+
+/** The lane loses all chunks that wait on it; how many there were. */
+export async function loseChunks(redis: Redis, lane: number): Promise<number> {
+  const { chunksWaiting } = laneChunkKeys(lane)
+  const lost = await redis.lrange(chunksWaiting, 0, '-1')
+  const prefix = `${lanePrefix(lane)}:${laneChunkQueue(lane)}`
+  await redis
+    .multi()
+    .del(chunksWaiting, ...lost.map((job) => `${prefix}:${job}`))
+    .exec()
+  return lost.length
+}
+
+/** The lane loses one chunk. */
+export async function loseChunk(redis: Redis, lane: number, name: string): Promise<void> {
+  const queue = openQueue(redis, laneChunkQueue(lane), lanePrefix(lane))
+  await queue.remove(name)
+  await queue.close()
+}
+
+/** Nobody knows any more that the chunk is in somebody's hands. */
+export const forgetInHand = (redis: Redis, lane: number, name: string) =>
+  redis.lrem(laneChunkKeys(lane).chunksActive, 0, name)
+
+/** These chunks stand on the lane, and no other: they have names and no jobs. */
+export async function putChunks(
+  redis: Redis,
+  lane: number,
+  names: Readonly<Record<'waiting' | 'delayed' | 'inHand', readonly string[]>>,
+): Promise<void> {
+  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
+  const adding = redis.multi().del(chunksWaiting, chunksDelayed, chunksActive)
+  for (const name of names.waiting) adding.lpush(chunksWaiting, name)
+  for (const name of names.inHand) adding.lpush(chunksActive, name)
+  for (const [i, name] of names.delayed.entries()) adding.zadd(chunksDelayed, i, name)
+  await adding.exec()
+}
+
+/** A job that a test has in hand, as a worker has it. */
+export interface InHand {
+  name: string
+  data: unknown
+  finish(): Promise<unknown>
+  giveBack(): Promise<unknown>
+  /** It becomes a dead letter. */
+  giveUp(reason: string): Promise<unknown>
+}
+
+/** Takes jobs of a queue one by one; what `next` has taken is in hand until it is ended. */
+export function takerOf(redis: Redis, name: string, prefix: string) {
+  const worker = new Worker(name, null, { connection: redis, prefix, removeOnComplete: { count: 0 } })
+  worker.on('error', () => {})
+  const inHand = (job: Job, token: string): InHand => ({
+    name: job.id ?? '',
+    data: job.data,
+    finish: () => job.moveToCompleted('', token, false),
+    giveBack: () => job.moveToWait(token),
+    giveUp: (reason) => job.moveToFailed(new Error(reason), token),
+  })
+  return {
+    /** What is next on the lane; undefined when nothing may be taken. */
+    async next(): Promise<InHand | undefined> {
+      const token = newAttemptId()
+      const job = await worker.getNextJob(token, { block: false })
+      return job && inHand(job, token)
+    },
+    close: () => worker.close(),
+  }
+}
+
+/** Makes a dead letter of what is next on the lane, as a worker that gives it up does; its name. */
+export async function giveUpNext(redis: Redis, lane: number): Promise<string | undefined> {
+  const { jobs } = await nextJobs(redis, lane, { by: 'a test', most: 1 })
+  const [job] = jobs
+  if (job) await deadLetter(redis, lane, { id: job.id, reason: 'it could not be processed', keptMs: 86_400_000 })
+  return job?.id
+}
+
+/** Does `seen` with the next look of this process at what waits on the lane, in place of the look itself. */
+function atNextLook(lane: number, seen: (look: () => unknown) => unknown): void {
+  const send = GatheringRedis.prototype.sendCommand
+  const { waiting } = laneBacklogKeys(lane)
+  GatheringRedis.prototype.sendCommand = function (this: GatheringRedis, ...args) {
+    const [{ name, args: given }] = args
+    // A look has seven keys.
+    if (name !== 'evalsha' || given[2] !== waiting || Number(given[1]) !== 7) return send.apply(this, args)
+    GatheringRedis.prototype.sendCommand = send
+    return seen(() => send.apply(this, args))
+  }
+}
+
+/** It hangs for ever, as when its answer is lost. */
+export const hangNextLook = (lane: number): void => atNextLook(lane, () => new Promise(() => {}))
+
+/** Resolves once there was one. */
+export const nextLook = (lane: number): Promise<void> =>
+  new Promise((seen) => {
+    atNextLook(lane, (look) => {
+      seen()
+      return look()
+    })
+  })
+
+/** How many of these processes serve each lane, as their workers said last. */
+export async function serversOf(redis: Redis, lanes: readonly number[], pids: readonly number[]): Promise<number[]> {
+  const { alive } = await readWorkers(redis)
+  const serving = alive.filter(({ facts }) => facts && pids.includes(facts.pid))
+  return lanes.map((lane) => serving.filter(({ facts }) => facts?.serves.some((each) => each.lane === lane)).length)
+}
+
+/** What workers have read of the lane and not claimed was read so long ago that they are taken for dead. */
+export async function readLongAgo(redis: Redis, lane: number): Promise<void> {
+  const key = laneReadersKey(lane)
+  for (const [worker, read] of Object.entries(await redis.hgetall(key))) {
+    const [ms = '0', ...rest] = read.split(' ')
+    await redis.hset(key, worker, [Number(ms) - 60_000, ...rest].join(' '))
+  }
+}

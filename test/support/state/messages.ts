@@ -1,9 +1,15 @@
 // What is kept of single messages and of the lane that they are on: their records, the lists that the sweep works
-// through, and what holds them back.
+// through, and what holds them back; and of the campaigns that they are of.
+import type { CampaignId } from '../../../src/campaigns/campaign-id.ts'
 import type { MessageId } from '../../../src/messages/message-id.ts'
 import { redisNowMs } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import {
+  activeCampaignsKey,
+  campaignCountsKey,
+  campaignKey,
+  campaignMarksKey,
+  campaignsOfAccountKey,
   idempotencyKey,
   inboundDigest,
   inboundKey,
@@ -19,12 +25,15 @@ import {
   messageWaitKey,
   nextPollKey,
   outboxKey,
+  parkedCampaignsKey,
   pollKey,
   queuedAgainKey,
   recipientCooldownKey,
+  replyWindowKey,
   requeueableKey,
+  rootKeys,
 } from '../../../src/redis/keys.ts'
-import { entriesAt, recordAt, timesAt, valueAt } from './handles.ts'
+import { entriesAt, namesAt, recordAt, timesAt, valueAt } from './handles.ts'
 
 /** The record of a message, its state among it. */
 export const messageRecord = (redis: Redis, { lane, ulid }: MessageId) => recordAt(redis, messageKey(lane, ulid))
@@ -85,6 +94,10 @@ export async function endCooldowns(redis: Redis, lane: number): Promise<void> {
 /** Names under which the cooldowns of recipients are kept, of all lanes. */
 export const recipientCooldowns = (redis: Redis) => redis.keys(`lw:{l*}:rest:*`)
 
+/** That the person may be answered from the lane with any kind of message. */
+export const replyWindowOf = (redis: Redis, lane: number, person: string) =>
+  valueAt(redis, replyWindowKey(lane, person))
+
 /** Names under which windows for replies to the person are kept, of all lanes. */
 export const replyWindowsOf = (redis: Redis, person: string) => redis.keys(`lw:{l*}:window:${person}`)
 
@@ -134,6 +147,9 @@ export const allIdempotencyOf = async (redis: Redis, account: number | '*' = '*'
 /** What happened on the lane, for those who want to know. */
 export const outboxOf = (redis: Redis, lane: number) => entriesAt(redis, outboxKey(lane))
 
+/** Whether this is the name of an outbox. */
+export const isOutbox = (name: string): boolean => name.endsWith(':outbox')
+
 /** What the outbox of the lane tells of a received message, which it names by what stands for its id. */
 export const toldOfReceived = async (redis: Redis, lane: number, providerMessageId: string) =>
   (await outboxOf(redis, lane).all()).filter((each) => JSON.stringify(each).includes(inboundDigest(providerMessageId)))
@@ -149,3 +165,28 @@ export async function letLaneExpire(redis: Redis, lane: number): Promise<void> {
 
 /** Redis' time, as the lane's steps see it. */
 export const nowOn = (redis: Redis, lane: number): Promise<number> => redisNowMs(redis, lanePrefix(lane))
+
+/** The record of a campaign. */
+export const campaignRecord = (redis: Redis, { lane, number }: CampaignId) => recordAt(redis, campaignKey(lane, number))
+
+/** How many of a campaign's messages are in which state, by the letter of the state. */
+export const countsOf = (redis: Redis, { lane, number }: CampaignId) => recordAt(redis, campaignCountsKey(lane, number))
+
+/** The states of a campaign's recipients, packed. */
+export const marksOf = (redis: Redis, { lane, number }: CampaignId) => valueAt(redis, campaignMarksKey(lane, number))
+
+/** Writes down the state, as a number, of the recipient at this place. */
+export const markPlace = (redis: Redis, { lane, number }: CampaignId, place: number, state: number) =>
+  redis.call('BITFIELD', campaignMarksKey(lane, number), 'SET', 'u4', `#${place}`, state)
+
+/** Campaigns of an account, by when they were made. */
+export const campaignsOf = (redis: Redis, account: number) => timesAt(redis, campaignsOfAccountKey(account))
+
+/** Campaigns of the lane that a worker looks after: number and state. */
+export const activeCampaignsOn = (redis: Redis, lane: number) => recordAt(redis, activeCampaignsKey(lane))
+
+/** Campaigns of the lane that run and that nobody works on for now: number and why. */
+export const parkedCampaignsOn = (redis: Redis, lane: number) => recordAt(redis, parkedCampaignsKey(lane))
+
+/** Lanes that have campaigns that a worker looks after. */
+export const campaignLanes = (redis: Redis) => namesAt(redis, rootKeys.campaignLanes)

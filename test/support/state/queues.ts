@@ -1,12 +1,21 @@
 // Queues that belong to no lane: the intake, which other services write into with BullMQ, and those of work in the background.
 import { type Job, type JobsOptions, Queue, UnrecoverableError, Worker } from 'bullmq'
 import { POLL_QUEUE, pollJobId } from '../../../src/jobs/poll-status.ts'
-import { delayedUntil, INTAKE_PREFIX, intakeJobKey, intakeKeys, sharedDelayedKey } from '../../../src/queue/layout.ts'
+import {
+  delayedUntil,
+  INTAKE_PREFIX,
+  intakeJobKey,
+  intakeKeys,
+  JOB,
+  laneQueue,
+  sharedDelayedKey,
+} from '../../../src/queue/layout.ts'
+import { openBullQueue } from '../../../src/queue/open-queue.ts'
 import { redisNowMs } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
-import { sharedQueuePrefix } from '../../../src/redis/keys.ts'
-import { stored } from '../stored.ts'
-import { recordAt } from './handles.ts'
+import { lanePrefix, sharedQueuePrefix } from '../../../src/redis/keys.ts'
+import { stored } from './everything.ts'
+import { recordAt, timesAt, valueAt } from './handles.ts'
 
 /** A job of an intake queue, as another service sees it. */
 export type IntakeJob = Job
@@ -32,6 +41,33 @@ export async function loseIntakeJob(redis: Redis, name: string): Promise<void> {
   await redis.multi().lrem(intakeKeys(name).waiting, 0, id).del(intakeJobKey(name, id)).exec()
 }
 
+/** An intake queue into which another program writes behind BullMQ's back. */
+export function intakeByHand(redis: Redis, name: string) {
+  const { waiting, active } = intakeKeys(name)
+  const ids = { succeeded: intakeJobKey(name, 'completed'), refused: intakeKeys(name).refused }
+  return {
+    /** Writes the record of a job, whatever is in it, and puts it nowhere. */
+    write: (id: string, fields: Readonly<Record<string, string>>) => redis.hset(intakeJobKey(name, id), fields),
+    /** An id stands in line, with or without a job. */
+    async putInLine(id: string): Promise<void> {
+      await redis.lpush(waiting, id)
+      await redis.zadd(intakeJobKey(name, 'marker'), 0, '0')
+    },
+    /** Ids stand among those that a worker has in hand. */
+    putInHand: (...given: string[]) => redis.lpush(active, ...given),
+    hasEnded: async (id: string, how: keyof typeof ids): Promise<boolean> =>
+      (await redis.zscore(ids[how], id)) !== null,
+    /** Why it was refused; undefined while it was not. BullMQ writes the reason down before it ends the job. */
+    async refusalOf(id: string): Promise<string | undefined> {
+      if ((await redis.zscore(ids.refused, id)) === null) return undefined
+      return (await redis.hget(intakeJobKey(name, id), JOB.failedReason)) ?? undefined
+    },
+  }
+}
+
+/** What the names of everything of an intake queue begin with. */
+export const INTAKE_BEGINS = INTAKE_PREFIX
+
 /** Serves an intake queue without Laneway: with what `answer` returns, or with its reason to refuse. */
 export function serveIntakeQueue(
   url: string,
@@ -54,6 +90,26 @@ export function serveIntakeQueue(
 /** A queue of work in the background. */
 export const sharedQueue = (redis: Redis, name: string): Queue =>
   new Queue(name, { connection: redis, prefix: sharedQueuePrefix(name) })
+
+/** What the dashboard shows, opened to look at it: the queue of a lane, and those that all accounts share. */
+export function queuesToSee(redis: Redis, lane: number, intake: string, background: readonly string[]) {
+  const open = (name: string, prefix: string) => openBullQueue(redis, name, prefix, { toLook: true })
+  const shared = background.map((name) => open(name, sharedQueuePrefix(name)))
+  return { ofLane: open(laneQueue(lane), lanePrefix(lane)), shared: [open(intake, INTAKE_PREFIX), ...shared] }
+}
+
+/** Whether this is the name of what BullMQ writes down of what happens in a queue. */
+export const isQueueLog = (name: string): boolean => name.endsWith(':events')
+
+/** What stands beside the jobs of a queue. */
+export const besideJobsOf = (redis: Redis, queue: Pick<Queue, 'toKey'>) => ({
+  /** There while a worker has the job in hand. */
+  lockOf: (id: string) => valueAt(redis, `${queue.toKey(id)}:lock`),
+  /** There while something may be taken: it wakes a worker that waits. */
+  marker: timesAt(redis, queue.toKey('marker')),
+  /** There for as long as nobody else is to look for lost jobs. */
+  look: valueAt(redis, queue.toKey('stalled-check')),
+})
 
 /** How many jobs a queue has that are not over. */
 export async function unfinishedIn(queue: Queue): Promise<number> {
