@@ -3,23 +3,12 @@ import { z } from 'zod'
 import { listSenders } from '../src/accounts/store/senders.ts'
 import { importContacts } from '../src/contacts/store/contacts.ts'
 import { createTag } from '../src/contacts/store/tags.ts'
+import { STATES } from '../src/messages/lifecycle.ts'
 import type { Laneway } from './laneway.ts'
 import { until } from './part.ts'
 import { TEMPLATE } from './traffic.ts'
 
 const AT_ONCE = 1_000
-const STATES = [
-  'queued',
-  'sending',
-  'unconfirmed',
-  'sent',
-  'delivered',
-  'read',
-  'failed',
-  'expired',
-  'cancelled',
-  'unknown',
-]
 
 const described = z.object({
   data: z.object({

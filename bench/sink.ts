@@ -2,9 +2,9 @@
 // API acknowledges a message. It counts, remembers when how many had come, and, when asked to, takes the latency from
 // the stamp in a message's text (`at=<µs of the monotonic clock>`, which all processes of one machine share) and
 // keeps our opaque ids, which the webhook scenario sends back.
-import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import type { z } from 'zod'
+import { listen } from '../testbed/free-port.ts'
 import { answerQuestions } from './child.ts'
 import { messageReader } from './http-messages.ts'
 import { type SinkReport, watchSchema } from './sink-contract.ts'
@@ -57,12 +57,10 @@ const server = createServer({ noDelay: true }, (socket: Socket) => {
   )
   socket.on('error', () => socket.destroy())
 })
-server.listen(0, '127.0.0.1')
-await once(server, 'listening')
-const address = server.address()
+const port = await listen(server)
 
 answerQuestions({
-  port: async () => (address !== null && typeof address === 'object' ? address.port : 0),
+  port: async () => port,
   /** Starts a new count. */
   watch: async (detail) => {
     watch = watchSchema.parse(detail)

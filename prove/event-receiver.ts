@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { z } from 'zod'
+import { listen } from '../testbed/free-port.ts'
 
 const event = z.looseObject({
   type: z.string(),
@@ -50,12 +51,10 @@ export async function startEventReceiver(answer: (response: ServerResponse) => b
       forged += 1
       response.writeHead(400).end()
     }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  })
+  const port = await listen(server)
   const receiver: EventReceiver = {
-    url: `http://127.0.0.1:${address.port}/`,
+    url: `http://127.0.0.1:${port}/`,
     secret: '',
     taken: [],
     forged: () => forged,

@@ -1,6 +1,5 @@
 // The end of the line that speaks HTTP/2 over TLS, and passes each request on in plain text. A reply that is lost, or that
 // the chat product breaks off, ends its stream or the whole session, as servers do.
-import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import {
   constants,
@@ -10,9 +9,10 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Certificate } from '../testbed/certificate.ts'
+import { listen } from '../testbed/free-port.ts'
 import type { RequestLine } from './provider-line.ts'
 import type { Random } from './random.ts'
-import type { Observer } from './tcp-proxy.ts'
+import { createReplyFaults } from './reply-faults.ts'
 
 export interface Http2Line extends RequestLine {
   /**
@@ -38,12 +38,9 @@ export async function startHttp2Line(
   /** Streams with a request that is not answered yet. */
   const sessions = new Map<Http2Session, Set<ServerHttp2Stream>>()
   const agent = new Agent({ keepAlive: true })
-  let delay = { lowMs: 0, highMs: 0 }
-  let swallowChance = 0
-  let swallowed = 0
+  const { faults, observer, isToSwallow, countSwallowed, delayMs } = createReplyFaults(random)
   let lostBeside = 0
   let sparesOthers = false
-  let observer: Observer | undefined
 
   const server = createSecureServer({ key, cert, ALPNProtocols: ['h2'], settings: { maxConcurrentStreams: 100 } })
   server.on('session', (session) => {
@@ -57,7 +54,7 @@ export async function startHttp2Line(
     stream.on('error', () => {})
     stream.on('close', () => {
       underWay?.delete(stream)
-      observer?.closed?.(stream)
+      observer()?.closed?.(stream)
     })
     const pieces: Buffer[] = []
     stream.on('data', (piece: Buffer) => pieces.push(piece))
@@ -67,29 +64,26 @@ export async function startHttp2Line(
       if (body.length === Number(headers['content-length'] ?? 0)) pass(stream, headers, body)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const port = await listen(server)
 
   function pass(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: Buffer): void {
     const { ':method': method = 'GET', ':path': path = '/' } = headers
-    observer?.request(`${method} ${path} HTTP/1.1\r\n\r\n${body.toString('latin1')}`, stream)
-    const isSwallowed = swallowChance > 0 && random.next() < swallowChance
+    observer()?.request(`${method} ${path} HTTP/1.1\r\n\r\n${body.toString('latin1')}`, stream)
+    const isSwallowed = isToSwallow()
     const own = Object.entries(headers).filter(([name]) => !name.startsWith(':'))
     const options = { agent, host: '127.0.0.1', port: upstream(), method, path, headers: Object.fromEntries(own) }
     const asked = request(options, (reply) => {
-      observer?.reply(`HTTP/1.1 ${reply.statusCode}\r\n\r\n`, stream)
+      observer()?.reply(`HTTP/1.1 ${reply.statusCode}\r\n\r\n`, stream)
       reply.on('error', () => breakOff(stream))
       if (isSwallowed) {
-        swallowed += 1
+        countSwallowed()
         reply.resume()
         breakOff(stream)
         return
       }
-      const { lowMs, highMs } = delay
-      if (highMs === 0) answer(stream, reply)
-      else setTimeout(answer, random.between(lowMs, highMs), stream, reply)
+      const heldMs = delayMs()
+      if (heldMs === undefined) answer(stream, reply)
+      else setTimeout(answer, heldMs, stream, reply)
     })
     asked.on('error', () => breakOff(stream))
     stream.on('close', () => asked.destroy())
@@ -116,7 +110,8 @@ export async function startHttp2Line(
   }
 
   return {
-    port: address.port,
+    ...faults,
+    port,
     disturbAll() {
       const way = random.pick(['reset', 'end', 'goaway', 'none'])
       for (const [session, streams] of sessions) {
@@ -130,16 +125,6 @@ export async function startHttp2Line(
     spareOthers() {
       sparesOthers = true
     },
-    delayReplies(lowMs, highMs) {
-      delay = { lowMs, highMs }
-    },
-    swallowReplies(chance) {
-      swallowChance = chance
-    },
-    observe(newObserver) {
-      observer = newObserver
-    },
-    swallowed: () => swallowed,
     async close() {
       server.close()
       for (const session of sessions.keys()) session.destroy()

@@ -5,6 +5,7 @@
 import { type Certificate, makeAuthority } from '../testbed/certificate.ts'
 import { startHttp2Line } from './http2-line.ts'
 import type { Random } from './random.ts'
+import type { ReplyFaults } from './reply-faults.ts'
 import { startProxy, type TcpProxy } from './tcp-proxy.ts'
 
 export type TlsProtocol = 'h1' | 'h2'
@@ -29,7 +30,7 @@ export function createLineTls(protocol: TlsProtocol, folder: string): LineTls {
 }
 
 /** What may be done to requests and replies. */
-export type RequestLine = Pick<TcpProxy, 'port' | 'delayReplies' | 'swallowReplies' | 'observe' | 'swallowed' | 'close'>
+export type RequestLine = ReplyFaults & Pick<TcpProxy, 'port' | 'close'>
 
 export interface ProviderLine extends Omit<TcpProxy, 'cut'> {
   /** Where workers send to. */

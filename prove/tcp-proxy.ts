@@ -1,10 +1,11 @@
 // A TCP proxy of our own that does to connections what networks do: cuts them, leaves them half open, delays what comes
 // back, and swallows the answer to a request that passed.
-import { once } from 'node:events'
 import { createServer, Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import type { Certificate } from '../testbed/certificate.ts'
+import { listen } from '../testbed/free-port.ts'
 import type { Random } from './random.ts'
+import { createReplyFaults, type ReplyFaults } from './reply-faults.ts'
 
 /** A connection that is held up by the network gets its bytes later, and all of them. */
 interface Link {
@@ -15,15 +16,7 @@ interface Link {
   lastReply: Promise<void>
 }
 
-/** What passes a proxy, as text, each piece as it comes; `link` is the connection that it comes on. */
-export interface Observer {
-  request(piece: string, link: object): void
-  reply(piece: string, link: object): void
-  /** The connection has ended. */
-  closed?(link: object): void
-}
-
-export interface TcpProxy {
+export interface TcpProxy extends ReplyFaults {
   port: number
   /** Resets every connection; new ones work. */
   cutAll(): void
@@ -31,14 +24,6 @@ export interface TcpProxy {
   cut(port: number | undefined): void
   /** Half open: connections of this moment never carry another byte and are never closed; new ones work. */
   freezeAll(): void
-  /** Each reply is held back for so long; drawn anew for each. */
-  delayReplies(lowMs: number, highMs: number): void
-  /** With this chance a request passes, its reply is swallowed and the connection is reset. */
-  swallowReplies(chance: number): void
-  /** Tells of each piece of a request and of a reply, before anything is done to it. */
-  observe(observer: Observer): void
-  /** How many replies were swallowed so far. */
-  swallowed(): number
   close(): Promise<void>
 }
 
@@ -55,10 +40,7 @@ interface TlsEnd {
  */
 export async function startProxy(upstream: () => number | undefined, random: Random, tls?: TlsEnd): Promise<TcpProxy> {
   const links = new Set<Link>()
-  let delay = { lowMs: 0, highMs: 0 }
-  let swallowChance = 0
-  let swallowed = 0
-  let observer: Observer | undefined
+  const { faults, observer, isToSwallow, countSwallowed, delayMs } = createReplyFaults(random)
 
   const accept = (client: Socket): void => {
     const port = upstream()
@@ -75,17 +57,14 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
   const server = tls
     ? createTlsServer({ key: tls.certificate.key, cert: tls.certificate.cert, ALPNProtocols: ['http/1.1'] }, accept)
     : createServer({ noDelay: true }, accept)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const port = await listen(server)
 
   function join(link: Link): void {
     let swallowNext = false
     link.client.on('data', (bytes) => {
       if (link.frozen) return
-      observer?.request(bytes.toString('latin1'), link)
-      if (swallowChance > 0 && random.next() < swallowChance) swallowNext = true
+      observer()?.request(bytes.toString('latin1'), link)
+      if (isToSwallow()) swallowNext = true
       if (!link.upstream.write(bytes)) {
         link.client.pause()
         link.upstream.once('drain', () => link.client.resume())
@@ -93,16 +72,17 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
     })
     link.upstream.on('data', (bytes) => {
       if (link.frozen) return
-      observer?.reply(bytes.toString('latin1'), link)
+      observer()?.reply(bytes.toString('latin1'), link)
       if (swallowNext) {
-        swallowed += 1
+        countSwallowed()
         return cut(link)
       }
-      if (delay.highMs === 0) {
+      const heldMs = delayMs()
+      if (heldMs === undefined) {
         link.client.write(bytes)
         return
       }
-      const held = new Promise<void>((resolve) => setTimeout(resolve, random.between(delay.lowMs, delay.highMs)))
+      const held = new Promise<void>((resolve) => setTimeout(resolve, heldMs))
       link.lastReply = Promise.all([link.lastReply, held]).then(() => {
         if (!link.frozen) link.client.write(bytes)
       })
@@ -116,7 +96,7 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
         // What the other end still has coming is delivered first; a frozen link tells nobody that anything ended.
         if (link.frozen) return
         links.delete(link)
-        observer?.closed?.(link)
+        observer()?.closed?.(link)
         void link.lastReply.then(() => other.destroySoon())
       })
     }
@@ -134,7 +114,8 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
   }
 
   return {
-    port: address.port,
+    ...faults,
+    port,
     cutAll() {
       for (const link of links) cut(link)
     },
@@ -144,16 +125,6 @@ export async function startProxy(upstream: () => number | undefined, random: Ran
     freezeAll() {
       for (const link of links) link.frozen = true
     },
-    delayReplies(lowMs, highMs) {
-      delay = { lowMs, highMs }
-    },
-    swallowReplies(chance) {
-      swallowChance = chance
-    },
-    observe(newObserver) {
-      observer = newObserver
-    },
-    swallowed: () => swallowed,
     async close() {
       server.close()
       for (const link of links) cut(link)

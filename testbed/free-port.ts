@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 
 /**
  * Below the ports that the system gives to connections (32768 on Linux): one of those may be taken by a connection of
@@ -35,4 +35,13 @@ async function isFree(port: number): Promise<boolean> {
     await once(server, 'close')
   }
   return free
+}
+
+/** Has a server listen on a loopback port that the system chooses, and resolves to that. */
+export async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return address.port
 }

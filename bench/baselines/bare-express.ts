@@ -1,7 +1,7 @@
 // Baseline: the least that takes a message over HTTP with Express. It parses the body, acknowledges, keeps nothing.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import express from 'express'
+import { listen } from '../../testbed/free-port.ts'
 import { answerQuestions } from '../child.ts'
 
 const app = express()
@@ -18,7 +18,5 @@ app.post('/send', express.json(), (request, response) => {
 
 const server = createServer(app)
 server.keepAliveTimeout = 65_000
-server.listen(0, '127.0.0.1')
-await once(server, 'listening')
-const address = server.address()
-answerQuestions({ port: async () => (address !== null && typeof address === 'object' ? address.port : 0) })
+const port = await listen(server)
+answerQuestions({ port: async () => port })

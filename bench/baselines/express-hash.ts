@@ -1,12 +1,12 @@
 // Baseline for lookups: Express, one HGETALL of the record, and what it holds as the answer. No credential, no owner.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import express from 'express'
 import { Redis } from 'ioredis'
 import { z } from 'zod'
+import { listen } from '../../testbed/free-port.ts'
 import { answerQuestions } from '../child.ts'
 
-async function listen(redisUrl: string): Promise<number> {
+async function start(redisUrl: string): Promise<number> {
   const redis = new Redis(redisUrl)
   const app = express()
   app.disable('x-powered-by')
@@ -18,10 +18,7 @@ async function listen(redisUrl: string): Promise<number> {
   })
   const server = createServer(app)
   server.keepAliveTimeout = 65_000
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  return address !== null && typeof address === 'object' ? address.port : 0
+  return listen(server)
 }
 
-answerQuestions({ listen: (detail) => listen(z.string().parse(detail)) })
+answerQuestions({ listen: (detail) => start(z.string().parse(detail)) })

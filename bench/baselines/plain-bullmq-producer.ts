@@ -1,14 +1,14 @@
 // Baseline: the producer that one writes with Express and BullMQ. It parses the body, adds the job or the jobs,
 // acknowledges.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Queue } from 'bullmq'
 import express from 'express'
 import { Redis } from 'ioredis'
 import { z } from 'zod'
+import { listen } from '../../testbed/free-port.ts'
 import { answerQuestions } from '../child.ts'
 
-async function listen(redisUrl: string): Promise<number> {
+async function start(redisUrl: string): Promise<number> {
   const queue = new Queue('send', { connection: new Redis(redisUrl, { maxRetriesPerRequest: null }) })
   await queue.waitUntilReady()
   const app = express()
@@ -30,10 +30,7 @@ async function listen(redisUrl: string): Promise<number> {
   })
   const server = createServer(app)
   server.keepAliveTimeout = 65_000
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  return address !== null && typeof address === 'object' ? address.port : 0
+  return listen(server)
 }
 
-answerQuestions({ listen: (detail) => listen(z.string().parse(detail)) })
+answerQuestions({ listen: (detail) => start(z.string().parse(detail)) })

@@ -1,9 +1,10 @@
 // How fast single messages are accepted: 64 keep-alive connections, one message per request, the workers held back.
 // After each round the backlog is let go, and the sink must get exactly what was accepted.
 import { z } from 'zod'
-import { type Bench, compare, cpuPer, inTurn } from '../bench.ts'
+import { type Bench, compare, inTurn } from '../bench.ts'
 import { startChild } from '../child.ts'
-import { type Contender, send, sinkGets, watchSink } from '../contender.ts'
+import { type Contender, sinkGets } from '../contender.ts'
+import { acceptHeldBack } from '../held-back.ts'
 import { startKannel } from '../kannel.ts'
 import { startLaneway } from '../laneway.ts'
 import { startPlainBullMq } from '../plain-bullmq.ts'
@@ -23,17 +24,12 @@ export async function accept(bench: Bench): Promise<Figure[]> {
 
   const values = await inTurn(bench, contenders, async (at, isWarmUp) => {
     const contender = contenders[at] ?? laneway
-    const { port, traffic, acceptPids } = contender
+    const { traffic } = contender
     const ms = (isWarmUp ? 1 : bench.seconds) * 1_000
-    await contender.hold()
-    await watchSink(rig)
-    let perSecond = 0
-    let accepted = 0
-    const cpuUs = await cpuPer(acceptPids, async () => {
-      const report = await send(rig, { port, connections: CONNECTIONS, traffic, ms })
-      perSecond = report.perSecond
-      accepted = report.messages
-      return report.messages
+    const { perSecond, accepted, cpuUs } = await acceptHeldBack(rig, contender, {
+      connections: CONNECTIONS,
+      traffic,
+      ms,
     })
     await contender.release()
     if (contender !== bare) await sinkGets(rig, accepted)

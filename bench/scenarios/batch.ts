@@ -1,7 +1,8 @@
 // How fast messages are accepted in batches of a thousand, against Express with `queue.addBulk()`. After each round the
 // backlog is let go, and the sink must get exactly what was accepted.
-import { type Bench, compare, cpuPer, inTurn } from '../bench.ts'
-import { send, sinkGets, watchSink } from '../contender.ts'
+import { type Bench, compare, inTurn } from '../bench.ts'
+import { sinkGets } from '../contender.ts'
+import { acceptHeldBack } from '../held-back.ts'
 import { startLaneway } from '../laneway.ts'
 import { startPlainBullMq } from '../plain-bullmq.ts'
 import { type Figure, withGoal } from '../report.ts'
@@ -19,15 +20,8 @@ export async function batch(bench: Bench): Promise<Figure[]> {
   const values = await inTurn(bench, contenders, async (at, isWarmUp) => {
     const contender = contenders[at] ?? laneway
     const requests = isWarmUp ? 5 : BATCHES
-    const load = { port: contender.port, connections: CONNECTIONS, traffic: contender.batch(SIZE), requests }
-    await contender.hold()
-    await watchSink(rig)
-    let perSecond = 0
-    const cpuUs = await cpuPer(contender.acceptPids, async () => {
-      const report = await send(rig, load)
-      perSecond = report.perSecond
-      return report.messages
-    })
+    const load = { connections: CONNECTIONS, traffic: contender.batch(SIZE), requests }
+    const { perSecond, cpuUs } = await acceptHeldBack(rig, contender, load)
     await contender.release()
     await sinkGets(rig, requests * SIZE)
     return { perSecond, cpuUs }

@@ -1,6 +1,5 @@
 // What it costs to tell what happens: how fast events go through one endpoint in batches of 100, how late they are at 500
 // messages a second, and what dispatch loses with an endpoint for everything, against the same without.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { z } from 'zod'
 import { createSeal } from '../../src/accounts/seal.ts'
@@ -8,6 +7,7 @@ import { newEndpointFields } from '../../src/events/endpoint.ts'
 import { EVENT_TYPES } from '../../src/events/event-types.ts'
 import { changeEndpoint, createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
 import { senderKey } from '../../src/redis/keys.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { type Bench, compare, cpuPer, inTurn } from '../bench.ts'
 import type { Closing } from '../closing.ts'
 import { rateOf, send, sinkGets, watchSink } from '../contender.ts'
@@ -121,16 +121,14 @@ async function startReceiver(closing: Closing) {
     const { data } = batch.parse(JSON.parse(Buffer.concat(chunks).toString()))
     count += data.length
     for (const { timestamp } of data) late.push(now - Date.parse(timestamp))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
+  const port = await listen(server)
   closing.add(async () => {
     server.close()
     server.closeAllConnections()
   })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
   return {
-    url: `http://127.0.0.1:${address.port}/`,
+    url: `http://127.0.0.1:${port}/`,
     count: () => count,
     late: () => late,
     forget() {

@@ -1,7 +1,7 @@
 // What guarding costs: the same service with a limit of every kind that is never met, with numbers and texts sealed, and with
 // neither, in one run. Single messages are accepted with the workers held back; then they are sent.
-import { type Bench, compare, cpuPer, inTurn, type Measured } from '../bench.ts'
-import { send, sinkGets, watchSink } from '../contender.ts'
+import { type Bench, compare, type Measured } from '../bench.ts'
+import { acceptAndSend } from '../held-back.ts'
 import { type Laneway, startLaneway } from '../laneway.ts'
 import { type Figure, withGoal } from '../report.ts'
 import { ratioOf, type Spread, spreadOf } from '../statistics.ts'
@@ -33,30 +33,7 @@ export async function guards(bench: Bench): Promise<Figure[]> {
     const folder = `${dir}/${name.replaceAll(' ', '-')}`
     contenders.push({ ...(await startLaneway(rig, folder, closing, { settings, profile: bench.profile })), name })
   }
-  const sendingUs = contenders.map((): number[] => [])
-  const values = await inTurn(bench, contenders, async (at, isWarmUp): Promise<Measured> => {
-    const contender = contenders[at]
-    if (contender === undefined) throw new Error(`no contender ${at}`)
-    const { port, traffic, acceptPids, sendPids } = contender
-    const ms = (isWarmUp ? 1 : bench.seconds) * 1_000
-    await contender.hold()
-    await watchSink(rig)
-    let perSecond = 0
-    let accepted = 0
-    const cpuUs = await cpuPer(acceptPids, async () => {
-      const report = await send(rig, { port, connections: CONNECTIONS, traffic, ms })
-      perSecond = report.perSecond
-      accepted = report.messages
-      return report.messages
-    })
-    const sentUs = await cpuPer(sendPids, async () => {
-      await contender.release()
-      await sinkGets(rig, accepted)
-      return accepted
-    })
-    if (!isWarmUp) sendingUs[at]?.push(sentUs)
-    return { perSecond, cpuUs }
-  })
+  const { accepting: values, sendingUs } = await acceptAndSend(bench, contenders, CONNECTIONS)
   const rates = compare(
     SCENARIO,
     KINDS.map(({ name }) => name),

@@ -3,8 +3,8 @@
 // accepted with the workers held back; then they are sent.
 import { fileURLToPath } from 'node:url'
 import { type Alteration, alteredBuild } from '../../testbed/altered-build.ts'
-import { type Bench, compare, cpuPer, inTurn, type Measured } from '../bench.ts'
-import { send, sinkGets, watchSink } from '../contender.ts'
+import { type Bench, compare } from '../bench.ts'
+import { acceptAndSend } from '../held-back.ts'
 import { type Laneway, startLaneway } from '../laneway.ts'
 import { dist } from '../part.ts'
 import { type Figure, withGoal } from '../report.ts'
@@ -16,7 +16,11 @@ const AT_LEAST = 0.95
 
 const UNOBSERVED: readonly Alteration[] = [
   { file: 'observe.js', find: 'observers.get(redis) ?? nobody', replace: 'nobody' },
-  { file: 'lanes/queues.js', find: 'areNew ? messages.map(indexedOf)', replace: 'false ? messages.map(indexedOf)' },
+  {
+    file: 'lanes/queues.js',
+    find: 'areNew ? messages.map(indexedOf)',
+    replace: 'false ? messages.map(indexedOf)',
+  },
 ]
 
 const KINDS = [
@@ -34,28 +38,7 @@ export async function observed(bench: Bench): Promise<Figure[]> {
     const options = { build, profile: bench.profile }
     contenders.push({ ...(await startLaneway(rig, `${dir}/${name}`, closing, options)), name })
   }
-  const sendUs = contenders.map((): number[] => [])
-  const accepting = await inTurn(bench, contenders, async (at, isWarmUp): Promise<Measured> => {
-    const contender = contenders[at]
-    if (contender === undefined) throw new Error(`no contender ${at}`)
-    const { port, traffic, acceptPids, sendPids } = contender
-    await contender.hold()
-    await watchSink(rig)
-    let report = { perSecond: 0, messages: 0 }
-    const cpuUs = await cpuPer(acceptPids, async () => {
-      const ms = (isWarmUp ? 1 : bench.seconds) * 1_000
-      report = await send(rig, { port, connections: CONNECTIONS, traffic, ms })
-      return report.messages
-    })
-    const { messages, perSecond } = report
-    const us = await cpuPer(sendPids, async () => {
-      await contender.release()
-      await sinkGets(rig, messages)
-      return messages
-    })
-    if (!isWarmUp) sendUs[at]?.push(us)
-    return { perSecond, cpuUs }
-  })
+  const { accepting, sendingUs: sendUs } = await acceptAndSend(bench, contenders, CONNECTIONS)
   const names = KINDS.map(({ name }) => name)
   const [own = [], without = []] = sendUs
   const sending = sendUs.map((rounds, at): Figure => {

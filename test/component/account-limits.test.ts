@@ -1,24 +1,18 @@
 // Pins: how old the limits of an account may be when a request is held to them. Real: Redis. Stood in for: the clock.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { UNLIMITED } from '../../src/accounts/limits.ts'
 import { createAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { createLimitsOfAccounts } from '../../src/limits/account-limits.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { eventually } from '../support/wait.ts'
 
-let server: TestRedis
 let redis: Redis
 let account: number
 let nowMs = 0
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
+withOwnRedis(async (own) => {
+  redis = own
   account = await createAccount(redis, 'Shop')
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
 })
 
 const limitOf = async (limits: ReturnType<typeof createLimitsOfAccounts>) => (await limits.of(account)).keyRate

@@ -1,31 +1,26 @@
 // Messages that are added together leave on their lane what BullMQ itself would leave, and what it added and what was added
 // so are the same to whoever adds them again or takes them.
 import { Worker } from 'bullmq'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { acceptedAtMs, messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { addJobs } from '../../src/queue/lane/add-jobs.ts'
 import { CAMPAIGN_PRIORITY, type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { delayedUntil, laneBacklogKeys, laneJobKey, laneQueue } from '../../src/queue/layout.ts'
 import { openQueue } from '../../src/queue/open-queue.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, messageIndexKey } from '../../src/redis/keys.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 
-let server: TestRedis
 let redis: Redis
 let queues: LaneQueues
 let lane = 0
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-  await redis.ping()
+withOwnRedis((own) => {
+  redis = own
   queues = openLaneQueues(redis)
 })
 afterAll(async () => {
   await queues?.close()
-  redis?.disconnect()
-  await server?.stop()
 })
 
 const payloadOf = (of: SendPayload['class'] = 'transactional', sendAt?: number): SendPayload => ({

@@ -2,7 +2,7 @@
 // reads or writes them behind BullMQ's back. What fails here after an update of BullMQ must be looked at before it is
 // shipped: a script of ours would read what is not there any more.
 import { Job, Worker } from 'bullmq'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   delayedUntil,
   INTAKE_PREFIX,
@@ -23,19 +23,13 @@ import {
 } from '../../src/queue/layout.ts'
 import { LAST_PRIORITY, openBullQueue, openQueue } from '../../src/queue/open-queue.ts'
 import { unrecoverable } from '../../src/queue/worker.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 
-let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
+withOwnRedis((own) => {
+  redis = own
 })
 
 const PRIORITY = 1

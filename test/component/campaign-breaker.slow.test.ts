@@ -5,36 +5,22 @@ import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
-import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { accepted, graphError, startCloudStandIn } from '../support/cloud-stand-in.ts'
+import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
-let service: CampaignService
-let product: Awaited<ReturnType<typeof startCloudStandIn>>
+let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
+let service: typeof world.service
+let product: typeof world.product
 beforeAll(async () => {
-  service = await startCampaigns({ rate: 80 })
-  product = await startCloudStandIn(300)
-  await service.stopWorker()
-  await product.serve(service, service.lane)
-  await service.startWorker()
+  world = await startCampaignsOnStandIn(300)
+  ;({ service, product } = world)
 })
-beforeEach(() => {
-  product.state.calls.length = 0
-  product.state.answer = accepted
-})
-afterAll(async () => {
-  await service?.close()
-  product?.close()
-})
+beforeEach(() => world.reset())
+afterAll(() => world?.close())
 
-async function started(people: number): Promise<string> {
-  const { tag } = await service.addPeople(people)
-  const id = await service.ready({ tags: [tag] })
-  await service.move(id, 'start')
-  return id
-}
+const started = (people: number) => world.started(people)
 const calls = () => product.state.calls.length
 const nothingIsInFlight = (id: string) =>
   eventually(async () => {

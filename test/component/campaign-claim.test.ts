@@ -1,7 +1,7 @@
 // Pins: a message of a campaign is claimed only while the campaign runs, and is counted in the same step as it changes.
 // Real: Redis and its scripts.
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { createCampaign, findCampaign, moveCampaign, takeOver } from '../../src/campaigns/store/campaigns.ts'
@@ -15,10 +15,10 @@ import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { observe } from '../../src/observe.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
 import { claim } from '../support/claim.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { campaignRecord, countsOf, queuedAgainOn } from '../support/state/messages.ts'
 
 const LANE = 3
@@ -30,22 +30,17 @@ const definition = {
   recipients: { tags: [1], except: [] },
 }
 
-let server: TestRedis
 let redis: Redis
 let queue: CampaignQueue
 
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-  await new Promise((resolve) => redis.once('ready', resolve))
+withOwnRedis(async (own) => {
+  redis = own
   queue = openCampaignQueue(redis)
   const template = { name: 't', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
   await importTemplate(redis, 1, templateSchema.parse(template))
 })
 afterAll(async () => {
   await queue?.close()
-  redis?.disconnect()
-  await server?.stop()
 })
 
 async function campaignIn(...moves: ('check' | 'pass' | 'start' | 'pause' | 'finish' | 'cancel')[]) {

@@ -1,25 +1,20 @@
 // Pins: the campaigns of a lane take turns, chunk by chunk, however many chunks one had there before another came. Real:
 // Redis, BullMQ.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { parseChunkJobId } from '../../src/jobs/chunk.ts'
 import { giveTurns, type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { addAmongChunks, chunksWaitingOn, takeChunksByHand } from '../support/state/lanes.ts'
 
-let server: TestRedis
 let redis: Redis
 let queues: LaneQueues
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-  await redis.ping()
+withOwnRedis((own) => {
+  redis = own
   queues = openLaneQueues(redis)
 })
 afterAll(async () => {
   await queues?.close()
-  redis?.disconnect()
-  await server?.stop()
 })
 
 const feed = (lane: number, run: number, places: readonly number[]) =>

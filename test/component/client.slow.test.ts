@@ -1,6 +1,5 @@
 // Pins: what the client promises over both ways to Laneway, with workers there and away, Redis restarting, keys wrong.
 // Real: Redis, producer, worker, client. Stood in for: the chat product.
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,6 +17,7 @@ import {
 import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { takePort } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { loseIntakeJob, waitingInIntake } from '../support/state/queues.ts'
@@ -55,11 +55,7 @@ async function connect(way: Way, apiKey = tenant.apiKey): Promise<Laneway> {
 }
 
 /** Where the server listens. */
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${z.object({ port: z.number() }).parse(server.address()).port}`
-}
+const listening = async (server: Server): Promise<string> => `http://127.0.0.1:${await listen(server)}`
 
 /** What a promise was rejected with. */
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -264,7 +260,7 @@ describe('over HTTP', () => {
       const away = request.url?.startsWith('/away')
       response.writeHead(away ? 502 : 302, { location: `${service.url}${request.url}` }).end('<html>')
     })
-    const url = await listen(elsewhere)
+    const url = await listening(elsewhere)
     const other = await connectLaneway({ url, apiKey: tenant.apiKey })
     expect(await failureOf(other.send(image('+491700000017')))).toMatchObject({
       name: 'LanewayRefused',
@@ -286,7 +282,7 @@ describe('over HTTP', () => {
         .writeHead(refused ? 429 : 200, { 'content-type': 'application/json', 'retry-after': '1' })
         .end(JSON.stringify(refused ? envelope : given))
     })
-    const url = await listen(busy)
+    const url = await listening(busy)
     const laneway = await connectLaneway({ url, apiKey: tenant.apiKey })
     expect(await laneway.send(image('+491700000019'))).toBe('msg_1_01M5VDB4Q2J0T5K9S3GZ7XW8CE')
     expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThan(950)
@@ -314,7 +310,7 @@ describe('over HTTP', () => {
       }
       response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
     })
-    const laneway = await connectLaneway({ url: await listen(between), apiKey: tenant.apiKey })
+    const laneway = await connectLaneway({ url: await listening(between), apiKey: tenant.apiKey })
     const id = await laneway.send(image('+491700000018'))
     expect(lost).toBe(2)
     const direct = await connect('over HTTP')

@@ -5,6 +5,7 @@ import { Agent, createServer, request, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { limit } from '../../src/producer/limits.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { silentLog } from '../support/app.ts'
 
 const MB = 1024 * 1024
@@ -18,11 +19,7 @@ beforeAll(async () => {
     response.writeHead(401, { 'content-length': 2 }).end('no')
   })
   limit(server, silentLog)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  port = address.port
+  port = await listen(server)
   url = `http://127.0.0.1:${port}`
 })
 afterAll(() => {

@@ -1,9 +1,9 @@
 // Pins: how long and how many secrets of an endpoint sign, and that all of them are sealed anew. Real: Redis.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { placeOf, resealEndpoint, rotateSecret, secretsAt } from '../../src/events/store/endpoint-secrets.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { endpointRecord } from '../support/state/accounts.ts'
 
 const DAY_MS = 86_400_000
@@ -11,18 +11,11 @@ const OLD = 'an old secret key of thirty-two characters'
 const NEW = 'a newer secret key of thirty-two characters'
 const seal = createSeal([OLD])
 
-let server: TestRedis
 let redis: Redis
 let count = 0
 let name: { account: number; id: string }
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-  await redis.ping()
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
+withOwnRedis((own) => {
+  redis = own
 })
 beforeEach(async () => {
   count += 1

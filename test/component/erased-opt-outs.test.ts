@@ -1,28 +1,24 @@
 // Pins: what is kept of whoever opted out and was erased: when and how they first said so, under one key of the account
 // whoever makes it, and nothing once they take it back; and what makes a person opted out by itself. Real: Redis.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
 import { heedRefusal } from '../../src/opt-outs/commands/heed.ts'
 import { resealErasedKey, useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
 import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
+import type { TestRedis } from '../support/redis.ts'
 import { accountRecord, contactsOf } from '../support/state/accounts.ts'
 
 const SECRETS = ['a secret key of at least thirty-two characters']
 
 let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
+withOwnRedis((own, at) => {
+  redis = own
+  server = at
   useOptOutSecrets(() => SECRETS)
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-  await redis.ping()
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
 })
 
 async function erased(connection: Redis, account: number, person: string, atMs: number, source: 'word' | 'http') {

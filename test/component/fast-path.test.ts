@@ -1,7 +1,7 @@
 // Pins the short way past Express: it takes what is in order, and whatever it answers, Express answers the same. A path
 // with a query is not the exact path, so the same request goes through Express.
 import { request as httpRequest } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { invalidFields } from '../../src/accept/refusal.ts'
 import { bind, type Route } from '../../src/producer/bind.ts'
@@ -9,10 +9,9 @@ import { ApiError } from '../../src/producer/errors.ts'
 import { type BodyRule, route } from '../../src/producer/route.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
 import { startApp } from '../support/app.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { eventually } from '../support/wait.ts'
 
-let server: TestRedis
 let redis: Redis
 let app: Awaited<ReturnType<typeof startApp>>
 
@@ -61,16 +60,13 @@ const tellingItsWay = (served: Route): Route => ({
   },
 })
 
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectFailFast(server.url)
+withOwnRedis(async (own) => {
+  redis = own
   const rule = { schema: z.looseObject({}), limit: 2_000 }
   app = await startApp(redis, [...echo('/json', { as: 'json', ...rule }), ...echo('/raw', { as: 'raw', ...rule })])
-})
+}, connectFailFast)
 afterAll(async () => {
   await app?.close()
-  redis?.disconnect()
-  await server?.stop()
 })
 
 interface Sent {

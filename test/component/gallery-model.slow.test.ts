@@ -1,23 +1,17 @@
 // Pins: after any sequence of creating, moving, trashing and restoring, each file is in exactly one place, and every
 // list and count says the same. Real: Redis. The model is a plain map; fast-check shrinks a sequence that differs.
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createFile, findFile, listFilesIn, listTrash, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder, findFolders } from '../../src/gallery/store/folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
 import { newMoveId } from '../../src/jobs/bulk-move.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 
-let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
+withOwnRedis((own) => {
+  redis = own
 })
 
 type Step =

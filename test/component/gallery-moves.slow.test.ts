@@ -284,28 +284,28 @@ describe('without a worker', () => {
     await gallery.close()
   })
 
-  test('a worker that starts while the request waits answers it', async () => {
+  /** A gallery without a worker, and a move that a request there waits for. */
+  async function moveUnderWay() {
     const gallery = await startGallery()
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
     const file = await gallery.file(one)
     const body = { file_ids: [file.id], folder_id: target.id }
     const waiting = gallery.call('POST', '/files/bulk-move', { body })
     const queue = sharedQueue(gallery.redis, MOVE_QUEUE)
-    await eventually(async () => (await queue.getWaitingCount()) === 1 || undefined, 'the move is queued')
+    await eventually(async () => (await queue.getWaitingCount()) === 1, 'the move is queued')
+    await queue.close()
+    return { gallery, one, target, file, body, waiting }
+  }
+
+  test('a worker that starts while the request waits answers it', async () => {
+    const { gallery, waiting } = await moveUnderWay()
     await gallery.startWorker()
     expect((await waiting).json.message).toBe('1 file(s) moved')
-    await queue.close()
     await gallery.close()
   })
 
   test('Redis that goes away while the request waits is 503, long before the wait is over', async () => {
-    const gallery = await startGallery()
-    const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
-    const file = await gallery.file(one)
-    const body = { file_ids: [file.id], folder_id: target.id }
-    const waiting = gallery.call('POST', '/files/bulk-move', { body })
-    const queue = sharedQueue(gallery.redis, MOVE_QUEUE)
-    await eventually(async () => (await queue.getWaitingCount()) === 1 || undefined, 'the move is queued')
+    const { gallery, one, target, file, body, waiting } = await moveUnderWay()
     await gallery.server.kill9()
     const reply = await waiting
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, expect.any(String)])

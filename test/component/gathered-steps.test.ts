@@ -1,25 +1,19 @@
 // Pins: claims go to Redis as one script, steps that are asked for in one turn of the event loop as well, and each of them
 // still comes to what it would have come to alone, whatever becomes of its neighbours.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { claimMessages } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { cooldownOf, inDoubtOn, messageRecord, queuedAgainOn, recipientCooldownOf } from '../support/state/messages.ts'
 
-let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
+withOwnRedis((own) => {
+  redis = own
 })
 
 const HOUR_MS = 3_600_000

@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { takePort } from '../support/processes.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
@@ -65,11 +66,9 @@ describe('never left', () => {
   })
 
   test('when the TLS handshake is refused', async () => {
-    const server = createTlsServer({}).listen(0, '127.0.0.1')
+    const server = createTlsServer({})
     server.on('tlsClientError', () => {})
-    await new Promise((resolve) => server.once('listening', resolve))
-    const address = server.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const port = await listen(server)
     expect((await post(`https://127.0.0.1:${port}/`)).kind).toBe('never_left')
     server.close()
   })

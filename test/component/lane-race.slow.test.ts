@@ -1,13 +1,14 @@
 // Pins: a lane opens at its first work and closes when it is idle, and no message is lost between the two, with two
 // workers that open and close the same lanes all the time and no sweep to help. Real: Redis, BullMQ.
 import fc from 'fast-check'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import type { Lanes } from '../../src/worker/lanes.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
+import type { TestRedis } from '../support/redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
 import { listenFor } from '../support/state/accounts.ts'
 import { addSilently } from '../support/state/lanes.ts'
@@ -20,15 +21,13 @@ const ACCEPTED: CallEnd = { kind: 'accepted', providerId: 'p' }
 let server: TestRedis
 let redis: Redis
 let queues: LaneQueues
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
+withOwnRedis((own, at) => {
+  redis = own
+  server = at
   queues = openLaneQueues(redis)
 })
 afterAll(async () => {
   await queues?.close()
-  redis?.disconnect()
-  await server?.stop()
 })
 
 interface Manager {

@@ -3,21 +3,18 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { describe, expect, test } from 'vitest'
+import type { Redis } from '../../src/redis/connect.ts'
 import { defineScript, type Script } from '../../src/redis/lua.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
+import type { TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
+withOwnRedis((own, at) => {
+  redis = own
+  server = at
   redis.on('error', () => {})
-})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
 })
 
 const tags = new URL('../../src/contacts/store/tags.ts', import.meta.url).href

@@ -1,21 +1,14 @@
 // Pins: what events tell of a message that never changes, whatever its record holds. Real: Redis.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readFacts } from '../../src/events/store/message-facts.ts'
 import { newRecordFields } from '../../src/messages/store/record-format.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { addRecord } from '../support/state/messages.ts'
 
-let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-  await redis.ping()
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
+withOwnRedis((own) => {
+  redis = own
 })
 
 const MESSAGE = { to: '491700000001', text: '', class: 'campaign', validUntil: 5, campaign: undefined } as const

@@ -12,6 +12,7 @@ import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { createMediaSource } from '../../src/providers/cloud-media.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
@@ -30,12 +31,10 @@ const asked: string[] = []
 const elsewhere: string[] = []
 
 async function listening(behave: Behave): Promise<{ url: string; close: () => void }> {
-  const server = createServer((request, response) => behave(response, request)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const server = createServer((request, response) => behave(response, request))
+  const port = await listen(server)
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     close() {
       server.close()
       server.closeAllConnections()

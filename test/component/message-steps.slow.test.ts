@@ -1,7 +1,7 @@
 // Pins: the Lua steps in Redis and the reference model are the same machine, step by step over thousands of
 // lives; and the lists that the sweep and the polls live on hold exactly the messages that belong there.
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import type { State, Verdict } from '../../src/messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
@@ -14,11 +14,11 @@ import {
   recordStatus,
   resolveUnconfirmed,
 } from '../../src/messages/store/steps.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { claim } from '../support/claim.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import {
   inDoubtOn,
   messageRecord,
@@ -30,15 +30,9 @@ import {
 import { step } from '../support/step-arbitraries.ts'
 import { eventually } from '../support/wait.ts'
 
-let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
+withOwnRedis((own) => {
+  redis = own
 })
 
 const PAST = Date.now() - 3_600_000

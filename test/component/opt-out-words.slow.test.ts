@@ -2,11 +2,12 @@
 // dies over one, while an erasure runs between any two commands of theirs, it ends as if each had come when it was said.
 // Real: Redis.
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { useOptOutSecrets } from '../../src/opt-outs/store/erased.ts'
 import { addOptOuts, eraseOptOut, findOptOut, optedOutAmong, removeOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { interceptCommands, startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
+import { interceptCommands, type TestRedis } from '../support/redis.ts'
 import { allOfContacts } from '../support/state/everything.ts'
 
 const PERSON = '491530001000'
@@ -21,11 +22,10 @@ let redis: Redis
 const writers: { connection: Redis; turns: Turn[] }[] = []
 let account = 0
 
-beforeAll(async () => {
+withOwnRedis(async (own, at) => {
+  redis = own
+  server = at
   useOptOutSecrets(() => ['a secret key of at least thirty-two characters'])
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-  await redis.ping()
   // Everybody's scripts are known there by now, and nobody's second try is one for that.
   await addOptOuts(redis, 1, ['1'], { source: 'http' })
   for (let i = 0; i < MOST; i += 1) {
@@ -49,8 +49,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const { connection } of writers) connection.disconnect()
-  redis?.disconnect()
-  await server?.stop()
 })
 
 const word = fc.record({

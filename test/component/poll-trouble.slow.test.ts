@@ -1,7 +1,7 @@
 // Pins: what is wrong with one message that is polled is that message's alone, and none is polled without end. Real:
 // Redis, the poll jobs. Stood in for: the provider.
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { loggedError } from '../../src/log.ts'
 import { POLL_FOR_MS } from '../../src/messages/backoff.ts'
@@ -9,18 +9,17 @@ import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import type { PollEnd } from '../../src/providers/provider.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import type { Redis } from '../../src/redis/connect.ts'
 import { replyError } from '../../src/redis/errors.ts'
 import { type StatusPolls, startStatusPolls } from '../../src/worker/status-polls.ts'
 import { claim } from '../support/claim.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { messageRecord, pollsOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const HALF_AN_HOUR_MS = 1_800_000
 const SECRET_TEXT = 'the text that nobody may log'
 
-let server: TestRedis
 let redis: Redis
 let polls: StatusPolls
 const logged: string[] = []
@@ -31,9 +30,8 @@ const asked: string[] = []
 let away: Error | undefined
 let refused = 0
 
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
+withOwnRedis((own) => {
+  redis = own
   const provider = {
     send: () => Promise.reject(new Error('nothing is sent here')),
     poll: async (_sender: unknown, providerId: string): Promise<PollEnd> => {
@@ -79,8 +77,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await polls?.stop(5_000)
-  redis?.disconnect()
-  await server?.stop()
 })
 
 let lanes = 0

@@ -1,6 +1,5 @@
 // Pins: what leaves on each wire, and how each wire's answers are read. Real: HTTP on loopback; the other end only keeps
 // what it got and answers as it is told.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,6 +12,7 @@ import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { codeIn, partnerApi } from '../../src/providers/partner-api.ts'
 import type { PollEnd, Provider, ProviderSender } from '../../src/providers/provider.ts'
+import { listen } from '../../testbed/free-port.ts'
 
 interface Got {
   method: string
@@ -38,12 +38,9 @@ const agent = createHttpAgent()
 const opaqueIds = createOpaqueIds(['a secret key of at least 32 characters'])
 const sender: ProviderSender = { number: '4917000001', baseUrl: '', token: 'tok/en', phoneNumberId: '10654/../x' }
 beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const port = await listen(server)
   // An address may have a path of its own.
-  sender.baseUrl = `http://127.0.0.1:${address.port}/up`
+  sender.baseUrl = `http://127.0.0.1:${port}/up`
 })
 afterAll(async () => {
   await agent.destroy()

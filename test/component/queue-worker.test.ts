@@ -1,14 +1,14 @@
 // Pins: what Workers do in another way than BullMQ has them do it (src/queue/backend.ts), which an update of BullMQ could
 // undo. Real: Redis, BullMQ. The machine's clock is off as in wrong-clock.test.ts.
 import { readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { openBullQueue } from '../../src/queue/open-queue.ts'
 import { endOwn, openWorker, type Worker } from '../../src/queue/worker.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { besideJobsOf } from '../support/state/queues.ts'
-import { eventually } from '../support/wait.ts'
+import { eventually, gate } from '../support/wait.ts'
 
 const HOUR = 3_600_000
 const WAIT_MS = 300
@@ -16,15 +16,9 @@ const LOCK_MS = 1_000
 /** What is due runs within this time, on a machine however busy. */
 const SOON_MS = 4_000
 
-let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
+withOwnRedis((own) => {
+  redis = own
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -132,14 +126,11 @@ describe.each([
 })
 
 test('a clock that is set back while a job runs takes no lock from its worker', async () => {
-  let end = (): void => {}
-  const inHand = new Promise<void>((resolve) => {
-    end = resolve
-  })
+  const { open: end, opened: ended } = gate()
   const settings = () => ({ concurrency: 2, lockDuration: LOCK_MS, stalledInterval: LOCK_MS / 4 })
   await withWorker(
     { settings },
-    () => inHand,
+    () => ended,
     async (queue, _worker, began) => {
       await queue.add('one', {}, { jobId: 'one' })
       await eventually(async () => began.has('one'), 'that it runs')
@@ -159,16 +150,13 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
 
 test('a worker whose concurrency is lowered while more is in hand goes on at once when that ends, one at a time', async () => {
   let [running, together] = [0, 0]
-  let end = (): void => {}
-  const inHand = new Promise<void>((resolve) => {
-    end = resolve
-  })
+  const { open: end, opened: ended } = gate()
   await withWorker(
     { settings: () => ({ concurrency: 3, drainDelay: 30 }) },
     async () => {
       running += 1
       together = Math.max(together, running)
-      await inHand
+      await ended
       await redis.ping()
       running -= 1
     },

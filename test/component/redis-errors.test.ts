@@ -3,24 +3,22 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Redis as Single } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { inTime } from '../../src/queue/open-queue.ts'
 import { hasJobMovedOn } from '../../src/queue/take-up.ts'
 import { connectFailFast, connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { isHiddenCommand, isRedisAway, isUnknownScript } from '../../src/redis/errors.ts'
 import { withTimeout } from '../../src/redis/with-timeout.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { listen } from '../../testbed/free-port.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
+import type { TestRedis } from '../support/redis.ts'
 import { sharedQueue } from '../support/state/queues.ts'
 
 let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
+withOwnRedis((own, at) => {
+  redis = own
+  server = at
 })
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -31,11 +29,9 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
 
 /** A server that takes connections and never answers. */
 async function silentServer() {
-  const silent = createServer(() => {}).listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  const address = silent.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  return { url: `redis://127.0.0.1:${address.port}`, stop: () => silent.close() }
+  const silent = createServer(() => {})
+  const port = await listen(silent)
+  return { url: `redis://127.0.0.1:${port}`, stop: () => silent.close() }
 }
 
 /** What a connection to nothing, or to a server that says nothing, fails with. */

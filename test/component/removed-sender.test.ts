@@ -30,6 +30,7 @@ import { accountRecord } from '../support/state/accounts.ts'
 import { placesOfWork } from '../support/state/everything.ts'
 import { hasJob as hasJobThere, isAboutJobsOf, namesInQueue } from '../support/state/lanes.ts'
 import { campaignRecord, campaignsOf, messageRecord } from '../support/state/messages.ts'
+import { gate } from '../support/wait.ts'
 
 const RETENTION_MS = 86_400_000
 
@@ -52,14 +53,8 @@ async function stallingProducer(lane: number) {
   await own.ping()
   const ownQueues = openLaneQueues(own)
   const send = own.sendCommand
-  let letGo = (): void => {}
-  const isLetGo = new Promise<void>((resolve) => {
-    letGo = resolve
-  })
-  let isHeld = (): void => {}
-  const held = new Promise<void>((resolve) => {
-    isHeld = resolve
-  })
+  const { open: letGo, opened: isLetGo } = gate()
+  const { open: isHeld, opened: held } = gate()
   Reflect.set(own, 'sendCommand', (...args: Parameters<typeof send>) => {
     if (!isAboutJobsOf(lane, args[0].args)) return Reflect.apply(send, own, args)
     isHeld()

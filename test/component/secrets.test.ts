@@ -1,14 +1,13 @@
 // Pins the keys that seal and sign: several at a time, tokens bound to their sender and address, everything sealed anew
 // while it is in use. Real: Redis, producer, worker, simulator, command line.
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { createSeal, SealError } from '../../src/accounts/seal.ts'
 import { findSender, resealToken, type Sender, tokenPlaceOf } from '../../src/accounts/store/senders.ts'
 import { laneCooldown } from '../../src/lanes/cooldown.ts'
 import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { runCli } from '../support/cli.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -87,9 +86,8 @@ test('whoever writes another address into Redis gets no token sent there', async
   const thief = createServer((_request, response) => {
     stolen += 1
     response.end('{}')
-  }).listen(0, '127.0.0.1')
-  await once(thief, 'listening')
-  const { port } = z.object({ port: z.number() }).parse(thief.address())
+  })
+  const port = await listen(thief)
   await senderRecord(service.redis, victim.partnerLane).change({ base_url: `http://127.0.0.1:${port}` })
   const id = await sendTo(service, victim, '491700000001')
   const cooldown = await eventually(

@@ -1,6 +1,5 @@
 // Pins: a worker's command that Redis has carried out, and whose reply was lost with the connection, is sent again and
 // counts once all the same. Real: Redis, connections that break.
-import { once } from 'node:events'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findCampaign, notePreflightStarts } from '../../src/campaigns/store/campaigns.ts'
@@ -8,6 +7,7 @@ import { listAttempts, noteAttempt } from '../../src/events/store/attempts.ts'
 import { countReopened, timesReopened } from '../../src/lanes/wake.ts'
 import { countErased } from '../../src/people/erasures.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { erasureRecord } from '../support/state/accounts.ts'
 import { campaignRecord } from '../support/state/messages.ts'
@@ -38,11 +38,8 @@ const between = createServer((client) => {
 
 beforeAll(async () => {
   server = await startRedis()
-  between.listen(0, '127.0.0.1')
-  await once(between, 'listening')
-  const address = between.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  redis = connectWithRetry(`redis://127.0.0.1:${address.port}`)
+  const port = await listen(between)
+  redis = connectWithRetry(`redis://127.0.0.1:${port}`)
   direct = connectWithRetry(server.url)
   await Promise.all([readyOrLate(redis, 10_000), readyOrLate(direct, 10_000)])
 })

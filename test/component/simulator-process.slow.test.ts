@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
+import { listen } from '../../testbed/free-port.ts'
 import { cloudText, idOf, postCloud } from '../support/simulator-wires.ts'
 
 const main = fileURLToPath(new URL('../../dist/simulator/main.js', import.meta.url))
@@ -63,10 +64,8 @@ test('tells a parent that forked it where it listens, and ends when the parent l
 })
 
 test('a taken port is one clear sentence and exit 1', async () => {
-  const other = createServer().listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  const address = other.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const other = createServer()
+  const port = await listen(other)
   const { child, errors, output } = start({ SIMULATOR_PORT: String(port) })
   expect(await once(child, 'close')).toEqual([1, null])
   expect(errors()).toBe(

@@ -3,11 +3,11 @@
 // slots.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
-import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 
 const script = readFileSync(new URL('../../src/messages/store/scripts/message-pace.lua', import.meta.url), 'utf8')
 
@@ -55,15 +55,9 @@ end
 return used
 `
 
-let server: TestRedis
 let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectWithRetry(server.url)
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
+withOwnRedis((own) => {
+  redis = own
 })
 
 /** Epoch-like, so that numbers are as long as they are in life. */

@@ -3,8 +3,7 @@
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { laneCooldown } from '../../src/lanes/cooldown.ts'
-import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { accepted, graphError, startCloudStandIn } from '../support/cloud-stand-in.ts'
+import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { isLanePaused } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -12,30 +11,17 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const page = (status: number) => ({ status, body: '<html>Request blocked by WAF</html>' })
 
-let service: CampaignService
-let product: Awaited<ReturnType<typeof startCloudStandIn>>
+let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
+let service: typeof world.service
+let product: typeof world.product
 beforeAll(async () => {
-  service = await startCampaigns({ rate: 80, env: { LANEWAY_SEND_TIMEOUT_SECONDS: '2' } })
-  product = await startCloudStandIn(300)
-  await service.stopWorker()
-  await product.serve(service, service.lane)
-  await service.startWorker()
+  world = await startCampaignsOnStandIn(300, { LANEWAY_SEND_TIMEOUT_SECONDS: '2' })
+  ;({ service, product } = world)
 })
-afterEach(() => {
-  product.state.calls.length = 0
-  product.state.answer = accepted
-})
-afterAll(async () => {
-  await service?.close()
-  product?.close()
-})
+afterEach(() => world.reset())
+afterAll(() => world?.close())
 
-async function started(people: number): Promise<string> {
-  const { tag } = await service.addPeople(people)
-  const id = await service.ready({ tags: [tag] })
-  await service.move(id, 'start')
-  return id
-}
+const started = (people: number) => world.started(people)
 const isPaused = () => isLanePaused(service.redis, service.lane)
 const cooldown = () => laneCooldown(service.redis, service.lane, Date.now())
 const sentOf = async (id: string) => Number((await service.show(id)).progress.sent)

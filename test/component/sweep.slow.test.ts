@@ -26,7 +26,7 @@ import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '.
 import { dueLanes, listenFor } from '../support/state/accounts.ts'
 import { addSilently } from '../support/state/lanes.ts'
 import { activeCampaignsOn, campaignLanes, inDoubtOn, messageRecord, queuedAgainOn } from '../support/state/messages.ts'
-import { eventually } from '../support/wait.ts'
+import { eventually, gate } from '../support/wait.ts'
 
 const KEY = 'the secret key of the test, 32 characters'
 const HOUR = 3_600_000
@@ -238,10 +238,7 @@ test('a sweeper that was frozen after it read a message in doubt decides nothing
   const frozen = connectWithRetry(lanes.server.url)
   const read = frozen.hgetall.bind(frozen)
   let hasRead = false
-  let thaw = (): void => {}
-  const thawed = new Promise<void>((resolve) => {
-    thaw = resolve
-  })
+  const { open: thaw, opened: thawed } = gate()
   Reflect.set(frozen, 'hgetall', async (key: string) => {
     const raw = await read(key)
     if (messageRecord(redis, id).isReadBy([key])) hasRead = true

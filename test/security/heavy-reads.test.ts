@@ -3,7 +3,7 @@
 
 import { get as httpGet } from 'node:http'
 import { Readable } from 'node:stream'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
@@ -12,13 +12,12 @@ import { bind, type Route } from '../../src/producer/bind.ts'
 import { route } from '../../src/producer/route.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
 import { startApp } from '../support/app.ts'
-import { startRedis, type TestRedis } from '../support/redis.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 import { eventually } from '../support/wait.ts'
 
 /** Requests that the greedy account sends at once. */
 const MANY = 40
 
-let server: TestRedis
 let redis: Redis
 let app: Awaited<ReturnType<typeof startApp>>
 const begun = new Map<string, number>()
@@ -64,19 +63,15 @@ const routes: Route[] = bind(specs)({
 
 let greedy: { account: number; key: string }
 let other: { account: number; key: string }
-beforeAll(async () => {
-  server = await startRedis()
-  redis = connectFailFast(server.url)
-  await new Promise((resolve) => redis.once('ready', resolve))
+withOwnRedis(async (own) => {
+  redis = own
   app = await startApp(redis, routes)
   greedy = await tenant('greedy')
   other = await tenant('other')
-})
+}, connectFailFast)
 afterAll(async () => {
   letGo()
   await app?.close()
-  redis?.disconnect()
-  await server?.stop()
 })
 
 async function tenant(name: string) {

@@ -8,6 +8,7 @@ import { ApiError } from '../../src/producer/errors.ts'
 import { limit } from '../../src/producer/limits.ts'
 import { type Body, readBytes } from '../../src/producer/read-bytes.ts'
 import { createShares } from '../../src/producer/shares.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { silentLog } from '../support/app.ts'
 
 test('a flood of pipelined requests is cut after 16 that wait for their answers', async () => {
@@ -17,11 +18,8 @@ test('a flood of pipelined requests is cut after 16 that wait for their answers'
   server.on('request', () => {
     begun += 1
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  const socket = connect(address.port, '127.0.0.1')
+  const port = await listen(server)
+  const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
   const closed = new Promise((resolve) => socket.once('close', resolve))
   socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2_000))
@@ -54,13 +52,10 @@ test('connections that bring many requests at the same moment are read over seve
     const end = performance.now() + 0.2
     while (performance.now() < end);
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const port = await listen(server)
   const sockets = await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
-      const socket = connect(address.port, '127.0.0.1')
+      const socket = connect(port, '127.0.0.1')
       await once(socket, 'connect')
       return socket.on('data', (bytes: Buffer) => {
         answered += bytes.toString('latin1').split('HTTP/1.1 200').length - 1
@@ -79,11 +74,8 @@ test('connections that bring many requests at the same moment are read over seve
 test('some requests in one go are all answered, in their order', async () => {
   const server = createServer((request, response) => void response.end(request.url))
   limit(server, silentLog)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  const socket = connect(address.port, '127.0.0.1')
+  const port = await listen(server)
+  const socket = connect(port, '127.0.0.1')
   let received = ''
   socket.setEncoding('utf8').on('data', (text: string) => {
     received += text
@@ -110,11 +102,8 @@ test('of a body that comes in chunks of one byte, no more than some hundred are 
     })
   })
   limit(server, silentLog)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  const socket = connect(address.port, '127.0.0.1')
+  const port = await listen(server)
+  const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
   const closed = new Promise((resolve) => socket.once('close', resolve))
   socket.resume()
@@ -126,7 +115,7 @@ test('of a body that comes in chunks of one byte, no more than some hundred are 
   // The connections after it are read as ever: parsers are used again.
   for (let n = 0; n < 5; n += 1) {
     taken = 0
-    const url = `http://127.0.0.1:${address.port}`
+    const url = `http://127.0.0.1:${port}`
     void fetch(url, { method: 'POST', body: 'x'.repeat(1_000) }).catch(() => {})
     await vi.waitFor(() => expect(taken).toBeGreaterThan(0), { timeout: 30_000 })
   }
@@ -145,15 +134,12 @@ test('of a connection one request is answered at a time, and those of others are
     }, held),
   )
   limit(server, silentLog)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  const socket = connect(address.port, '127.0.0.1')
+  const port = await listen(server)
+  const socket = connect(port, '127.0.0.1')
   socket.resume()
   socket.write(['/1', '/2', '/3'].map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''))
   await vi.waitFor(() => expect(held.held()).toBe(65_536))
-  const other = fetch(`http://127.0.0.1:${address.port}/other`)
+  const other = fetch(`http://127.0.0.1:${port}/other`)
   await vi.waitFor(() => expect(begun).toEqual(['/1', '/other']))
   answers[1]?.()
   expect((await other).status).toBe(200)
@@ -171,12 +157,9 @@ test('requests that wait behind another one count as held, and make room when th
   const held = createShares(100_000)
   const server = createServer(createDispatch(() => {}, held))
   limit(server, silentLog)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const port = await listen(server)
   const open = () => {
-    const socket = connect(address.port, '127.0.0.1')
+    const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {}).resume()
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2))
     return socket
@@ -199,11 +182,8 @@ test('the bytes of a body whose client has gone are let go of, although its work
     void readBytes(request, response, { limit: 300_000, count: undefined, held }).then((body) => bodies.push(body))
   })
   limit(server, silentLog)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  const socket = connect(address.port, '127.0.0.1')
+  const port = await listen(server)
+  const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
   socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n${'x'.repeat(200_000)}`)
   await vi.waitFor(() => expect(bodies.length).toBe(1))

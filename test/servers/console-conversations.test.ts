@@ -2,40 +2,35 @@
 // key for some senders sees what it may do and nothing else; a page that was refused for a moment mends itself.
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { openTab, signIn } from '../support/browser.ts'
-import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
-import { type ConsoleWorld, textAt } from '../support/console-world.ts'
+import { withConsoleTab } from '../support/console-tab.ts'
+import { textAt } from '../support/console-world.ts'
 
 const PERSON = '447700900177'
 
-let world: ConsoleWorld
-let tab: ConsoleTab
-let page: Page
+const tab = withConsoleTab()
 
-beforeAll(async () => {
-  tab = await startConsoleTab()
-  ;({ world, page } = tab)
-})
-afterAll(() => tab?.close())
-
-const { press, confirm } = acts(() => page)
-const card = () => page.getByRole('region', { name: 'Conversation' })
+const { press, confirm } = tab
+const card = () => tab.page.getByRole('region', { name: 'Conversation' })
 const senders = z.object({ data: z.array(z.object({ id: z.number(), phone_number_id: z.string().nullable() })) })
 
 test('a message that was received shows that the conversation is open, and its file is saved', async () => {
-  const known = senders.parse(await world.api('GET', '/admin/senders')).data
+  const known = senders.parse(await tab.world.api('GET', '/admin/senders')).data
   const sender = known.find(({ phone_number_id: id }) => id !== null)?.phone_number_id
   const written = { sender, from: `+${PERSON}`, type: 'document', text: 'Bill' }
-  const answer = await fetch(`${world.demo.simulator_url}/_inbound`, { method: 'POST', body: JSON.stringify(written) })
+  const answer = await fetch(`${tab.world.demo.simulator_url}/_inbound`, {
+    method: 'POST',
+    body: JSON.stringify(written),
+  })
   const id = textAt(await answer.json(), ['id'])
-  await page.goto(`/console/messages/${encodeURIComponent(id)}`)
+  await tab.page.goto(`/console/messages/${encodeURIComponent(id)}`)
   await card().getByText('open', { exact: true }).waitFor()
   await card().getByText('Any kind of message may be sent.').waitFor()
-  const saving = page.waitForEvent('download')
+  const saving = tab.page.waitForEvent('download')
   await press('Save the file')
   expect(readFileSync(await (await saving).path(), 'utf8')).toBe('A made-up document: Bill\n')
 })
@@ -44,32 +39,32 @@ test('a person is opted out where one reads their message, found on the list, an
   await press('Opt this person out')
   await confirm('Opt out')
   await card().getByText('opted out', { exact: true }).waitFor()
-  expect(await world.api('GET', `/opt-outs/${PERSON}`)).toMatchObject({ data: { source: 'http' } })
-  await page.goto('/console/opt-outs')
-  await page.getByRole('row').filter({ hasText: PERSON }).getByText('somebody of the account').waitFor()
-  await page.getByLabel('Number or user id').fill('+44 7700 900177')
+  expect(await tab.world.api('GET', `/opt-outs/${PERSON}`)).toMatchObject({ data: { source: 'http' } })
+  await tab.page.goto('/console/opt-outs')
+  await tab.page.getByRole('row').filter({ hasText: PERSON }).getByText('somebody of the account').waitFor()
+  await tab.page.getByLabel('Number or user id').fill('+44 7700 900177')
   await press('Find')
-  await page.waitForURL(/person=/)
+  await tab.page.waitForURL(/person=/)
   await press(`Remove the opt-out of ${PERSON}`)
   await confirm('Remove the opt-out')
-  await page.getByText('This person has not opted out.').waitFor()
-  await expect(world.api('GET', `/opt-outs/${PERSON}`)).rejects.toThrow('404')
+  await tab.page.getByText('This person has not opted out.').waitFor()
+  await expect(tab.world.api('GET', `/opt-outs/${PERSON}`)).rejects.toThrow('404')
 })
 
 test('an opt-out is written down by hand, and a number that is none is refused in place', async () => {
-  await page.goto('/console/opt-outs')
+  await tab.page.goto('/console/opt-outs')
   await press('Add an opt-out')
-  await page.getByRole('dialog').getByLabel('Number or user id').fill('12')
+  await tab.page.getByRole('dialog').getByLabel('Number or user id').fill('12')
   await confirm('Opt out')
-  await page.getByRole('dialog').getByRole('alert').waitFor()
-  await page.getByRole('dialog').getByLabel('Number or user id').fill('+44 7700 900178')
+  await tab.page.getByRole('dialog').getByRole('alert').waitFor()
+  await tab.page.getByRole('dialog').getByLabel('Number or user id').fill('+44 7700 900178')
   await confirm('Opt out')
-  await page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()
+  await tab.page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()
 })
 
 test('whoever may only read contacts sees opt-outs and no way to change them', async () => {
-  const other = await openTab(world.browser, world.baseUrl)
-  await signIn(other.page, await world.keyWith(['messages:read', 'contacts:read'], 'reader'), '/console/opt-outs')
+  const other = await openTab(tab.world.browser, tab.world.baseUrl)
+  await signIn(other.page, await tab.world.keyWith(['messages:read', 'contacts:read'], 'reader'), '/console/opt-outs')
   await other.page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()
   expect(
     await other.page
@@ -84,14 +79,14 @@ const inForce = z.object({ data: z.array(z.object({ limit: z.string(), used: z.n
 
 test('the limits in force are shown with what is used of them, and an operator changes one', async () => {
   const row = (of: Page, name: string) => of.getByRole('row').filter({ hasText: name })
-  await page.goto('/console/limits')
-  const known = inForce.parse(await world.api('GET', '/admin/limits')).data
+  await tab.page.goto('/console/limits')
+  const known = inForce.parse(await tab.world.api('GET', '/admin/limits')).data
   const contacts = known.find(({ limit }) => limit === 'limit.contacts')?.used
-  await row(page, 'limit.contacts').getByText(String(contacts), { exact: true }).waitFor()
-  await row(page, 'limit.contacts').getByText('10,000,000').waitFor()
-  expect(await page.locator('main').getByRole('button', { name: 'Change' }).count()).toBe(0)
-  const { secret } = await createCredential(world.redis, NO_ACCOUNT, ['operator'], Date.now(), 0, 'Olga')
-  const other = await openTab(world.browser, world.baseUrl)
+  await row(tab.page, 'limit.contacts').getByText(String(contacts), { exact: true }).waitFor()
+  await row(tab.page, 'limit.contacts').getByText('10,000,000').waitFor()
+  expect(await tab.page.locator('main').getByRole('button', { name: 'Change' }).count()).toBe(0)
+  const { secret } = await createCredential(tab.world.redis, NO_ACCOUNT, ['operator'], Date.now(), 0, 'Olga')
+  const other = await openTab(tab.world.browser, tab.world.baseUrl)
   await signIn(other.page, secret, '/console/limits')
   await other.page.getByRole('button', { name: /^1 / }).click()
   await other.page.getByRole('button', { name: 'Change Contacts' }).click()
@@ -104,21 +99,21 @@ test('the limits in force are shown with what is used of them, and an operator c
 
 test('a key for some senders is shown what it may do, does it, and is refused nothing', async () => {
   const { secret } = await createCredential(
-    world.redis,
-    world.demo.account_id,
+    tab.world.redis,
+    tab.world.demo.account_id,
     ['messages:read', 'messages:send', 'admin', 'contacts:read'],
     Date.now(),
     0,
     'bound',
     { senders: [1] },
   )
-  const other = await openTab(world.browser, world.baseUrl)
+  const other = await openTab(tab.world.browser, tab.world.baseUrl)
   await signIn(other.page, secret)
   const refused: string[] = []
   other.page.on('response', (answer) => {
     if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
   })
-  const id = await world.send('+447700900179', 'of sender 1')
+  const id = await tab.world.send('+447700900179', 'of sender 1')
   for (const path of ['', '/lanes', '/lanes/1', '/messages', `/messages/${id}`, '/start']) {
     await other.page.goto(`/console${path}`)
     await other.page.locator('main').getByRole('heading', { level: 1 }).waitFor()
@@ -132,16 +127,16 @@ test('a key for some senders is shown what it may do, does it, and is refused no
   await other.page.getByRole('dialog').getByRole('button', { name: 'Pause the lane' }).click()
   await lanes.getByRole('button', { name: /^Resume lane 1/ }).waitFor()
   expect(await lanes.getByRole('rowheader').count()).toBe(1)
-  await world.api('POST', '/admin/lanes/1/resume', {})
+  await tab.world.api('POST', '/admin/lanes/1/resume', {})
   expect({ refused, faults: other.faults }).toEqual({ refused: [], faults: [] })
   await other.context.close()
 })
 
 test('a key for another sender than the default one writes from that sender', async () => {
   const permissions = ['messages:read', 'messages:send'] as const
-  const { account_id: account } = world.demo
-  const { secret } = await createCredential(world.redis, account, permissions, Date.now(), 0, '', { senders: [2] })
-  const other = await openTab(world.browser, world.baseUrl)
+  const { account_id: account } = tab.world.demo
+  const { secret } = await createCredential(tab.world.redis, account, permissions, Date.now(), 0, '', { senders: [2] })
+  const other = await openTab(tab.world.browser, tab.world.baseUrl)
   await signIn(other.page, secret)
   await other.page.goto('/console/start')
   const options = other.page.getByLabel('Sender', { exact: true }).getByRole('option')
@@ -155,15 +150,15 @@ test('a key for another sender than the default one writes from that sender', as
 
 test('a page that was refused because Redis was away is loaded again by itself', async () => {
   let refusals = 0
-  await page.route('**/contacts?*', (route) => {
+  await tab.page.route('**/contacts?*', (route) => {
     refusals += 1
     if (refusals > 1) return route.continue()
     return route.fulfill({ status: 503, json: { message: 'Redis is away.', error: { code: 'unavailable' } } })
   })
-  await page.goto('/console/contacts')
-  await page.getByRole('alert').getByText('Redis is away.').waitFor()
-  await page.getByRole('table', { name: 'Contacts' }).waitFor()
-  expect(await page.getByText('Redis is away.').count()).toBe(0)
-  await page.unroute('**/contacts?*')
+  await tab.page.goto('/console/contacts')
+  await tab.page.getByRole('alert').getByText('Redis is away.').waitFor()
+  await tab.page.getByRole('table', { name: 'Contacts' }).waitFor()
+  expect(await tab.page.getByText('Redis is away.').count()).toBe(0)
+  await tab.page.unroute('**/contacts?*')
   expect(tab.faults).toEqual([])
 })

@@ -1,50 +1,40 @@
 // Pins: an endpoint of events is added, tested, changed, told again what happened, turned off and removed in the console;
 // its secret is shown once, and what it answered is there to be seen. Real: the service, a browser, a receiver over HTTP.
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTab, signIn } from '../support/browser.ts'
-import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
-import { type ConsoleWorld, HOSTILE } from '../support/console-world.ts'
+import { withConsoleTab } from '../support/console-tab.ts'
+import { HOSTILE } from '../support/console-world.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { eventually } from '../support/wait.ts'
 
 /** The beginning of HOSTILE: of what follows, control characters are not kept. */
 const SHOWN = '<img src=x onerror="document.title=`pwned`"><b>bold</b> ⟨RLO⟩gnirts'
 
-let world: ConsoleWorld
 let receiver: EventReceiver
-let tab: ConsoleTab
-let page: Page
-
 beforeAll(async () => {
   receiver = await startReceiver()
-  const env = {
-    LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8',
-    LANEWAY_EVENTS_RETRY_SECONDS: '1,1,1,1,1,1',
-  }
-  tab = await startConsoleTab(env)
-  ;({ world, page } = tab)
 })
-afterAll(async () => {
-  await tab?.close()
-  await receiver?.close()
+afterAll(() => receiver?.close())
+const tab = withConsoleTab({
+  LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8',
+  LANEWAY_EVENTS_RETRY_SECONDS: '1,1,1,1,1,1',
 })
 
-const { press, dialog, confirm, said, badge } = acts(() => page)
-const deliveries = () => page.getByRole('table', { name: 'Deliveries' }).getByRole('row')
+const { press, dialog, confirm, said, badge } = tab
+const deliveries = () => tab.page.getByRole('table', { name: 'Deliveries' }).getByRole('row')
 
 /** The secret of the dialog that shows it once. */
 async function shownOnce(): Promise<string> {
   const secret = (await dialog().locator('.secret code').textContent()) ?? ''
   expect(secret).toMatch(/^whsec_/)
   await confirm('I have kept it')
-  expect(await page.content()).not.toContain(secret)
+  expect(await tab.page.content()).not.toContain(secret)
   return secret
 }
 
 test('an endpoint that may not be told is refused with the reason, and added at an address that may', async () => {
-  await page.goto('/console/endpoints')
-  await page.getByText('Nobody is told what happens yet.').waitFor()
+  await tab.page.goto('/console/endpoints')
+  await tab.page.getByText('Nobody is told what happens yet.').waitFor()
   await press('Add an endpoint')
   await dialog().getByLabel('Address').fill('http://10.0.0.1/hook')
   await confirm('Add the endpoint')
@@ -53,9 +43,9 @@ test('an endpoint that may not be told is refused with the reason, and added at 
   await dialog().getByLabel('message.sent').check()
   await confirm('Add the endpoint')
   receiver.secrets = [await shownOnce()]
-  await page.getByRole('link', { name: receiver.url }).click()
+  await tab.page.getByRole('link', { name: receiver.url }).click()
   await badge('on')
-  await page.getByText('Nothing was delivered within the last 7 days.').waitFor()
+  await tab.page.getByText('Nothing was delivered within the last 7 days.').waitFor()
 })
 
 test('a test event is sent, and its answer is shown', async () => {
@@ -66,15 +56,15 @@ test('a test event is sent, and its answer is shown', async () => {
 
 test('what a receiver answers is shown as text, with when it is tried again', async () => {
   receiver.behave = answerWith(503, {}, HOSTILE)
-  const id = await world.send('+447700900124', 'Spring is here')
-  await world.reaches(id, 'delivered')
+  const id = await tab.world.send('+447700900124', 'Spring is here')
+  await tab.world.reaches(id, 'delivered')
   await deliveries().filter({ hasText: '503' }).getByText(SHOWN).first().waitFor()
-  expect(await page.locator('main img, main b').count()).toBe(0)
+  expect(await tab.page.locator('main img, main b').count()).toBe(0)
   await badge('failing')
-  await page.getByText('It began to fail').waitFor()
-  await page.getByLabel('Show').selectOption('failed ones')
+  await tab.page.getByText('It began to fail').waitFor()
+  await tab.page.getByLabel('Show').selectOption('failed ones')
   await deliveries().filter({ hasText: 'endpoint.test' }).waitFor({ state: 'detached' })
-  await page.getByLabel('Show').selectOption('all')
+  await tab.page.getByLabel('Show').selectOption('all')
   receiver.behave = take
   // Those before may have been given up meanwhile; a success ends the failing whatever it tells of.
   await press('Send a test')
@@ -90,7 +80,7 @@ test('the secret is rotated, and the endpoint changed', async () => {
   await dialog().getByLabel('With numbers and texts').check()
   await confirm('Change the endpoint')
   await said('The endpoint is changed.')
-  await page.getByText('With numbers and texts.').waitFor()
+  await tab.page.getByText('With numbers and texts.').waitFor()
 })
 
 test('what happened is told again, after it was counted', async () => {
@@ -116,13 +106,13 @@ test('it is turned off and on again, and removed', async () => {
   await said('The endpoint is on.')
   await press('Remove')
   await confirm('Remove it')
-  await page.getByText('Nobody is told what happens yet.').waitFor()
+  await tab.page.getByText('Nobody is told what happens yet.').waitFor()
   expect(tab.faults).toEqual([])
 })
 
 test('a key that may not be told what happens is not led there', async () => {
-  const other = await openTab(world.browser, world.baseUrl)
-  await signIn(other.page, await world.keyWith(['messages:read'], 'without events'))
+  const other = await openTab(tab.world.browser, tab.world.baseUrl)
+  await signIn(other.page, await tab.world.keyWith(['messages:read'], 'without events'))
   expect(await other.page.getByRole('link', { name: 'Event endpoints' }).count()).toBe(0)
   await other.context.close()
 })

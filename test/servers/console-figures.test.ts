@@ -1,91 +1,75 @@
 // Pins: a figure of the console is the one that HTTP and the command line tell, a campaign's ledger adds up in all three,
 // every reason why a lane does not send is said in words, and 200 lanes are a page that can be used.
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { LANE_STATES, type LaneState } from '../../src/telemetry/lane-state.ts'
-import { type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
+import type { SnapshotLane } from '../../src/telemetry/snapshot.ts'
 import { accessibilityFaults } from '../support/browser.ts'
 import { runCli } from '../support/cli.ts'
-import { type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
-import { type ConsoleWorld, textAt } from '../support/console-world.ts'
+import { withConsoleTab } from '../support/console-tab.ts'
+import { textAt } from '../support/console-world.ts'
 import { workersHeardOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
-let world: ConsoleWorld
-let tab: ConsoleTab
-let page: Page
+const tab = withConsoleTab()
+const { figure, tellOf } = tab
 
-beforeAll(async () => {
-  tab = await startConsoleTab()
-  ;({ world, page } = tab)
-})
-afterAll(() => tab?.close())
-
-const taken = z.object({ data: snapshotSchema })
 const lanesSchema = z.array(z.looseObject({ lane: z.number(), waiting: z.number(), rate: z.number() }))
 
 async function cli(...words: string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await runCli([...words, '--json'], { REDIS_URL: world.demo.redis_url })
+  const { code, stdout, stderr } = await runCli([...words, '--json'], { REDIS_URL: tab.world.demo.redis_url })
   expect(code, stderr).toBe(0)
   return JSON.parse(stdout)
 }
 
-/** The value beside a name in the figures of a page. */
-const figure = (name: string) =>
-  page
-    .locator('dl.figures > div')
-    .filter({ has: page.getByText(name, { exact: true }) })
-    .locator('dd')
-
 test('what waits is the same on the overview, on the page of lanes, over HTTP and on the command line', async () => {
-  await world.api('POST', '/admin/lanes/1/pause', { reason: 'counting' })
-  for (let i = 0; i < 3; i += 1) await world.send(`+44770090018${i}`, 'counted')
-  const { data } = await eventually(async () => {
-    const snapshot = taken.parse(await world.api('GET', '/console/snapshot'))
-    return snapshot.data.totals.waiting === 3 && snapshot
+  await tab.world.api('POST', '/admin/lanes/1/pause', { reason: 'counting' })
+  for (let i = 0; i < 3; i += 1) await tab.world.send(`+44770090018${i}`, 'counted')
+  const snapshot = await eventually(async () => {
+    const now = await tab.world.snapshot()
+    return now.totals.waiting === 3 && now
   }, 'three wait')
-  await page.goto('/console')
+  await tab.page.goto('/console')
   await figure('Waiting').getByText('3', { exact: true }).waitFor()
-  await page.goto('/console/lanes')
-  const row = page.getByRole('table', { name: 'Lanes' }).getByRole('row', { name: /^1 / })
+  await tab.page.goto('/console/lanes')
+  const row = tab.page.getByRole('table', { name: 'Lanes' }).getByRole('row', { name: /^1 / })
   await row.getByRole('cell').filter({ hasText: /^3$/ }).first().waitFor()
-  const overHttp = z.object({ data: lanesSchema }).parse(await world.api('GET', '/admin/lanes')).data
+  const overHttp = z.object({ data: lanesSchema }).parse(await tab.world.api('GET', '/admin/lanes')).data
   const onCli = lanesSchema.parse(await cli('lanes', 'list', '--account', '1'))
-  for (const { sender, waiting, rate_per_s: rate } of data.lanes) {
+  for (const { sender, waiting, rate_per_s: rate } of snapshot.lanes) {
     const all = waiting.transactional + waiting.campaign
     for (const told of [overHttp, onCli]) {
       expect(told.find(({ lane }) => lane === sender)).toMatchObject({ waiting: all, rate })
     }
   }
-  await world.api('POST', '/admin/lanes/1/resume', {})
+  await tab.world.api('POST', '/admin/lanes/1/resume', {})
 })
 
 const progressSchema = z.looseObject({ total: z.number() })
 
 test('the ledger of a campaign is the same on its page, over HTTP and on the command line, and adds up', async () => {
-  const made = await world.api('POST', '/campaigns', {
+  const made = await tab.world.api('POST', '/campaigns', {
     name: 'Counted',
-    sender: world.demo.sender,
+    sender: tab.world.demo.sender,
     template: {
       name: 'clip',
       language: { code: 'en_US' },
       components: [{ type: 'HEADER', parameters: [{ type: 'video', video: { link: 'https://shop.example/a.mp4' } }] }],
     },
-    recipients: { tags: [world.demo.tag_ids[0]] },
+    recipients: { tags: [tab.world.demo.tag_ids[0]] },
   })
   const id = textAt(made, ['data', 'id'])
-  const state = async () => textAt(await world.api('GET', `/campaigns/${id}`), ['data', 'state'])
-  await world.api('POST', `/campaigns/${id}/preflight`)
+  const state = async () => textAt(await tab.world.api('GET', `/campaigns/${id}`), ['data', 'state'])
+  await tab.world.api('POST', `/campaigns/${id}/preflight`)
   await eventually(async () => (await state()) === 'ready', 'ready')
-  await world.api('POST', `/campaigns/${id}/start`)
+  await tab.world.api('POST', `/campaigns/${id}/start`)
   await eventually(async () => (await state()) === 'done', 'done')
   const read = async () =>
-    z.object({ data: z.object({ progress: progressSchema }) }).parse(await world.api('GET', `/campaigns/${id}`)).data
-      .progress
+    z.object({ data: z.object({ progress: progressSchema }) }).parse(await tab.world.api('GET', `/campaigns/${id}`))
+      .data.progress
   // Deliveries and reads come in for a while after it is done: all three are asked at a moment when none does.
   const progress = await eventually(async () => {
     const before = await read()
@@ -95,9 +79,9 @@ test('the ledger of a campaign is the same on its page, over HTTP and on the com
   }, 'HTTP and the command line tell the same')
   const counts = STATES.map((name) => Number(progress[name]))
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(progress.total)
-  await page.goto(`/console/campaigns/${id}`)
-  await page.getByText('adds up', { exact: true }).waitFor()
-  await page
+  await tab.page.goto(`/console/campaigns/${id}`)
+  await tab.page.getByText('adds up', { exact: true }).waitFor()
+  await tab.page
     .locator('.equation')
     .getByText(new RegExp(`^${progress.total} = `))
     .waitFor()
@@ -112,14 +96,14 @@ test('a worker that was killed stays in the table as lost, beside the one that i
     lanes: 2,
     serves: [],
   }
-  await sendHeartbeat(world.redis, 'gone', facts)
-  await workersHeardOf(world.redis).put((await redisNowMs(world.redis)) - 20_000, 'gone')
-  await page.goto('/console')
-  const workers = page.getByRole('table', { name: 'Workers' })
+  await sendHeartbeat(tab.world.redis, 'gone', facts)
+  await workersHeardOf(tab.world.redis).put((await redisNowMs(tab.world.redis)) - 20_000, 'gone')
+  await tab.page.goto('/console')
+  const workers = tab.page.getByRole('table', { name: 'Workers' })
   await workers.getByRole('row', { name: /gone-host, process 4321.*lost 2\d s ago/ }).waitFor()
   expect(await workers.getByRole('rowheader').count()).toBe(2)
-  expect(await accessibilityFaults(page)).toEqual([])
-  await removeHeartbeat(world.redis, 'gone')
+  expect(await accessibilityFaults(tab.page)).toEqual([])
+  await removeHeartbeat(tab.world.redis, 'gone')
   await workers.getByText('gone-host').waitFor({ state: 'detached' })
 })
 
@@ -149,48 +133,34 @@ const lane = (sender: number, state: LaneState): SnapshotLane => ({
   spark: Array.from({ length: 30 }, (_, i) => i),
 })
 
-/** Has the tab told of these lanes in place of those there are. */
-async function tell(lanes: SnapshotLane[]): Promise<void> {
-  const { data } = taken.parse(await world.api('GET', '/console/snapshot'))
-  await page.route('**/console/stream*', (route) => {
-    const made: Snapshot = { ...data, at: new Date().toISOString(), lanes, lanes_total: lanes.length }
-    const body = `retry: 500\nevent: snapshot\ndata: ${JSON.stringify(made)}\n\n`
-    return route.fulfill({ contentType: 'text/event-stream', body })
-  })
-  await page.route('**/console/snapshot*', (route) => {
-    const made: Snapshot = { ...data, at: new Date().toISOString(), lanes, lanes_total: lanes.length }
-    return route.fulfill({ json: { status: true, data: made } })
-  })
-}
-
 test('every reason why a lane does not send is said in words, with who and until when', async () => {
-  await tell(LANE_STATES.map((state, i) => lane(i + 1, state)))
+  await tellOf(LANE_STATES.map((state, i) => lane(i + 1, state)))
   for (const [i, state] of LANE_STATES.entries()) {
     const [, word, said] = REASONS[state]
-    await page.goto(`/console/lanes/${i + 1}`)
-    await page.locator('h1').getByText(word, { exact: true }).waitFor()
-    await page.locator('main').locator('p').filter({ hasText: said }).first().waitFor()
+    await tab.page.goto(`/console/lanes/${i + 1}`)
+    await tab.page.locator('h1').getByText(word, { exact: true }).waitFor()
+    await tab.page.locator('main').locator('p').filter({ hasText: said }).first().waitFor()
   }
-  await page.goto('/console')
-  await page.getByRole('heading', { name: '5 lanes that do not send' }).waitFor()
+  await tab.page.goto('/console')
+  await tab.page.getByRole('heading', { name: '5 lanes that do not send' }).waitFor()
 })
 
 test('200 lanes are shown, found, and accessible, also on a phone', async () => {
   const states: LaneState[] = ['paused', 'cooldown', 'waiting_for_pace', 'sending']
-  await tell(Array.from({ length: 200 }, (_, i) => lane(i + 1, states[i % 4] ?? 'idle')))
+  await tellOf(Array.from({ length: 200 }, (_, i) => lane(i + 1, states[i % 4] ?? 'idle')))
   for (const size of [
     { width: 1_280, height: 900 },
     { width: 360, height: 800 },
   ]) {
-    await page.setViewportSize(size)
+    await tab.page.setViewportSize(size)
     for (const path of ['/console', '/console/lanes']) {
-      await page.goto(path)
-      await page.locator('main').getByText('shop 1', { exact: true }).first().waitFor()
-      expect(await accessibilityFaults(page), path).toEqual([])
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).toBeLessThanOrEqual(0)
+      await tab.page.goto(path)
+      await tab.page.locator('main').getByText('shop 1', { exact: true }).first().waitFor()
+      expect(await accessibilityFaults(tab.page), path).toEqual([])
+      expect(await tab.page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).toBeLessThanOrEqual(0)
     }
   }
-  await page.getByLabel('Find a sender').fill('shop 199')
-  await page.getByRole('status').getByText('1 lane', { exact: true }).waitFor()
+  await tab.page.getByLabel('Find a sender').fill('shop 199')
+  await tab.page.getByRole('status').getByText('1 lane', { exact: true }).waitFor()
   expect(tab.faults).toEqual([])
 })

@@ -1,67 +1,46 @@
 // Pins: the pages of lanes show what a lane has in flight, how long its provider takes to answer, and what holds it back.
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
+import { expect, test } from 'vitest'
 import { LANE_BOUNDS, type LaneBound } from '../../src/telemetry/lane-bound.ts'
-import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { accessibilityFaults } from '../support/browser.ts'
-import { type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
-import type { ConsoleWorld } from '../support/console-world.ts'
+import { withConsoleTab } from '../support/console-tab.ts'
 import { eventually } from '../support/wait.ts'
 
-let world: ConsoleWorld
-let tab: ConsoleTab
-let page: Page
+const tab = withConsoleTab()
+const { figure, tellOf } = tab
 
-beforeAll(async () => {
-  tab = await startConsoleTab()
-  ;({ world, page } = tab)
-})
-afterAll(() => tab?.close())
-
-const taken = z.object({ data: snapshotSchema })
-const snapshotNow = async (): Promise<Snapshot> => taken.parse(await world.api('GET', '/console/snapshot')).data
-
-/** The value beside a name in the figures of a page. */
-const figure = (name: string) =>
-  page
-    .locator('dl.figures > div')
-    .filter({ has: page.getByText(name, { exact: true }) })
-    .locator('dd')
-
-const row = () => page.getByRole('table', { name: 'Lanes' }).getByRole('row', { name: /^1 / })
+const row = () => tab.page.getByRole('table', { name: 'Lanes' }).getByRole('row', { name: /^1 / })
 
 test('a provider that takes 300 ms is seen on both pages, and a paused lane is held back by that', async () => {
-  await fetch(`${world.demo.simulator_url}/_control`, {
+  await fetch(`${tab.world.demo.simulator_url}/_control`, {
     method: 'POST',
     body: JSON.stringify({ answer_delay_ms: 300 }),
   })
-  for (let i = 0; i < 5; i += 1) await world.send(`+44770090028${i}`, 'slow')
+  for (let i = 0; i < 5; i += 1) await tab.world.send(`+44770090028${i}`, 'slow')
   await eventually(async () => {
-    const lane = (await snapshotNow()).lanes.find(({ sender }) => sender === 1)
+    const lane = (await tab.world.snapshot()).lanes.find(({ sender }) => sender === 1)
     return (lane?.answer_p50_s ?? 0) > 0.28 && lane?.in_flight === 0
   }, 'the snapshot tells of answers')
-  await page.goto('/console/lanes')
+  await tab.page.goto('/console/lanes')
   await row()
     .getByText(/^0 in flight, p50 (29|3\d|4\d)\d ms, p99 .*s$/)
     .waitFor()
   await row().getByTitle('No message waits.').waitFor()
-  await page.goto('/console/lanes/1')
+  await tab.page.goto('/console/lanes/1')
   await figure('Answers, p50')
     .getByText(/^(29|3\d|4\d)\d ms$/)
     .waitFor()
   await figure('Answers, p99').getByText(/s$/).waitFor()
   await figure('In flight').getByText('0', { exact: true }).waitFor()
-  await world.api('POST', '/admin/lanes/1/pause', {})
-  await page.getByText('Held back by a pause. It is paused: nothing leaves until somebody resumes it.').waitFor()
-  await world.api('POST', '/admin/lanes/1/resume', {})
-  await page.getByText('Held back by nothing. No message waits.').waitFor()
-  expect(await accessibilityFaults(page)).toEqual([])
+  await tab.world.api('POST', '/admin/lanes/1/pause', {})
+  await tab.page.getByText('Held back by a pause. It is paused: nothing leaves until somebody resumes it.').waitFor()
+  await tab.world.api('POST', '/admin/lanes/1/resume', {})
+  await tab.page.getByText('Held back by nothing. No message waits.').waitFor()
+  expect(await accessibilityFaults(tab.page)).toEqual([])
 })
 
 test('the overview tells of each worker how much of what it may is in flight', async () => {
-  await page.goto('/console')
-  const workers = page.getByRole('table', { name: 'Workers' })
+  await tab.page.goto('/console')
+  const workers = tab.page.getByRole('table', { name: 'Workers' })
   await workers
     .getByRole('cell')
     .getByText(/^\d+ of 6,000$/)
@@ -79,38 +58,33 @@ const SAID: Readonly<Record<LaneBound, RegExp>> = {
 }
 
 test('whatever holds a lane back is said in a sentence, in the table where somebody can do something about it', async () => {
-  const now = await snapshotNow()
-  const [lane] = now.lanes
+  const [lane] = (await tab.world.snapshot()).lanes
   if (lane === undefined) throw new Error('there is no lane')
   const lanes = LANE_BOUNDS.map((bound, i) => ({
     ...{ ...lane, bound, sender: i + 1, state: 'sending' as const, in_flight: 12 + i },
     waiting: { transactional: 5, campaign: 0 },
   }))
-  await page.route('**/console/stream*', (route) => {
-    const made: Snapshot = { ...now, at: new Date().toISOString(), lanes, lanes_total: lanes.length }
-    const body = `retry: 500\nevent: snapshot\ndata: ${JSON.stringify(made)}\n\n`
-    return route.fulfill({ contentType: 'text/event-stream', body })
-  })
+  await tellOf(lanes)
   for (const [i, bound] of LANE_BOUNDS.entries()) {
-    await page.goto(`/console/lanes/${i + 1}`)
-    await page.locator('main p').filter({ hasText: SAID[bound] }).waitFor()
+    await tab.page.goto(`/console/lanes/${i + 1}`)
+    await tab.page.locator('main p').filter({ hasText: SAID[bound] }).waitFor()
     await figure('In flight')
       .getByText(String(12 + i), { exact: true })
       .waitFor()
   }
   for (const width of [1_280, 360]) {
-    await page.setViewportSize({ width, height: 800 })
-    await page.goto('/console/lanes')
+    await tab.page.setViewportSize({ width, height: 800 })
+    await tab.page.goto('/console/lanes')
     // Cards on a phone are no rows to a browser.
-    await page
+    await tab.page
       .locator('tbody tr')
       .nth(LANE_BOUNDS.length - 1)
       .waitFor()
-    expect(await accessibilityFaults(page)).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+    expect(await accessibilityFaults(tab.page)).toEqual([])
+    expect(await tab.page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
   }
-  await page.setViewportSize({ width: 1_280, height: 800 })
-  const sentences = page
+  await tab.page.setViewportSize({ width: 1_280, height: 800 })
+  const sentences = tab.page
     .getByRole('table', { name: 'Lanes' })
     .locator('.reason')
     .filter({ hasText: /Its worker|The provider/ })

@@ -1,9 +1,9 @@
 // Pins: what the console says while Laneway or its Redis is away, and that it goes on by itself when they are back: pages
 // are loaded again, what somebody pressed is not done later. Real: npm start, Redis, a browser, connections that break.
-import { once } from 'node:events'
 import { createConnection, createServer, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { listen } from '../../testbed/free-port.ts'
 import { openTab, signIn, type Tab } from '../support/browser.ts'
 import { acts } from '../support/console-tab.ts'
 import { type ConsoleWorld, startConsoleWorld } from '../support/console-world.ts'
@@ -26,17 +26,15 @@ async function startWay(to: URL) {
       one.pipe(other)
     }
     return undefined
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  })
+  const port = await listen(server)
   const cut = (): void => {
     isCut = true
     for (const socket of sockets) socket.destroy()
     sockets.clear()
   }
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     cut,
     mend() {
       isCut = false

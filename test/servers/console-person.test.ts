@@ -3,20 +3,18 @@
 
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { withConsoleTab } from '../support/console-tab.ts'
 
 const PERSON = '447700900188'
-let tab: ConsoleTab
+const tab = withConsoleTab()
 let message: string
 
 beforeAll(async () => {
-  tab = await startConsoleTab()
   message = await tab.world.send(`+${PERSON}`, 'Your parcel is at the door')
   await tab.world.reaches(message, 'delivered', 'read')
   await tab.world.api('POST', '/opt-outs', { person: `+${PERSON}` })
 })
-afterAll(() => tab?.close())
 
 test('a message leads to all that is kept of its person', async () => {
   const { page } = tab

@@ -1,24 +1,14 @@
 // Pins: keys, senders, templates and contacts are made, changed and removed in the console; a key is shown once.
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { acts, type ConsoleTab, startConsoleTab } from '../support/console-tab.ts'
-import type { ConsoleWorld } from '../support/console-world.ts'
+import { expect, test } from 'vitest'
+import { withConsoleTab } from '../support/console-tab.ts'
 import { windows1252 } from '../support/spreadsheet-exports.ts'
 
-let world: ConsoleWorld
-let tab: ConsoleTab
-let page: Page
+const tab = withConsoleTab()
 
-beforeAll(async () => {
-  tab = await startConsoleTab()
-  ;({ world, page } = tab)
-})
-afterAll(() => tab?.close())
-
-const { press, dialog, confirm, said, row } = acts(() => page)
+const { press, dialog, confirm, said, row } = tab
 
 test('a key is made with a name and permissions, shown once, used, rotated and revoked', async () => {
-  await page.goto('/console/keys')
+  await tab.page.goto('/console/keys')
   await press('New key')
   await dialog().getByRole('textbox', { name: 'Name' }).fill('order service')
   await dialog()
@@ -28,8 +18,8 @@ test('a key is made with a name and permissions, shown once, used, rotated and r
   const key = await dialog().locator('.secret code').textContent()
   expect(key).toMatch(/^lw_\w{38}$/)
   await confirm('I have kept it')
-  expect(await page.content()).not.toContain(key)
-  const used = await fetch(`${world.baseUrl}/messages`, { headers: { authorization: `Bearer ${key}` } })
+  expect(await tab.page.content()).not.toContain(key)
+  const used = await fetch(`${tab.world.baseUrl}/messages`, { headers: { authorization: `Bearer ${key}` } })
   expect(used.status).toBe(200)
   await press('Rotate order service')
   await confirm('Make the new key')
@@ -41,7 +31,7 @@ test('a key is made with a name and permissions, shown once, used, rotated and r
 })
 
 test('a sender is given another name and pace', async () => {
-  await page.goto('/console/senders')
+  await tab.page.goto('/console/senders')
   await press('Change sender 1')
   await dialog().getByRole('textbox', { name: 'Name' }).fill('main shop')
   await dialog().getByLabel('Messages per second').fill('50')
@@ -50,7 +40,7 @@ test('a sender is given another name and pace', async () => {
 })
 
 test('templates are imported from JSON, previewed and removed', async () => {
-  await page.goto('/console/templates')
+  await tab.page.goto('/console/templates')
   await press('Import')
   const template = {
     name: 'gift_note',
@@ -66,16 +56,16 @@ test('templates are imported from JSON, previewed and removed', async () => {
     .fill(JSON.stringify([template]))
   await confirm('Import')
   await said('1 template imported.')
-  await page.getByRole('link', { name: 'gift_note' }).click()
-  await page.getByText('Your gift for ⟨1⟩ is on its way.').waitFor()
-  await page.getByText('The shop').waitFor()
+  await tab.page.getByRole('link', { name: 'gift_note' }).click()
+  await tab.page.getByText('Your gift for ⟨1⟩ is on its way.').waitFor()
+  await tab.page.getByText('The shop').waitFor()
   await press('Remove')
   await confirm('Remove the template')
-  await page.getByRole('link', { name: 'gift_note' }).waitFor({ state: 'detached' })
+  await tab.page.getByRole('link', { name: 'gift_note' }).waitFor({ state: 'detached' })
 })
 
 test('what is no JSON is refused in place, and what was typed stays', async () => {
-  await page.goto('/console/templates')
+  await tab.page.goto('/console/templates')
   await press('Import')
   await dialog().getByLabel('Definitions as JSON').fill('{ no')
   await confirm('Import')
@@ -85,11 +75,11 @@ test('what is no JSON is refused in place, and what was typed stays', async () =
 })
 
 test('a list is made, people are imported with their refused rows, found, changed and deleted', async () => {
-  await page.goto('/console/contacts')
+  await tab.page.goto('/console/contacts')
   await press('New list')
   await dialog().getByLabel('Name').fill('Autumn')
   await confirm('Create')
-  await page.getByRole('heading', { name: 'Autumn' }).waitFor()
+  await tab.page.getByRole('heading', { name: 'Autumn' }).waitFor()
   await press('Import into this list')
   const csv = 'name;phone;email\nIda Exämple;+44 7700 900171;ida@shop.example\nBen;none;\n'
   await dialog()
@@ -100,21 +90,21 @@ test('a list is made, people are imported with their refused rows, found, change
   await dialog().getByText('Line 3:').waitFor()
   await dialog().getByText('Read as windows-1252, separated by semicolons').waitFor()
   await confirm('Close')
-  await page.getByLabel('Name, email or number').fill('ida')
+  await tab.page.getByLabel('Name, email or number').fill('ida')
   await press('Find')
-  await page.waitForURL(/q=ida/)
+  await tab.page.waitForURL(/q=ida/)
   await press('Change Ida Exämple')
   await dialog().getByLabel('Name').fill('Ida Sample')
   await confirm('Change')
-  await page.goto('/console/contacts?q=sample')
+  await tab.page.goto('/console/contacts?q=sample')
   await press('Delete Ida Sample')
   await confirm('Delete the contact')
   await said('Deleted.')
-  await page.getByText('Nobody like this is here.').waitFor()
+  await tab.page.getByText('Nobody like this is here.').waitFor()
 })
 
 test('a contact is made by hand, and a second one with its number is refused in words', async () => {
-  await page.goto('/console/contacts?tag=1')
+  await tab.page.goto('/console/contacts?tag=1')
   const create = async (): Promise<void> => {
     await press('New contact')
     await dialog().getByLabel('Phone').fill('+44 7700 900172')

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants } from 'node:http2'
-import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
@@ -14,6 +14,7 @@ import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
 import { createConnection } from '../../src/providers/http-connection.ts'
 import { makeCertificate } from '../../testbed/certificate.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { takePort } from '../support/processes.ts'
 import { httpAnswer } from '../support/tcp-server.ts'
 import { type Asked, type AskedStream, startTlsProvider, type TlsProvider } from '../support/tls-provider.ts'
@@ -26,11 +27,6 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 type Behaviour = Parameters<typeof startTlsProvider>[1]
 
 const startProvider = (behave: Behaviour): Promise<TlsProvider> => startTlsProvider(certificate, behave)
-
-function portOf(server: Server): number {
-  const address = server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 let agent: HttpAgent
 let provider: TlsProvider | undefined
@@ -107,9 +103,8 @@ describe('there was no connection', () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => behave(socket))
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const url = new URL(`https://localhost:${portOf(server)}/`)
+    })
+    const url = new URL(`https://localhost:${await listen(server)}/`)
     expect(await postJson(agent, url, {}, {}, 5_000)).toMatchObject({ kind: 'never_left' })
     server.close()
   })
@@ -127,9 +122,8 @@ describe('there was no connection', () => {
   })
 
   test('in time, because the handshake hangs', async () => {
-    const server = createTcpServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const url = new URL(`https://localhost:${portOf(server)}/`)
+    const server = createTcpServer((socket) => socket.on('error', () => {}))
+    const url = new URL(`https://localhost:${await listen(server)}/`)
     const ends = await Promise.all([1, 2, 3, 4, 5, 6].map(() => postJson(agent, url, {}, {}, 20_000)))
     expect(ends).toEqual(Array(6).fill({ kind: 'never_left', cause: 'connect_timeout' }))
     server.close()
@@ -383,9 +377,8 @@ describe('by HTTP/2', () => {
     const server = createServer({ key, cert, ALPNProtocols: ['h2'] }, (socket) => {
       socket.on('error', () => {})
       socket.once('data', () => socket.write(httpAnswer(400, '')))
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const url = new URL(`https://localhost:${portOf(server)}/`)
+    })
+    const url = new URL(`https://localhost:${await listen(server)}/`)
     expect(await postJson(agent, url, {}, {}, 5_000)).toMatchObject({ kind: 'unanswered' })
     expect(await postJson(agent, url, {}, {}, 5_000)).toMatchObject({ kind: 'unanswered' })
     server.close()

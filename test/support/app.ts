@@ -9,6 +9,7 @@ import type { Route } from '../../src/producer/bind.ts'
 import { createGate } from '../../src/producer/gate.ts'
 import { createListener } from '../../src/producer/listener.ts'
 import type { Redis } from '../../src/redis/connect.ts'
+import { listen } from '../../testbed/free-port.ts'
 
 /** A log that writes nothing. */
 export const silentLog: Log = createLog({ logLevel: 'silent' }, 'test')
@@ -27,12 +28,10 @@ export async function startApp(
   pages?: RequestHandler,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const gate = createGate(redis, log)
-  const server = createServer(createListener({ gate, log, routes, ...(pages && { pages }) })).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const server = createServer(createListener({ gate, log, routes, ...(pages && { pages }) }))
+  const port = await listen(server)
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     async close() {
       server.close()
       server.closeAllConnections()

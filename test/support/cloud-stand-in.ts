@@ -1,9 +1,10 @@
 // A chat product that answers as it is told, after as long as it is told: for answers that the simulator does not give.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
+import { listen } from '../../testbed/free-port.ts'
+import { startCampaigns } from './campaigns.ts'
 import type { Service } from './service.ts'
 
 /** What a request is answered; `call` counts them from 1. */
@@ -36,11 +37,8 @@ export async function startCloudStandIn(delayMs = 0) {
     const { status, body } = state.answer(call, to)
     setTimeout(() => response.writeHead(status, { 'content-type': 'application/json' }).end(body), delayMs)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
-  const url = `http://127.0.0.1:${address.port}`
+  const port = await listen(server)
+  const url = `http://127.0.0.1:${port}`
   return {
     ...{ state, url },
     /** A sender's messages come here from now on; workers know of it within 2 s. */
@@ -51,6 +49,35 @@ export async function startCloudStandIn(delayMs = 0) {
     close(): void {
       server.closeAllConnections()
       server.close()
+    },
+  }
+}
+
+/** A service for campaign tests whose sender sends there, 80 a second; answers come after `delayMs`. */
+export async function startCampaignsOnStandIn(delayMs: number, env: Record<string, string> = {}) {
+  const service = await startCampaigns({ rate: 80, env })
+  const product = await startCloudStandIn(delayMs)
+  await service.stopWorker()
+  await product.serve(service, service.lane)
+  await service.startWorker()
+  return {
+    service,
+    product,
+    /** Starts a campaign to so many people; its id. */
+    async started(people: number): Promise<string> {
+      const { tag } = await service.addPeople(people)
+      const id = await service.ready({ tags: [tag] })
+      await service.move(id, 'start')
+      return id
+    },
+    /** It answers as it did at first, and knows of no calls. */
+    reset(): void {
+      product.state.calls.length = 0
+      product.state.answer = accepted
+    },
+    async close(): Promise<void> {
+      await service.close()
+      product.close()
     },
   }
 }

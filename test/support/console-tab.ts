@@ -1,6 +1,8 @@
 // A browser that is signed in to a console of its own, and what a test does there again and again.
 import type { Locator, Page } from 'playwright-core'
-import { openTab, signIn } from './browser.ts'
+import { afterAll, beforeAll } from 'vitest'
+import type { Snapshot, SnapshotLane } from '../../src/telemetry/snapshot.ts'
+import { openTab, signIn, type Tab } from './browser.ts'
 import { type ConsoleWorld, startConsoleWorld } from './console-world.ts'
 
 /** What people do on a page. A name that is a text is the whole name. */
@@ -16,14 +18,17 @@ export interface Acts {
   badge(word: string): Promise<void>
   /** Rows of tables that have these words. */
   row(words: string): Locator
+  /** The value beside this name in the figures of the page. */
+  figure(name: string): Locator
 }
 
 export interface ConsoleTab extends Acts {
-  world: ConsoleWorld
-  page: Page
+  readonly world: ConsoleWorld
+  readonly page: Page
   /** What the page threw, or asked of other hosts. */
-  faults: string[]
-  close(): Promise<void>
+  readonly faults: string[]
+  /** From now on the page is told of these lanes in place of those there are. */
+  tellOf(lanes: SnapshotLane[]): Promise<void>
 }
 
 /** Acts on a page, which is asked for when they are done, so that a file may name them before it has one. */
@@ -38,18 +43,51 @@ export function acts(page: () => Page): Acts {
     said: (text) => page().locator('.notices').getByText(text).last().waitFor(),
     badge: (word) => page().locator('h1').getByText(word, { exact: true }).waitFor(),
     row: (words) => page().locator('main').getByRole('row').filter({ hasText: words }),
+    figure: (name) =>
+      page()
+        .locator('dl.figures > div')
+        .filter({ has: page().getByText(name, { exact: true }) })
+        .locator('dd'),
   }
 }
 
-/** Starts the demo, opens a tab and signs in with a key that may do everything in the account; `close` ends it. */
-export async function startConsoleTab(env: Record<string, string> = {}): Promise<ConsoleTab> {
-  const world = await startConsoleWorld(env)
-  try {
-    const { page, faults } = await openTab(world.browser, world.baseUrl)
-    await signIn(page, world.key)
-    return { world, page, faults, ...acts(() => page), close: () => world.close() }
-  } catch (error) {
-    await world.close()
-    throw error
+/**
+ * Before the tests of this file starts the demo, opens a tab and signs in with a key that may do everything in the account;
+ * ends it all after them. Its acts may be taken from it at once, the rest is there in a test.
+ */
+export function withConsoleTab(env: Record<string, string> = {}): ConsoleTab {
+  let world: ConsoleWorld | undefined
+  let open: Tab | undefined
+  beforeAll(async () => {
+    world = await startConsoleWorld(env)
+    open = await openTab(world.browser, world.baseUrl)
+    await signIn(open.page, world.key)
+  })
+  afterAll(() => world?.close())
+  const there = <T>(part: T | undefined): T => {
+    if (part === undefined) throw new Error('the tab is not open yet')
+    return part
+  }
+  return {
+    ...acts(() => there(open).page),
+    async tellOf(lanes) {
+      const { page } = there(open)
+      const now = await there(world).snapshot()
+      const made = (): Snapshot => ({ ...now, at: new Date().toISOString(), lanes, lanes_total: lanes.length })
+      await page.route('**/console/stream*', (route) => {
+        const body = `retry: 500\nevent: snapshot\ndata: ${JSON.stringify(made())}\n\n`
+        return route.fulfill({ contentType: 'text/event-stream', body })
+      })
+      await page.route('**/console/snapshot*', (route) => route.fulfill({ json: { status: true, data: made() } }))
+    },
+    get world() {
+      return there(world)
+    },
+    get page() {
+      return there(open).page
+    },
+    get faults() {
+      return there(open).faults
+    },
   }
 }

@@ -1,7 +1,9 @@
 // Everything that a test of the console needs: `npm start` with its simulator and demo data, keys, and a browser.
 import type { Browser } from 'playwright-core'
+import { z } from 'zod'
 import { createCredential, PERMISSIONS, type Permission } from '../../src/accounts/store/credentials.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
+import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { startBrowser } from './browser.ts'
 import { type Demo, newDataDir, startLaneway } from './laneway.ts'
 import { eventually } from './wait.ts'
@@ -27,6 +29,8 @@ export interface ConsoleWorld {
   keyWith(permissions: readonly Permission[], name: string): Promise<string>
   /** Calls an address of the main account and returns what it answers; fails unless that is 2xx. */
   api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<unknown>
+  /** What the pages show now of the main account. */
+  snapshot(): Promise<Snapshot>
   /** Sends a message and returns its id. */
   send(to: string, text: string): Promise<string>
   /** Waits until a message is in one of these states. */
@@ -67,6 +71,7 @@ export async function startConsoleWorld(env: Record<string, string> = {}): Promi
     key,
     keyWith,
     api,
+    snapshot: async () => z.object({ data: snapshotSchema }).parse(await api('GET', '/console/snapshot')).data,
     async send(to, text) {
       const answer = await api('POST', '/sendservicemessages/sendmessages', {
         to,

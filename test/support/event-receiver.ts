@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { z } from 'zod'
+import { listen } from '../../testbed/free-port.ts'
 
 const event = z.object({
   type: z.string(),
@@ -71,12 +72,10 @@ export async function startReceiver(): Promise<EventReceiver> {
     if (receiver.secrets.length > 0 && !isSigned) return void response.writeHead(401).end()
     receiver.behave(request, response, delivery)
     if (response.statusCode >= 200 && response.statusCode < 300 && response.headersSent) receiver.taken.push(delivery)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  })
+  const port = await listen(server)
   const receiver: EventReceiver = {
-    url: `http://127.0.0.1:${address.port}/hook`,
+    url: `http://127.0.0.1:${port}/hook`,
     all: [],
     taken: [],
     secrets: [],

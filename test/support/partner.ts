@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { z } from 'zod'
+import { listen } from '../../testbed/free-port.ts'
 
 const sendBody = z.object({ to: z.string() })
 const pollBody = z.object({ message_id: z.string() })
@@ -58,12 +59,10 @@ export async function startPartner({
     sends.push({ atMs: performance.now(), to, refused: headers !== undefined, traceparent })
     if (headers) response.writeHead(429, headers).end('{"message":"Too fast."}')
     else response.end(JSON.stringify({ messages: [{ id: `up-${to}` }] }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  })
+  const port = await listen(server)
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     sends,
     polls,
     pollTimes,

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { startChild } from '../../testbed/children.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { eventually } from './wait.ts'
 
 /** How a process ended. */
@@ -69,12 +70,10 @@ export async function nothingLeft(folder: string): Promise<void> {
 
 /** Holds a loopback port, as another program would. */
 export async function takePort(): Promise<{ port: number; release(): Promise<void> }> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  const server = createServer()
+  const port = await listen(server)
   return {
-    port: address.port,
+    port,
     async release() {
       server.close()
       await once(server, 'close')

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { intakeQueue, serveIntakeQueue } from './state/queues.ts'
 import { eventually } from './wait.ts'
 
@@ -127,9 +128,8 @@ export async function serveHttp(answer: Answerer): Promise<{ url: string; close(
     const reply = await answer(ask)
     if (!('status' in reply)) throw new Error('a job has no answer over HTTP')
     response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = z.object({ port: z.int() }).parse(server.address())
+  })
+  const port = await listen(server)
   return {
     url: `http://127.0.0.1:${port}`,
     async close() {

@@ -3,6 +3,7 @@
 
 import { createServer, type IncomingMessage } from 'node:http'
 import { z } from 'zod'
+import { listen } from '../../testbed/free-port.ts'
 
 export interface WireAnswer {
   status: number
@@ -203,9 +204,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     response.writeHead(answered).end()
     for (const check of waiting) check()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const port = await listen(server)
   const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${port}/webhooks`,
     posts,

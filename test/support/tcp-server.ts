@@ -1,6 +1,7 @@
 // A server on raw TCP for tests of what a client makes of a misbehaving one: it sees every byte and answers anything.
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import { listen } from '../../testbed/free-port.ts'
 
 export interface TcpServer {
   /** `http://127.0.0.1:<port>` */
@@ -26,13 +27,11 @@ export async function startTcpServer(behave: (socket: Socket) => void): Promise<
       received += chunk.toString('latin1')
     })
     behave(socket)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  })
+  const port = await listen(server)
   return {
-    url: `http://127.0.0.1:${address.port}`,
-    port: address.port,
+    url: `http://127.0.0.1:${port}`,
+    port,
     received: () => received,
     connections: () => connections,
     async close() {

@@ -2,9 +2,10 @@
 // requests that come, whole or not, and does anything to their streams and to the connections under them.
 import { once } from 'node:events'
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream, type Settings } from 'node:http2'
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { createServer, type TLSSocket, type TlsOptions } from 'node:tls'
 import type { Certificate } from '../../testbed/certificate.ts'
+import { listen } from '../../testbed/free-port.ts'
 import { onRequest } from './tcp-server.ts'
 
 /** The connection under a request: ended with and without the goodbyes of TLS and TCP, and written to. */
@@ -95,9 +96,8 @@ export async function startTlsProvider(
     open.set(socket.remotePort, socket)
     socket.on('error', () => {})
     server.emit('connection', socket)
-  }).listen(0, '127.0.0.1')
-  await once(listening, 'listening')
-  const { port } = listening.address() as AddressInfo
+  })
+  const port = await listen(listening)
   return {
     url: new URL(`https://localhost:${port}/messages`),
     port,

@@ -27,3 +27,12 @@ export async function eventually<T>(
     await new Promise<void>((resolve) => setTimeout(resolve, pause))
   }
 }
+
+/** Something that others wait at until it is opened, once. */
+export function gate(): { open(): void; opened: Promise<void> } {
+  let open = (): void => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open: () => open(), opened }
+}

@@ -1,5 +1,6 @@
 // Pins: what the command line says of a campaign's pace and of a file without columns reads as a sentence does.
 import { expect, test } from 'vitest'
+import { sharesOf } from '../../src/campaigns/progress.ts'
 import { campaignSummary } from '../../src/cli/campaigns/campaign-summary.ts'
 import { readAsSentence } from '../../src/files/csv-head.ts'
 
@@ -7,16 +8,7 @@ type Campaign = Parameters<typeof campaignSummary>[0]
 
 const progress: Campaign['progress'] = {
   total: 4,
-  queued: 4,
-  sending: 0,
-  unconfirmed: 0,
-  sent: 0,
-  delivered: 0,
-  read: 0,
-  failed: 0,
-  expired: 0,
-  cancelled: 0,
-  unknown: 0,
+  ...sharesOf({}, 4, 'running'),
   rate_per_second: 0,
   held_to: null,
   seconds_left: null,

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { settings } from '../../src/config.ts'
+import { listen } from '../../testbed/free-port.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/tracing/send.js')
 
@@ -20,9 +21,7 @@ test('the tracing example sends to the demo of the folder that it runs in', asyn
     server.close()
     rmSync(folder, { recursive: true })
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
+  const port = await listen(server)
   const dataDir = join(folder, settings.LANEWAY_DATA_DIR.parse(undefined))
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'demo.json'), JSON.stringify({ base_url: `http://127.0.0.1:${port}`, api_key: 'lw_A' }))

@@ -1,6 +1,5 @@
 // What waits on a lane, messages and chunks of campaigns, and what was given up; ways to put it there, to take it and to
 // lose it.
-
 import { type Job, Worker } from 'bullmq'
 import { SEND_JOB } from '../../../src/jobs/send.ts'
 import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.ts'
