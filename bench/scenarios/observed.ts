@@ -14,10 +14,11 @@ const SCENARIO = 'observed'
 const CONNECTIONS = 64
 const AT_LEAST = 0.95
 
-const UNOBSERVED: readonly Alteration[] = [
+/** What takes the observers and the index away. */
+export const UNOBSERVED: readonly Alteration[] = [
   { file: 'observe.js', find: 'observers.get(redis) ?? nobody', replace: 'nobody' },
   {
-    file: 'lanes/queues.js',
+    file: 'queue/lane/queues.js',
     find: 'areNew ? messages.map(indexedOf)',
     replace: 'false ? messages.map(indexedOf)',
   },

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { UNOBSERVED } from '../../bench/scenarios/observed.ts'
 import { busiest } from '../../prove/departures.ts'
 import { readTrace } from '../../prove/fsync-trace.ts'
 import { PAGE, pageOf, type Run, readRecords, recordsAfter } from '../../prove/last-proof.ts'
@@ -64,6 +65,7 @@ describe('a safeguard is taken away', () => {
 test.each([
   ...ALTERATIONS.map(([name, { file, find }]) => [name, file, find] as const),
   ['poison-jobs', TAKEN_UP.file, TAKEN_UP.find] as const,
+  ...UNOBSERVED.map(({ file, find }) => ['observed', file, find] as const),
 ])('the text that %s replaces stands in src exactly once', (_name, file, find) => {
   const source = readFileSync(join('src', file.replace(/\.js$/, '.ts')), 'utf8')
   expect(source.split(find)).toHaveLength(2)
