@@ -4,13 +4,15 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import { createCampaign, findCampaign, moveCampaign, takeOver } from '../../src/campaigns/store/campaigns.ts'
 import { readCounts } from '../../src/campaigns/store/counts.ts'
 import { type CampaignQueue, openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { advanceFanOut } from '../../src/campaigns/store/round.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
-import { newUlid } from '../../src/messages/message-id.ts'
+import { type MessageId, newUlid } from '../../src/messages/message-id.ts'
 import { workerLost } from '../../src/messages/outcome.ts'
+import { claimMessages } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
@@ -19,7 +21,7 @@ import type { Redis } from '../../src/redis/connect.ts'
 import { requeueStep } from '../../src/requeue/steps.ts'
 import { claim } from '../support/claim.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
-import { campaignRecord, countsOf, queuedAgainOn } from '../support/state/messages.ts'
+import { campaignRecord, countsOf, messageRecord, queuedAgainOn } from '../support/state/messages.ts'
 
 const LANE = 3
 const KEEP_MS = 60_000
@@ -123,6 +125,51 @@ describe('a claim', () => {
     await requeueStep(redis, id, again())
     for (const each of kept) expect(await each.livesMs()).toBeGreaterThan(KEEP_MS - 5_000)
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({ verdict: 'done', state: 'sending' })
+  })
+})
+
+describe('a claim of a place of the list', () => {
+  const SENT = { verdict: 'done', state: 'sending' }
+  const TAKEN = { verdict: 'taken' }
+
+  /** A place of a list of ten, of a campaign that runs. */
+  async function placeOfRunning() {
+    const campaign = await campaignIn('check', 'pass', 'start')
+    await campaignRecord(redis, campaign).change({ total: 10 })
+    const ulid = campaignMessageUlid(String(campaign.number), Date.now(), 4, '4915112345678')
+    return { campaign, id: { lane: LANE, ulid } }
+  }
+
+  /** Claims it for each of these attempts, all in one step. */
+  const claimPlace = (id: MessageId, run: number, ...attempts: string[]) =>
+    claimMessages(
+      redis,
+      attempts.map((attempt) => ({ id, attempt, message: message(run), from: 'place' })),
+      times,
+    )
+
+  test('is granted to one attempt, again if that asks again, and to no other, which leaves all as it is', async () => {
+    const { campaign, id } = await placeOfRunning()
+    for (const answer of [SENT, SENT]) {
+      expect(await claimPlace(id, campaign.number, 'A1')).toMatchObject([answer])
+    }
+    expect(await claimPlace(id, campaign.number, 'A2')).toMatchObject([TAKEN])
+    expect(await readMessage(redis, id)).toMatchObject({ state: 'sending', attempt: 'A1' })
+    expect(await readCounts(redis, campaign)).toEqual({ sending: 1 })
+  })
+
+  test('is granted to nobody once its record is gone, since the campaign knows that it was claimed', async () => {
+    const { campaign, id } = await placeOfRunning()
+    expect(await claimPlace(id, campaign.number, 'A1')).toMatchObject([SENT])
+    await messageRecord(redis, id).remove()
+    expect(await claimPlace(id, campaign.number, 'A2')).toMatchObject([TAKEN])
+    expect(await readMessage(redis, id)).toBeUndefined()
+  })
+
+  test('is granted once to two chunks that have it in one step', async () => {
+    const { campaign, id } = await placeOfRunning()
+    expect(await claimPlace(id, campaign.number, 'A1', 'A2')).toMatchObject([SENT, TAKEN])
+    expect(await readCounts(redis, campaign)).toEqual({ sending: 1 })
   })
 })
 

@@ -7,9 +7,10 @@ import { putOff } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
+import type { Outgoing } from '../../src/worker/attempt.ts'
 import { takeNext } from '../../src/worker/take.ts'
 import { createTakenChunks } from '../../src/worker/taken-chunks.ts'
-import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { answering, anySender, sendingTo } from '../support/sending.ts'
 import { waitingOn } from '../support/state/lanes.ts'
@@ -76,6 +77,30 @@ test('a lane is told when a job is due that its claim has put off', async () => 
   const taken = await takeNext(deps, { lane, entry, pace, chunks }, TAKE, () => {})
   expect(taken.dueInMs).toBeGreaterThan(4_000)
   expect(taken.dueInMs).toBeLessThanOrEqual(5_000)
+})
+
+test('of a campaign that does not run nothing waits any more once one of its messages was refused', async () => {
+  const lane = world.newLane()
+  const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
+  const entry = await deps.directory.of(lane)
+  const placesOf = (run: number, count: number) =>
+    Array.from({ length: count }, (): Outgoing => {
+      const id = newId(lane)
+      const message: Outgoing['message'] = {
+        ...{ ...audioMessage, to: '491700000002', run },
+        ...{ class: 'campaign', validUntil: Date.now() + 60_000 },
+      }
+      const { content } = audioJob()
+      return { id, name: messageId(lane, id.ulid), message, content, from: 'place', payload: () => audioJob() }
+    })
+  const waiting = createTakenChunks(() => {})
+  // Neither campaign is kept; of the second one nobody has asked yet.
+  const ended = waiting.add(1, placesOf(1, TAKE.most + 5))
+  void waiting.add(2, placesOf(2, 5))
+  const left: string[] = []
+  await takeNext(deps, { lane, entry, pace, chunks: waiting }, TAKE, (message) => left.push(message.name))
+  expect([left, waiting.waiting()]).toEqual([[], 5])
+  expect(await ended).toEqual({ kind: 'done' })
 })
 
 test.each([

@@ -99,6 +99,31 @@ test('a lane without room is read when a place is free, and no place makes one r
   expect(lane.takes).toHaveLength(1)
 })
 
+test('a place that comes free makes a lane read no sooner than its slots do, nor between two ticks', async () => {
+  let latestAt = 0
+  const at: number[] = []
+  const lane = served(
+    () => {
+      at.push(performance.now())
+      latestAt = performance.now() + 208.5
+      return { ...EMPTY, hasMore: true }
+    },
+    { latestSlotAt: () => latestAt },
+  )
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(at).toHaveLength(1)
+  // A quarter of 250 ms is left 146 ms later, which is no tick.
+  for (let ms = 0; ms < 149; ms += 1) {
+    await vi.advanceTimersByTimeAsync(1)
+    lane.loop.freed()
+  }
+  expect(at).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(10)
+  expect(at).toHaveLength(2)
+  expect((at[1] ?? 0) % 10).toBe(0)
+})
+
 test.each([
   ['little of what was claimed is left, while claims are quick', 0, 60],
   ['more of it is left, when claims take long', 40, 120],

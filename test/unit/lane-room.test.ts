@@ -35,6 +35,15 @@ test('all lanes together never have more than the process bears, and a lane that
   expect(other.left()).toBe(1)
 })
 
+test('a lane is told of each of its own places that comes free', () => {
+  let told = 0
+  const room = laneIn(createLaneRooms(100), 80, 1, () => (told += 1))
+  room.begin(3)
+  room.end()
+  room.end(2)
+  expect(told).toBe(2)
+})
+
 test('on a crowded process a lane is held to an equal part', () => {
   const rooms = createLaneRooms(100)
   const [one, two] = [laneIn(rooms, 1_000, 1_000), laneIn(rooms, 1_000, 1_000)]

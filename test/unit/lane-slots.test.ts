@@ -4,6 +4,7 @@ import type { MessageClass } from '../../src/messages/message-class.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import type { Slot } from '../../src/messages/store/claim.ts'
 import { createLaneSlots } from '../../src/worker/lane-slots.ts'
+import { gate } from '../support/wait.ts'
 
 const PACE = { ...paceOf(80), lateMs: 500 }
 const none = async (): Promise<Slot[]> => []
@@ -64,6 +65,32 @@ test('what is recalled has no slot, and what comes after it leaves as ever', asy
   const next = slotIn(1)
   expect(await slots.wait('campaign', next, PACE)).toBe(next)
 })
+
+test.each([
+  ['were found', 1],
+  ['could not be had', 0],
+])(
+  'what comes after a recall leaves in its own slot, though others were asked for before it and %s',
+  async (_how, count) => {
+    const asked = gate()
+    const answer = gate()
+    const slots = createLaneSlots(clock, 1, async () => {
+      asked.open()
+      await answer.opened
+      // At once: whoever it is for would leave before the one that comes after.
+      return Array.from({ length: count }, () => slotIn(0))
+    })
+    const missed = slots.wait('campaign', slotIn(-1_000), PACE)
+    await asked.opened
+    slots.recall()
+    expect(await missed).toBeUndefined()
+    const own = slotIn(40)
+    // However busy the machine is, it is not missed.
+    const next = slots.wait('campaign', own, { ...PACE, lateMs: 60_000 })
+    answer.open()
+    expect(await next).toBe(own)
+  },
+)
 
 test('slots that were missed are asked for anew together, and only their number of messages waits for them', async () => {
   const asked: string[][] = []
