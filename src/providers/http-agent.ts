@@ -18,13 +18,15 @@ const LIMITS = {
   /** The same until one of them has told the protocol: by HTTP/2 one connection may be enough. */
   openingFirst: 4,
 }
+/** When so many wait for a connection, twice as many are opened: those that come next would miss their slots as well. */
+const MANY_WAIT = 8
 /** By HTTP/2 another one is opened ahead when so few further requests find a place: none shall miss its slot for that. */
 const ROOM_AHEAD = 25
 
 /** What requests are sent over. */
 export interface HttpAgent {
   /**
-   * Sends a request over a connection to the origin of `url` that is free, or a new one, at the end of this turn of the
+   * Sends a request over a connection to the origin of `url` that is free, or a new one, by the end of this turn of the
    * event loop. It fails once all are destroyed.
    */
   send(url: URL, call: Call): void
@@ -57,9 +59,8 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   let isDestroyed = false
   let looking: NodeJS.Timeout | undefined
   /**
-   * What is sent in this turn of the event loop: those of a chunk, claimed together, come by the hundred. Written one right
-   * after the other they take a tenth less of a worker's CPU than as each is ready; the kernel wakes whoever takes them
-   * once, not for each. By then undici knows, too, which connections were answered in this turn.
+   * What is sent next: those of a chunk, claimed together, come by the hundred. Written one right after the other they take
+   * a tenth less of a worker's CPU than as each is ready; the kernel wakes whoever takes them once, not for each.
    */
   let sending: { url: URL; call: Call }[] = []
 
@@ -91,8 +92,8 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     if (isUnused && origins.get(name) === origin) origins.delete(name)
   }
 
-  /** Gives the requests that wait what there is, and opens what they lack. */
-  function serve(url: URL, origin: Origin): void {
+  /** Gives the requests that wait what there is. */
+  function give(origin: Origin): void {
     for (const call of origin.waiting) {
       const connection = freeOf(origin)
       if (connection === undefined) break
@@ -107,7 +108,13 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
         call.failed(error instanceof Error ? causeOf(error) : 'unknown')
       }
     }
-    openMore(url, origin, Math.ceil(origin.waiting.size / (origin.protocol === 'h2' ? origin.streams : 1)))
+  }
+
+  /** The same, and opens what they lack. */
+  function serve(url: URL, origin: Origin): void {
+    give(origin)
+    const wanted = origin.waiting.size * (origin.waiting.size < MANY_WAIT ? 1 : 2)
+    openMore(url, origin, Math.ceil(wanted / (origin.protocol === 'h2' ? origin.streams : 1)))
   }
 
   /** `wanted` besides those that are open, with those that are being opened. */
@@ -198,14 +205,22 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
       asked.set(origin, url)
     }
     for (const [origin, url] of asked) {
-      serve(url, origin)
+      give(origin)
       if (origin.shared.size > 0 && roomOf(origin) < ROOM_AHEAD) openMore(url, origin, 1)
+      // At the end of this turn: only then undici knows which connections were answered in it.
+      if (origin.waiting.size > 0) setImmediate(serveRest, url, origin)
     }
+  }
+
+  function serveRest(url: URL, origin: Origin): void {
+    if (!isDestroyed) serve(url, origin)
   }
 
   return {
     send(url, call) {
-      if (sending.push({ url, call }) === 1) setImmediate(sendAll)
+      // Not a turn of the event loop later: before it writes over a connection that was idle, undici waits for one, to see
+      // whether it was closed meanwhile. In a process with much to do a turn takes as long as a request may be late.
+      if (sending.push({ url, call }) === 1) queueMicrotask(sendAll)
     },
 
     connections: () =>

@@ -12,6 +12,8 @@ import type { RedisClock } from './redis-clock.ts'
 export const MOST_AHEAD_MS = 2_000
 /** So many slots may be missed before a request is given more time than its pace allows. */
 const STRICT_TRIES = 3
+/** Timers may fire so much early, and Redis' clock is known that well: waiting for the rest would cost a turn of the loop. */
+const EARLY_MS = 1
 /** So long before its slot it is asked again whether a message is wanted: the answer is there by then. */
 const ASKED_AHEAD_MS = 50
 
@@ -34,7 +36,7 @@ export function departure(
   const leavesAt = deps.clock.ours(lane, slot.atMs)
   // Most may leave at once: a campaign's are claimed together, and their slots come while Redis answers.
   const now = performance.now()
-  if (now < leavesAt || isOver(until) || isOver(wantedUntil) || now - leavesAt > pace.lateMs) {
+  if (now < leavesAt - EARLY_MS || isOver(until) || isOver(wantedUntil) || now - leavesAt > pace.lateMs) {
     return inTime({ ...deps, lane, claimed, wantedUntil, send, askAgain }, slot, 0)
   }
   return send(Math.min(leavesAt + pace.lateMs, until.steadyMs, wantedUntil.steadyMs)).then((end) =>

@@ -8,8 +8,8 @@
 //   in flight  the request is under way                       the same; evidence of the provider settles it
 //   answered   waits to be settled with others                the same
 //
-// So a kill leaves in doubt what was in flight, what was answered within SETTLE_MS before it (messages/store/steps.ts),
-// and at most AHEAD_MS of the lane's pace.
+// So a kill leaves in doubt what was in flight, what was answered and not settled yet (SETTLE_MS in
+// messages/store/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages.
 import type { LaneRoom } from './lane-room.ts'
 import type { Take, Taken } from './take.ts'
 
@@ -19,6 +19,12 @@ import type { Take, Taken } from './take.ts'
  */
 const AHEAD_MS = 250
 const CAMPAIGN_AHEAD_MS = 150
+/**
+ * A lane of a few messages a second would have a step for each of them: transactional ones are claimed this many gaps
+ * ahead, up to SLOW_AHEAD_MS. Then how slow steps are does not matter: one that is late loses no slot.
+ */
+const AHEAD_GAPS = 4
+const SLOW_AHEAD_MS = 480
 /**
  * More are claimed when what is left of that is a few times what claiming takes lately, within these parts: each step
  * costs Redis as much as several messages, and a slot that nobody has claimed in time is lost for seconds.
@@ -100,9 +106,11 @@ export function createLaneLoop(deps: {
     const aheadMs = Math.max(0, deps.latestSlotAt() - now)
     const left = room.left()
     if (left === 0) return undefined
-    const mostAheadMs = servesCampaign ? CAMPAIGN_AHEAD_MS : AHEAD_MS
+    const gapsMs = Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs)
+    const mostAheadMs = servesCampaign ? CAMPAIGN_AHEAD_MS : Math.max(AHEAD_MS, gapsMs)
     const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
-    const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, TIMES_SLOW * slowMs))
+    const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_SLOW * slowMs
+    const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
     if (aheadMs > leftMs || paced < 1) {
       const refillMs = Math.max(TICK_MS, aheadMs - leftMs, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
       if (!(isWoken && servesCampaign)) return { waitMs: refillMs }

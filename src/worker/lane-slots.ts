@@ -10,6 +10,13 @@ import type { RedisClock } from './redis-clock.ts'
 
 /** Timers have a resolution of a millisecond: what is due within this leaves now. */
 const TIMER_MS = 0.5
+/**
+ * What is not due yet leaves at the next tick, and all lanes have the same ticks: the event loop of a process with many lanes
+ * turns a few hundred times a second then, not once for each message. A tick is so small a part of what a request may be
+ * late, and at most so long.
+ */
+const TICK_OF_LATE = 1 / 10
+const MOST_TICK_MS = 5
 
 /** The claimed messages of one lane that wait for a slot. */
 export interface LaneSlots {
@@ -19,6 +26,12 @@ export interface LaneSlots {
   recall(): void
   /** The latest slot that was given out here (`performance.now()`). */
   latestAt(): number
+}
+
+function tickAt(at: number, { lateMs }: Pace): number {
+  // Of a lane on which nothing is late a tick would hold hundreds.
+  const tick = Number.isFinite(lateMs) ? Math.min(MOST_TICK_MS, lateMs * TICK_OF_LATE) : 1
+  return Math.ceil(at / tick) * tick
 }
 
 type Go = (slot: Slot | undefined) => void
@@ -45,7 +58,7 @@ export function createLaneSlots(
     for (let [slot] = slots; slot !== undefined; [slot] = slots) {
       const at = clock.ours(lane, slot.atMs)
       if (at > now + TIMER_MS) {
-        timer = setTimeout(leave, at - now, pace)
+        timer = setTimeout(leave, tickAt(at, pace) - now, pace)
         break
       }
       slots.shift()
@@ -74,8 +87,11 @@ export function createLaneSlots(
       timer = undefined
     }
     latestAt = Math.max(latestAt, clock.ours(lane, slot.atMs))
+    if (timer !== undefined) return
+    const firstAt = clock.ours(lane, (slots[0] ?? slot).atMs)
+    const now = performance.now()
     // What was claimed in one step is sent in one go.
-    timer ??= setTimeout(leave, Math.max(0, clock.ours(lane, slots[0]?.atMs ?? 0) - performance.now()), pace)
+    timer = setTimeout(leave, firstAt > now + TIMER_MS ? tickAt(firstAt, pace) - now : 0, pace)
   }
 
   return {

@@ -108,6 +108,7 @@ const stalls = fc.array(
 const missing = fc.constantFrom(0, 2, 7, 50)
 
 test.each([
+  [4, 4],
   [10, 11],
   [25, 28],
   [80, 88],
@@ -119,7 +120,7 @@ test.each([
       expect(mostWithin(slots, 10_000, pace.lateMs)).toBeLessThanOrEqual(10 * rate)
       expect(mostWithin(slots, 1_000, pace.lateMs)).toBeLessThanOrEqual(most)
       // In time, as they are on a machine that does not stall, they are closer to even.
-      expect(mostWithin(slots, 1_000, 5)).toBeLessThanOrEqual(rate * 1.05)
+      expect(mostWithin(slots, 1_000, 5)).toBeLessThanOrEqual(Math.max(rate + 1, rate * 1.05))
     }),
     { numRuns: 10 },
   )

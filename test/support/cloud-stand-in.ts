@@ -27,7 +27,7 @@ export const accepted = (call: number, to: string) => ({
 })
 
 /** Starts it; `calls` are the recipients of all requests so far, and when each came (`performance.now()`). */
-export async function startCloudStandIn(delayMs = 0) {
+async function startCloudStandIn(delayMs = 0) {
   const state: { answer: Answering; calls: { to: string; atMs: number }[] } = { answer: accepted, calls: [] }
   const server = createServer(async (request, response) => {
     let text = ''

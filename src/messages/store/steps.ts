@@ -143,7 +143,7 @@ interface StepArguments {
 }
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {
-  const taken = await (isPatient ? stepsLater : stepsNow)(redis, String(id.lane), { id, step })
+  const taken = await (isPatient ? stepsLater : stepsNow)(redis, id.lane, { id, step })
   const reply = isLate(taken) ? taken.reply : taken
   const [verdict, state, from, of, history, waitMs] = sentReply(reply) ?? stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
@@ -201,8 +201,8 @@ async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<reado
 }
 
 /**
- * So often what was sent is written down. It is in its record that it is being sent, and whoever dies meanwhile dies before
- * settling it.
+ * So often what was sent is written down; a third as often with hundreds of lanes. It is in its record that it is being
+ * sent, and whoever dies meanwhile dies before settling it.
  */
 const SETTLE_MS = 80
 

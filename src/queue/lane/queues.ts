@@ -131,7 +131,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
      */
     async add(id: string, payload: SendPayload, delayMs = 0): Promise<void> {
       const { lane } = laneOf(id)
-      await addTogether(redis, String(lane), { id, payload, delayMs })
+      await addTogether(redis, lane, { id, payload, delayMs })
     },
 
     /**

@@ -2,8 +2,9 @@
 -- message is claimed; while the message is being sent it is active; then it waits again or is gone. Included by
 -- message-claim.lua, message-step.lua and lane-mend.lua, which name the keys `waiting`, `prioritized`, `delayed` and `active`.
 
--- What leaves the line at the end of the step, and what is active from then on.
+-- What leaves the line at the end of the step, what is active from then on, and what is no more.
 local fromList, fromSet, nowActive, unwanted = {}, {}, {}, {}
+local ended, endedIds = {}, {}
 
 -- The job leaves its `place` in line: its score in the ZSET, or true for the LIST.
 local function leaveLine(id, place, isActive)
@@ -36,7 +37,7 @@ end
 -- nil: nothing is to be done for it.
 local function endSending(job, id, now, waitMs)
   if not waitMs then
-    if redis.call('DEL', job) == 1 then redis.call('LREM', active, -1, id) end
+    ended[#ended + 1], endedIds[#endedIds + 1] = job, id
     return
   end
   if redis.call('LREM', active, -1, id) == 0 then return end
@@ -48,6 +49,12 @@ local function endSending(job, id, now, waitMs)
   else
     redis.call('ZADD', prioritized, string.format('%.0f', priority * 0x100000000), id)
   end
+end
+
+-- Takes away the jobs of what is not being sent any more. What came from a chunk has none.
+local function writeEnded()
+  if #ended == 0 or redis.call('DEL', unpack(ended)) == 0 then return end
+  for _, id in ipairs(endedIds) do redis.call('LREM', active, -1, id) end
 end
 
 local function writeLines()

@@ -211,7 +211,7 @@ export interface InHand {
 }
 
 /** Takes jobs of a queue one by one; what `next` has taken is in hand until it is ended. */
-export function takerOf(redis: Redis, name: string, prefix: string) {
+function takerOf(redis: Redis, name: string, prefix: string) {
   const worker = new Worker(name, null, { connection: redis, prefix, removeOnComplete: { count: 0 } })
   worker.on('error', () => {})
   const inHand = (job: Job, token: string): InHand => ({

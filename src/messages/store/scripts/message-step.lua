@@ -169,4 +169,6 @@ local function take(i)
   return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs }
 end
 
-return forEach(each, campaigns, take)
+local results = forEach(each, campaigns, take)
+writeEnded()
+return results
