@@ -18,7 +18,8 @@ import { type Figure, withGoal } from '../report.ts'
 import { ratioOf, spreadOf } from '../statistics.ts'
 import { messagesOf } from '../traffic.ts'
 
-const WARM_UP_MS = 6_000
+/** By then thousands of TLS connections are open: on two cores they take either contender some ten seconds. */
+const WARM_UP_MS = 15_000
 /** More than the pace lets out in the time, so that no backlog runs dry. */
 const SPARE = 1.1
 /** Backlog of all numbers together when none has a limit. */
