@@ -6,7 +6,7 @@ import { type Agent, request } from 'undici'
 import { z } from 'zod'
 import { createTargetRule } from '../events/safe-targets.ts'
 import { createTargetAgent } from '../events/target-agent.ts'
-import { parseJson } from './parse-json.ts'
+import { parseJson } from './answer-body.ts'
 import type { ProviderSender } from './provider.ts'
 
 /** The largest file that the chat product takes from a person. */

@@ -1,6 +1,5 @@
 // Reading what a person has told the chat product about advertising: the field `user_preferences` of a webhook.
 import { z } from 'zod'
-import { webhookTime } from './cloud-time.ts'
 
 /** That a person stops or resumes the advertising of one of our numbers. */
 export interface Preference {
@@ -11,6 +10,12 @@ export interface Preference {
   /** Epoch ms; undefined where the chat product says nothing that is a time. */
   atMs: number | undefined
 }
+
+/** When something happened, as webhooks write it: seconds as text or as a number, rarely milliseconds; read as epoch ms. */
+export const webhookTime = z
+  .union([z.string().regex(/^\d{1,15}$/), z.number().int().nonnegative()])
+  .transform(Number)
+  .transform((value) => (value > 1e11 ? value : value * 1_000))
 
 const name = z.string().max(200).optional().catch(undefined)
 

@@ -7,16 +7,15 @@ import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
 import type { ReceivedParts } from '../messages/received.ts'
-import { isProviderId } from './acknowledgement.ts'
-import { type Preference, preferenceList, readPreference } from './cloud-preferences.ts'
+import { isProviderId } from './answer-body.ts'
+import { type Preference, preferenceList, readPreference, webhookTime } from './cloud-preferences.ts'
 import { contentOf, isMessage, type MessageItem, messageItem, personItem } from './cloud-received.ts'
-import { webhookTime } from './cloud-time.ts'
 
 /** What a webhook says about a message that we sent. */
 export interface StatusUpdate {
   /** The chat product's id of the message. */
   providerId: string
-  /** What our request carried, if anything; see opaque-id.ts. */
+  /** What our request carried, if anything; see cloud-api.ts. */
   opaque: string | undefined
   status: Evidence
   /** Epoch ms; undefined where the chat product says nothing that is a time. */

@@ -5,10 +5,9 @@ import { z } from 'zod'
 import { jsonWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
-import { acceptedBy } from './acknowledgement.ts'
+import { acceptedBy, parseJson } from './answer-body.ts'
 import type { HttpAgent } from './http-agent.ts'
 import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
-import { parseJson } from './parse-json.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
 /**

@@ -2,9 +2,8 @@
 // writes takes whole batches. A process that is killed takes the seconds with it that it had not written.
 import { randomBytes } from 'node:crypto'
 import { nobody, type Observer } from '../observe.ts'
-import { countedCode } from './codes.ts'
-import { enteredStates } from './entered-states.ts'
 import { addFields, COUNTED, FINE, type Fields, MEASURED } from './history-fields.ts'
+import { countedCode, enteredStates } from './metrics.ts'
 
 /** Stands for the whole installation among the lanes, whose numbers begin at 1. */
 export const WHOLE = 0

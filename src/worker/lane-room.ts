@@ -2,8 +2,6 @@
 // answer time, as it is measured for each lane, within what the memory of the process bears over all of them.
 import type { Pace } from '../messages/pace.ts'
 import type { WorkerBound } from '../redis/heartbeats.ts'
-import { createAnswerTimes, type Quantiles } from './answer-times.ts'
-import { boundHere } from './lane-bound.ts'
 
 /** What a lane may always have in flight while nothing else limits it: an answer time is only known after some answers. */
 const LEAST = 200
@@ -126,3 +124,116 @@ export function createLaneRooms(most: number) {
       inFlight === 0 ? Promise.resolve() : new Promise((resolve) => waitingForEnd.push(resolve)),
   }
 }
+
+/** A lane takes up messages a step at a time: it is short of room while less than this part of what it has is free. */
+const STEP = 1 / 8
+/** A free slot that is closer than this (ms) is taken in the next step: what waits for it does not wait for its pace. */
+const SOON_MS = 75
+
+/** A lane in a process at one moment. */
+export interface LaneHere {
+  /** Messages in flight: of the lane, and of all lanes. */
+  running: number
+  inFlight: number
+  /** What they may be at most. */
+  limit: number
+  most: number
+  /** What the lane's limit would be if it were alone. */
+  wanted: number
+  /** Between two slots of the lane, and until the next one that nobody has (ms). */
+  gapMs: number
+  freeSlotInMs: number
+}
+
+/**
+ * What keeps it from having more in flight in this process, if anything would wait on it; undefined: nothing here. Pure. What
+ * holds it in all processes, a pause or a cooldown, stands in Redis and is added by whoever reads the heartbeats
+ * (telemetry/lane-bound.ts).
+ */
+export function boundHere(lane: LaneHere): WorkerBound | undefined {
+  const ofAll = lane.most - lane.inFlight
+  const ofOwn = lane.limit - lane.running
+  if (Math.min(ofAll, ofOwn) < Math.max(1, lane.running * STEP)) {
+    if (ofAll <= ofOwn) return 'memory'
+    return lane.limit < lane.wanted ? 'share' : 'answer_time'
+  }
+  // On a fast lane a slot is always soon; there the pace holds what was claimed ahead of its slot.
+  return lane.freeSlotInMs > Math.min(lane.gapMs, SOON_MS) ? 'pace' : undefined
+}
+
+/** A histogram covers so much time; the one before it counts as well. */
+const WINDOW_MS = 30_000
+/** Buckets are so many to each doubling: the middle of one is at most 2.2 % off. */
+const PER_DOUBLING = 16
+/** From 1 ms up to 2^16 ms, which no request takes (LANEWAY_SEND_TIMEOUT_SECONDS is at most 60). */
+const BUCKETS = 16 * PER_DOUBLING
+
+/** What answers took (ms): half of them no longer than `p50`, 99 of 100 no longer than `p99`. */
+export interface Quantiles {
+  p50: number
+  p99: number
+}
+
+/**
+ * How long the provider takes to answer on one lane, lately: from two histograms of which the older one is dropped whole, 2 KB
+ * each, however many answers there are. Counted are all requests that left or tried to, until their end: an answer, a
+ * connection that broke, the timeout.
+ */
+export interface AnswerTimes {
+  /** A request took so many ms. */
+  add(ms: number): void
+  /** Of the last 30 to 60 s; undefined while nothing was answered in that time. */
+  lately(): Quantiles | undefined
+}
+
+/** Nothing counted yet; `clock` in ms. */
+export function createAnswerTimes(clock: () => number = () => performance.now()): AnswerTimes {
+  let now = new Uint32Array(BUCKETS)
+  let before = new Uint32Array(BUCKETS)
+  let window = windowAt()
+
+  function windowAt(): number {
+    return Math.floor(clock() / WINDOW_MS)
+  }
+
+  function turn(): void {
+    const at = windowAt()
+    if (at === window) return
+    ;[now, before] = [before, now]
+    now.fill(0)
+    // Nothing was counted for a whole window.
+    if (at > window + 1) before.fill(0)
+    window = at
+  }
+
+  const countAt = (i: number): number => (now[i] ?? 0) + (before[i] ?? 0)
+
+  /** The middle of the bucket that holds the answer below which this share of all lies. */
+  function quantile(all: number, share: number): number {
+    let left = Math.ceil(all * share)
+    let at = 0
+    while (at < BUCKETS - 1) {
+      left -= countAt(at)
+      if (left <= 0) break
+      at += 1
+    }
+    return Number((2 ** ((at + 0.5) / PER_DOUBLING)).toPrecision(3))
+  }
+
+  return {
+    add(ms) {
+      turn()
+      const at = bucketOf(ms)
+      now[at] = (now[at] ?? 0) + 1
+    },
+    lately() {
+      turn()
+      let all = 0
+      for (let i = 0; i < BUCKETS; i += 1) all += countAt(i)
+      return all === 0 ? undefined : { p50: quantile(all, 0.5), p99: quantile(all, 0.99) }
+    },
+  }
+}
+
+const bucketOf = (ms: number): number =>
+  Math.min(BUCKETS - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, ms)) * PER_DOUBLING)))

@@ -1,5 +1,6 @@
 // Pins: what leaves on each wire, and how each wire's answers are read. Real: HTTP on loopback; the other end only keeps
 // what it got and answers as it is told.
+
 import { createServer } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -7,9 +8,8 @@ import { z } from 'zod'
 import { CHAT_ERRORS } from '../../simulator/chat-errors.ts'
 import type { Content } from '../../src/messages/content.ts'
 import { codeEntry } from '../../src/messages/provider-codes.ts'
-import { cloudApi } from '../../src/providers/cloud-api.ts'
+import { cloudApi, createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
-import { createOpaqueIds } from '../../src/providers/opaque-id.ts'
 import { codeIn, partnerApi } from '../../src/providers/partner-api.ts'
 import type { PollEnd, Provider, ProviderSender } from '../../src/providers/provider.ts'
 import { listen } from '../../testbed/free-port.ts'

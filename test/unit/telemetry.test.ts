@@ -4,11 +4,9 @@ import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { sparkline } from '../../src/cli/sparkline.ts'
 import { prettyLine } from '../../src/log-pretty.ts'
-import { countedCode } from '../../src/telemetry/codes.ts'
-import { enteredStates } from '../../src/telemetry/entered-states.ts'
 import { createHistoryBuffer, WHOLE } from '../../src/telemetry/history-buffer.ts'
 import { createInFlightGauges } from '../../src/telemetry/in-flight-gauges.ts'
-import { createLaneLabels } from '../../src/telemetry/lane-labels.ts'
+import { countedCode, createLaneLabels, enteredStates } from '../../src/telemetry/metrics.ts'
 import { createConnectionGauge } from '../../src/telemetry/provider-connections.ts'
 
 describe('a change of state counts', () => {

@@ -13,6 +13,7 @@ import { parseMessageId } from '../../messages/message-id.ts'
 import { storeInbound } from '../../messages/store/inbound.ts'
 import { recordStatus } from '../../messages/store/steps.ts'
 import { heedPreference, heedRefusalOf, heedWords } from '../../opt-outs/commands/heed.ts'
+import type { OpaqueIds } from '../../providers/cloud-api.ts'
 import type { Preference } from '../../providers/cloud-preferences.ts'
 import {
   isSignature,
@@ -21,7 +22,6 @@ import {
   readWebhook,
   type StatusUpdate,
 } from '../../providers/cloud-webhook.ts'
-import type { OpaqueIds } from '../../providers/opaque-id.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { bind, type Route } from '../bind.ts'
 import { parseRaw } from '../body.ts'

@@ -1,4 +1,4 @@
-// The acknowledgement of a message has the same shape on both wires.
+// What the body of a provider's answer says. The acknowledgement of a message has the same shape on both wires.
 import { z } from 'zod'
 import { isUserId } from '../messages/recipient.ts'
 
@@ -52,3 +52,12 @@ function namesAnother(body: unknown, to: string): boolean {
 /** Numbers of one person end alike, however they are written. */
 const isSame = (name: string, to: string): boolean => name === to || (!isUserId(to) && endOf(name) === endOf(to))
 const endOf = (text: string): string => text.replace(/\D/g, '').slice(-6)
+
+/** A provider's answer as JSON, or undefined when it is none. What comes out is still to be checked by a schema. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
