@@ -37,7 +37,7 @@ const FAST_A_SECOND = 500
 /**
  * A worker claims what the next moment allows in one step. For a campaign that is short enough that what was asked of
  * opt-outs before the claim still counts when the message leaves (opt-outs/store/hold.ts). Transactional ones may be
- * claimed while a campaign has all slots of that moment: they leave in the first of these (worker/lane-slots.ts).
+ * claimed while a campaign has all slots of that moment: they leave in the first of these (worker/departure.ts).
  */
 const CAMPAIGN_AHEAD_MS = 170
 const TRANSACTIONAL_AHEAD_MS = 500

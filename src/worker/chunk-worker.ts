@@ -11,7 +11,7 @@ import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { lanePrefix } from '../redis/keys.ts'
 import type { ChunkRun } from './send-chunk.ts'
-import type { ChunkEnd } from './taken-chunks.ts'
+import type { ChunkEnd } from './waiting-messages.ts'
 
 /**
  * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ

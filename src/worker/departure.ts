@@ -2,11 +2,11 @@
 // had claimed at once: it reserves another slot for each. Dying here is dying after the claim, see attempt.ts.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Deadline, isOver } from '../deadline.ts'
+import type { MessageClass } from '../messages/message-class.ts'
 import { type CallEnd, MISSED_SLOT } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
 import { reserveSlots, type Slot } from '../messages/store/claim.ts'
 import type { Redis } from '../redis/connect.ts'
-import type { RedisClock } from './redis-clock.ts'
 
 /** Another slot that is further ahead than this is not waited for; the message goes back to its lane. */
 export const MOST_AHEAD_MS = 2_000
@@ -101,3 +101,147 @@ async function inAnother(waiting: Waiting, slot: Slot, missed: number): Promise<
   clock.heard(lane, askedAt, next.nowMs, performance.now())
   return inTime(waiting, next, missed)
 }
+
+/** Timers have a resolution of a millisecond: what is due within this leaves now. */
+const TIMER_MS = 0.5
+/**
+ * What is not due yet leaves at the next tick, and all lanes have the same ticks: the event loop of a process with many lanes
+ * turns a few hundred times a second then, not once for each message. A tick is so small a part of what a request may be
+ * late, and at most so long.
+ */
+const TICK_OF_LATE = 1 / 10
+const MOST_TICK_MS = 5
+
+/**
+ * The claimed messages of one lane that wait for a slot. Slots of one lane are interchangeable: whatever goes first takes the
+ * next one. So a transactional message does not wait behind a campaign that has claimed the next tenth of a second. In place
+ * of those that a process has missed it asks for as many others, in one step.
+ */
+export interface LaneSlots {
+  /** Resolves with the slot in which the message leaves, when that has come; undefined when it was recalled. */
+  wait(of: MessageClass, slot: Slot, pace: Pace): Promise<Slot | undefined>
+  /** Lets nothing leave of what waits now. */
+  recall(): void
+  /** The latest slot that was given out here (`performance.now()`). */
+  latestAt(): number
+}
+
+function tickAt(at: number, { lateMs }: Pace): number {
+  // Of a lane on which nothing is late a tick would hold hundreds.
+  const tick = Number.isFinite(lateMs) ? Math.min(MOST_TICK_MS, lateMs * TICK_OF_LATE) : 1
+  return Math.ceil(at / tick) * tick
+}
+
+type Go = (slot: Slot | undefined) => void
+
+/** Nothing waits at first. `others` asks for other slots in place of those that were missed, and may get fewer. */
+export function createLaneSlots(
+  clock: Pick<RedisClock, 'ours'>,
+  lane: number,
+  others: (missed: readonly Slot[], pace: Pace) => Promise<Slot[]>,
+): LaneSlots {
+  /** Slots that nobody has left in, the next one first. */
+  let slots: Slot[] = []
+  const first: Go[] = []
+  const then: Go[] = []
+  let latestAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+  /** How often all was recalled. */
+  let recalls = 0
+
+  function leave(pace: Pace): void {
+    timer = undefined
+    const now = performance.now()
+    const missed: Slot[] = []
+    for (let [slot] = slots; slot !== undefined; [slot] = slots) {
+      const at = clock.ours(lane, slot.atMs)
+      if (at > now + TIMER_MS) {
+        timer = setTimeout(leave, tickAt(at, pace) - now, pace)
+        break
+      }
+      slots.shift()
+      if (now - at > pace.lateMs) missed.push(slot)
+      else (first.shift() ?? then.shift())?.(slot)
+    }
+    if (missed.length > 0) void replace(missed, pace)
+  }
+
+  /** Never rejects. */
+  async function replace(missed: readonly Slot[], pace: Pace): Promise<void> {
+    const before = recalls
+    // Without Redis there are none.
+    const found = await others(missed, pace).catch(() => [])
+    if (recalls !== before) return
+    for (const slot of found) add(slot, pace)
+    for (let i = found.length; i < missed.length; i += 1) (then.pop() ?? first.pop())?.(undefined)
+  }
+
+  function add(slot: Slot, pace: Pace): void {
+    let at = slots.length
+    while (at > 0 && (slots[at - 1]?.atMs ?? 0) > slot.atMs) at -= 1
+    slots.splice(at, 0, slot)
+    if (at === 0 && timer !== undefined) {
+      clearTimeout(timer)
+      timer = undefined
+    }
+    latestAt = Math.max(latestAt, clock.ours(lane, slot.atMs))
+    if (timer !== undefined) return
+    const firstAt = clock.ours(lane, (slots[0] ?? slot).atMs)
+    const now = performance.now()
+    // What was claimed in one step is sent in one go.
+    timer = setTimeout(leave, firstAt > now + TIMER_MS ? tickAt(firstAt, pace) - now : 0, pace)
+  }
+
+  return {
+    wait: (of, slot, pace) =>
+      new Promise((go) => {
+        const line = of === 'transactional' ? first : then
+        line.push(go)
+        add(slot, pace)
+      }),
+    recall: () => {
+      clearTimeout(timer)
+      timer = undefined
+      slots = []
+      recalls += 1
+      for (const go of [...first.splice(0), ...then.splice(0)]) go(undefined)
+    },
+    latestAt: () => latestAt,
+  }
+}
+
+export type RedisClock = ReturnType<typeof createRedisClock>
+
+/**
+ * Redis' clock on ours. The slots of a lane are on the clock of its server, which all workers share; ours may be minutes off,
+ * and so may be that of another server of a cluster.
+ *
+ * Learns from every answer that says what time it was on Redis: that was after we asked and before the answer came.
+ * `performance.now()` is the clock on our side, for nobody sets it. `serverOf` names the server of a lane.
+ */
+export function createRedisClock(serverOf: (lane: number) => string = () => '') {
+  /** Redis' time less ours (ms), by server. */
+  const offsets = new Map<string, number>()
+
+  return {
+    /** The lane's Redis said `redisMs` in answer to what was asked at `askedAt` and answered at `answeredAt`. */
+    heard(lane: number, askedAt: number, redisMs: number, answeredAt: number): void {
+      const [least, most] = [redisMs - answeredAt, redisMs - askedAt]
+      const server = serverOf(lane)
+      const offset = offsets.get(server)
+      // Servers that are gone.
+      if (offset === undefined && offsets.size >= MOST_SERVERS) offsets.clear()
+      // What is known already is finer than this answer as long as the two agree. When they do not, a clock was set or
+      // has drifted, or another server is the primary.
+      offsets.set(server, offset === undefined ? least : Math.min(Math.max(offset, least), most))
+    },
+
+    /** What `performance.now()` says at a time of the lane's Redis. Only after it has been heard once. */
+    ours: (lane: number, redisMs: number): number => redisMs - (offsets.get(serverOf(lane)) ?? anyOf(offsets)),
+  }
+}
+
+const MOST_SERVERS = 1_000
+
+/** The slots of a lane moved to a server that was not heard yet: its clock is most likely right. */
+const anyOf = (offsets: ReadonlyMap<string, number>): number => offsets.values().next().value ?? 0

@@ -4,7 +4,7 @@
 //
 //   waiting    on its lane in Redis, as a job or in a chunk   as it was
 //   read       here, before its claim                         as it was: reading takes nothing
-//   claimed    here, waits for its slot (lane-slots.ts)       `sending`: the sweep flags it, then its policy decides
+//   claimed    here, waits for its slot (departure.ts)        `sending`: the sweep flags it, then its policy decides
 //   in flight  the request is under way                       the same; evidence of the provider settles it
 //   answered   waits to be settled with others                the same
 //

@@ -4,14 +4,12 @@ import { reserveSlots } from '../messages/store/claim.ts'
 import type { JobEnd } from '../queue/worker.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
-import { MOST_AHEAD_MS } from './departure.ts'
+import { createLaneSlots, type LaneSlots, MOST_AHEAD_MS } from './departure.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import type { createLaneRooms, LaneRoom } from './lane-room.ts'
-import { senderOrWait } from './lane-sender.ts'
-import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
-import type { DirectoryEntry } from './sender-directory.ts'
+import { type DirectoryEntry, senderOrWait } from './sender-directory.ts'
 import { type Taken, takeNext } from './take.ts'
-import { createTakenChunks, type TakenChunks } from './taken-chunks.ts'
+import { createTakenChunks, type TakenChunks } from './waiting-messages.ts'
 
 /** Chunks are taken up again so long after Redis was away. */
 const AWAY_MS = 1_000

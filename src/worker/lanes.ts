@@ -13,7 +13,7 @@ import { openChunksWorker } from './chunk-worker.ts'
 import { type Lane, serveLane } from './lane.ts'
 import { createLaneRooms } from './lane-room.ts'
 import type { ChunkRun } from './send-chunk.ts'
-import type { ChunkEnd } from './taken-chunks.ts'
+import type { ChunkEnd } from './waiting-messages.ts'
 
 /** Chunks of a lane that was reopened get this long to end what they have in flight. */
 const LEAVING_MS = 90_000

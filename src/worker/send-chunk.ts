@@ -12,8 +12,8 @@ import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import type { SendDeps } from './attempt.ts'
 import { waitingOf } from './chunk-messages.ts'
-import { senderOrWait } from './lane-sender.ts'
-import type { ChunkEnd, TakenChunks } from './taken-chunks.ts'
+import { senderOrWait } from './sender-directory.ts'
+import type { ChunkEnd, TakenChunks } from './waiting-messages.ts'
 
 /** When so many workers have died over a chunk, its recipients are sent to one by one, so that one to blame is found. */
 const MOST_CRASHES = 2

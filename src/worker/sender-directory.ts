@@ -1,15 +1,19 @@
 // The senders as the pipeline needs them: record, opened token, provider, the account's policies. Read once and kept
 // for a second, because every message needs them and they seldom change.
 
-import type { Seal } from '../accounts/seal.ts'
+import { type Seal, SealError } from '../accounts/seal.ts'
 import type { ProviderName } from '../accounts/sender-settings.ts'
 import { findKeptAccount, type Policy } from '../accounts/store/accounts.ts'
 import { findSender, type Sender, tokenPlaceOf } from '../accounts/store/senders.ts'
+import { coolLane } from '../lanes/cooldown.ts'
+import type { Log } from '../log.ts'
 import type { Repeat } from '../messages/lifecycle.ts'
 import type { MessageRecord } from '../messages/store/record-format.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
 import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
+import { CorruptRecordError } from '../redis/corrupt-record.ts'
+import type { LaneBackoff } from './lane-backoff.ts'
 
 /** A sender with its token in clear, and how to send for it. */
 export interface DirectoryEntry {
@@ -68,4 +72,33 @@ export function createSenderDirectory(deps: {
       bringsEvidence: sender.provider === 'cloud-api',
     }
   }
+}
+
+/**
+ * The lane's sender; undefined when there is none. `laneMs`: its token was sealed under another key, or its record is
+ * broken. That is a person's to mend and no fault of the messages, so the lane waits for so long; failing their jobs would
+ * make dead letters of the whole lane.
+ */
+export async function senderOrWait(
+  deps: { redis: Redis; log: Log; directory: SenderDirectory; backoff: LaneBackoff },
+  lane: number,
+): Promise<{ entry: DirectoryEntry | undefined } | { laneMs: number }> {
+  try {
+    return { entry: await deps.directory.of(lane) }
+  } catch (error) {
+    if (!(error instanceof SealError || error instanceof CorruptRecordError)) throw error
+    deps.log.debug({ lane, err: error }, 'sender.unreadable')
+    const ms = deps.backoff.waitMs(lane, unreadableSender)
+    await coolLane(deps.redis, lane, ms, unreadableSender.problem)
+    return { laneMs: ms }
+  }
+}
+
+const unreadableSender = {
+  laneMs: 1_000,
+  backoff: true,
+  problem: {
+    code: 'sender_unreadable',
+    sentence: 'The token of the sender cannot be opened, or its record is broken.',
+  },
 }

@@ -20,7 +20,6 @@ import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { campaignKey, inDoubtKey } from '../redis/keys.ts'
-import { inParallel } from './in-parallel.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 
 /** A message whose job is being worked on is looked at once more after this: the job may end without it. */
@@ -180,4 +179,16 @@ async function ensureJob(
   const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
   await deps.queues.addMany([again], 'again')
   await rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
+}
+
+/** Runs `work` for every item, at most `most` at the same time. Rejects with the first failure, when all have ended. */
+async function inParallel<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<unknown>): Promise<void> {
+  // A fixed number of runners share one list: a slow item holds up one of them, not the rest.
+  const rest = items[Symbol.iterator]()
+  const runner = async (): Promise<void> => {
+    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value)
+  }
+  const ends = await Promise.allSettled(Array.from({ length: most }, runner))
+  const failed = ends.find((end) => end.status === 'rejected')
+  if (failed) throw failed.reason
 }

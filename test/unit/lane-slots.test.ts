@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { MessageClass } from '../../src/messages/message-class.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import type { Slot } from '../../src/messages/store/claim.ts'
-import { createLaneSlots } from '../../src/worker/lane-slots.ts'
+import { createLaneSlots } from '../../src/worker/departure.ts'
 import { gate } from '../support/wait.ts'
 
 const PACE = { ...paceOf(80), lateMs: 500 }
