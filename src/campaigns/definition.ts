@@ -1,7 +1,6 @@
 // What a person says about a campaign when it is created: from whom, what, to whom, until when.
 import { z } from 'zod'
-import { listUpTo } from '../messages/bounded-list.ts'
-import { filledTextUpTo, textUpTo } from '../messages/bounded-text.ts'
+import { filledTextUpTo, listUpTo, textUpTo } from '../messages/bounded.ts'
 import { instantSchema } from '../messages/instant.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { LIMITS } from '../messages/limits.ts'

@@ -1,6 +1,6 @@
 // What an endpoint is: an address that is told what happens, and what of it. Pure.
 import { z } from 'zod'
-import { filledTextUpTo } from '../messages/bounded-text.ts'
+import { filledTextUpTo } from '../messages/bounded.ts'
 import { DEFAULT_TYPES, EVENT_TYPES, eventTypeSchema } from './event-types.ts'
 
 /** Endpoints of one account. Each is told by itself, so that each costs as much as all telling did. */

@@ -10,7 +10,7 @@
 // }
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/states.ts'
-import { textUpTo } from '../messages/bounded-text.ts'
+import { textUpTo } from '../messages/bounded.ts'
 import { CONTENT_TYPES } from '../messages/content.ts'
 import { type Fault, notOneOf, wrongKind } from '../messages/fault.ts'
 import { instantSchema } from '../messages/instant.ts'

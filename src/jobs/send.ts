@@ -1,7 +1,7 @@
 // The job `send`: one message on its lane. Until it is claimed the job is the record of the message, so it holds all
 // that a lookup shows. Written by the producer; run by the worker; the job id is the message id.
 import { z } from 'zod'
-import { textUpTo } from '../messages/bounded-text.ts'
+import { textUpTo } from '../messages/bounded.ts'
 import { contentSchema } from '../messages/content.ts'
 import { LIMITS } from '../messages/limits.ts'
 import { isUserId } from '../messages/recipient.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Sender } from '../accounts/store/senders.ts'
 import type { ListSettings } from '../campaigns/store/in-chunk.ts'
-import { timeOf, unpackUlid } from '../messages/packed-id.ts'
+import { timeOf, unpackUlid } from '../messages/message-id.ts'
 import { findInboundBy } from '../messages/store/inbound.ts'
 import { type Segment, segmentsBetween } from '../messages/store/index-segments.ts'
 import type { Redis } from '../redis/connect.ts'

@@ -1,6 +1,6 @@
 // The segments of the index as sources of entries. When a person is asked for, their four bytes are looked for among
 // those of a segment, and its ids are read only where they are found.
-import { ID_BYTES, MARK_BYTES, packPlace } from '../messages/packed-id.ts'
+import { ID_BYTES, MARK_BYTES, packPlace } from '../messages/message-id.ts'
 import {
   CAMPAIGN_ID_BYTES,
   placesIn,

@@ -2,8 +2,7 @@
 // index would look at a million to find three.
 import { z } from 'zod'
 import type { State } from '../messages/lifecycle.ts'
-import { parseMessageId } from '../messages/message-id.ts'
-import { ID_BYTES, packUlid } from '../messages/packed-id.ts'
+import { ID_BYTES, packUlid, parseMessageId } from '../messages/message-id.ts'
 import { laneBacklogKeys, laneDeadLettersKey } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inDoubtKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'

@@ -1,6 +1,6 @@
 // The fields every send has around its content: from which sender, to whom, as what, and until when.
 import { z } from 'zod'
-import { filledTextUpTo } from './bounded-text.ts'
+import { filledTextUpTo } from './bounded.ts'
 import { type Fault, faultsOf, valueAt } from './fault.ts'
 import { instantSchema } from './instant.ts'
 import { LIMITS } from './limits.ts'

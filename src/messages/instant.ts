@@ -1,6 +1,6 @@
 // A time as people and programs write it in a body: ISO 8601 with its zone.
 import { z } from 'zod'
-import { textUpTo } from './bounded-text.ts'
+import { textUpTo } from './bounded.ts'
 
 /** Nanoseconds and a zone have 35 characters; the standard would let fractions go on without end. */
 const LENGTH_MAX = 40

@@ -1,8 +1,7 @@
 // What interactive messages have in common: header, body and footer.
 import { z } from 'zod'
-import { filledTextUpTo } from './bounded-text.ts'
+import { filledTextUpTo, linkSchema } from './bounded.ts'
 import { LIMITS } from './limits.ts'
-import { linkSchema } from './link.ts'
 
 /** A header shows one line of text or one file, and a document is shown by its name. */
 export const headerSchema = z.discriminatedUnion('type', [

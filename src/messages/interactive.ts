@@ -1,8 +1,7 @@
 // Interactive messages: a list to choose from, up to three reply buttons, and those of kinds/requests.ts.
 // Unknown fields are dropped; every limit is the chat product's own (limits.ts).
 import { z } from 'zod'
-import { type Context, listUpTo, lookedAt } from './bounded-list.ts'
-import { filledTextUpTo, textUpTo } from './bounded-text.ts'
+import { type Context, filledTextUpTo, listUpTo, lookedAt, textUpTo } from './bounded.ts'
 import { counted, quoted, valueAt } from './fault.ts'
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
 import { ctaUrlSchema, locationRequestSchema } from './kinds/requests.ts'

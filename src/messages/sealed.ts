@@ -4,7 +4,7 @@
 //
 // The keys are the process's, as its settings are: a process belongs to one installation.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { MARK_BYTES, markOf } from './packed-id.ts'
+import { MARK_BYTES, markOf } from './message-id.ts'
 
 /** A sealed text that is damaged, or was sealed under a key that LANEWAY_DATA_KEY does not have. */
 export class DataKeyError extends Error {

@@ -1,6 +1,6 @@
 // Where a person stands in the index of a lane: the four bytes beside each id tell, or nearly. The message itself has the
 // last word, since one person in four billion others has the same four.
-import { ID_BYTES, MARK_BYTES, packPlace, timeOf, unpackUlid } from '../messages/packed-id.ts'
+import { ID_BYTES, MARK_BYTES, packPlace, timeOf, unpackUlid } from '../messages/message-id.ts'
 import {
   CAMPAIGN_ID_BYTES,
   placesOfPerson,

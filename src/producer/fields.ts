@@ -1,7 +1,7 @@
 // The kinds of fields that several routes take, in a path, a query or a body.
 import { z } from 'zod'
 import { IDEMPOTENCY_KEY_MAX } from '../accept/body-limits.ts'
-import { textUpTo } from '../messages/bounded-text.ts'
+import { textUpTo } from '../messages/bounded.ts'
 import { quoted } from '../messages/fault.ts'
 
 /** An id in a body: a positive integer. */

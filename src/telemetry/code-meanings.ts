@@ -34,7 +34,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   http_5xx: 'the provider had a fault of its own',
 }
 
-/** One of a code of telemetry/metrics.ts; for any other text, that it is not listed. */
+/** One of a code of telemetry/history-buffer.ts; for any other text, that it is not listed. */
 export function meaningOf(code: string): string {
   const ofProvider = /^\d{1,9}$/.test(code) ? PROVIDER_CODES.get(Number(code))?.means : undefined
   return ofProvider ?? known(OWN, code) ?? known(CLASSES, code) ?? 'refused with a code that is not listed here'

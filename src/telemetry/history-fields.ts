@@ -68,7 +68,7 @@ export function addLane(to: Fields, from: Fields): void {
 export interface Point extends Record<Counted, number> {
   /** When it begins (epoch ms). */
   atMs: number
-  /** Failures by code; the codes of telemetry/metrics.ts. */
+  /** Failures by code; the codes of telemetry/history-buffer.ts. */
   failedBy: Record<string, number>
   backlog: number
   oldestSeconds: number

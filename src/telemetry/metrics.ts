@@ -1,9 +1,8 @@
-// What a process counts and times by itself, as Prometheus takes it, and under which lanes, states and codes. Made once per
-// process; producer and worker of one process share it. What is true of the whole installation is in gauges.ts.
+// What a process counts and times by itself, as Prometheus takes it. Made once per process; producer and worker of one
+// process share it. What is true of the whole installation is in gauges.ts.
 import { Counter, Histogram, Registry } from 'prom-client'
-import { PROVEN_SENT, type State } from '../messages/lifecycle.ts'
-import { PROVIDER_CODES } from '../messages/provider-codes.ts'
 import type { Observer } from '../observe.ts'
+import { countedCode, enteredStates } from './history-buffer.ts'
 
 /** Accepting and sending: milliseconds when all is well, seconds when it is not. */
 const SHORT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -140,42 +139,4 @@ export function createLaneLabels(most = LANES_MAX): LaneLabels {
     labels.set(lane, String(lane))
     return String(lane)
   }
-}
-
-/** States that are counted when a message comes into them; on its way there it is `queued` and `sending`. */
-type CountedState = Exclude<State, 'queued' | 'sending'>
-
-const SENT: readonly State[] = PROVEN_SENT
-const isCounted = (state: State): state is CountedState => state !== 'queued' && state !== 'sending'
-
-/**
- * The states that a message has come into. One that is read before anybody told that it was delivered was delivered and
- * sent as well, so that sent is never less than delivered, nor delivered less than read.
- */
-export function enteredStates(from: State | undefined, to: State): readonly CountedState[] {
-  if (from === to || !isCounted(to)) return []
-  if (!SENT.includes(to)) return [to]
-  const before = from === undefined ? -1 : SENT.indexOf(from)
-  return PROVEN_SENT.slice(before + 1, SENT.indexOf(to) + 1)
-}
-
-/**
- * The codes that a metric or a count of failures may carry are a closed list, so that no provider can make up new series:
- * its own, and these, words of ours and those that the HTTP client gives for a call without an answer.
- */
-const OWN_CODES = [
-  ...['worker_lost', 'record_lost', 'dead_letter', 'content_lost', 'sender_unreadable', 'woken_late', 'missed_slot'],
-  ...['not_replicated', 'person_erased', 'opted_out'],
-  ...['timeout', 'reset', 'refused', 'name_not_found', 'connect_timeout', 'answer_too_large', 'failed'],
-  ...['bad_answer', 'invalid_header', 'stopped', 'refused_stream', 'repeated'],
-]
-const KNOWN: ReadonlySet<string> = new Set([...OWN_CODES, ...[...PROVIDER_CODES.keys()].map(String)])
-const HTTP_STATUS = /^http_([1-5])\d\d$/
-
-/** The code itself when it is known; the class of an HTTP status (`http_5xx`); else `other`. Of none: empty. */
-export function countedCode(code: string | undefined): string {
-  if (code === undefined) return ''
-  if (KNOWN.has(code)) return code
-  const status = HTTP_STATUS.exec(code)?.[1]
-  return status === undefined ? 'other' : `http_${status}xx`
 }

@@ -227,7 +227,7 @@ export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =
  * Why it must not be sent: its recipient wants no such message, or was erased since the message's campaign began. Asked right
  * before it is claimed and again if it leaves later than the answer is good for.
  */
-export async function barredFor(
+async function barredFor(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
   { sender: { account }, stopsTransactional }: DirectoryEntry,
   { ulid }: MessageId,

@@ -1,7 +1,7 @@
 // How faults are worded. Real: zod. Assert only on paths and sentences.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { filledTextUpTo, textUpTo } from '../../src/messages/bounded-text.ts'
+import { filledTextUpTo, textUpTo } from '../../src/messages/bounded.ts'
 import { faultsOf, quoted } from '../../src/messages/fault.ts'
 
 const faults = (schema: z.ZodType, input: unknown, at?: string) => {

@@ -2,8 +2,17 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
-import { acceptedAtMs, newUlid } from '../../src/messages/message-id.ts'
-import { ID_BYTES, markOf, packPlace, packUlid, placeIn, timeOf, unpackUlid } from '../../src/messages/packed-id.ts'
+import {
+  acceptedAtMs,
+  ID_BYTES,
+  markOf,
+  newUlid,
+  packPlace,
+  packUlid,
+  placeIn,
+  timeOf,
+  unpackUlid,
+} from '../../src/messages/message-id.ts'
 
 const ulid = fc
   .tuple(fc.nat(2 ** 31), fc.uint8Array({ minLength: 16, maxLength: 16 }))

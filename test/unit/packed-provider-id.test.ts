@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { inboundId, outboundId } from '../../simulator/wamid.ts'
-import { packProviderId, unpackProviderId } from '../../src/messages/packed-provider-id.ts'
+import { packProviderId, unpackProviderId } from '../../src/messages/message-id.ts'
 
 const SAMPLE = 'wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI4MjZGRDA0OUE2OTQ3RkEyMzcA'
 

@@ -2,7 +2,7 @@
 // as it is; what stands for a person is the same each time, and says nothing of them.
 import { afterEach, expect, test } from 'vitest'
 import { isForeignPayload, type SendPayload, sendPayloadSchema, storedPayload } from '../../src/jobs/send.ts'
-import { markOf } from '../../src/messages/packed-id.ts'
+import { markOf } from '../../src/messages/message-id.ts'
 import {
   DataKeyError,
   indexMarkOf,

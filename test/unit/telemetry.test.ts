@@ -4,9 +4,9 @@ import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { sparkline } from '../../src/cli/sparkline.ts'
 import { prettyLine } from '../../src/log-pretty.ts'
-import { createHistoryBuffer, WHOLE } from '../../src/telemetry/history-buffer.ts'
+import { countedCode, createHistoryBuffer, enteredStates, WHOLE } from '../../src/telemetry/history-buffer.ts'
 import { createInFlightGauges } from '../../src/telemetry/in-flight-gauges.ts'
-import { countedCode, createLaneLabels, enteredStates } from '../../src/telemetry/metrics.ts'
+import { createLaneLabels } from '../../src/telemetry/metrics.ts'
 import { createConnectionGauge } from '../../src/telemetry/provider-connections.ts'
 
 describe('a change of state counts', () => {

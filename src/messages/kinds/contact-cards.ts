@@ -1,7 +1,6 @@
 // Contact cards: people whom the recipient can add to the contacts of the phone.
 import { z } from 'zod'
-import { listUpTo } from '../bounded-list.ts'
-import { filledTextUpTo, textUpTo } from '../bounded-text.ts'
+import { filledTextUpTo, listUpTo, textUpTo } from '../bounded.ts'
 import { LIMITS } from '../limits.ts'
 import { answering } from './context.ts'
 

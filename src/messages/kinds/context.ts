@@ -1,6 +1,6 @@
 // Which message a message answers: the person sees that one quoted above it.
 import { z } from 'zod'
-import { filledTextUpTo } from '../bounded-text.ts'
+import { filledTextUpTo } from '../bounded.ts'
 import { LIMITS } from '../limits.ts'
 
 /** The id of another message: the chat product's, or ours of a message that was sent from the same sender. */

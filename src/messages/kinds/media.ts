@@ -1,8 +1,7 @@
 // Files by their address. The chat product fetches them; Laneway never does.
 import { z } from 'zod'
-import { filledTextUpTo, textUpTo } from '../bounded-text.ts'
+import { filledTextUpTo, linkSchema, textUpTo } from '../bounded.ts'
 import { LIMITS } from '../limits.ts'
-import { linkSchema } from '../link.ts'
 import { answering } from './context.ts'
 
 const caption = textUpTo(LIMITS.caption).optional()

@@ -1,6 +1,6 @@
 // A place on the map.
 import { z } from 'zod'
-import { textUpTo } from '../bounded-text.ts'
+import { textUpTo } from '../bounded.ts'
 import { LIMITS } from '../limits.ts'
 import { answering } from './context.ts'
 

@@ -1,9 +1,8 @@
 // Interactive messages with one button that leaves the chat: a link to open, or a location to share.
 import { z } from 'zod'
-import { filledTextUpTo } from '../bounded-text.ts'
+import { filledTextUpTo, linkSchema } from '../bounded.ts'
 import { bodySchema, footerSchema, headerSchema } from '../interactive-parts.ts'
 import { LIMITS } from '../limits.ts'
-import { linkSchema } from '../link.ts'
 
 /** `cta_url`: a text with one button that opens an address. */
 export const ctaUrlSchema = z

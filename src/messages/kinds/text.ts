@@ -1,6 +1,6 @@
 // Plain text, and the reaction to a message.
 import { z } from 'zod'
-import { filledTextUpTo, textUpTo } from '../bounded-text.ts'
+import { filledTextUpTo, textUpTo } from '../bounded.ts'
 import { quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
 import { answering, otherMessageSchema } from './context.ts'

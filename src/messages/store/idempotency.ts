@@ -5,7 +5,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { deleteIf } from '../../redis/delete-if.ts'
 import { idempotencyKey } from '../../redis/keys.ts'
 import { assertReplicated } from '../../redis/replication.ts'
-import { holdsMoreThan } from '../bounded-value.ts'
+import { holdsMoreThan } from '../bounded.ts'
 
 /** Longer than the 8 days that are promised, shorter than the least retention of a record. */
 const KEPT_SECONDS = 8.5 * 86_400

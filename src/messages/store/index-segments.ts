@@ -2,7 +2,7 @@
 // what they look like.
 import type { Redis } from '../../redis/connect.ts'
 import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
-import { MARK_BYTES } from '../packed-id.ts'
+import { MARK_BYTES } from '../message-id.ts'
 import { indexMarksOf } from '../sealed.ts'
 
 /** Bytes of the id of a received message: the time, and what stands for the id in its key. */

@@ -5,8 +5,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { acceptedAtMs } from '../message-id.ts'
-import { ID_BYTES, MARK_BYTES, packTime, packUlid, placeIn } from '../packed-id.ts'
+import { acceptedAtMs, ID_BYTES, MARK_BYTES, packTime, packUlid, placeIn } from '../message-id.ts'
 import { indexMarkOf } from '../sealed.ts'
 import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
 

@@ -6,8 +6,8 @@ import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import { jsonText } from '../../redis/corrupt-record.ts'
 import { CONTENT_TYPES, type Content } from '../content.ts'
 import { LETTERS, type State } from '../lifecycle.ts'
+import { packProviderId, unpackProviderId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
-import { packProviderId, unpackProviderId } from '../packed-provider-id.ts'
 import { openText, openTextOr, sealText } from '../sealed.ts'
 
 /** The letter that each field of a record is stored under. */

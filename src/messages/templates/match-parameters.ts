@@ -1,10 +1,9 @@
 // Judges the parameters of one component of a template message: how many, of which kind, and what they hold.
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
-import { filledTextUpTo } from '../bounded-text.ts'
+import { filledTextUpTo, linkSchema } from '../bounded.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
-import { linkSchema } from '../link.ts'
 import type { TextShape } from './template.ts'
 import type { Parameter } from './template-content.ts'
 import { fillIn, valuesOf } from './template-variables.ts'

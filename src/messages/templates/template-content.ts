@@ -3,9 +3,7 @@
 // they may hold depends on the approved template: match-template.ts judges that, all of it in one answer. That is why
 // the parts below let through what the matcher will refuse, for example a text parameter whose text is a number.
 import { z } from 'zod'
-import { type Context, listUpTo } from '../bounded-list.ts'
-import { filledTextUpTo, textUpTo } from '../bounded-text.ts'
-import { holdsMoreThan } from '../bounded-value.ts'
+import { type Context, filledTextUpTo, holdsMoreThan, listUpTo, textUpTo } from '../bounded.ts'
 import { LIMITS } from '../limits.ts'
 
 /** One parameter of a component: its `type` in lower case, its name, and what it holds as it came. */

@@ -1,6 +1,6 @@
 // A template message as a client sends it. What its components must be, the approved template decides
 // (match-template.ts).
-import { textUpTo } from '../bounded-text.ts'
+import { textUpTo } from '../bounded.ts'
 import { type TemplateMessageContent, templateMessageContent } from '../content.ts'
 import { type Address, addressOf, envelopeSchema, faultsOfBody, senderIn, senderSchema } from '../envelope.ts'
 import type { Fault } from '../fault.ts'

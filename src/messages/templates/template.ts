@@ -1,6 +1,6 @@
 // An approved template as the chat product describes it, and its shape: what of it a message has to match.
 import { z } from 'zod'
-import { textUpTo } from '../bounded-text.ts'
+import { textUpTo } from '../bounded.ts'
 import { valueAt } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
 import { variablesOf } from './template-variables.ts'

@@ -4,7 +4,7 @@ import { campaignDocumentSchema } from '../../campaigns/commands/campaign-docume
 import { definitionSchema, RESUME_CLASSES } from '../../campaigns/definition.ts'
 import { EXPORT_FORMATS } from '../../campaigns/file-formats.ts'
 import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { notOneOf } from '../../messages/fault.ts'
 import { instantSchema } from '../../messages/instant.ts'
 import { idempotencyHeaders, noFields, offsetPageFields, pauseFields } from '../fields.ts'

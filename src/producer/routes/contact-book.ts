@@ -1,6 +1,6 @@
 // Contacts of an account, by Laneway's own addresses: looked for, created, imported, changed and deleted.
 import { z } from 'zod'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { parsePhone } from '../../messages/phone.ts'
 import { changesOf, idempotencyHeaders, idField, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'

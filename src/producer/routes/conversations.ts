@@ -1,6 +1,6 @@
 // How a conversation with a person stands.
 import { z } from 'zod'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { route } from '../route.ts'
 import { doneWith } from './answers.ts'
 

@@ -1,7 +1,7 @@
 // The endpoints that what happens is pushed to: made, changed, tried out, and what they answered lately.
 import { z } from 'zod'
 import { attemptSchema, endpointChanges, endpointSchema, newEndpointFields } from '../../events/endpoint.ts'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { idempotencyHeaders, noFields, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { eventSchema } from '../../events/event-schema.ts'
 import { EVENT_TYPES, eventTypeSchema } from '../../events/event-types.ts'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { eventAttempts, eventEndpoints } from './event-endpoints.ts'

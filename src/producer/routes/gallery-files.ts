@@ -1,7 +1,7 @@
 // Files of the gallery: bulk moves, lists, the trash, uploads, and the public address of each.
 import { z } from 'zod'
 import { MOVE_MAX_FILES } from '../../jobs/bulk-move.ts'
-import { listUpTo } from '../../messages/bounded-list.ts'
+import { listUpTo } from '../../messages/bounded.ts'
 import { idField, pageFields, textIdField } from '../fields.ts'
 import { route } from '../route.ts'
 import { success, successPage, successWith } from './answers.ts'

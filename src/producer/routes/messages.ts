@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { messageClassSchema } from '../../jobs/send.ts'
 import { listedMessageSchema, messageSchema } from '../../lookup/message-schema.ts'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { STATES } from '../../messages/lifecycle.ts'
 import { RECIPIENT_LENGTH_MAX } from '../../messages/recipient.ts'
 import { REQUEUE_STATES } from '../../requeue/filter.ts'

@@ -1,6 +1,6 @@
 // Who wants no advertising: listed, added, removed, imported and exported.
 import { z } from 'zod'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { optOutSchema } from '../../opt-outs/opt-out.ts'
 import { idempotencyHeaders, pageFields } from '../fields.ts'
 import { route } from '../route.ts'

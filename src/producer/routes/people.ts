@@ -1,7 +1,7 @@
 // A person's data: all that is kept of them, and forgetting it.
 import { z } from 'zod'
 import { listedMessageSchema } from '../../lookup/message-schema.ts'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { optOutSchema } from '../../opt-outs/opt-out.ts'
 import { route } from '../route.ts'
 import { doneWith } from './answers.ts'

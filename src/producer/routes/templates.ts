@@ -1,6 +1,6 @@
 // Templates that messages are held against, in the chat product's own format.
 import { z } from 'zod'
-import { textUpTo } from '../../messages/bounded-text.ts'
+import { textUpTo } from '../../messages/bounded.ts'
 import { idempotencyHeaders, pageFields } from '../fields.ts'
 import { route } from '../route.ts'
 import { done, doneWith, listOf } from './answers.ts'

@@ -1,0 +1,143 @@
+// What comes from outside, read within bounds: texts, addresses, lists, and how much a value holds, counted no further than
+// to the limit.
+import { z } from 'zod'
+import { quoted } from './fault.ts'
+import { LIMITS } from './limits.ts'
+
+/**
+ * A string of at most `max` UTF-16 code units, empty or not. Zod's own `max` counts code points and would let through twice as
+ * many emoji as the chat product's limits are taken to mean here (limits.ts). The fault is worded like every other length.
+ */
+export function textUpTo(max: number): z.ZodString {
+  const schema = z.string().check(({ value, issues }) => {
+    if (value.length <= max) return
+    issues.push({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, input: value, continue: true })
+  })
+  return schema.meta({ maxLength: max })
+}
+
+/** The same, but not empty. */
+export function filledTextUpTo(max: number): z.ZodString {
+  return textUpTo(max).min(1)
+}
+
+/**
+ * The address of a media file: absolute, http or https, at most 2,048 characters, kept exactly as it was written. It is checked
+ * for its form and never fetched: whatever it serves is between the chat product and that server, and a service that fetches
+ * addresses from request bodies can be turned against its own network.
+ */
+export const linkSchema = textUpTo(LIMITS.link)
+  .refine((text) => text.length > LIMITS.link || isWebAddress(text), {
+    error: (issue) => `expected an absolute http or https address, got ${quoted(issue.input)}`,
+  })
+  .meta({ format: 'uri', description: 'An absolute http or https address. Laneway never opens it.' })
+
+/** The URL parser alone is too kind: it drops line breaks and outer spaces, and reads `http:host` and `http:///host` as `http://host`. */
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\/[^\s\p{Cc}/\\][^\s\p{Cc}]*$/iu.test(text) && isUrl(text)
+}
+
+/** Not `URL.canParse`: in Node 20.20.2, once V8 has optimised its caller, it refuses every address with an é or ü in it. */
+function isUrl(text: string): boolean {
+  try {
+    return new URL(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Items beyond the limit that are still looked at, so that a list that is a little too long has all its faults named.
+ */
+const LOOKED_AT_BEYOND = 2
+
+interface ListRules {
+  min?: number
+  /** Most values in the whole list, those inside of its items included; with more, no item is looked at. */
+  values?: number
+  /**
+   * Judges the items together, as they came, before anybody has checked them. It must not look at every one of them.
+   */
+  judge?: (items: readonly unknown[], context: Context) => void
+  /** The list around this one says that it is too long. */
+  lengthSaidElsewhere?: true
+}
+
+/** Where a rule puts its faults; paths are relative to the value that it judges. */
+export type Context = Pick<z.core.ParsePayload, 'issues'>
+
+/** The part of a list of at most `max` items that is ever looked at. */
+export const lookedAt = <T>(items: readonly T[], max: number): readonly T[] =>
+  items.length > max + LOOKED_AT_BEYOND ? items.slice(0, max + LOOKED_AT_BEYOND) : items
+
+/**
+ * A list of at most `max` items. However many come, only the first few more than that are parsed. Zod's own `max` runs after
+ * the items: 87,000 empty rows were parsed, with two faults each, before the count was checked.
+ */
+export function listUpTo<S extends z.ZodType>(max: number, item: S, rules: ListRules = {}) {
+  const { min = 0, values, judge, lengthSaidElsewhere } = rules
+  const itemsSchema = z.array(item)
+  // Only tells who reads the schema what the list is: all that comes passes it, and is judged below in another order.
+  const described = itemsSchema.min(min).max(max)
+  described._zod.run = (payload) => payload
+  return described.transform((list: unknown, context): z.output<S>[] => {
+    if (!Array.isArray(list)) {
+      context.issues.push({ code: 'invalid_type', expected: 'array', input: list })
+      return z.NEVER
+    }
+    if (values !== undefined && holdsMoreThan(list, { values })) {
+      context.issues.push({ code: 'custom', message: `at most ${values} values in all, got more`, input: list })
+      return z.NEVER
+    }
+    const parsed = readAs(itemsSchema, lookedAt(list, max), context)
+    judge?.(list, context)
+    const origin = 'array'
+    if (list.length < min) {
+      context.issues.push({ code: 'too_small', origin, minimum: min, inclusive: true, input: list })
+    } else if (list.length > max && !lengthSaidElsewhere) {
+      context.issues.push({ code: 'too_big', origin, maximum: max, inclusive: true, input: list })
+    }
+    return parsed
+  })
+}
+
+/** Without a stack trace, which nobody reads: a message of nothing but faults has some 300 of these. */
+const safeParse = z.core._safeParse(z.core.$ZodError)
+
+/** What the schema makes of a value inside of a transform; its faults become those of the transform. */
+function readAs<S extends z.ZodType>(schema: S, value: unknown, context: Context): z.output<S> {
+  const parsed = safeParse(schema, value)
+  if (parsed.success) return parsed.data
+  const input: { input: unknown } & Record<string, unknown> = { input: value }
+  for (const issue of parsed.error.issues) context.issues.push(Object.assign(issue, input))
+  return z.NEVER
+}
+
+/** What is too much. Characters are UTF-16 code units, of texts and of the names of fields. */
+interface Most {
+  values: number
+  characters?: number
+}
+
+/** Whether a value of JSON holds more than that, itself counted. Stops as soon as it is sure. */
+export function holdsMoreThan(value: unknown, { values, characters = Number.POSITIVE_INFINITY }: Most): boolean {
+  // The usual case: a text.
+  if (typeof value === 'string') return value.length > characters || values < 1
+  return isMore(value, { values, characters })
+}
+
+/** Takes what the value holds off what is `left`; true as soon as nothing is. */
+function isMore(value: unknown, left: Required<Most>): boolean {
+  left.values -= 1
+  if (typeof value === 'string') left.characters -= value.length
+  else if (Array.isArray(value)) {
+    for (const item of value) if (isMore(item, left)) return true
+  } else if (typeof value === 'object' && value !== null) {
+    // A value of JSON has own fields only.
+    for (const name in value) {
+      left.characters -= name.length
+      if (isMore(Reflect.get(value, name), left)) return true
+    }
+  }
+  return left.values < 0 || left.characters < 0
+}
