@@ -81,6 +81,27 @@ export const nobody: Observer = {
   eventsNotTaken: () => undefined,
   refusedBy: () => undefined,
 }
+
+/** Two observers as one: both hear of what becomes of messages, and the first alone of all else. */
+export const both = (one: Observer, other: Observer): Observer => ({
+  accepted(of) {
+    one.accepted(of)
+    other.accepted(of)
+  },
+  changed(change) {
+    one.changed(change)
+    other.changed(change)
+  },
+  acceptTook: one.acceptTook,
+  attempted: one.attempted,
+  polled: one.polled,
+  tookIn: one.tookIn,
+  campaignPaused: one.campaignPaused,
+  eventDelivered: one.eventDelivered,
+  eventsNotTaken: one.eventsNotTaken,
+  refusedBy: one.refusedBy,
+})
+
 const observers = new WeakMap<Redis, Observer>()
 
 /** From now on `observer` hears of everything that is written over this connection. */

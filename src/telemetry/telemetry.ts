@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { collectDefaultMetrics } from 'prom-client'
 import { z } from 'zod'
 import type { Log } from '../log.ts'
-import { type Observer, observe } from '../observe.ts'
+import { both, observe } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
@@ -116,23 +116,3 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
     ],
   }
 }
-
-/** Two observers as one. */
-const both = (one: Observer, other: Observer): Observer => ({
-  accepted(of) {
-    one.accepted(of)
-    other.accepted(of)
-  },
-  changed(change) {
-    one.changed(change)
-    other.changed(change)
-  },
-  acceptTook: one.acceptTook,
-  attempted: one.attempted,
-  polled: one.polled,
-  tookIn: one.tookIn,
-  campaignPaused: one.campaignPaused,
-  eventDelivered: one.eventDelivered,
-  eventsNotTaken: one.eventsNotTaken,
-  refusedBy: one.refusedBy,
-})
