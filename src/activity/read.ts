@@ -1,8 +1,8 @@
 // Reading the activity, the latest first.
 import { z } from 'zod'
 import type { Redis } from '../redis/connect.ts'
-import { readRecord } from '../redis/corrupt-record.ts'
 import { accountActivityKey, rootKeys } from '../redis/keys.ts'
+import { readRecord } from '../redis/records.ts'
 import type { ActivityEntry } from './entry.ts'
 import { ACTIVITY_KEPT_MS } from './record.ts'
 

@@ -6,8 +6,8 @@ import { SecretKeyError } from '../accounts/secret-key.ts'
 import { ConfigError } from '../config.ts'
 import { isFilesAway } from '../files/store.ts'
 import { DataKeyError } from '../messages/sealed.ts'
-import { CorruptRecordError } from '../redis/corrupt-record.ts'
 import { isRedisAway, isReplyError } from '../redis/errors.ts'
+import { CorruptRecordError } from '../redis/records.ts'
 
 /** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
 export type ExitCode = 1 | 2

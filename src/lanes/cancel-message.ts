@@ -10,8 +10,8 @@ import { observerOf } from '../observe.ts'
 import { payloadText, readJob } from '../queue/lane/jobs.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import type { Redis } from '../redis/connect.ts'
-import { readRecord } from '../redis/corrupt-record.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
+import { readRecord } from '../redis/records.ts'
 
 const cancelScript = defineMessageScript(import.meta.url, 'message-cancel')
 const cancelReply = z.union([z.tuple([z.literal('missing')]), z.tuple([z.enum(['done', 'ignored']), stateSchema])])

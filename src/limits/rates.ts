@@ -7,9 +7,9 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Redis } from '../redis/connect.ts'
-import { readRecord } from '../redis/corrupt-record.ts'
 import { rateKey } from '../redis/keys.ts'
 import { defineScriptOfMany } from '../redis/lua.ts'
+import { readRecord } from '../redis/records.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { createLease, type Granted, type Lease } from './lease.ts'
 

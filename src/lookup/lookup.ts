@@ -11,7 +11,7 @@ import type { MessageRecord } from '../messages/store/record-format.ts'
 import { readMessage } from '../messages/store/records.ts'
 import { payloadText, readJob } from '../queue/lane/jobs.ts'
 import type { Redis } from '../redis/connect.ts'
-import { readRecord } from '../redis/corrupt-record.ts'
+import { readRecord } from '../redis/records.ts'
 
 /** One message as lookups show it. Times are epoch ms; `state` is the shown one, see shown-state.ts. */
 export interface FoundMessage {

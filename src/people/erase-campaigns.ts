@@ -16,7 +16,7 @@ import { eraseInRows } from '../campaigns/store/person-in-rows.ts'
 import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
 import type { Log } from '../log.ts'
 import { conclude } from '../messages/store/conclude.ts'
-import { CorruptRecordError } from '../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../redis/records.ts'
 import { type EraseDeps, eraseMessage } from './erase-messages.ts'
 
 /** What was forgotten in files, and how many campaigns must be looked at again. */

@@ -5,7 +5,7 @@ import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/
 import { INTAKE_PREFIX, intakeJobKey, intakeKeys, JOB } from '../queue/layout.ts'
 import { openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
-import { jsonText } from '../redis/corrupt-record.ts'
+import { jsonText } from '../redis/records.ts'
 import { replaceField } from '../redis/replace-field.ts'
 
 /** Jobs that are looked at in one round trip; there are up to 10,000. */

@@ -8,10 +8,9 @@ import { sealText } from '../messages/sealed.ts'
 import { sealedText } from '../messages/store/record-format.ts'
 import { inTime, LAST_PRIORITY, openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
-import { readRecord } from '../redis/corrupt-record.ts'
-import { isThere } from '../redis/hashes.ts'
 import { erasureKey, rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
+import { isThere, readRecord } from '../redis/records.ts'
 import { execOrThrow } from '../redis/transaction.ts'
 
 /** How long an erasure can be asked for. */

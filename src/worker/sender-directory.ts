@@ -12,7 +12,7 @@ import type { MessageRecord } from '../messages/store/record-format.ts'
 import type { Provider, ProviderSender } from '../providers/provider.ts'
 import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
-import { CorruptRecordError } from '../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../redis/records.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 
 /** A sender with its token in clear, and how to send for it. */

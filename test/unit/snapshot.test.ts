@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSnapshot, STRIDE, writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { type FileStore, readPart } from '../../src/files/store.ts'
-import { CorruptRecordError } from '../../src/redis/corrupt-record.ts'
+import { CorruptRecordError } from '../../src/redis/records.ts'
 
 const TOTAL = 20 * STRIDE + 7
 const ID = { lane: 1, number: 1 }

@@ -2,8 +2,8 @@
 import { shapeOf, type Template, templateSchema } from '../../messages/templates/template.ts'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { templatesKey } from '../../redis/keys.ts'
+import { jsonText, readRecord } from '../../redis/records.ts'
 
 const stored = jsonText.pipe(templateSchema)
 

@@ -3,8 +3,6 @@
 import { z } from 'zod'
 import { templateSchema } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { createListed, isThere } from '../../redis/hashes.ts'
 import {
   activeCampaignsKey,
   campaignCountsKey,
@@ -17,6 +15,7 @@ import {
   rootKeys,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
+import { createListed, isThere, jsonText, readRecord } from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
 import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
 import { storedDefinitionSchema } from '../definition.ts'

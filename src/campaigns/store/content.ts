@@ -3,7 +3,7 @@
 import type { SendPayload } from '../../jobs/send.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CorruptRecordError } from '../../redis/corrupt-record.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
 import { valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { type Campaign, findCampaign } from './campaigns.ts'

@@ -4,9 +4,9 @@
 import { z } from 'zod'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
 import { draftsOfAccountKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
+import { readRecord } from '../../redis/records.ts'
 import type { CampaignState } from '../states.ts'
 import { statesOf } from './list.ts'
 

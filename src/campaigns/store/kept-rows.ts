@@ -3,9 +3,9 @@
 import { z } from 'zod'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
 import { rowsOfAccountKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
+import { readRecord } from '../../redis/records.ts'
 import { parseCampaignId } from '../campaign-id.ts'
 import { isKept } from './campaigns.ts'
 

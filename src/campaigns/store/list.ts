@@ -2,9 +2,8 @@
 // their template is kept: an older version took definitions of up to 256 KB, and a page has up to 1,000 of them.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
-import { isThere, UNLISTED_FIELD } from '../../redis/hashes.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
+import { isThere, jsonText, readRecord, UNLISTED_FIELD } from '../../redis/records.ts'
 import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
 import { listedDefinitionSchema } from '../definition.ts'
 import { CAMPAIGN_STATES, type CampaignState } from '../states.ts'

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { csvLine } from '../../files/csv.ts'
 import { newDraft } from '../../files/drafts.ts'
 import { type FileStore, readPart, removeAll } from '../../files/store.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
+import { jsonText, readRecord } from '../../redis/records.ts'
 import type { CampaignId } from '../campaign-id.ts'
 import { campaignFolder } from './files.ts'
 

@@ -1,11 +1,9 @@
 // The one contact that has a number: showing all that is kept of it, and forgetting it.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { isThere } from '../../redis/hashes.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { idField } from '../../redis/record-fields.ts'
+import { idField, isThere, readRecord } from '../../redis/records.ts'
 
 const eraseScript = defineScript(import.meta.url, 'contacts-erase')
 

@@ -2,10 +2,9 @@
 // finds the same contact. A membership is one contact in one tag; its id tells when it joined.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { idField } from '../../redis/record-fields.ts'
+import { idField, readRecord } from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
 
 /** A contact as it comes in. */

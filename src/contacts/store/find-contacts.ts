@@ -6,8 +6,8 @@
 // is looked through in the order of ids, and holds the same ones when it is read again. A contact that is there all the
 // time is shown; one that comes or goes meanwhile may be, and while the hash grows one may be shown twice.
 import type { Redis } from '../../redis/connect.ts'
-import { readHashes } from '../../redis/hashes.ts'
 import { contactKeys } from '../../redis/keys.ts'
+import { readHashes } from '../../redis/records.ts'
 import { readMembers } from './contacts.ts'
 import { type Contact, contactOf } from './one-contact.ts'
 

@@ -1,11 +1,9 @@
 // One contact of an account: looked at, created, changed and deleted, each in one step on one slot.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { isThere } from '../../redis/hashes.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { idField } from '../../redis/record-fields.ts'
+import { idField, isThere, readRecord } from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
 
 const orNull = z.string().transform((text) => (text === '' ? null : text))

@@ -1,11 +1,9 @@
 // Tags: the contact lists of an account. A name belongs to one tag, however it is spelled in upper and lower case.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { isThere, readHashes } from '../../redis/hashes.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { idField } from '../../redis/record-fields.ts'
+import { idField, isThere, readHashes, readRecord } from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
 
 const tagSchema = z.object({ id: idField, name: z.string().min(1) })

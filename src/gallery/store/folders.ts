@@ -1,10 +1,16 @@
 // Folders of a gallery. Nothing removes a folder, so one that was found stays.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { createInList, isThere, readHashes } from '../../redis/hashes.ts'
 import { galleryKeys } from '../../redis/keys.ts'
-import { idField, optionalField, timeField } from '../../redis/record-fields.ts'
+import {
+  createInList,
+  idField,
+  isThere,
+  optionalField,
+  readHashes,
+  readRecord,
+  timeField,
+} from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
 import { nowMicros } from './clock.ts'
 

@@ -1,11 +1,9 @@
 // Bulk moves: the step that moves the files, and the record of how it ended.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { isThere } from '../../redis/hashes.ts'
 import { galleryKeys, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { idField } from '../../redis/record-fields.ts'
+import { idField, isThere, readRecord } from '../../redis/records.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 
 /** How long the outcome of a move can be asked for. */

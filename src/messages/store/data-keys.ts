@@ -4,8 +4,8 @@
 // Processes that are restarted one by one with another first key write over each other; the last one has it right.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
 import { rootKeys } from '../../redis/keys.ts'
+import { readRecord } from '../../redis/records.ts'
 import { VALIDITY_MAX_MS } from '../instant.ts'
 import { DataKeyError, dataKeyIds } from '../sealed.ts'
 

@@ -1,8 +1,8 @@
 // Received messages, found by the chat product's id.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { jsonText, readRecord } from '../../redis/corrupt-record.ts'
 import { inboundDigest, inboundKey, inboundKeyOf, outboxKey } from '../../redis/keys.ts'
+import { jsonText, readRecord } from '../../redis/records.ts'
 import { assertReplicated } from '../../redis/replication.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { receivedPartsSchema } from '../received.ts'

@@ -3,7 +3,7 @@
 // reads what a step needs.
 import { z } from 'zod'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
-import { jsonText } from '../../redis/corrupt-record.ts'
+import { jsonText } from '../../redis/records.ts'
 import { CONTENT_TYPES, type Content } from '../content.ts'
 import { LETTERS, type State } from '../lifecycle.ts'
 import { packProviderId, unpackProviderId } from '../message-id.ts'

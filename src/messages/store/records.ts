@@ -2,9 +2,8 @@
 
 import { laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { readRecord } from '../../redis/corrupt-record.ts'
-import { isThere, readHashes } from '../../redis/hashes.ts'
 import { messageKey } from '../../redis/keys.ts'
+import { isThere, readHashes, readRecord } from '../../redis/records.ts'
 import { assertReplicated, needsReplicas } from '../../redis/replication.ts'
 import { type MessageId, messageId, parseMessageId } from '../message-id.ts'
 import { type MessageRecord, recordSchema } from './record-format.ts'

@@ -4,9 +4,9 @@
 // of it, so that dying leaves a word taken or not.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { jsonText } from '../../redis/corrupt-record.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
+import { jsonText } from '../../redis/records.ts'
 import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
 import { erasedMarksOf, makeErasedMark } from './erased.ts'
 

@@ -2,7 +2,7 @@
 import { sendPayloadSchema } from '../../jobs/send.ts'
 import { messageId } from '../../messages/message-id.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { jsonText } from '../../redis/corrupt-record.ts'
+import { jsonText } from '../../redis/records.ts'
 import { JOB, laneJobKey } from '../layout.ts'
 
 /** What a job of a message says, from its text. */

@@ -1,7 +1,39 @@
-// Hashes: many read in one round trip, and one created and listed.
-
+// Records in Redis, which are hashes: created and listed, read, and checked when they are read. What a person or another
+// program changed there must not be passed on.
+import { z } from 'zod'
 import type { Redis } from './connect.ts'
 import { defineScript } from './lua.ts'
+
+/** A record in Redis that is not what Laneway wrote. Answered as 500; the message names the record, never its content. */
+export class CorruptRecordError extends Error {
+  override name = 'CorruptRecordError'
+}
+
+/** The record as its schema says, or a CorruptRecordError that names the fields at fault. */
+export function readRecord<S extends z.ZodType>(schema: S, what: string, raw: unknown): z.output<S> {
+  const parsed = schema.safeParse(raw)
+  if (parsed.success) return parsed.data
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || 'record').join(', ')
+  throw new CorruptRecordError(`${what} in Redis is broken: ${fields}`)
+}
+
+/** A field that holds JSON, parsed; what comes out is still to be checked by the next schema of the pipe. */
+export const jsonText = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    context.addIssue({ code: 'custom', message: 'not JSON' })
+    return z.NEVER
+  }
+})
+
+export const idField = z.coerce.number<string>().int().positive()
+
+/** Microseconds since 1970. */
+export const timeField = z.coerce.number<string>().int().positive()
+
+/** An id or a time that may be empty, which reads as null. */
+export const optionalField = z.union([z.literal('').transform(() => null), idField])
 
 /** The hashes at these keys, in their order; `{}` for one that is not there. All keys must share a hash tag. */
 export async function readHashes(redis: Redis, keys: readonly string[]): Promise<unknown[]> {
