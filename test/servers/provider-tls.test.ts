@@ -346,7 +346,7 @@ describe('by HTTP/2', () => {
     const to = provider
     if (to === undefined) throw new Error('no provider')
     // Whatever was to be repeated would come over the next connection.
-    const next = [100, 101, 102].map((n) => post(to, n, 300))
+    const next = [100, 101, 102].map((n) => post(to, n, 1_000))
     expect(await Promise.all(next)).toEqual(Array(3).fill({ kind: 'unanswered', cause: 'timeout' }))
     expect(to.bodies).toContain('{"n":101}')
     expectOnce()
