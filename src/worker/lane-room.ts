@@ -217,7 +217,8 @@ export function createAnswerTimes(clock: () => number = () => performance.now())
       if (left <= 0) break
       at += 1
     }
-    return Number((2 ** ((at + 0.5) / PER_DOUBLING)).toPrecision(3))
+    // Three digits would add half a per cent to the 2.2 of a bucket.
+    return Number((2 ** ((at + 0.5) / PER_DOUBLING)).toPrecision(4))
   }
 
   return {

@@ -28,6 +28,13 @@ test('both quantiles are those of all values, to 2.5 per cent', () => {
   )
 })
 
+test('a value at the edge of its bucket is told to 2.5 per cent too', () => {
+  const times = createAnswerTimes(() => 0)
+  times.add(10_623.709631701066)
+  expect(times.lately()?.p50).toBeGreaterThan(10_623 * 0.975)
+  expect(times.lately()?.p50).toBeLessThan(10_623 * 1.025)
+})
+
 test('one slow answer in a hundred is not in the p99, two are', () => {
   const times = createAnswerTimes(() => 0)
   for (let i = 0; i < 99; i += 1) times.add(300)
