@@ -422,7 +422,7 @@ describe('by HTTP/2', () => {
     expect(to.connections()).toBe(1)
     ends.push(post(to, 75))
     await eventually(async () => open().h2 === 2, 'the next connection')
-    expect(to.connections()).toBe(2)
+    await eventually(async () => to.connections() === 2, 'that the server knows of it')
     for (const each of waiting) answer(each)
     await eventually(async () => waiting.length === 76, 'the last request')
     for (const each of waiting.slice(75)) if (!each.stream.headersSent) answer(each)
