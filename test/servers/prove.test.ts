@@ -28,14 +28,16 @@ async function play(...words: string[]): Promise<{ scenarios: Played; told: stri
   const prove = startProcess(process.execPath, ['scripts/prove.mjs', '--json', '--seed', '1', ...words], {})
   await prove.ended
   const { scenarios } = report.parse(JSON.parse(prove.stdout()))
-  for (const { scenario, skipped, accepted, lost_silently, sent_twice_silently } of scenarios) {
+  for (const { scenario, skipped, accepted, lost_silently, sent_twice_silently, violations } of scenarios) {
     if (skipped !== undefined) continue
-    expect({ scenario, lost_silently, sent_twice_silently }, prove.stderr()).toEqual({
+    // What broke down has no counts, and its violations say why.
+    const told = [...violations, prove.stderr()].join('\n')
+    expect({ scenario, lost_silently, sent_twice_silently }, told).toEqual({
       scenario,
       lost_silently: 0,
       sent_twice_silently: 0,
     })
-    expect(accepted, scenario).toBeGreaterThan(0)
+    expect(accepted, told).toBeGreaterThan(0)
   }
   return { scenarios, told: prove.stderr() }
 }
@@ -43,8 +45,9 @@ async function play(...words: string[]): Promise<{ scenarios: Played; told: stri
 const brokenOf = (scenarios: Played) => scenarios.filter(({ violations }) => violations.length > 0)
 
 /**
- * Kills of each part, lost answers, a requeue that outlives its workers, a bucket that goes away. `redis-kill` kills workers on the Cloud API wire
- * as well; what the other scenarios promise is held by quicker tests, see docs/guarantees.md.
+ * Kills of each part, lost answers, a requeue that outlives its workers, a bucket that goes away. `redis-kill` kills
+ * workers on the Cloud API wire as well; what the other scenarios promise is held by quicker tests, see
+ * docs/guarantees.md.
  */
 const PLAYED = ['redis-kill', 'worker-kill-partner-api', 'producer-kill', 'lost-replies', 'requeue-storm', 's3-outage']
 
