@@ -116,7 +116,8 @@ export async function startHttp2Line(
       const way = random.pick(['reset', 'end', 'goaway', 'none'])
       for (const [session, streams] of sessions) {
         if (way === 'end') session.destroy(undefined, constants.NGHTTP2_INTERNAL_ERROR)
-        if (way === 'goaway') session.goaway()
+        // One that has been destroyed stays in the list until its end is told of, and `goaway` would throw.
+        if (way === 'goaway' && !session.destroyed) session.goaway()
         if (way === 'reset') for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL)
       }
       return way !== 'none'

@@ -93,6 +93,12 @@ describe.each(['h1', 'h2'] as const)('over TLS by %s', (protocol) => {
     }
   })
 
+  test('connections that are just ending are cut again', async () => {
+    expect(await post(0)).toMatchObject({ kind: 'answer' })
+    for (let round = 0; round < 40; round += 1) line.cutAll()
+    expect(await post(1)).toMatchObject({ kind: 'answer' })
+  })
+
   test('connections go half open, and the next work', async () => {
     expect(await post(0)).toMatchObject({ kind: 'answer' })
     line.freezeAll()
