@@ -40,8 +40,10 @@ const claimAll = (ids: readonly ReturnType<typeof newId>[]) =>
     times,
   )
 
-async function scriptsRun(work: () => Promise<unknown>): Promise<number> {
-  const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0)
+/** How often Redis ran scripts, or another command, for this. */
+async function scriptsRun(work: () => Promise<unknown>, command = 'evalsha'): Promise<number> {
+  const told = new RegExp(`cmdstat_${command}:calls=(\\d+)`)
+  const calls = async () => Number(told.exec(await redis.info('commandstats'))?.[1] ?? 0)
   const before = await calls()
   await work()
   return (await calls()) - before
@@ -55,6 +57,14 @@ test('250 steps of one turn are three scripts, those of two lanes are two', asyn
   expect(await scriptsRun(() => settleAll(ids))).toBe(3)
   expect(await inDoubtOn(redis, lane).count()).toBe(0)
   expect(await scriptsRun(() => settleAll([newId(lane), newId(other), newId(lane), newId(other)]))).toBe(2)
+})
+
+test('the jobs of what one step settles are taken away by one command', async () => {
+  const lane = newLane()
+  const ids = Array.from({ length: 20 }, () => newId(lane))
+  for (const id of ids) await claim(redis, id, 'A1', messageTo(someone()), times)
+  const settleAll = () => Promise.all(ids.map((id) => recordStatus(redis, id, 'A1', 'sent')))
+  expect(await scriptsRun(settleAll, 'del')).toBe(1)
 })
 
 test('a broken record rejects its own claim and no other', async () => {

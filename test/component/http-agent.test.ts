@@ -190,6 +190,28 @@ test('a burst opens no more connections at a time than the bound, and none that 
   })
 })
 
+test.each([
+  [7, 7],
+  [8, 16],
+  [20, 40],
+])('%i requests that find no connection open %i', (requests, connections) => {
+  const answers: (() => void)[] = []
+  return on(
+    (socket) => onRequest(socket, () => answers.push(() => socket.write(httpAnswer(200, '{}')))),
+    async (server) => {
+      const ask = (count: number) => Promise.all(Array.from({ length: count }, () => post(server)))
+      const first = ask(1)
+      await eventually(async () => answers.length === 1, 'the first request')
+      const rest = ask(requests)
+      await eventually(async () => answers.length === 1 + requests, 'the requests')
+      await eventually(async () => server.connections() >= 1 + connections, 'the connections')
+      for (const answer of answers) answer()
+      expect(await Promise.all([first, rest])).toEqual([[DONE], Array(requests).fill(DONE)])
+      expect(server.connections()).toBe(1 + connections)
+    },
+  )
+})
+
 test('the connection of an answer that is that to another request is closed', () =>
   on(answering(), async (server) => {
     const end = await post(server)

@@ -96,7 +96,8 @@ describe.each(['h1', 'h2'] as const)('over TLS by %s', (protocol) => {
   test('connections that are just ending are cut again', async () => {
     expect(await post(0)).toMatchObject({ kind: 'answer' })
     for (let round = 0; round < 40; round += 1) line.cutAll()
-    expect(await post(1)).toMatchObject({ kind: 'answer' })
+    // The first may still go over a connection that is not known to have ended.
+    await eventually(async () => (await post(1)).kind === 'answer', 'an answer')
   })
 
   test('connections go half open, and the next work', async () => {

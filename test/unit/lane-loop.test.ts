@@ -22,13 +22,14 @@ function served(
     left = () => 200,
     latestSlotAt = () => Number.NEGATIVE_INFINITY,
     tookMs = 0,
-  }: { left?: () => number; latestSlotAt?: () => number; tookMs?: number } = {},
+    gapMs = 12.5,
+  }: { left?: () => number; latestSlotAt?: () => number; tookMs?: number; gapMs?: number } = {},
 ): { loop: LaneLoop; takes: Take[] } {
   const takes: Take[] = []
   loop = createLaneLoop({
     room: { left, running: () => 200 - left() },
     latestSlotAt,
-    gapMs: () => 12.5,
+    gapMs: () => gapMs,
     take: async (take) => {
       takes.push(take)
       if (tookMs > 0) await vi.advanceTimersByTimeAsync(tookMs)
@@ -143,4 +144,17 @@ test.each([
   expect(lane.takes.length).toBeGreaterThan(5)
   // A tick more or less.
   for (const left of at.slice(3)) expect(Math.abs(left + tookMs - leftMs)).toBeLessThan(30)
+})
+
+test.each([
+  ['80 messages a second a quarter of a second', 12.5, false, 21],
+  ['eight messages a second four messages', 125, false, 4],
+  ['two messages a second one message', 500, false, 1],
+  ['a campaign at 80 a second 150 ms', 12.5, true, 13],
+  ['a campaign at eight a second 150 ms', 125, true, 2],
+])('a lane of %s ahead', async (_, gapMs, hasCampaign, most) => {
+  const lane = served(() => ({ ...EMPTY, hasMore: true, hasCampaign }), { gapMs })
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lane.takes.at(-1)).toEqual({ most, firstOnly: false })
 })

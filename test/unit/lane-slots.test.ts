@@ -1,10 +1,14 @@
 // Pins: claimed messages of a lane leave in the slots of the lane, each in the next one that is its turn.
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { MessageClass } from '../../src/messages/message-class.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import type { Slot } from '../../src/messages/store/claim.ts'
 import { createLaneSlots } from '../../src/worker/departure.ts'
 import { gate } from '../support/wait.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 const PACE = { ...paceOf(80), lateMs: 500 }
 const none = async (): Promise<Slot[]> => []
@@ -104,4 +108,20 @@ test('slots that were missed are asked for anew together, and only their number 
   // Two slots are over: one message has the third, one the other, and there is none for the last.
   expect((await Promise.all(left)).map((slot) => slot?.name)).toEqual([three.name, other.name, undefined])
   expect(asked).toEqual([[one.name, two.name]])
+})
+
+test.each([
+  ['five ms', 500, 15],
+  ['a tenth of what a request may be late', 20, 14],
+  ['one ms, where none is late', Number.POSITIVE_INFINITY, 14],
+])('slots of all lanes that come within a tick are left in at its end: %s', async (_, lateMs, tickAt) => {
+  vi.useFakeTimers()
+  await vi.advanceTimersByTimeAsync(60 - (performance.now() % 60))
+  const begunAt = performance.now()
+  const left = [13.1, 13.6].map(async (inMs, lane) => {
+    await createLaneSlots(clock, lane, none).wait('campaign', slotIn(inMs), { ...PACE, lateMs })
+    return performance.now() - begunAt
+  })
+  await vi.advanceTimersByTimeAsync(30)
+  expect(await Promise.all(left)).toEqual([tickAt, tickAt])
 })

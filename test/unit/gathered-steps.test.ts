@@ -1,0 +1,61 @@
+// Pins: when steps that nobody waits for are taken: at times of their own for each eighth of the lanes, and less often when
+// there are many lanes. Stood in for: Redis.
+import { Redis } from 'ioredis'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { gathered } from '../../src/messages/store/gathered-steps.ts'
+
+const WAIT_MS = 80
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Asks for one step of each lane at once; resolves to when each was taken, and how many steps there were of it. */
+async function takenAt(lanes: number, each = 1): Promise<{ at: Map<number, number>; steps: number }> {
+  const redis = new Redis({ lazyConnect: true })
+  const at = new Map<number, number>()
+  let steps = 0
+  const ask = gathered<number>(async (_redis, items) => {
+    steps += 1
+    for (const lane of items) at.set(lane, performance.now())
+    return items.map(() => true)
+  }, WAIT_MS)
+  // On a full round, so that no lane is due at once.
+  await vi.advanceTimersByTimeAsync(WAIT_MS - (performance.now() % WAIT_MS))
+  const askedAt = performance.now()
+  const asked = Array.from({ length: lanes * each }, (_, n) => ask(redis, n % lanes, n % lanes))
+  await vi.advanceTimersByTimeAsync(10 * WAIT_MS)
+  await Promise.all(asked)
+  return { at: new Map([...at].map(([lane, ms]) => [lane, ms - askedAt])), steps }
+}
+
+test('what is asked of one lane within the wait is one step', async () => {
+  expect((await takenAt(3, 5)).steps).toBe(3)
+})
+
+test('lanes are taken in eighths, ten ms apart', async () => {
+  const { at } = await takenAt(16)
+  for (let lane = 0; lane < 8; lane += 1) {
+    expect(at.get(lane)).toBeCloseTo(lane === 0 ? WAIT_MS : WAIT_MS - lane * 10, 0)
+    expect(at.get(lane + 8)).toBe(at.get(lane))
+  }
+})
+
+test.each([
+  [64, 1],
+  [136, 2],
+  [200, 3],
+  [1_000, 3],
+])('with %i lanes the last of them is taken within %i waits', async (lanes, waits) => {
+  const last = Math.max(...(await takenAt(lanes)).at.values())
+  expect(last).toBeGreaterThan((waits - 1) * WAIT_MS)
+  expect(last).toBeLessThanOrEqual(waits * WAIT_MS)
+})
+
+test('a step that is full is taken at once', async () => {
+  const { at, steps } = await takenAt(1, 100)
+  expect([at.get(0), steps]).toEqual([0, 1])
+})
