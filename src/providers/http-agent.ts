@@ -11,8 +11,11 @@ const CONNECT_TIMEOUT_MS = 3_000
 /** How often those are looked for that nobody has used for too long. */
 const LOOK_MS = 1_000
 const LIMITS = {
-  /** Connections to one origin. Requests that find none wait; by HTTP/2 as many are under way at once. */
-  most: { h1: 4_000, h2: 4_000 / STREAMS },
+  /**
+   * Connections to one origin. Requests that find none wait. Those by HTTP/2 carry all that a worker may have in flight
+   * (6,000, see LANEWAY_MAX_IN_FLIGHT), while some of them are being replaced.
+   */
+  most: { h1: 4_000, h2: 80 },
   /** Of these, so many are opened at a time: a burst opens no more than it still needs once they are there. */
   opening: 100,
   /** The same until one of them has told the protocol: by HTTP/2 one connection may be enough. */
@@ -37,7 +40,11 @@ export interface HttpAgent {
 }
 
 interface Origin {
-  /** By HTTP/1.1, that carry nothing; the one that was used last is the last one. */
+  /**
+   * By HTTP/1.1, that carry nothing; the one that was used last is the last one. The first one is used next: so each stays
+   * in use while there is work for all. With the last one, others were closed as unused again and again, and opened
+   * again for the next peak, which took more CPU than the requests.
+   */
   idle: Connection[]
   /** By HTTP/2, whatever they carry. */
   shared: Set<Connection>
@@ -250,7 +257,7 @@ type OpenSocket = NonNullable<Parameters<buildConnector.Callback>[1]>
 /** The connection for the next request; one that was idle for too long is passed over, for its server may be closing it. */
 function freeOf({ idle, shared }: Origin): Connection | undefined {
   for (const connection of shared) if (isUsable(connection)) return connection
-  for (let last = idle.pop(); last !== undefined; last = idle.pop()) if (isUsable(last)) return last
+  for (let first = idle.shift(); first !== undefined; first = idle.shift()) if (isUsable(first)) return first
   return undefined
 }
 

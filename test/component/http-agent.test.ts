@@ -72,6 +72,28 @@ test('requests one after the other share a connection, and requests at once have
     expect(server.connections()).toBe(4)
   }))
 
+test('connections are used by turns, so that none of those that a peak needs is closed as unused before the next', () => {
+  const used: number[] = []
+  let opened = 0
+  return on(
+    (socket) => {
+      opened += 1
+      const number = opened
+      onRequest(socket, () => {
+        used.push(number)
+        socket.write(httpAnswer(200, '{}'))
+      })
+    },
+    async (server) => {
+      await Promise.all([post(server), post(server), post(server)])
+      used.length = 0
+      for (let n = 0; n < 6; n += 1) await post(server)
+      expect(new Set(used.slice(0, 3))).toEqual(new Set([1, 2, 3]))
+      expect(used.slice(3)).toEqual(used.slice(0, 3))
+    },
+  )
+})
+
 test.each<[string, Parameters<typeof startTcpServer>[0]]>([
   ['says that it closes it', answering({ connection: 'close' })],
   ['says that it keeps it for two seconds', answering({ 'keep-alive': 'timeout=2' })],
