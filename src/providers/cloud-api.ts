@@ -84,8 +84,11 @@ function readSend(end: Awaited<ReturnType<typeof postJson>>, to: string): CallEn
   if (end.kind !== 'answer') return end
   const body = parseJson(end.body)
   const accepted = acceptedBy(end.status, body, to)
-  if (accepted === 'of_another') closeConnectionOf(end)
-  else if (accepted) return accepted
+  if (accepted === 'of_another') {
+    closeConnectionOf(end)
+    return { kind: 'unanswered', cause: 'answer_of_another' }
+  }
+  if (accepted) return accepted
   const parsed = refusal.safeParse(body)
   const error = parsed.success ? parsed.data.error : undefined
   return {
