@@ -57,9 +57,6 @@ export const laneDeadLettersKey = (lane: number): string => laneKey(lane, 'faile
 /** HASH of one job of the lane, see `JOB`. With an empty id: what the keys of all of them begin with. */
 export const laneJobKey = (lane: number, jobId: string): string => laneKey(lane, jobId)
 
-/** STRING that is there while a worker processes the job. */
-export const laneJobLockKey = (lane: number, jobId: string): string => `${laneJobKey(lane, jobId)}:lock`
-
 /** Fields of the hash of a job. */
 export const JOB = {
   name: 'name',
@@ -71,8 +68,6 @@ export const JOB = {
   finishedOn: 'finishedOn',
   /** When it was added (epoch ms). */
   addedAt: 'timestamp',
-  /** What the processor returned, JSON. */
-  returned: 'returnvalue',
   stacktrace: 'stacktrace',
 } as const
 
