@@ -21,8 +21,9 @@ const MAX_BODY_BYTES = 256 * 1024
 const departures = channel('laneway:departure')
 
 /**
- * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here to the last byte of the answer.
- * What would leave after `leaveBy` (`performance.now()`) does not; the connection that it waited for stays open.
+ * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here
+ * to the last byte of the answer. Nothing leaves after `leaveBy` (`performance.now()`); the connection that it waited
+ * for stays open.
  */
 export function postJson(
   agent: Pick<HttpAgent, 'send'>,
@@ -47,7 +48,7 @@ export function postJson(
 
 const cameOn = new WeakMap<HttpEnd, Connection>()
 
-/** Closes the connection of an answer that cannot be that to its request: what comes next there would be one too late. */
+/** Closes the connection of an answer that cannot be that to its request: what comes next there would be one off. */
 export const closeConnectionOf = (answer: HttpEnd): void => cameOn.get(answer)?.retire()
 
 interface Sent {
@@ -66,7 +67,7 @@ class JsonCall implements Call {
   private readonly deadline: Deadline
   private readonly slotEnd: Deadline
   private readonly timer: NodeJS.Timeout
-  /** What it was given to. */
+  /** The connection that it was given to. */
   private connection: Connection | undefined
   /** Set once the request may have left. */
   private controller: Dispatcher.DispatchController | undefined
@@ -102,8 +103,8 @@ class JsonCall implements Call {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.controller) this.failed('repeated')
-    // Throwing takes back the request and leaves the connection as it is (undici's writeH1 catches it before it writes, as
-    // http2-writer.ts does); `controller.abort` would close one of HTTP/1.1.
+    // Throwing takes the request back and leaves the connection as it is (undici's writeH1 catches it before it writes,
+    // as http2-writer.ts does); `controller.abort` would close one of HTTP/1.1.
     if (this.isOver || !this.mayLeave()) throw new Error('it may not leave any more')
     this.controller = controller
     if (departures.hasSubscribers) departures.publish({ path: this.sent.url.pathname })
@@ -116,7 +117,7 @@ class JsonCall implements Call {
     const length = first(headers['content-length'])
     const hasBody = status >= 200 && status !== 204 && status !== 304
     this.length = hasBody && length !== undefined ? Number(length) : undefined
-    // What is packed besides cannot be read.
+    // A body that is encoded in yet another way cannot be read.
     if ((first(headers['transfer-encoding']) ?? 'chunked').toLowerCase() !== 'chunked')
       this.breakOff('bad_answer', controller)
     else if (this.length !== undefined && this.length > MAX_BODY_BYTES) this.breakOff('answer_too_large', controller)
@@ -186,7 +187,10 @@ type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStar
 const first = (value: string | string[] | undefined): string | undefined =>
   (Array.isArray(value) ? value[0] : value)?.trim()
 
-/** By their object, which is the same for all that a sender sends; undefined for those that cannot stand in a request. */
+/**
+ * By the object of the headers, which is the same for all that a sender sends; undefined for headers that cannot stand
+ * in a request.
+ */
 const known = new WeakMap<object, string[] | undefined>()
 const NAME = /^[a-z0-9-]+$/
 /** A line break would end the header and begin another one. */
@@ -201,11 +205,11 @@ function headersOf(headers: Readonly<Record<string, string>>): string[] | undefi
   return list
 }
 
-/** The header that hands the trace of a message on; none where it has none. */
+/** The header that hands a message's trace on; none where it has none. */
 export const traceHeader = ({ traceparent }: { traceparent?: string | undefined }): Record<string, string> =>
   traceparent === undefined ? {} : { traceparent }
 
-/** `Retry-After` in seconds or as a date, which is one of the server's clock: ours may go ahead of it. */
+/** `Retry-After` in seconds or as a date, which is on the server's clock: ours may be ahead of it. */
 function readRetryAfter(header: string | undefined, date: string | undefined): number | undefined {
   if (header === undefined) return undefined
   if (/^\d+(\.\d+)?$/.test(header)) return Math.ceil(Number(header) * 1_000)

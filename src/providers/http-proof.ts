@@ -1,5 +1,6 @@
-// What proves that nothing of a request left, and what is only said of one that may have. Error codes alone prove nothing:
-// of 84 requests that ended in a reset, 38 had never reached the server. What counts is how far it had come.
+// What proves that nothing of a request left, and what is only said of one that may have. Error codes alone prove
+// nothing: of 84 requests that ended in a reset, 38 had never reached the server. What counts is how far a request had
+// come.
 
 /** The server ended this one stream of HTTP/2, or has not processed it: its own words about it (http2-writer.ts). */
 export class StreamError extends Error {
@@ -35,8 +36,7 @@ const PROOFS: readonly { proof: string; holds: (failure: Failure) => boolean }[]
     holds: ({ reached }) => reached === 'writer',
   },
   {
-    proof:
-      'REFUSED_STREAM, or GOAWAY with a last stream below its own: the server has not processed it (RFC 9113, 8.7)',
+    proof: 'REFUSED_STREAM, or a frame that Node has not written: the server has not processed it (RFC 9113, 8.7)',
     holds: ({ error, isAnswered }) => !isAnswered && error instanceof StreamError && error.isUnprocessed,
   },
 ]
@@ -44,7 +44,7 @@ const PROOFS: readonly { proof: string; holds: (failure: Failure) => boolean }[]
 /** Whether it is proven that the provider knows nothing of the request. */
 export const neverLeft = (failure: Failure): boolean => PROOFS.some(({ holds }) => holds(failure))
 
-/** It says nothing of the connection: others go on over it. */
+/** Whether the error says nothing of the connection, so that others go on over it. */
 export const isOfStream = (error: Error): boolean => error instanceof StreamError
 
 /** A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token. */

@@ -11,8 +11,8 @@ import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
 /**
- * The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. A message
- * without either flag is that of a proxy.
+ * The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. A
+ * message without either flag comes from a proxy.
  */
 const refusal = z
   .object({

@@ -1,7 +1,8 @@
-// Writes down how an attempt ended and says what becomes of its job. Where the process may die: before a write the message
-// is still `sending` under this attempt, and the sweep finds it; after it nothing is left to do but the wait.
+// Writes down how an attempt ended and says what becomes of its job. Where the process may die: before a write the
+// message is still `sending` under this attempt, and the sweep finds it; after it nothing is left to do but the wait.
 //
-// Each outcome has a function of its own: one for all of them needs 2 KB for each message, which are almost all sent.
+// Each outcome has a function of its own: a single one would need 2 KB for each message, and almost all are simply
+// sent.
 import { setSentAfterBlock } from '../accounts/store/senders.ts'
 import type { CampaignRefusals } from '../campaigns/fan-out/refusals.ts'
 import type { Config } from '../config.ts'
@@ -41,7 +42,7 @@ export interface Attempted {
   to: string
   /** Number of the campaign of ours that it belongs to. */
   run: number | undefined
-  /** Its lane waits for what becomes of it. */
+  /** The rest of its lane waits for how it ends. */
   isProbe?: boolean | undefined
 }
 
@@ -49,19 +50,22 @@ type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
 
 const DONE: JobEnd = { kind: 'done' }
 
-/** Outcomes that do not say that the provider answers in order. */
+/** Outcomes that do not show that the provider works. */
 const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set(['not_asked', 'lane_waits', 'unconfirmed'])
 
-/** A lane whose provider does not answer waits like one that cannot be reached; one that gets pages, longer in the end. */
+/**
+ * A lane whose provider does not answer waits like one that cannot be reached; one that gets pages of a proxy, longer
+ * in the end.
+ */
 const FIRST_WAIT_MS = 1_000
 const OUTAGE_MOST_MS = 30_000
 const PAGES_MOST_MS = 300_000
-/** A message for which the chat product blocked its sender. */
+/** How long a message waits over which the chat product blocked its sender. */
 const BLOCKED_WAIT_MS = 1_000
 
 /**
- * Writes the end of an attempt down and says what becomes of its job. Rejects only when Redis is away or a record is not
- * what Laneway wrote; the sweep settles it then.
+ * Writes the end of an attempt down and says what becomes of its job. Rejects only when Redis is away or a record is
+ * not what Laneway wrote; the sweep settles it then.
  */
 export async function settle(
   deps: SettleDeps,
@@ -107,8 +111,8 @@ async function sent(
   { id, attempt, run }: Attempted,
   { providerId }: Of<'sent'>,
 ): Promise<JobEnd> {
-  // Known at once: what is refused may be answered before the step below comes round, and must not pause a campaign, or its
-  // sender once more, as though nothing was sent in between.
+  // Noted at once: a refusal may come before the step below is taken, and must not pause the campaign, or the sender
+  // once more, as though nothing had been sent in between.
   if (run !== undefined) refusals.over({ lane: id.lane, number: run })
   // The entry was read before the claim, so this message left after the sender was blocked.
   const { blocked_at, sent_after_block } = sender
@@ -189,7 +193,7 @@ async function recipientWaits(
   const cooldown = { of: 'recipient', to, leastMs } as const
   const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
   const result = await markNotSent(redis, id, attempt, how)
-  // Without an answer to that it was settled before, and the next claim finds the cooldown.
+  // No wait in the result: it was settled before, and the next claim finds the cooldown.
   return waits(redis, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
 }
 
@@ -210,7 +214,7 @@ async function unconfirmed(
   { problem, blocksSender, coolsLane }: Of<'unconfirmed'>,
 ): Promise<JobEnd> {
   const { redis, config, backoff, log } = deps
-  // Before anything is waited for: an answer that comes meanwhile ends the row.
+  // Before the first await: an answer that comes meanwhile ends the row.
   const isOutage = backoff.isOutage(id.lane)
   await markUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
   if (blocksSender) await blockSender(deps, id.lane, problem)
@@ -222,7 +226,7 @@ async function unconfirmed(
   return { kind: 'done_lane_waits', ms }
 }
 
-/** Only this message waits. Dying before the job is put off too is harmless: the next claim is refused for so long. */
+/** Only this message waits. Dying before its job is put off too is harmless: its claims are refused until then. */
 export async function waits(redis: Redis, id: MessageId, ms: number): Promise<JobEnd> {
   await putOff(redis, id, ms)
   return { kind: 'waits', ms }
