@@ -21,7 +21,8 @@ const MAX_BODY_BYTES = 256 * 1024
 const departures = channel('laneway:departure')
 
 /**
- * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here to the last byte of the answer.
+ * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here to the
+ * last byte of the answer; one that has arrived by the time that this is noticed counts.
  * What would leave after `leaveBy` (`performance.now()`) does not; the connection that it waited for stays open.
  */
 export function postJson(
@@ -161,8 +162,11 @@ class JsonCall implements Call {
     this.end({ kind: this.controller ? 'unanswered' : 'never_left', cause }, this.controller === undefined)
   }
 
-  timedOut(): void {
-    this.breakOff('timeout', this.controller)
+  /** Its time is over: `turns` of the event loop are left for what has arrived, if it may have left at all. */
+  timedOut(turns: number): void {
+    if (this.isOver) return
+    if (turns > 0 && this.controller) setImmediate(timeOut, this, turns - 1)
+    else this.breakOff('timeout', this.controller)
   }
 
   private breakOff(cause: string, controller: Dispatcher.DispatchController | undefined): void {
@@ -180,7 +184,12 @@ class JsonCall implements Call {
   }
 }
 
-const timeOut = (call: JsonCall): void => call.timedOut()
+/**
+ * After a process stood still, its timers fire before its sockets are read, in which the answer may lie since long ago. Each
+ * turn reads them; by TLS or HTTP/2 an answer may take a second one to be handed on.
+ */
+const LAST_TURNS = 2
+const timeOut = (call: JsonCall, turns = LAST_TURNS): void => call.timedOut(turns)
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 const first = (value: string | string[] | undefined): string | undefined =>
