@@ -22,8 +22,8 @@ const departures = channel('laneway:departure')
 
 /**
  * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here
- * to the last byte of the answer. Nothing leaves after `leaveBy` (`performance.now()`); the connection that it waited
- * for stays open.
+ * to the last byte of the answer; an answer that has arrived by the time the time-out is noticed counts. Nothing leaves
+ * after `leaveBy` (`performance.now()`); the connection that it waited for stays open.
  */
 export function postJson(
   agent: Pick<HttpAgent, 'send'>,
@@ -162,8 +162,11 @@ class JsonCall implements Call {
     this.end({ kind: this.controller ? 'unanswered' : 'never_left', cause }, this.controller === undefined)
   }
 
-  timedOut(): void {
-    this.breakOff('timeout', this.controller)
+  /** Its time is over: `turns` of the event loop are left for what has arrived, if it may have left at all. */
+  timedOut(turns: number): void {
+    if (this.isOver) return
+    if (turns > 0 && this.controller) setImmediate(timeOut, this, turns - 1)
+    else this.breakOff('timeout', this.controller)
   }
 
   private breakOff(cause: string, controller: Dispatcher.DispatchController | undefined): void {
@@ -181,7 +184,12 @@ class JsonCall implements Call {
   }
 }
 
-const timeOut = (call: JsonCall): void => call.timedOut()
+/**
+ * After a process stood still, its timers fire before it reads its sockets, where the answer may have been waiting. Each
+ * turn of the event loop reads them; over TLS or HTTP/2 an answer may need a second turn to get through.
+ */
+const LAST_TURNS = 2
+const timeOut = (call: JsonCall, turns = LAST_TURNS): void => call.timedOut(turns)
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 const first = (value: string | string[] | undefined): string | undefined =>

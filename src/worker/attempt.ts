@@ -28,7 +28,7 @@ import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { departure, type LaneSlots, type RedisClock } from './departure.ts'
 import type { LaneRoom } from './lane-room.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
-import { type SettleDeps, settle } from './settle.ts'
+import { followUp, type SettleDeps, settle } from './settle.ts'
 
 /**
  * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
@@ -141,7 +141,8 @@ async function sendTraced(
   const attempted = { id, attempt, to: message.to, run: message.run, isProbe }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
-  if ('problem' in outcome) await notifyCampaigns(deps.redis, id.lane, outcome)
+  // If it is lost, the next answer that says that the lane is too fast brings it.
+  if ('problem' in outcome) await followUp(deps.log, id, () => notifyCampaigns(deps.redis, id.lane, outcome))
   const code = report(deps, entry, outgoing, claimed, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   return end

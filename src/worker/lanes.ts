@@ -7,6 +7,7 @@
 import type { Config } from '../config.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import { reserveSlots } from '../messages/store/claim.ts'
+import { releaseRead } from '../queue/lane/next-jobs.ts'
 import type { JobEnd, Worker } from '../queue/worker.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import type { ServedLane } from '../redis/heartbeats.ts'
@@ -174,8 +175,10 @@ export function createLanes(deps: LanesDeps) {
         chunks.close()
       }
       await Promise.race([Promise.all([...all.map((worker) => worker.close()), rooms.idle()]), limit])
+      // What it could not release when Redis was away: nobody is to take this worker for one that died over it.
+      const released = [...open.keys()].map((lane) => releaseRead(redis, lane, send.worker).catch(() => {}))
       await Promise.race([
-        Promise.all(all.map((worker) => worker.close(true))),
+        Promise.all([...released, ...all.map((worker) => worker.close(true))]),
         new Promise<void>((resolve) => setTimeout(resolve, 1_000).unref()),
       ])
       open.clear()

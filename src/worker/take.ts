@@ -63,9 +63,25 @@ export interface TakenLane {
 
 /**
  * Claims up to `most` of the next messages and calls `claimed` with each that may leave. Rejects only when Redis is
- * away or full: then nothing was claimed, or the sweep settles it.
+ * away or full: then nothing was claimed, or the sweep settles it, and what was read is released.
  */
 export async function takeNext(
+  deps: SendDeps,
+  from: TakenLane,
+  take: Take,
+  claimed: (message: Outgoing, claim: Claimed) => void,
+): Promise<Taken> {
+  try {
+    return await takeAndClaim(deps, from, take, claimed)
+  } catch (error) {
+    // This worker is alive, so nothing it read kills its reader. A full Redis accepts the release. Should Redis be away, the
+    // next read of the lane overwrites what was read, and a stop releases it (lanes.ts).
+    await releaseRead(deps.redis, from.lane, deps.worker).catch(() => {})
+    throw error
+  }
+}
+
+async function takeAndClaim(
   deps: SendDeps,
   from: TakenLane,
   take: Take,

@@ -190,6 +190,59 @@ test('a refusal of the sender pauses it; drawn again by the same message after a
   expect(await isPaused()).toBe(false)
 })
 
+describe('on a full Redis an outcome is written down, whatever else is refused:', () => {
+  const whileFull = async (outcome: Outcome, message: Attempted) => {
+    await world.redis.config('SET', 'maxmemory', '1')
+    try {
+      return await ends(outcome, message)
+    } finally {
+      await world.redis.config('SET', 'maxmemory', '0')
+    }
+  }
+  const refused = { ...problem, code: '131050' }
+
+  test('sent, by a sender that was blocked', async () => {
+    entry = { ...entry, sender: { ...entry.sender, blocked_at: 5 } }
+    const message = await claimed()
+    expect(await whileFull({ kind: 'sent', providerId: 'wamid.1' }, message)).toEqual(DONE)
+    expect(await record(message)).toMatchObject({ state: 'sent', providerId: 'wamid.1' })
+    // The next one says that the block is over.
+    await ends({ kind: 'sent', providerId: 'wamid.2' })
+    expect((await findSender(world.redis, lane))?.sent_after_block).toBe(5)
+  })
+
+  test('failed, of somebody who has opted out, and who is not asked again', async () => {
+    const message = { ...(await claimed()), to: '491700000077' }
+    expect(await whileFull({ kind: 'failed', concerns: 'recipient', problem: refused }, message)).toEqual(DONE)
+    expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131050' } })
+    expect(await findOptOut(world.redis, entry.sender.account, message.to)).toMatchObject({ source: 'provider' })
+  })
+
+  test('queued again, where a campaign cannot be paused', async () => {
+    const pausesCampaign = async () => (await world.redis.sadd('a-list', 1)) > 0
+    deps = { ...deps, refusals: { ...deps.refusals, pausesCampaign } }
+    const message = await claimed()
+    await whileFull({ kind: 'failed', concerns: 'template', problem }, { ...message, run: 7 })
+    expect(await record(message)).toMatchObject({ state: 'queued', tries: 1 })
+  })
+
+  test.each<[string, Outcome, object]>([
+    ['the message waits', { kind: 'message_waits', retryAfterMs: 7_000, problem }, { kind: 'waits', ms: 7_000 }],
+    ['the recipient waits', { kind: 'recipient_waits', leastMs: 7_000, problem }, { kind: 'waits' }],
+    ['the sender is blocked', { kind: 'sender_blocked', problem: { ...problem, code: '190' } }, { kind: 'waits' }],
+  ])('%s', async (_what, outcome, end) => {
+    const message = await claimed()
+    expect(await whileFull(outcome, message)).toMatchObject(end)
+    expect(await record(message)).toMatchObject({ state: 'queued' })
+  })
+
+  test('unconfirmed, by a sender that can send nothing', async () => {
+    const message = await claimed()
+    await whileFull({ kind: 'unconfirmed', blocksSender: true, coolsLane: false, problem }, message)
+    expect(await record(message)).toMatchObject({ state: 'unconfirmed' })
+  })
+})
+
 describe('unconfirmed', () => {
   const outcome = (blocksSender = false): Outcome => ({ kind: 'unconfirmed', blocksSender, coolsLane: false, problem })
   const decidedInMs = async ({ id }: Attempted) =>
