@@ -26,7 +26,7 @@ const SPARE = 1.1
 const UNLIMITED_BACKLOG = 300_000
 /**
  * Jobs that a number of plain BullMQ works on at once without a limit: 25 were as fast as 10 and 50 at 30 numbers with
- * answers after 20 ms. With slower ones it is as many as 6,000 a second need, which is what Laneway has in flight at most.
+ * answers after 20 ms. With slower ones it is as many as 6,000 a second need: with answers after 1 s what Laneway has in flight at most.
  */
 const UNLIMITED_AT_ONCE = 25
 const UNLIMITED_A_SECOND = 6_000

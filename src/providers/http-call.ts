@@ -153,13 +153,16 @@ class JsonCall implements Call {
       this.sent.agent.send(this.sent.url, this)
       return
     }
-    const reached = this.controller ? 'provider' : 'writer'
-    const isProven = neverLeft({ reached, error, isAnswered: this.status !== 0 })
-    this.end({ kind: isProven ? 'never_left' : 'unanswered', cause: causeOf(error) }, isOfStream(error))
+    this.endWithout(causeOf(error), isOfStream(error), error)
   }
 
   failed(cause: string): void {
-    this.end({ kind: this.controller ? 'unanswered' : 'never_left', cause }, this.controller === undefined)
+    this.endWithout(cause, this.controller === undefined)
+  }
+
+  private endWithout(cause: string, isSound: boolean, error?: Error): void {
+    const isProven = neverLeft({ isStarted: this.controller !== undefined, isAnswered: this.status !== 0, error })
+    this.end({ kind: isProven ? 'never_left' : 'unanswered', cause }, isSound)
   }
 
   /** Its time is over: `turns` of the event loop are left for what has arrived, if it may have left at all. */

@@ -15,34 +15,23 @@ export class StreamError extends Error {
 
 /** How a request failed. */
 interface Failure {
-  /** No connection could be opened for it; it was given to what writes it; that said that it writes it now. */
-  reached: 'no_connection' | 'writer' | 'provider'
-  error: Error
+  /** What writes it said that it writes it now. */
+  isStarted: boolean
   /** The head of an answer has come. */
   isAnswered: boolean
+  /** Undefined for a request that we broke off ourselves. */
+  error: Error | undefined
 }
 
 /**
- * All that is taken for proof. `onRequestStart` is called right before a request is written (undici's client-h1.js,
- * writeH1, and http2-writer.ts), so what ends without that call was not written.
+ * Whether it is proven that the provider knows nothing of the request. Nothing else is taken for proof:
+ *
+ * - Nothing was written: `onRequestStart` is called right before (undici's client-h1.js, writeH1, and http2-writer.ts). So
+ *   there was no connection, or it ended, or we ended the request, while it was held back.
+ * - REFUSED_STREAM, or a frame that Node has not written: the server has not processed it (RFC 9113, 8.7).
  */
-const PROOFS: readonly { proof: string; holds: (failure: Failure) => boolean }[] = [
-  {
-    proof: 'refused, not found, no handshake, not trusted, not in time: there was no connection to write to',
-    holds: ({ reached }) => reached === 'no_connection',
-  },
-  {
-    proof: 'the connection ended, or was ended by us, while the request was held back',
-    holds: ({ reached }) => reached === 'writer',
-  },
-  {
-    proof: 'REFUSED_STREAM, or a frame that Node has not written: the server has not processed it (RFC 9113, 8.7)',
-    holds: ({ error, isAnswered }) => !isAnswered && error instanceof StreamError && error.isUnprocessed,
-  },
-]
-
-/** Whether it is proven that the provider knows nothing of the request. */
-export const neverLeft = (failure: Failure): boolean => PROOFS.some(({ holds }) => holds(failure))
+export const neverLeft = ({ isStarted, isAnswered, error }: Failure): boolean =>
+  !isStarted || (!isAnswered && error instanceof StreamError && error.isUnprocessed)
 
 /** Whether the error says nothing of the connection, so that others go on over it. */
 export const isOfStream = (error: Error): boolean => error instanceof StreamError

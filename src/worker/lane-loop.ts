@@ -187,6 +187,8 @@ export function createLaneLoop(deps: {
   let dueTimer: NodeJS.Timeout | undefined
   function wakeIn(ms: number): void {
     clearTimeout(dueTimer)
+    // Stopped while it was taking.
+    if (isStopped) return
     // setTimeout takes no more than 2^31 ms; the sweep wakes lanes that are due as well.
     dueTimer = setTimeout(wake, Math.min(ms, 86_400_000))
   }

@@ -134,14 +134,14 @@ async function sent(
   // once more, as though nothing had been sent in between.
   if (run !== undefined) refusals.over({ lane: id.lane, number: run })
   // The entry was read before the claim, so this message left after the sender was blocked. If that is lost, the next one
-  // that is sent says it.
+  // that is sent notes it.
   const { blocked_at, sent_after_block } = sender
   const isFirst = sent_after_block < blocked_at
-  const told = isFirst && followUp(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
+  const noted = isFirst && followUp(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
   await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isPatient: true })
   if (provider.poll) followByPolling(id.lane)
-  await told
+  await noted
   return DONE
 }
 
