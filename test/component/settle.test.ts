@@ -5,7 +5,7 @@ import { findSender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
 import { coolForProbe } from '../../src/lanes/cooldown.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
-import { newAttemptId } from '../../src/messages/message-id.ts'
+import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
@@ -13,9 +13,10 @@ import { findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/settle.ts'
-import { silentLog } from '../support/app.ts'
+import { keptLog, silentLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
-import { audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { answering, anySender, laneOf, sendingTo } from '../support/sending.ts'
 import { cooldownOf, inDoubtOn, pollsOn, probingOf, recipientCooldownOf, waitOf } from '../support/state/messages.ts'
 
 const HOUR_MS = 3_600_000
@@ -234,6 +235,28 @@ describe('on a full Redis an outcome is written down, whatever else is refused:'
     const message = await claimed()
     expect(await whileFull(outcome, message)).toMatchObject(end)
     expect(await record(message)).toMatchObject({ state: 'queued' })
+  })
+
+  test('the lane waits, of which its campaigns cannot be told', async () => {
+    const { redis, queues } = world
+    const { log, lines } = keptLog()
+    const provider = answering(async () => {
+      await redis.config('SET', 'maxmemory', '1')
+      const throttled = { status: 400, readable: true, code: 130429, subcode: undefined, text: 'too fast' }
+      return { kind: 'answered', ...throttled, retryAfterMs: undefined }
+    })
+    const id = newId(lane)
+    await queues.add(messageId(lane, id.ulid), audioJob())
+    const served = laneOf({ ...sendingTo({ redis, lanes: queues }, anySender(80), provider), log }, lane, 1)
+    try {
+      served.loop.wake()
+      await expect.poll(() => lines.some((line) => line.includes('attempt.finished'))).toBe(true)
+    } finally {
+      served.loop.stop()
+      await redis.config('SET', 'maxmemory', '0')
+    }
+    expect((await readMessage(redis, id))?.state).toBe('queued')
+    expect(lines.filter((line) => line.includes('attempt.follow_up_lost'))).toHaveLength(1)
   })
 
   test('unconfirmed, by a sender that can send nothing', async () => {
