@@ -173,7 +173,7 @@ try {
   if (!isBroken && total !== acceptedInAll()) {
     isBroken = true
     say(`The sink got ${total} messages, but ${acceptedInAll()} were accepted.`)
-  } else if (!isBroken) say(`The sink got exactly the ${total} messages that were accepted.`)
+  } else if (!isBroken && total > 0) say(`The sink got exactly the ${total} messages that were accepted.`)
 } finally {
   await closing.all()
   rmSync(dir, { recursive: true, force: true })

@@ -31,9 +31,9 @@ export function printTable(figures: readonly Figure[], say: (line: string) => vo
     ...figures.map((figure) => [
       figure.scenario,
       figure.what,
-      `${shown(figure.value)} ${figure.unit}`.trim(),
-      figure.spread ? shown(figure.spread.low) : '',
-      figure.spread ? shown(figure.spread.high) : '',
+      `${shown(figure.value, figure.unit)} ${figure.unit}`.trim(),
+      figure.spread ? shown(figure.spread.low, figure.unit) : '',
+      figure.spread ? shown(figure.spread.high, figure.unit) : '',
       figure.goal ?? '',
       figure.met === undefined ? '' : figure.met ? 'reached' : 'MISSED',
     ]),
@@ -42,9 +42,10 @@ export function printTable(figures: readonly Figure[], say: (line: string) => vo
   for (const row of rows) say(`| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`)
 }
 
-function shown(value: number): string {
+/** A share, which has no unit, with three digits: 0.988 is not 0.99. */
+function shown(value: number, unit: string): string {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
-  return value.toFixed(2)
+  return value.toFixed(unit === '' ? 3 : 2)
 }
 
 /** The machine and the versions of everything that is measured. */

@@ -80,6 +80,8 @@ export function busiest(times: readonly number[], spanMs: number): number {
 export const STEADY = 1.05
 export const AFTER_STALL = 1.1
 const JITTER = 0.05
+/** Lanes of 5 to 19 messages a second: one request more than the rate may leave in a second (docs/adr/0027). */
+const mayHaveOneMore = (rate: number): boolean => rate >= 5 && rate < 20
 
 /** The figures of a lane: leaving and arriving, in any second and in any ten. */
 export function paceFigures(
@@ -88,7 +90,7 @@ export function paceFigures(
 ): Figure[] {
   const { rate, left, arrived } = lane
   const per = `of the lane of ${rate}/s${most.why ?? ''}`
-  const inASecond = Math.floor(rate * most.inASecond)
+  const inASecond = Math.max(Math.floor(rate * most.inASecond), mayHaveOneMore(rate) ? rate + 1 : 0)
   return [
     // A lane that was not busy for ten seconds is measured by those that it was.
     { what: `most leaving in any 10 s ${per}`, value: busiest(left, 10_000), unit: 'messages', atMost: 10 * rate },

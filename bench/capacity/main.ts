@@ -1,6 +1,6 @@
 // `npm run capacity`: what an installation needs for so many messages a day, from the bench's own figures.
 import { z } from 'zod'
-import { readCommandLine, readOptions, typedNumber, typedWholeNumber } from '../command-line.ts'
+import { misused, readCommandLine, readOptions, typedNumber, typedWholeNumber } from '../command-line.ts'
 import { numbersFiles, type Origin, readCampaign, readFigures, readNumbers } from './figures.ts'
 import { type Capacity, capacityOf, PROTOCOLS, type Question } from './model.ts'
 import { answersOf, checkOf, errorsOf, tableOf } from './table.ts'
@@ -59,17 +59,23 @@ if (values.help) {
   process.stderr.write(`${HELP}\n`)
   process.exit(0)
 }
-const { cost, machine, numbers } = readFigures(values.figures, values.numbers ?? numbersFiles())
+const { cost, machine, numbers } = readOrEnd(() => readFigures(values.figures, values.numbers ?? numbersFiles()))
 if (values.table) {
   process.stdout.write(`${tableOf(cost)}\n${answersOf(cost)}`)
   process.exit(0)
 }
 if (values.against !== undefined) {
-  process.stdout.write(errorsOf(cost, values.against.map(readCampaign)))
+  process.stdout.write(
+    errorsOf(
+      cost,
+      readOrEnd(() => (values.against ?? []).map(readCampaign)),
+    ),
+  )
   process.exit(0)
 }
-if (values.check !== undefined) {
-  process.stdout.write(checkOf(cost, readNumbers(values.check).cost))
+const { check } = values
+if (check !== undefined) {
+  process.stdout.write(checkOf(cost, readOrEnd(() => readNumbers(check)).cost))
   process.exit(0)
 }
 const asked = readOptions(questionSchema, values, HELP)
@@ -85,6 +91,20 @@ const capacity = capacityOf(cost, question)
 process.stdout.write(
   values.json ? `${JSON.stringify({ question, cost, machine, numbers, capacity }, null, 2)}\n` : table(capacity),
 )
+
+/** What is read from files of figures. Where one is missing or is something else, ends the process with a line for each fault. */
+function readOrEnd<Found>(read: () => Found): Found {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof z.ZodError)
+      return misused(
+        error.issues.map(({ message }) => message),
+        HELP,
+      )
+    return misused([error instanceof Error ? error.message : String(error)], HELP)
+  }
+}
 
 function table(found: Capacity): string {
   const whole = (value: number): string => Math.ceil(value).toLocaleString('en')

@@ -26,7 +26,7 @@ const SPARE = 1.1
 const UNLIMITED_BACKLOG = 300_000
 /**
  * Jobs that a number of plain BullMQ works on at once without a limit: 25 were as fast as 10 and 50 at 30 numbers with
- * answers after 20 ms. With slower ones it is as many as 6,000 a second need, which is what Laneway has in flight at most.
+ * answers after 20 ms. With slower ones it is as many as 6,000 a second need: with answers after 1 s what Laneway has in flight at most.
  */
 const UNLIMITED_AT_ONCE = 25
 const UNLIMITED_A_SECOND = 6_000
@@ -62,6 +62,7 @@ type Start = (bench: Bench, provider: Provider, dir: string, closing: Bench['clo
 
 export async function numbers(bench: Bench): Promise<Figure[]> {
   const { numbers: count, pace, tls, workers } = bench.many
+  const { low, high } = bench.many.answer
   const windowMs = (bench.givenSeconds ?? 30) * 1_000
   const provider = await startProvider(bench)
   const contenders: { name: string; start: Start; rounds: Round[] }[] = [
@@ -69,7 +70,7 @@ export async function numbers(bench: Bench): Promise<Figure[]> {
     { name: 'plain BullMQ', start: startPlain, rounds: [] },
   ]
   bench.say(
-    `  ${count} numbers, ${pace === 0 ? 'no limit' : `${pace}/s each`}, ${JSON.stringify(bench.many.answer)} ms, TLS ${tls}, ${workers} workers`,
+    `  ${count} numbers, ${pace === 0 ? 'no limit' : `${pace}/s each`}, answers after ${low === high ? low : `${low} to ${high}`} ms, TLS ${tls}, ${workers} workers`,
   )
   for (let round = 1; round <= bench.rounds; round += 1) {
     for (const { name, start, rounds } of round % 2 === 1 ? contenders : contenders.toReversed()) {

@@ -1,5 +1,5 @@
 // The pace of a lane in numbers. Every request leaves in a slot of its own, which the claim reserves in Redis
-// (messages/store/scripts/message-pace.lua); BullMQ's limit only keeps workers from fetching much more than may leave.
+// (messages/store/scripts/message-pace.lua).
 //
 // Slots are `gapUs` apart, and a request may leave up to `lateMs` after its slot, whoever stalls. So that no 10 s hold more
 // than the rate, the gap is longer than the rate asks for by what a request may be late, in 10 s: 99.5 % of the rate at
@@ -35,20 +35,17 @@ const SLOW_A_SECOND = 5
 /** From this rate on a request may be late by less. */
 const FAST_A_SECOND = 500
 /**
- * A worker claims what the next moment allows in one step. For a campaign that is short enough that what was asked of
+ * A claim further ahead of its slot is refused. Workers claim a little less far ahead (worker/lane-loop.ts). For a campaign that is short enough that what was asked of
  * opt-outs before the claim still counts when the message leaves (opt-outs/store/hold.ts). Transactional ones may be
  * claimed while a campaign has all slots of that moment: they leave in the first of these (worker/departure.ts).
  */
-const CAMPAIGN_AHEAD_MS = 170
-const TRANSACTIONAL_AHEAD_MS = 500
+const MOST_CAMPAIGN_AHEAD_MS = 170
+const MOST_TRANSACTIONAL_AHEAD_MS = 500
 /** From this rate on the list of slots of 5 s would be long, and half a per cent more or less does not matter. */
 const SHORT_WINDOW_A_SECOND = 2_000
 /** Up to this rate a window of a fast lane is 10 s. */
 const LONG_WINDOW_A_SECOND = 1_000
-/**
- * From this rate on, all that workers can have in hand is less than a tenth of a second's worth, so that no stall can
- * bunch up more; and a machine that is busy with so many is always late.
- */
+/** From this rate on nothing is too late: a machine that is busy with so many always is. */
 const NEVER_LATE_A_SECOND = 5_000
 const MOST_IN_WINDOW = 10_000
 
@@ -82,7 +79,7 @@ export function paceOf(ratePerSecond: number): Pace {
     gapUs,
     closestUs: window === 1 ? gapUs : gapUs / closer,
     window,
-    aheadUs: { transactional: TRANSACTIONAL_AHEAD_MS * 1_000, campaign: CAMPAIGN_AHEAD_MS * 1_000 },
+    aheadUs: { transactional: MOST_TRANSACTIONAL_AHEAD_MS * 1_000, campaign: MOST_CAMPAIGN_AHEAD_MS * 1_000 },
     lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
   }
 }

@@ -13,8 +13,8 @@ import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
 import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
 /**
- * Code and type make it one: proxies have envelopes with a code of their own. An odd field beside them must not turn a refusal
- * into an answer that proves nothing.
+ * Only an envelope with code and type counts: proxies have envelopes with a code of their own. An odd field beside
+ * these must not turn a refusal into an answer that proves nothing.
  */
 const refusal = z.object({
   error: z.object({
@@ -71,8 +71,8 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
 }
 
 /**
- * Component, button and parameter kinds are lower case on this wire; the rest of the content is the same. In the text: no
- * string of it can look like such a field, for the quotes in a string are escaped.
+ * Component, button and parameter kinds are lower case on this wire; the rest of the content is the same. Done on the
+ * JSON text: no string in it can look like such a field, because quotes in a string are escaped.
  */
 function wireJson(content: Content): string {
   const json = JSON.stringify(content)
@@ -84,8 +84,11 @@ function readSend(end: Awaited<ReturnType<typeof postJson>>, to: string): CallEn
   if (end.kind !== 'answer') return end
   const body = parseJson(end.body)
   const accepted = acceptedBy(end.status, body, to)
-  if (accepted === 'of_another') closeConnectionOf(end)
-  else if (accepted) return accepted
+  if (accepted === 'of_another') {
+    closeConnectionOf(end)
+    return { kind: 'unanswered', cause: 'answer_of_another' }
+  }
+  if (accepted) return accepted
   const parsed = refusal.safeParse(body)
   const error = parsed.success ? parsed.data.error : undefined
   return {
@@ -106,8 +109,8 @@ const HMAC_CHARACTERS = 16
 const SHAPE = /^v1\.(msg_\d+_[0-9A-Z]{26})\.([0-9A-Z]+)\.([\w-]{16})$/
 
 /**
- * The id that a request carries and its webhooks bring back: `v1.<message id>.<attempt>.<HMAC>`. The HMAC keeps anybody else
- * who can write to the webhook, or another app on the same number, from settling our messages.
+ * The id that a request carries and its webhooks bring back: `v1.<message id>.<attempt>.<HMAC>`. The HMAC keeps anybody
+ * else who can write to the webhook, or another app on the same number, from settling our messages.
  *
  * `secretKeys` are LANEWAY_SECRET_KEYS or what stands in for them; all processes must share them. The first signs, all
  * verify: webhooks bring back what was sent days ago.

@@ -13,9 +13,12 @@ import type { ProviderSender } from './provider.ts'
 const MEDIA_MAX_BYTES = 100 * 1024 * 1024
 /** Files that one process has open at a time. */
 export const MOST_OPEN = 32
-/** Where the file is, in an answer of so many bytes. */
+/** Longest answer to the question where a file is. */
 const LOOK_UP_BYTES = 64 * 1024
-/** It is said within `lookUp` ms where the file is, which begins, goes on and ends within so long. */
+/**
+ * The answer to where a file is must come within `lookUp`; the file itself must begin within `begin`, never pause for
+ * longer than `pause`, and be there as a whole within `whole`.
+ */
 const LIMITS_MS = { lookUp: 10_000, begin: 15_000, pause: 30_000, whole: 10 * 60_000 }
 
 /** `gone`: the chat product keeps it no longer. `unavailable`: it could not be had now; `cause` is a word for the log. */

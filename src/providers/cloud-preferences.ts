@@ -11,7 +11,9 @@ export interface Preference {
   atMs: number | undefined
 }
 
-/** When something happened, as webhooks write it: seconds as text or as a number, rarely milliseconds; read as epoch ms. */
+/**
+ * When something happened, as webhooks write it: seconds as text or as a number, rarely milliseconds. Read as epoch ms.
+ */
 export const webhookTime = z
   .union([z.string().regex(/^\d{1,15}$/), z.number().int().nonnegative()])
   .transform(Number)

@@ -1,5 +1,5 @@
-// Reading one received message of a webhook. All that identifies it is its id and that it has a type: whatever else is odd
-// about it, it is kept, for the person believes that it has arrived.
+// Reading one received message of a webhook. All that it needs is its id and a type: whatever else is odd about it, it
+// is kept, because the person believes that it has arrived.
 import { z } from 'zod'
 import type { ReceivedParts } from '../messages/received.ts'
 
@@ -14,13 +14,13 @@ const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefi
 const cut = (max: number) => z.string().transform((text) => text.slice(0, max))
 const word = spare(cut(WORD_MAX))
 const long = spare(cut(TEXT_MAX))
-/** Some who hand webhooks on have read the JSON in a text already. */
+/** Some who forward webhooks have parsed the JSON in a text already. */
 const jsonText = spare(
   z
     .union([z.string(), z.record(z.string(), z.unknown()).transform((value) => JSON.stringify(value))])
     .pipe(cut(TEXT_MAX)),
 )
-/** A word; of old, an object that says of each word whether it is meant. */
+/** A word; formerly an object that says of each word whether it is meant. */
 const systemType = spare(
   z
     .union([
@@ -159,7 +159,7 @@ const KNOWN = new Set([
   ...['interactive', 'button', 'order', 'system', 'request_welcome', 'edit', 'revoke', 'unsupported'],
 ])
 
-/** What a message without a type is told by. */
+/** What a message without a type is recognised by. */
 const NODES = [
   ...(['text', 'image', 'video', 'audio', 'voice', 'document', 'sticker', 'location', 'contacts', 'reaction'] as const),
   ...(['interactive', 'button', 'order', 'system', 'edit', 'revoke'] as const),

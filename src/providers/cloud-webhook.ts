@@ -63,7 +63,7 @@ export function isSigned(raw: Buffer, header: string | undefined, appSecret: str
 
 const envelope = z.object({ entry: z.array(z.unknown()) })
 const entry = z.object({ changes: z.array(z.unknown()) })
-/** Some who hand webhooks on leave the field out. */
+/** Some who forward webhooks leave the field out. */
 const change = z.object({ field: z.enum(['messages', 'user_preferences']).nullish(), value: z.unknown() })
 /** Each list stands for itself: what is wrong with one must not drop the other. */
 const statusList = z.object({ statuses: z.array(z.unknown()).default([]) })
@@ -84,7 +84,7 @@ const otherField = (raw: unknown): string => named.safeParse(raw).data?.field ??
 const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
 
 const reportedError = z.object({
-  // Some who hand webhooks on write figures as text.
+  // Some who forward webhooks write figures as text.
   code: z.union([
     z.number(),
     z

@@ -1,6 +1,7 @@
-// The connections of one process to all providers. Each is written to by a client of its own (http-connection.ts); which of
-// them a request goes over is decided here, for undici's pool looks through all of its connections for each request: with a
-// thousand of them that was half of what a request costs (docs/adr/0095-requests-through-undici.md).
+// The connections of one process to all providers. Each is written to by a client of its own (http-connection.ts).
+// Which of them a request goes over is decided here, because undici's pool looks through all of its connections for
+// each request: with a thousand of them that was half of what a request costs
+// (docs/adr/0095-requests-through-undici.md).
 import { createSecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
 import { createConnection } from './http-connection.ts'
@@ -8,7 +9,7 @@ import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } fro
 import { causeOf } from './http-proof.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
-/** How often those are looked for that nobody has used for too long. */
+/** How often we look for connections that nobody has used for too long. */
 const LOOK_MS = 1_000
 const LIMITS = {
   /**
@@ -16,14 +17,19 @@ const LIMITS = {
    * (6,000, see LANEWAY_MAX_IN_FLIGHT), while some of them are being replaced.
    */
   most: { h1: 4_000, h2: 80 },
-  /** Of these, so many are opened at a time: a burst opens no more than it still needs once they are there. */
+  /** How many may be opening at a time: a burst opens no more than it still needs once they are there. */
   opening: 100,
-  /** The same until one of them has told the protocol: by HTTP/2 one connection may be enough. */
+  /** The same until one of them has told the protocol: by HTTP/2 a single connection may be enough. */
   openingFirst: 4,
 }
-/** When so many wait for a connection, twice as many are opened: those that come next would miss their slots as well. */
+/**
+ * When this many wait for a connection, twice as many are opened: those that come next would miss their slots as well.
+ */
 const MANY_WAIT = 8
-/** By HTTP/2 another one is opened ahead when so few further requests find a place: none shall miss its slot for that. */
+/**
+ * By HTTP/2 another connection is opened ahead when fewer further requests than this find a place, so that none misses
+ * its slot for want of one.
+ */
 const ROOM_AHEAD = 25
 
 /** What requests are sent over. */
@@ -41,9 +47,9 @@ export interface HttpAgent {
 
 interface Origin {
   /**
-   * By HTTP/1.1, that carry nothing; the one that was used last is the last one. The first one is used next: so each stays
-   * in use while there is work for all. With the last one, others were closed as unused again and again, and opened
-   * again for the next peak, which took more CPU than the requests.
+   * By HTTP/1.1: those that carry nothing, the longest unused first. That one is used next, so that all stay in use
+   * while there is work for all. When the last one was used next, the others were closed as unused again and again, and
+   * opened again for the next peak, which took more CPU than the requests.
    */
   idle: Connection[]
   /** By HTTP/2, whatever they carry. */
@@ -60,14 +66,17 @@ interface Origin {
   connect: buildConnector.connector
 }
 
-/** No connection yet. By HTTP/1.1 they carry one request at a time. None is repeated or redirected. */
+/**
+ * Has no connection yet. By HTTP/1.1 a connection carries one request at a time. No request is repeated or redirected.
+ */
 export function createHttpAgent(limits = LIMITS): HttpAgent {
   const origins = new Map<string, Origin>()
   let isDestroyed = false
   let looking: NodeJS.Timeout | undefined
   /**
-   * What is sent next: those of a chunk, claimed together, come by the hundred. Written one right after the other they take
-   * a tenth less of a worker's CPU than as each is ready; the kernel wakes whoever takes them once, not for each.
+   * What is sent at the end of this turn: messages that were claimed together come by the hundred. Written one right
+   * after the other they take a tenth less of a worker's CPU than each as soon as it is ready; the kernel wakes whoever
+   * takes them once, not for each.
    */
   let sending: { url: URL; call: Call }[] = []
 
@@ -99,7 +108,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     if (isUnused && origins.get(name) === origin) origins.delete(name)
   }
 
-  /** Gives the requests that wait what there is. */
+  /** Gives the requests that wait the connections that there are. */
   function give(origin: Origin): void {
     for (const call of origin.waiting) {
       const connection = freeOf(origin)
@@ -117,14 +126,14 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     }
   }
 
-  /** The same, and opens what they lack. */
+  /** The same, and opens the connections that are missing. */
   function serve(url: URL, origin: Origin): void {
     give(origin)
     const wanted = origin.waiting.size * (origin.waiting.size < MANY_WAIT ? 1 : 2)
     openMore(url, origin, Math.ceil(wanted / (origin.protocol === 'h2' ? origin.streams : 1)))
   }
 
-  /** `wanted` besides those that are open, with those that are being opened. */
+  /** Opens connections until `wanted` are being opened, as far as the limits let it. */
   function openMore(url: URL, origin: Origin, wanted: number): void {
     const { protocol } = origin
     const most = Math.min(
@@ -178,7 +187,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     looking ??= setTimeout(closeUnused, LOOK_MS).unref()
   }
 
-  /** While others are open only one request is told: what was refused may be one connection too many. */
+  /** While others are open only one request fails for it: what was refused may be one connection too many. */
   function notOpened(url: URL, origin: Origin, error: Error): void {
     const cause = causeOf(error)
     for (const call of origin.waiting) {
@@ -214,7 +223,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     for (const [origin, url] of asked) {
       give(origin)
       if (origin.shared.size > 0 && roomOf(origin) < ROOM_AHEAD) openMore(url, origin, 1)
-      // At the end of this turn: only then undici knows which connections were answered in it.
+      // At the end of this turn: only then does undici know which connections were answered in it.
       if (origin.waiting.size > 0) setImmediate(serveRest, url, origin)
     }
   }
@@ -225,8 +234,9 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
 
   return {
     send(url, call) {
-      // Not a turn of the event loop later: before it writes over a connection that was idle, undici waits for one, to see
-      // whether it was closed meanwhile. In a process with much to do a turn takes as long as a request may be late.
+      // In this turn of the event loop, not in the next: before undici writes to a connection that was idle it waits
+      // for a turn itself, to see whether the connection was closed meanwhile. In a busy process a turn takes as long
+      // as a request may be late.
       if (sending.push({ url, call }) === 1) queueMicrotask(sendAll)
     },
 
@@ -254,7 +264,7 @@ const PROTOCOLS = ['h1', 'h2'] as const
 
 type OpenSocket = NonNullable<Parameters<buildConnector.Callback>[1]>
 
-/** The connection for the next request; one that was idle for too long is passed over, for its server may be closing it. */
+/** The connection for the next request. One that was idle for too long is closed: its server may be closing it, too. */
 function freeOf({ idle, shared }: Origin): Connection | undefined {
   for (const connection of shared) if (isUsable(connection)) return connection
   for (let first = idle.shift(); first !== undefined; first = idle.shift()) if (isUsable(first)) return first

@@ -21,8 +21,9 @@ const MAX_BODY_BYTES = 256 * 1024
 const departures = channel('laneway:departure')
 
 /**
- * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here to the last byte of the answer.
- * What would leave after `leaveBy` (`performance.now()`) does not; the connection that it waited for stays open.
+ * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here
+ * to the last byte of the answer; an answer that has arrived by the time the time-out is noticed counts. Nothing leaves
+ * after `leaveBy` (`performance.now()`); the connection that it waited for stays open.
  */
 export function postJson(
   agent: Pick<HttpAgent, 'send'>,
@@ -47,7 +48,7 @@ export function postJson(
 
 const cameOn = new WeakMap<HttpEnd, Connection>()
 
-/** Closes the connection of an answer that cannot be that to its request: what comes next there would be one too late. */
+/** Closes the connection of an answer that cannot be that to its request: what comes next there would be one off. */
 export const closeConnectionOf = (answer: HttpEnd): void => cameOn.get(answer)?.retire()
 
 interface Sent {
@@ -66,7 +67,7 @@ class JsonCall implements Call {
   private readonly deadline: Deadline
   private readonly slotEnd: Deadline
   private readonly timer: NodeJS.Timeout
-  /** What it was given to. */
+  /** The connection that it was given to. */
   private connection: Connection | undefined
   /** Set once the request may have left. */
   private controller: Dispatcher.DispatchController | undefined
@@ -102,8 +103,8 @@ class JsonCall implements Call {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.controller) this.failed('repeated')
-    // Throwing takes back the request and leaves the connection as it is (undici's writeH1 catches it before it writes, as
-    // http2-writer.ts does); `controller.abort` would close one of HTTP/1.1.
+    // Throwing takes the request back and leaves the connection as it is (undici's writeH1 catches it before it writes,
+    // as http2-writer.ts does); `controller.abort` would close one of HTTP/1.1.
     if (this.isOver || !this.mayLeave()) throw new Error('it may not leave any more')
     this.controller = controller
     if (departures.hasSubscribers) departures.publish({ path: this.sent.url.pathname })
@@ -116,7 +117,7 @@ class JsonCall implements Call {
     const length = first(headers['content-length'])
     const hasBody = status >= 200 && status !== 204 && status !== 304
     this.length = hasBody && length !== undefined ? Number(length) : undefined
-    // What is packed besides cannot be read.
+    // A body that is encoded in yet another way cannot be read.
     if ((first(headers['transfer-encoding']) ?? 'chunked').toLowerCase() !== 'chunked')
       this.breakOff('bad_answer', controller)
     else if (this.length !== undefined && this.length > MAX_BODY_BYTES) this.breakOff('answer_too_large', controller)
@@ -152,17 +153,23 @@ class JsonCall implements Call {
       this.sent.agent.send(this.sent.url, this)
       return
     }
-    const reached = this.controller ? 'provider' : 'writer'
-    const isProven = neverLeft({ reached, error, isAnswered: this.status !== 0 })
-    this.end({ kind: isProven ? 'never_left' : 'unanswered', cause: causeOf(error) }, isOfStream(error))
+    this.endWithout(causeOf(error), isOfStream(error), error)
   }
 
   failed(cause: string): void {
-    this.end({ kind: this.controller ? 'unanswered' : 'never_left', cause }, this.controller === undefined)
+    this.endWithout(cause, this.controller === undefined)
   }
 
-  timedOut(): void {
-    this.breakOff('timeout', this.controller)
+  private endWithout(cause: string, isSound: boolean, error?: Error): void {
+    const isProven = neverLeft({ isStarted: this.controller !== undefined, isAnswered: this.status !== 0, error })
+    this.end({ kind: isProven ? 'never_left' : 'unanswered', cause }, isSound)
+  }
+
+  /** Its time is over: `turns` of the event loop are left for what has arrived, if it may have left at all. */
+  timedOut(turns: number): void {
+    if (this.isOver) return
+    if (turns > 0 && this.controller) setImmediate(timeOut, this, turns - 1)
+    else this.breakOff('timeout', this.controller)
   }
 
   private breakOff(cause: string, controller: Dispatcher.DispatchController | undefined): void {
@@ -180,13 +187,21 @@ class JsonCall implements Call {
   }
 }
 
-const timeOut = (call: JsonCall): void => call.timedOut()
+/**
+ * After a process stood still, its timers fire before it reads its sockets, where the answer may have been waiting. Each
+ * turn of the event loop reads them; over TLS or HTTP/2 an answer may need a second turn to get through.
+ */
+const LAST_TURNS = 2
+const timeOut = (call: JsonCall, turns = LAST_TURNS): void => call.timedOut(turns)
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 const first = (value: string | string[] | undefined): string | undefined =>
   (Array.isArray(value) ? value[0] : value)?.trim()
 
-/** By their object, which is the same for all that a sender sends; undefined for those that cannot stand in a request. */
+/**
+ * By the object of the headers, which is the same for all that a sender sends; undefined for headers that cannot stand
+ * in a request.
+ */
 const known = new WeakMap<object, string[] | undefined>()
 const NAME = /^[a-z0-9-]+$/
 /** A line break would end the header and begin another one. */
@@ -201,11 +216,11 @@ function headersOf(headers: Readonly<Record<string, string>>): string[] | undefi
   return list
 }
 
-/** The header that hands the trace of a message on; none where it has none. */
+/** The header that hands a message's trace on; none where it has none. */
 export const traceHeader = ({ traceparent }: { traceparent?: string | undefined }): Record<string, string> =>
   traceparent === undefined ? {} : { traceparent }
 
-/** `Retry-After` in seconds or as a date, which is one of the server's clock: ours may go ahead of it. */
+/** `Retry-After` in seconds or as a date, which is on the server's clock: ours may be ahead of it. */
 function readRetryAfter(header: string | undefined, date: string | undefined): number | undefined {
   if (header === undefined) return undefined
   if (/^\d+(\.\d+)?$/.test(header)) return Math.ceil(Number(header) * 1_000)

@@ -1,5 +1,5 @@
 // One open connection to a provider, and what writes requests to it: undici's client by HTTP/1.1, Node's by HTTP/2. The
-// connection is made before that is, so that its protocol is known by then, and neither ever gets another one.
+// socket is opened before its writer is made, so that its protocol is known, and no writer ever gets a second one.
 
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
@@ -10,9 +10,9 @@ import { writeHttp2 } from './http2-writer.ts'
 
 /** Who hears of a connection. */
 export interface ConnectionHeard {
-  /** By HTTP/2, its server takes so many requests at once; so will its others. */
+  /** By HTTP/2: how many requests the server takes at once over this connection, and so over its others. */
   takes(streams: number): void
-  /** It can take a request more. Never said again once it is retired. */
+  /** It can take another request. Never called again once the connection is retired. */
   free(connection: Connection): void
   /** Once, at its end. */
   gone(connection: Connection): void
@@ -21,7 +21,7 @@ export interface ConnectionHeard {
 /** nginx says GOAWAY after 1,000 requests, or an hour, and refuses what crosses that. */
 const MOST_REQUESTS = 900
 const MOST_AGE_MS = 10 * 60_000
-/** Its successor is opened by then. */
+/** This long before that age it has no more room, so that its successor is open in time. */
 const SOON_MS = 5_000
 
 /** A connection of an open socket. By HTTP/2 it takes `streams` requests at once until its server says how many. */
@@ -78,9 +78,9 @@ export function createConnection(
     ended(isSound) {
       running -= 1
       if (running === 0) idleSince = performance.now()
-      // By HTTP/2 it goes on, though perhaps nobody is there any more.
+      // By HTTP/2 the session would go on, though perhaps nobody is there any more.
       if (!isSound) isRetired = true
-      // What the server did not wait for would be the beginning of the next request.
+      // What the server did not wait for would be taken for the beginning of the next request.
       if (protocol === 'h1' && socket.writableLength > 0) isRetired = true
       if (isRetired) endIfUnused()
       // By HTTP/1.1 the writer says when it is free, which is later.
@@ -109,7 +109,7 @@ export function createConnection(
             if (connection.canTake()) heard.free(connection)
           },
         })
-  // One of TLS that errs is not closed by that, and undici would wait for its end.
+  // A TLS socket is not closed by an error, and undici would wait for its end.
   socket.on('error', () => socket.destroy())
   socket.once('close', () => {
     isRetired = true
@@ -123,13 +123,13 @@ export function createConnection(
 const protocolOf = (socket: Socket | TLSSocket): Protocol =>
   'alpnProtocol' in socket && socket.alpnProtocol === 'h2' ? 'h2' : 'h1'
 
-/** A server that says how long it keeps a connection is taken to close it so much sooner. */
+/** A server that says how long it keeps a connection is taken to close it this much sooner. */
 const KEPT_LESS_MS = 2_000
 
 /**
- * Writes by HTTP/1.1 to a socket that is open, one request at a time. `free` is called once it can take one, and again after
- * each. undici's client never gets another connection: it would write requests of a lost one again on the next (client.js
- * writes from kPendingIdx; client-h1.js, onHttpSocketClose, sets that back to kRunningIdx).
+ * Writes by HTTP/1.1 to a socket that is open, one request at a time. `free` is called once it can take one, and again
+ * after each. undici's client never gets another connection: it would write requests of a lost one again on the next
+ * (client.js writes from kPendingIdx; client-h1.js, onHttpSocketClose, sets that back to kRunningIdx).
  */
 function writeHttp1(origin: string, socket: Socket, free: () => void): Writer {
   let isConnected = false
@@ -146,7 +146,8 @@ function writeHttp1(origin: string, socket: Socket, free: () => void): Writer {
       // There is no second one; whatever undici still holds then ends with the client.
       if (isConnected) return
       isConnected = true
-      // Later: what it says at once undici does not hear. One that is closed by then would be written to all the same.
+      // Not at once: undici does not hear what it is told within this call. A socket that is closed by then would be
+      // written to all the same.
       queueMicrotask(() => {
         if (socket.destroyed) connected(Object.assign(new Error('closed'), { code: 'ECONNRESET' }), null)
         else connected(null, socket)
@@ -160,7 +161,7 @@ function writeHttp1(origin: string, socket: Socket, free: () => void): Writer {
   }
 
   client.on('drain', free)
-  // What undici says of an end that it did not expect; nobody else shall hear it as an uncaught error.
+  // An end that undici did not expect: without a listener it would be an uncaught error.
   const events: EventEmitter = client
   events.on('error', destroy)
   return { write: (call) => void client.dispatch(call.request, call), destroy }

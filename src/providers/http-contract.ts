@@ -1,7 +1,7 @@
 // What a request, its connection and what writes it there know of each other, and the bounds that they share.
 import type { Dispatcher } from 'undici'
 
-/** What requests are written by. */
+/** The protocol that requests are written in. */
 export type Protocol = 'h1' | 'h2'
 
 /** A POST. */
@@ -24,7 +24,7 @@ export interface Call extends Dispatcher.DispatchHandler {
 
 /** What writes requests to a connection, and reads their answers. */
 export interface Writer {
-  /** Tells the call first that it is written now (`onRequestStart`), and nothing if it is not. */
+  /** Tells the call that it is about to be written (`onRequestStart`), or never does if it is not. */
   write(call: Call): void
   /** Closes the connection; requests that are under way fail. */
   destroy(): void
@@ -33,7 +33,9 @@ export interface Writer {
 /** An open connection. */
 export interface Connection {
   readonly protocol: Protocol
-  /** Requests that it can take besides those under way, for as long as they are; soon none, if it is soon to be left. */
+  /**
+   * How many more requests it can take before any of those under way ends; none shortly before it is left for its age.
+   */
   readonly room: number
   /** Those under way on it, with those that its writer holds for it. */
   readonly running: number
@@ -43,7 +45,10 @@ export interface Connection {
   /** It can take another one. */
   canTake(): boolean
   take(call: Call): void
-  /** The call has ended. Without an answer, and not by a word of the server about it alone, nothing is known of the next. */
+  /**
+   * The call has ended. `isSound`: by an answer, before it was written, or by a word of the server about it alone.
+   * Otherwise nothing is known of the next one.
+   */
   ended(isSound: boolean): void
   /** Takes no more, and is closed once nothing is under way on it. */
   retire(): void
@@ -55,7 +60,10 @@ export interface Connection {
 
 /** Idle ones are closed before the usual 5 s of a server, so that few requests meet a socket that is just being closed. */
 export const KEEP_ALIVE_MS = 4_000
-/** A provider's head of an answer is under 1 KB. */
+/** The head of a provider's answer is under 1 KB. */
 export const MAX_HEAD_BYTES = 16 * 1024
-/** At most, and until the server says how many it takes: RFC 9113 advises it against taking fewer. */
+/**
+ * Streams at once over a connection, at most, and until the server says how many it takes: RFC 9113 advises servers not
+ * to take fewer.
+ */
 export const STREAMS = 100

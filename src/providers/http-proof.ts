@@ -1,5 +1,6 @@
-// What proves that nothing of a request left, and what is only said of one that may have. Error codes alone prove nothing:
-// of 84 requests that ended in a reset, 38 had never reached the server. What counts is how far it had come.
+// What proves that nothing of a request left, and what is only said of one that may have. Error codes alone prove
+// nothing: of 84 requests that ended in a reset, 38 had never reached the server. What counts is how far a request had
+// come.
 
 /** The server ended this one stream of HTTP/2, or has not processed it: its own words about it (http2-writer.ts). */
 export class StreamError extends Error {
@@ -14,37 +15,25 @@ export class StreamError extends Error {
 
 /** How a request failed. */
 interface Failure {
-  /** No connection could be opened for it; it was given to what writes it; that said that it writes it now. */
-  reached: 'no_connection' | 'writer' | 'provider'
-  error: Error
+  /** What writes it said that it writes it now. */
+  isStarted: boolean
   /** The head of an answer has come. */
   isAnswered: boolean
+  /** Undefined for a request that we broke off ourselves. */
+  error: Error | undefined
 }
 
 /**
- * All that is taken for proof. `onRequestStart` is called right before a request is written (undici's client-h1.js,
- * writeH1, and http2-writer.ts), so what ends without that call was not written.
+ * Whether it is proven that the provider knows nothing of the request. Nothing else is taken for proof:
+ *
+ * - Nothing was written: `onRequestStart` is called right before (undici's client-h1.js, writeH1, and http2-writer.ts). So
+ *   there was no connection, or it ended, or we ended the request, while it was held back.
+ * - REFUSED_STREAM, or a frame that Node has not written: the server has not processed it (RFC 9113, 8.7).
  */
-const PROOFS: readonly { proof: string; holds: (failure: Failure) => boolean }[] = [
-  {
-    proof: 'refused, not found, no handshake, not trusted, not in time: there was no connection to write to',
-    holds: ({ reached }) => reached === 'no_connection',
-  },
-  {
-    proof: 'the connection ended, or was ended by us, while the request was held back',
-    holds: ({ reached }) => reached === 'writer',
-  },
-  {
-    proof:
-      'REFUSED_STREAM, or GOAWAY with a last stream below its own: the server has not processed it (RFC 9113, 8.7)',
-    holds: ({ error, isAnswered }) => !isAnswered && error instanceof StreamError && error.isUnprocessed,
-  },
-]
+export const neverLeft = ({ isStarted, isAnswered, error }: Failure): boolean =>
+  !isStarted || (!isAnswered && error instanceof StreamError && error.isUnprocessed)
 
-/** Whether it is proven that the provider knows nothing of the request. */
-export const neverLeft = (failure: Failure): boolean => PROOFS.some(({ holds }) => holds(failure))
-
-/** It says nothing of the connection: others go on over it. */
+/** Whether the error says nothing of the connection, so that others go on over it. */
 export const isOfStream = (error: Error): boolean => error instanceof StreamError
 
 /** A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token. */

@@ -1,6 +1,6 @@
 // Requests over one open connection of HTTP/2, by Node's own client. When the server says GOAWAY it takes no more and
-// answers those under way; undici 7 ends them all (client-h2.js, onHttp2SessionGoAway), which puts each of them in doubt
-// (docs/adr/0097-http2-by-nodes-client.md).
+// answers those under way; undici 7 ends them all (client-h2.js, onHttp2SessionGoAway), which puts each of them in
+// doubt (docs/adr/0097-http2-by-nodes-client.md).
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -13,7 +13,7 @@ import type { Dispatcher } from 'undici'
 import { type Call, MAX_HEAD_BYTES, STREAMS, type Writer } from './http-contract.ts'
 import { StreamError } from './http-proof.ts'
 
-/** The frame that opens a stream (RFC 9113, 6.2). Node names those that it did not send by their number. */
+/** The frame that opens a stream (RFC 9113, 6.2). Node names a frame that it did not send by this number. */
 const HEADERS_FRAME = 1
 
 /** Who hears of the connection. */
@@ -133,7 +133,7 @@ function ask(session: ClientHttp2Session, host: string, goaway: Goaway, call: Ca
 
 /**
  * Whether it is certain that the server has not processed it: it was never written, or the server refused it. That its
- * number is above the last one of a GOAWAY is no proof, see the ADR. Node ends such streams as if they were refused, and
+ * number is above the last one of a GOAWAY is no proof (ADR 0097). Node ends such streams as if they were refused, and
  * others with the code of the GOAWAY.
  */
 function isUnprocessed({ id, rstCode }: ClientHttp2Stream, goaway: Goaway, unsentFrame: number | undefined): boolean {

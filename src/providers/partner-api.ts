@@ -11,8 +11,8 @@ import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
 /**
- * The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. A message
- * without either flag is that of a proxy.
+ * The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. A
+ * message without either flag comes from a proxy.
  */
 const refusal = z
   .object({
@@ -95,8 +95,11 @@ function readSend(end: Awaited<ReturnType<typeof postJson>>, to: string): CallEn
   if (end.kind !== 'answer') return end
   const body = parseJson(end.body)
   const accepted = acceptedBy(end.status, body, to)
-  if (accepted === 'of_another') closeConnectionOf(end)
-  else if (accepted) return accepted
+  if (accepted === 'of_another') {
+    closeConnectionOf(end)
+    return { kind: 'unanswered', cause: 'answer_of_another' }
+  }
+  if (accepted) return accepted
   const error = refusal.safeParse(body)
   const code = error.success ? error.data.error?.code : undefined
   return {

@@ -1,6 +1,6 @@
-// What Workers do in another way than BullMQ has them do it, in a backend of our own, which BullMQ lets us hand in. Most of
-// it has them go by Redis' clock: BullMQ takes the time from the process wherever it delays a job, looks for jobs that are
-// due or waits for the next one, and with a clock that is an hour ahead, jobs ran an hour early.
+// Where our Workers do otherwise than BullMQ's, in a backend of our own, which BullMQ lets us hand in. Mostly it has
+// them go by Redis' clock: BullMQ takes the time from the process wherever it delays a job, looks for jobs that are due
+// or waits for the next one, and with a clock that is an hour ahead, jobs ran an hour early.
 import { type BackendFactory, createRedisBackend, RedisQueueBackend } from 'bullmq'
 import { runningRedisClock } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -9,8 +9,8 @@ type Given<Method extends 'execCommand' | 'moveToCompleted' | 'moveToDelayed' | 
   Parameters<RedisQueueBackend[Method]>
 
 /**
- * BullMQ has no public seam for the time at which jobs are taken: `moveToActive` reads the clock of the machine on its way
- * to the script of that name, where it stands so far behind the first key.
+ * BullMQ has no public seam for the time at which jobs are taken: `moveToActive` reads the clock of the machine on its
+ * way to the script of that name, to which the time goes as this many arguments after the first key.
  */
 const TAKING = { script: 'moveToActive', timeAt: 12 }
 
@@ -33,7 +33,7 @@ class WorkerBackend extends RedisQueueBackend {
     beforeStalledCheck: () => Promise<void>,
   ) {
     super(made.connection, name, made.keys, (type) => made.toKey(type), settings, made.blockingConnection)
-    // This one tells of their errors.
+    // This backend reports their errors.
     made.on('error', () => {})
     this.#nowMs = runningRedisClock(redis, made.toKey(''))
     this.#beforeStalledCheck = beforeStalledCheck
@@ -41,7 +41,7 @@ class WorkerBackend extends RedisQueueBackend {
 
   override execCommand(...[client, script, given]: Given<'execCommand'>) {
     if (script !== TAKING.script) return super.execCommand(client, script, given)
-    // What is due a moment too early would only be put off again: the time is never ahead of Redis.
+    // A job that is taken a moment too early would only be put off again: the time is never ahead of Redis.
     return this.#nowMs().then((nowMs) => super.execCommand(client, script, given.with(TAKING.timeAt, nowMs)))
   }
 
@@ -66,14 +66,18 @@ class WorkerBackend extends RedisQueueBackend {
     return woken && { ...woken, score: 0 }
   }
 
-  /** The next job as a script tells it, with the time at which one is due: the Worker compares that with the machine's. */
+  /**
+   * The next job as a script returns it, with the time at which one is due: the Worker compares that with the
+   * machine's.
+   */
   async #onMachine([job, id, limitMs, dueMs]: readonly unknown[]) {
     const isDue = typeof dueMs === 'number' && dueMs > 0
     return [job, id, limitMs, isDue ? dueMs - (await this.#nowMs()) + Date.now() : dueMs]
   }
 
-  // A Worker with more in hand than its concurrency, since that was lowered, asks for no next job and takes the answer for
-  // "the queue is empty": it slept for its `drainDelay` with jobs waiting. It is told nothing of what it did not ask for.
+  // A Worker that has more jobs than its concurrency, since that was lowered, asks for no next job and takes the answer
+  // for "the queue is empty": it slept for its `drainDelay` with jobs waiting. So it is given nothing that it did not
+  // ask for.
 
   override async moveToCompleted(...given: Given<'moveToCompleted'>) {
     return asAsked(given[4], await super.moveToCompleted(...given))

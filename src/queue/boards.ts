@@ -24,7 +24,9 @@ class LaneBoard extends BullMQAdapter {
   override getFlowProducer = async (): Promise<null> => null
 }
 
-/** A queue that all accounts share: how many jobs stand where, and no job. Whose a job is cannot be seen from outside. */
+/**
+ * A queue that all accounts share: how many jobs stand where, and no job. Whose a job is cannot be seen from outside.
+ */
 class CountsBoard extends LaneBoard {
   override getJob = async (): Promise<undefined> => undefined
   override getJobs = async (): Promise<Job[]> => []

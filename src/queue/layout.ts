@@ -1,8 +1,8 @@
 // Where BullMQ keeps what, as far as Laneway reads or writes it behind BullMQ's back: its keys, and the fields of its
-// hashes. Scripts are given these keys by name; of the fields most know `data` and `failedReason` of a job and `paused` of
-// a queue, and the scripts of lane/scripts all that a plain job has. What stands here is no promise of BullMQ's:
-// test/component/bullmq-layout.test.ts holds every line of it against the BullMQ that is installed, and what else Laneway
-// relies on; add-jobs.test.ts does so for adding.
+// hashes. Scripts are given these keys by name; of the fields most know `data` and `failedReason` of a job and `paused`
+// of a queue, and the scripts of lane/scripts all that a plain job has. BullMQ promises none of this:
+// test/component/bullmq-layout.test.ts holds every line, and what else Laneway relies on, against the BullMQ that is
+// installed; add-jobs.test.ts does so for adding.
 import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from '../redis/keys.ts'
 
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
@@ -13,7 +13,7 @@ export const laneChunkQueue = (lane: number): string => `${laneQueue(lane)}-chun
 
 const chunkKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:${laneChunkQueue(lane)}:${suffix}`
 
-/** Where the chunks of a lane are that are not finished. */
+/** Where the unfinished chunks of a lane are. */
 export const laneChunkKeys = (lane: number) => ({
   /** LIST of job ids; the next one stands last. */
   chunksWaiting: chunkKey(lane, 'wait'),
@@ -28,7 +28,7 @@ export const laneChunkLimiterKey = (lane: number): string => chunkKey(lane, 'lim
 
 const laneKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:${laneQueue(lane)}:${suffix}`
 
-/** Where the jobs of a lane are that are not finished. */
+/** Where the unfinished jobs of a lane are. */
 export const laneBacklogKeys = (lane: number) => ({
   /** LIST of job ids; the next one stands last. */
   waiting: laneKey(lane, 'wait'),
@@ -36,7 +36,7 @@ export const laneBacklogKeys = (lane: number) => ({
   prioritized: laneKey(lane, 'prioritized'),
   /** ZSET job id → when it is due, see `delayedUntil`. */
   delayed: laneKey(lane, 'delayed'),
-  /** LIST of the ids of jobs that a worker is processing. */
+  /** LIST of the ids of jobs whose messages are being sent. */
   active: laneKey(lane, 'active'),
 })
 
@@ -57,9 +57,6 @@ export const laneDeadLettersKey = (lane: number): string => laneKey(lane, 'faile
 /** HASH of one job of the lane, see `JOB`. With an empty id: what the keys of all of them begin with. */
 export const laneJobKey = (lane: number, jobId: string): string => laneKey(lane, jobId)
 
-/** STRING that is there while a worker processes the job. */
-export const laneJobLockKey = (lane: number, jobId: string): string => `${laneJobKey(lane, jobId)}:lock`
-
 /** Fields of the hash of a job. */
 export const JOB = {
   name: 'name',
@@ -71,8 +68,6 @@ export const JOB = {
   finishedOn: 'finishedOn',
   /** When it was added (epoch ms). */
   addedAt: 'timestamp',
-  /** What the processor returned, JSON. */
-  returned: 'returnvalue',
   stacktrace: 'stacktrace',
 } as const
 

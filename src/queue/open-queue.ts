@@ -7,7 +7,7 @@ import { withTimeout } from '../redis/with-timeout.ts'
 type Done = 'add' | 'addBulk' | 'pause' | 'resume' | 'promoteJobs' | 'remove' | 'obliterate' | 'setGlobalConcurrency'
 type Asked = 'name' | 'getJob' | 'getJobs' | 'getJobCounts' | 'getJobState' | 'getRateLimitTtl'
 
-/** What others do with a queue, and ask of it. */
+/** What others do with a queue and ask of it. */
 export type Queue<Payload = unknown> = Pick<BullQueue<Payload>, Done | Asked | 'rateLimit' | 'close'>
 
 /** The last that BullMQ knows; the first one is 1. */

@@ -1,7 +1,7 @@
-// Repairs what another program wrote into a job of the intake queue and BullMQ cannot read. Such a job cannot be fetched
-// and stalls for ever, without a word. With a count of crashes that is no number BullMQ's check for jobs of dead workers
-// even ends half-way, after it took the job out of its list: nobody finds it again. What cannot be read is replaced, so
-// that the next run takes the job in or refuses it.
+// Repairs what another program wrote into a job of the intake queue and BullMQ cannot read. Such a job cannot be
+// fetched and stalls for ever, without a word. If its count of crashes is no number, BullMQ's check for jobs of dead
+// workers even ends half-way, after it took the job out of its list: nobody finds it again. What cannot be read is
+// replaced, so that the next run takes the job in or refuses it.
 import { z } from 'zod'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -9,7 +9,7 @@ import { intakeJobKey, intakeKeys } from './layout.ts'
 
 /** Fields that BullMQ reads as JSON, and what takes the place of what is not. */
 const JSON_FIELDS = { data: '"not JSON"', opts: '{}', progress: '0', stacktrace: '[]' } as const
-/** What BullMQ ends a job in a flow by. Of a job that names no other one, both fields go. */
+/** The fields by which BullMQ ends a job in a flow. Both go when they do not name another job. */
 const PARENT_FIELDS = ['parent', 'parentKey'] as const
 const parentSchema = z.object({ id: z.string().min(1), queueKey: z.string().min(1) })
 /** Fields that BullMQ counts in: attempts made, attempts started, crashes of workers. */

@@ -1,4 +1,5 @@
-// Has jobs taken up now that wait for their time, or were given up; what of BullMQ's errors means that somebody was faster.
+// Has jobs taken up now that wait for their time or were given up, and tells which of BullMQ's errors mean that
+// somebody else was faster.
 import { ErrorCode } from 'bullmq'
 import type { Queue } from './open-queue.ts'
 
@@ -10,13 +11,16 @@ const MOVED_ON: ReadonlySet<unknown> = new Set([
 export const hasJobMovedOn = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && MOVED_ON.has(error.code)
 
-/** Has a job taken up that waits for its time. False when it does not, or is gone. */
+/** Has a job that waits for its time taken up now. False when it does not wait, or is gone. */
 export async function promote(queue: Queue, id: string): Promise<boolean> {
   const job = await queue.getJob(id)
   return job !== undefined && unlessMovedOn(job.promote())
 }
 
-/** Has a job taken up with this data that was given up. False when it was not, or somebody else was faster. */
+/**
+ * Has a job that was given up taken up again, with this data. False when it was not given up, or somebody else was
+ * faster.
+ */
 export async function retry(queue: Queue, id: string, data: object): Promise<boolean> {
   const job = await queue.getJob(id)
   if (job === undefined || !(await job.isFailed())) return false

@@ -23,13 +23,13 @@ export type Job = Pick<
 /** What works on the jobs of a queue. */
 export type Worker = Pick<BullWorker, 'close' | 'concurrency' | 'on' | 'waitUntilReady'>
 
-/** A Worker that keeps the locks of jobs in hand by a timer: BullMQ looks at the clock of the machine for it. */
+/** A Worker that renews the locks of its jobs by a timer: BullMQ goes by the clock of the machine for that. */
 class LockingWorker extends BullWorker {
   readonly #lockMs = this.opts.lockDuration ?? 0
   readonly #renewing = setInterval(() => this.#renew(), this.#lockMs / 4).unref()
-  /** Id of a job in hand → its token. */
+  /** Id of a job that is being worked on → its token. */
   readonly #tokens = new Map<string, string>()
-  /** In hand the last time already: the locks of all others are new. */
+  /** Jobs that were there the last time already: the locks of all others are new. */
   #known: ReadonlySet<string> = new Set()
 
   #renew(): void {
@@ -37,7 +37,7 @@ class LockingWorker extends BullWorker {
     this.#known = new Set(this.#tokens.keys())
     if (old.length === 0) return
     const [ids, tokens] = [old.map(([id]) => id), old.map(([, token]) => token)]
-    // One that another worker has is not extended, and the end of its job finds that.
+    // One that another worker has by now is not extended, and the end of its job finds that.
     this.extendJobLocks(ids, tokens, this.#lockMs).catch((error: Error) => this.emit('error', error))
   }
 
@@ -103,16 +103,16 @@ export type JobEnd =
   /** Finished, and the whole lane waits. */
   | { kind: 'done_lane_waits'; ms: number }
 
-/** Longest that a lane fetches nothing; after that one job asks whether the cooldown is over. */
+/** Longest that a queue takes up nothing; after that one job asks whether the cooldown is over. */
 const MOST_LIMITED_MS = 30_000
 
 /** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
 export async function endJob(end: JobEnd, job: BullJob, token: string | undefined, queue: Queue): Promise<unknown> {
   if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
-  // The cooldown itself is in Redis and asked by every claim; this keeps the lane from fetching jobs meanwhile. A
+  // The cooldown itself is in Redis and asked by every claim; this keeps the lane from taking up chunks meanwhile. A
   // person may end the cooldown between the claim and this line: then it must not last for an hour.
   const ms = Math.min(end.ms, MOST_LIMITED_MS)
-  // rateLimit overwrites a longer wait that another message of the lane has set a moment ago, and any window.
+  // rateLimit would overwrite a longer wait that another chunk of the lane has set a moment ago.
   const running = await queue.getRateLimitTtl(Number.MAX_SAFE_INTEGER)
   if (running < ms) await queue.rateLimit(ms)
   if (end.kind === 'lane_waits') throw new RateLimitError()

@@ -19,6 +19,7 @@ const OWN: Readonly<Record<string, string>> = {
   connect_timeout: 'no connection to the provider came about in time',
   answer_too_large: 'the answer of the provider was too large to be read',
   bad_answer: 'what the provider answered is not HTTP as it should be',
+  answer_of_another: 'the provider answered with the name of another recipient',
   invalid_header: 'the token or another setting of its sender cannot stand in a request',
   refused_stream: 'the provider took the connection and refused this request on it',
   repeated: 'the request was about to be sent twice over, which was kept from happening',

@@ -135,7 +135,7 @@ const OWN_CODES = [
   ...['worker_lost', 'record_lost', 'dead_letter', 'content_lost', 'sender_unreadable', 'woken_late', 'missed_slot'],
   ...['not_replicated', 'person_erased', 'opted_out'],
   ...['timeout', 'reset', 'refused', 'name_not_found', 'connect_timeout', 'answer_too_large', 'failed'],
-  ...['bad_answer', 'invalid_header', 'stopped', 'refused_stream', 'repeated'],
+  ...['bad_answer', 'invalid_header', 'stopped', 'refused_stream', 'repeated', 'answer_of_another'],
 ]
 const KNOWN: ReadonlySet<string> = new Set([...OWN_CODES, ...[...PROVIDER_CODES.keys()].map(String)])
 const HTTP_STATUS = /^http_([1-5])\d\d$/

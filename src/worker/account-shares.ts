@@ -2,9 +2,9 @@
 // half of all when it is alone, and each further account finds some. Who finds none waits in line and is named when a
 // hand is free for it, accounts that hold the fewest first. Pure but for the clock.
 
-/** A hand is kept so long for whoever was named for it. */
+/** How long a hand is kept for whoever was named for it. */
 const KEPT_MS = 2_000
-/** Names in the line of one account; more are not remembered and come again by time. */
+/** Longest line of one account; further names are not remembered and ask again by themselves. */
 const LONGEST_LINE = 10_000
 
 export type Shares = ReturnType<typeof createShares>

@@ -28,7 +28,7 @@ import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
 import { departure, type LaneSlots, type RedisClock } from './departure.ts'
 import type { LaneRoom } from './lane-room.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
-import { type SettleDeps, settle } from './settle.ts'
+import { followUp, type SettleDeps, settle } from './settle.ts'
 
 /**
  * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
@@ -37,10 +37,13 @@ import { type SettleDeps, settle } from './settle.ts'
  */
 export const CLAIM_GOOD_FOR_MS = 5_000
 
-/** A lane that waits for less is left to those that are claimed: their slots are as close. */
+/** A lane that waits for less does not recall what it has claimed: the slots of that are as far away. */
 const RECALLED_FROM_MS = 200
 
-/** After this long the sweep takes a claimed message for lost: guard, call and settling (5 s, as in message-claim.lua). */
+/**
+ * When the sweep takes a claimed message for lost: after CLAIM_GOOD_FOR_MS, the call, and 5 s to settle it (SETTLING in
+ * message-claim.lua).
+ */
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
   CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
 
@@ -59,7 +62,7 @@ export interface SendDeps extends SettleDeps {
 /** A message that is to be sent. */
 export interface Outgoing {
   id: MessageId
-  /** The same as users see it. */
+  /** Its id as users see it. */
   name: string
   /** What its record holds. */
   message: NewMessage
@@ -68,7 +71,7 @@ export interface Outgoing {
   values?: readonly string[]
   /** Where it waited before it was claimed. */
   from: WaitsAs
-  /** What a job of it holds. */
+  /** What a job of it would hold. */
   payload: () => SendPayload
   /** What its job holds of the trace that it was accepted in. */
   trace?: string | undefined
@@ -79,17 +82,17 @@ export interface Claimed {
   attempt: string
   slot: Slot | undefined
   pace: Pace
-  /** Its lane waits for what becomes of it. */
+  /** The rest of its lane waits for how it ends. */
   isProbe?: boolean | undefined
   /** The request must have left by then. */
   until: Deadline
-  /** After this it is asked again whether its recipient wants it. */
+  /** After this we must ask again whether its recipient wants it. */
   wantedUntil: Deadline
   /** Told how long the provider took to answer (ms). */
   answered?: (ms: number) => void
 }
 
-/** Waits until it is the turn of a claimed message, then does the same as `sendClaimed`. */
+/** Waits for the turn of a claimed message, then sends it as `sendClaimed` does. */
 export async function sendInTurn(
   deps: SendDeps,
   { slots, room }: { slots: LaneSlots; room: LaneRoom },
@@ -100,7 +103,7 @@ export async function sendInTurn(
   const { class: of } = outgoing.message
   const slot = claimed.slot && (await slots.wait(of, claimed.slot, claimed.pace, claimed.until))
   const end = await sendClaimed(deps, entry, outgoing, { ...claimed, slot, answered: room.answered })
-  // The others would most likely fare alike: what is claimed and has not left goes back to its lane.
+  // The others would most likely fare no better: what is claimed and has not left goes back to its lane.
   const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
   if (coolsLane) slots.recall()
   return end
@@ -139,7 +142,8 @@ async function sendTraced(
   const attempted = { id, attempt, to: message.to, run: message.run, isProbe }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
-  if ('problem' in outcome) await notifyCampaigns(deps.redis, id.lane, outcome)
+  // If it is lost, the next answer that says that the lane is too fast brings it.
+  if ('problem' in outcome) await followUp(deps.log, id, () => notifyCampaigns(deps.redis, id.lane, outcome))
   const code = report(deps, entry, outgoing, claimed, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   return end
@@ -213,20 +217,20 @@ const tooLate = {
   problem: { code: 'woken_late', sentence: 'The worker was stopped before it could send; it is tried again.' },
 } satisfies Outcome
 
-/** Whom a message is to, and what of it decides whom to ask. */
+/** What of a message decides whether we must ask, and about whom. */
 type Asked = Pick<NewMessage, 'to' | 'class' | 'run'>
 
-/** Whether its opt-out or its erasure keeps the message from its recipient. Of what they may always get nobody is asked. */
+/** Whether an opt-out or an erasure can keep the message from its recipient; if not, nothing need be asked. */
 const isAsked = ({ stopsTransactional }: DirectoryEntry, { class: of, run }: Asked): boolean =>
   of === 'campaign' || stopsTransactional || run !== undefined
 
-/** Until when a message may leave that is asked for from now on and found to be wanted. */
+/** Until when a message may leave if we ask now and find that it is wanted. */
 export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =>
   deadlineIn(isAsked(entry, message) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
 
 /**
- * Why it must not be sent: its recipient wants no such message, or was erased since the message's campaign began. Asked right
- * before it is claimed and again if it leaves later than the answer is good for.
+ * Why a claimed message must not be sent after all: its recipient wants no such message, or was erased since its
+ * campaign began. Asked when it leaves later than the answer before its claim is good for.
  */
 async function barredFor(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
@@ -243,7 +247,7 @@ async function barredFor(
   return erased ? personErased : wantsNone ? optedOut : undefined
 }
 
-/** The same for many messages of one sender, by their places among them. */
+/** The same for many messages of one sender, by their places among them. Asked before they are claimed. */
 export async function barredAmong(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
   entry: DirectoryEntry,

@@ -1,6 +1,6 @@
-// A sender of which the chat product says that it can send nothing is paused until a person resumes it: every try would
-// be refused, and a wrong token stays wrong. One message alone may draw that answer, though. It must not
-// pause its sender at every resume: refused once more after others were sent, it fails.
+// A sender that can send nothing, as the chat product says, is paused until a person resumes it: every try would be
+// refused, and a wrong token stays wrong. One message alone may draw that answer, though. It must not pause its sender
+// at every resume: refused once more after others were sent, it fails.
 
 import { findSender, setBlocked } from '../accounts/store/senders.ts'
 import { tellBlocked } from '../lanes/sender-events.ts'
@@ -31,8 +31,8 @@ export async function isOneMessageAlone(redis: Redis, id: MessageId, code: strin
 }
 
 /**
- * Stops the lane until a person resumes it. Dying between the writes leaves it paused without a reason, or not told of;
- * the next message that is refused after a resume brings all of it.
+ * Stops the lane until a person resumes it. Dying between the writes leaves it paused without a reason, or nobody told;
+ * the next message that is refused after a resume makes up for it.
  */
 export async function blockSender(
   deps: { redis: Redis; lanes: LaneQueues; log: Log },

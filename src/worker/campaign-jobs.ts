@@ -1,5 +1,5 @@
 // The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
-// their own, and in each an account has a share only, so that no account's campaigns can hold up those of another.
+// their own, and an account has only a share of each, so that no account's campaigns can hold up those of another.
 
 import type { LifecycleDeps } from '../campaigns/commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from '../campaigns/fan-out/fan-out.ts'
@@ -24,8 +24,9 @@ import { createShares, type Shares } from './account-shares.ts'
 import { createCampaignWake } from './wake-campaigns.ts'
 
 /**
- * Campaigns that are fed at once in one worker, and preflights: those are long, keep the processor busy and never yield. All
- * who are fed share one event loop: with 200 hands another account's campaign took its steps behind 100 others.
+ * How many campaigns are fed at once in one worker, and how many preflights run: those are long, keep the processor
+ * busy and never yield. All that are fed share one event loop: with 200 hands another account's campaign took its steps
+ * behind 100 others.
  */
 const FED = { most: 64 }
 const CHECKED = { most: 20, mostEach: 2 }

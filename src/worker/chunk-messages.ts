@@ -1,5 +1,6 @@
-// The messages of a chunk that there is something to do for: those of its recipients that nobody has claimed, that have no job
-// of their own, and whose people were not erased and have not opted out. What comes to an end without being sent is ended here.
+// The messages of a chunk that there is something to do for: those of recipients whom nobody has claimed, who have no
+// job of their own, and who were not erased and have not opted out. What comes to an end without being sent is ended
+// here.
 
 import type { CampaignId } from '../campaigns/campaign-id.ts'
 import { readMarks } from '../campaigns/store/marks.ts'
@@ -62,7 +63,7 @@ export async function recipientStates(
 ): Promise<RecipientState[]> {
   const [marks, jobs] = await Promise.all([
     readMarks(redis, id, from, ulids.length),
-    // Mostly none has a job of its own, and one question tells it of all.
+    // Mostly none has a job of its own, and one EXISTS says so of all.
     redis.exists(ulids.map((ulid) => jobKey({ lane: id.lane, ulid }))),
   ])
   const states = jobs === 0 ? [] : await jobStates(redis, id.lane, ulids)

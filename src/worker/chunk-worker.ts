@@ -25,12 +25,10 @@ const NO_LIMIT = 1_000_000
 /** While a lane waits, its pace may change or a person may end the wait: it is looked at this often. */
 const LOOK_AGAIN_MS = 1_000
 const NO_PACE = { max: 1_000_000_000, duration: 1 }
-/**
- * A message waits this long when Redis refused to write for it; moving it to the delayed ones works on a full Redis.
- */
+/** A chunk waits this long when Redis is away or full; moving it to the delayed jobs works on a full Redis. */
 const REDIS_AWAY_MS = 1_000
 
-/** What the Workers of lanes work with. */
+/** What the Worker of the chunks of a lane needs. */
 export interface LaneWork {
   redis: Redis
   log: Log

@@ -1,6 +1,6 @@
-// Clears lanes of what waits but must not be sent, as a night's backlog of expired messages or the rest of a cancelled
-// campaign: fetched one at a time, at the pace of the lane, it would keep back what should leave. A claim that was refused
-// for such a reason begins it. Dying anywhere here is harmless: the next refused claim begins again.
+// Clears lanes of what waits but must not be sent, such as a night's backlog of expired messages or the rest of a
+// cancelled campaign: fetched one at a time, at the pace of the lane, it would hold up what should leave. A claim that
+// was refused for such a reason begins it. Dying anywhere here is harmless: the next refused claim begins again.
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { SendPayload } from '../jobs/send.ts'
@@ -8,9 +8,9 @@ import type { Log } from '../log.ts'
 import { type Clearing, clearPage, isLastPage, siftPage, waitingOf } from '../queue/lane/clear.ts'
 import type { Redis } from '../redis/connect.ts'
 
-/** Where fewer than one in so many must not be sent, claims see to them: they cost less than reading all others. */
+/** Where fewer than one in this many must not be sent, claims see to them: that costs less than reading all others. */
 const WORTH_ONE_IN = 10
-/** So many that stay where they are passed over; taking one off behind them takes Redis longer the more they are. */
+/** Most jobs that stay and are passed over: the more there are, the longer Redis takes to remove one behind them. */
 const MOST_KEPT = 1_000
 
 /** The clearing of this process: at most one of each lane and class under way. */

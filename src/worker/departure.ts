@@ -1,5 +1,6 @@
-// Waits for the slot in which a request leaves. A process that stood still has missed it, and must not send all that it
-// had claimed at once: it reserves another slot for each. Dying here is dying after the claim, see attempt.ts.
+// When a claimed message leaves: which message of a lane goes in the next slot, its request, and Redis' clock, which
+// slots are on. A process that stood still has missed its slots and must not send all that it had claimed at once: it
+// reserves another slot for each message. Dying here is dying after the claim, see attempt.ts.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Deadline, isOver } from '../deadline.ts'
 import type { MessageClass } from '../messages/message-class.ts'
@@ -8,21 +9,24 @@ import type { Pace } from '../messages/pace.ts'
 import { reserveSlots, type Slot } from '../messages/store/claim.ts'
 import type { Redis } from '../redis/connect.ts'
 
-/** Another slot that is further ahead than this is not waited for; the message goes back to its lane. */
+/** Another slot that is further ahead than this is not waited for: the message goes back to its lane. */
 export const MOST_AHEAD_MS = 2_000
-/** So many slots may be missed before a request is given more time than its pace allows. */
+/** How many slots a request may miss before it is given more time than its pace allows. */
 const STRICT_TRIES = 3
-/** Timers may fire so much early, and Redis' clock is known that well: waiting for the rest would cost a turn of the loop. */
+/**
+ * Timers may fire this much early, and Redis' clock is known no better: waiting for the rest would cost a turn of the
+ * event loop.
+ */
 const EARLY_MS = 1
-/** So long before its slot it is asked again whether a message is wanted: the answer is there by then. */
+/** How long before its slot we ask again whether a message is wanted: by then the answer is there. */
 const ASKED_AHEAD_MS = 50
 
 /**
  * Sends when the slot has come, and says how the call ended; undefined when it may not leave under this claim, which is
- * good until `claimed.until`. `send` must let nothing leave after the time that it is given (`performance.now()`): a
- * connection that is not there yet takes longer to open than a request may be late. Then it is sent in another slot. What
- * would leave after `claimed.wantedUntil` is asked for by `askAgain` first: until when it may leave, or undefined if it
- * may not.
+ * good until `claimed.until`. `send` must let nothing leave after the time that it is given (`performance.now()`):
+ * opening a connection takes longer than a request may be late. A request that missed its slot is sent in another one.
+ * `askAgain` is called before anything leaves after `claimed.wantedUntil`, and says until when it may, or undefined if
+ * it may not.
  */
 export function departure(
   deps: { redis: Redis; clock: RedisClock },
@@ -67,7 +71,7 @@ const hasMissed = (end: CallEnd): boolean => end.kind === 'never_left' && end.ca
 /** Waits for the slot; `missed` were missed before it. */
 async function inTime(waiting: Waiting, slot: Slot, missed: number): Promise<CallEnd | undefined> {
   const { clock, lane, claimed, send } = waiting
-  // A machine that is always late would reserve slots for ever: after a few it may be later each time.
+  // A machine that is always late would reserve slots for ever: after a few misses it may be later each time.
   const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
   const leavesAt = clock.ours(lane, slot.atMs)
   // Redis' clock was set back meanwhile.
@@ -107,32 +111,32 @@ async function inAnother(waiting: Waiting, slot: Slot, missed: number): Promise<
 /** Timers have a resolution of a millisecond: what is due within this leaves now. */
 const TIMER_MS = 0.5
 /**
- * What is not due yet leaves at the next tick, and all lanes have the same ticks: the event loop of a process with many lanes
- * turns a few hundred times a second then, not once for each message. A tick is so small a part of what a request may be
- * late, and at most so long.
+ * Messages leave at ticks, the same ones for all lanes, so that the event loop of a process with many lanes turns a few
+ * hundred times a second and not once for each message. A tick is this part of what a request may be late, and at most
+ * MOST_TICK_MS.
  */
 const TICK_OF_LATE = 1 / 10
 const MOST_TICK_MS = 5
 
 /**
- * The claimed messages of one lane that wait for a slot. Slots of one lane are interchangeable: whatever goes first takes the
- * next one. So a transactional message does not wait behind a campaign that has claimed the next tenth of a second. In place
- * of those that a process has missed it asks for as many others, in one step.
+ * The claimed messages of one lane that wait for a slot. Slots of a lane are interchangeable: whichever message goes
+ * first takes the next one, so a transactional message does not wait behind a campaign that has claimed the next
+ * moment. Slots that this process has missed are replaced together, in one step.
  */
 export interface LaneSlots {
   /**
-   * Resolves with the slot in which the message leaves, when that has come; undefined when it was recalled, or when the next
-   * slot comes no sooner than `until`, as after Redis' clock was set back.
+   * Resolves, once it has come, to the slot in which the message leaves; undefined when the message was recalled, its slot
+   * was missed and there is no other, or the next one comes after `until`, as when Redis' clock was set back.
    */
   wait(of: MessageClass, slot: Slot, pace: Pace, until: Deadline): Promise<Slot | undefined>
-  /** Lets nothing leave of what waits now. */
+  /** Takes back all that waits now: none of it leaves. */
   recall(): void
   /** The latest slot that was given out here and that a message could leave in (`performance.now()`). */
   latestAt(): number
 }
 
 function tickAt(at: number, { lateMs }: Pace): number {
-  // Of a lane on which nothing is late a tick would hold hundreds.
+  // Where nothing is ever late, a longer tick would hold hundreds.
   const tick = Number.isFinite(lateMs) ? Math.min(MOST_TICK_MS, lateMs * TICK_OF_LATE) : 1
   return Math.ceil(at / tick) * tick
 }
@@ -142,13 +146,13 @@ interface InLine {
   until: Deadline
 }
 
-/** Nothing waits at first. `others` asks for other slots in place of those that were missed, and may get fewer. */
+/** `others` reserves slots in place of those that were missed, and may get fewer. */
 export function createLaneSlots(
   clock: Pick<RedisClock, 'ours'>,
   lane: number,
   others: (missed: readonly Slot[], pace: Pace) => Promise<Slot[]>,
 ): LaneSlots {
-  /** Slots that nobody has left in, the next one first. */
+  /** Slots that no message has used yet, the next one first. */
   let slots: Slot[] = []
   const first: InLine[] = []
   const then: InLine[] = []
@@ -240,11 +244,11 @@ export function createLaneSlots(
 export type RedisClock = ReturnType<typeof createRedisClock>
 
 /**
- * Redis' clock on ours. The slots of a lane are on the clock of its server, which all workers share; ours may be minutes off,
- * and so may be that of another server of a cluster.
+ * Redis' clock on ours. The slots of a lane are on the clock of its server, which all workers share; ours may be
+ * minutes off, and so may that of another server of a cluster.
  *
- * Learns from every answer that says what time it was on Redis: that was after we asked and before the answer came.
- * `performance.now()` is the clock on our side, for nobody sets it. `serverOf` names the server of a lane.
+ * Learns from every answer that says what time it was on Redis: that was after we asked and before the answer came. On
+ * our side the clock is `performance.now()`, because nobody sets it. `serverOf` names the server of a lane.
  */
 export function createRedisClock(serverOf: (lane: number) => string = () => '') {
   /** Redis' time less ours (ms), by server. */
@@ -258,8 +262,8 @@ export function createRedisClock(serverOf: (lane: number) => string = () => '') 
       const offset = offsets.get(server)
       // Servers that are gone.
       if (offset === undefined && offsets.size >= MOST_SERVERS) offsets.clear()
-      // What is known already is finer than this answer as long as the two agree. When they do not, a clock was set or
-      // has drifted, or another server is the primary.
+      // What is known already is more exact than this answer as long as the two agree. When they do not, a clock was
+      // set or has drifted, or another server is the primary.
       offsets.set(server, offset === undefined ? least : Math.min(Math.max(offset, least), most))
     },
 
@@ -270,5 +274,5 @@ export function createRedisClock(serverOf: (lane: number) => string = () => '') 
 
 const MOST_SERVERS = 1_000
 
-/** The slots of a lane moved to a server that was not heard yet: its clock is most likely right. */
+/** The lane has moved to a server that was not heard from yet: another one's clock is most likely right for it, too. */
 const anyOf = (offsets: ReadonlyMap<string, number>): number => offsets.values().next().value ?? 0

@@ -17,7 +17,7 @@ import { sharedQueuePrefix } from '../redis/keys.ts'
 
 /** A job waits this long when Redis is away or full. */
 const REDIS_AWAY_MS = 1_000
-/** How soon is looked again at what is being sent. */
+/** How soon to look again at what is being sent. */
 const BUSY_MS = 500
 const DAY_SECONDS = 86_400
 
@@ -40,7 +40,7 @@ export async function startErasures(deps: ErasureDeps) {
     async (job, token) => endOwn(await workOn(deps, job), job, token),
     {
       concurrency: 1,
-      // As of requeue jobs: one whose worker died is taken up by another within 5 s, and two may work on one.
+      // As with requeue jobs: one whose worker died is taken up by another within 5 s, and two may work on one.
       lockDuration: 3_000,
       stalledInterval: 1_000,
       maxStalledCount: 100,

@@ -1,15 +1,15 @@
-// How long a lane waits while its provider keeps refusing or cannot be reached, and when answers without proof are an outage:
-// this process's counts of failures in a row, per lane. Each one more is said in the log, and their end: a lane that
-// waits looks like one that has no work.
+// How long a lane waits while its provider keeps refusing or cannot be reached, and when answers without proof are an
+// outage: this process's counts of failures in a row, per lane. Each further failure is logged, and so is the end of
+// them: a lane that waits looks like one that has no work.
 import type { Log } from '../log.ts'
 import { laneBackoffMs } from '../messages/backoff.ts'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
 
 /**
- * So many attempts in a row without proof are an outage. Without this a lane of 80/s turns every message of ten minutes
- * of HTTP 500 into `unknown`; with it, the few that ask whether the provider is back. A provider that fails one message
- * in twelve at random does it five times in a row once in 250,000 messages, and costs a second then.
+ * This many attempts in a row without proof are an outage. Otherwise a lane of 80/s would turn every message of ten
+ * minutes of HTTP 500 into `unknown`; so it is only the few that ask whether the provider is back. A provider that
+ * fails one message in twelve at random does it five times in a row once in 250,000 messages, and costs a second then.
  */
 const OUTAGE_AFTER = 5
 /** A lane that waits as its provider asks is in the log at most this often. */
@@ -41,7 +41,7 @@ export function createLaneBackoff(log: Log) {
     return wait
   }
 
-  /** Said once for a wait and once a minute: under a storm of refusals there are many a second. */
+  /** Logged once for a wait and at most once a minute: a storm of refusals brings many a second. */
   function obeys(lane: number, waitMs: number, problem: Problem): void {
     const now = performance.now()
     if (now < (quiet.get(lane) ?? 0)) return
@@ -61,7 +61,7 @@ export function createLaneBackoff(log: Log) {
       unproven.set(lane, inARow)
       return inARow >= OUTAGE_AFTER
     },
-    /** The provider answered in order. */
+    /** The provider has answered as it should. */
     over(lane: number): void {
       unproven.delete(lane)
       if (failures.delete(lane)) log.info({ lane }, 'lane.recovered')

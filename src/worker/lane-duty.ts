@@ -1,10 +1,10 @@
-// Which lanes this worker is to serve: its place in the line for each of them (lanes/owners.ts), among the workers that are
-// alive. Whoever serves a lane that needs more workers than that says so to all, again and again while it does.
+// Which lanes this worker is to serve: its place in the line for each of them (lanes/owners.ts), among the workers that
+// are alive. Whoever serves a lane that needs more workers says so to all, again and again as long as it does.
 import { type Line, lineOf, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../lanes/owners.ts'
 
-/** A lane is served by more workers for so long after somebody last said that it needs them. */
+/** For how long a lane is served by more workers after somebody last said that it needs them. */
 export const WIDE_MS = 30_000
-/** A lane that is for others now is served for so long still: by then they have opened it. */
+/** A lane that is for others now is still served for this long: by then they have opened it. */
 const HANDED_OVER_MS = 6_000
 
 /** Before the first `know` all lanes are this worker's. `now` is a clock in ms. */
@@ -68,7 +68,7 @@ export function createLaneDuty(
     inNeed(open: readonly { lane: number; inFlight: number }[]): { lane: number; servers: number }[] {
       if (each >= line.length) return []
       return open.flatMap(({ lane, inFlight }) => {
-        // Those that help would say that they are needed for ever.
+        // Helpers do not count themselves, or they would say for ever that they are needed.
         if (placeOf(lane) >= each) return []
         const serving = Math.min(serversOf(lane), line.length)
         const servers = Math.max(rates.get(lane) ?? 0, serversForLoad(inFlight, serving, maxInFlight))

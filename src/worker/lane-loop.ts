@@ -1,6 +1,6 @@
-// The work of one lane in one process. A lane is served by time, not by message: what its pace lets out within the next
-// moment is read and claimed in one step, and what was answered is settled in one step (messages/store/steps.ts). Where a
-// message is, and what a death of the process leaves:
+// Serves one lane in one process, by time and not message by message: what its pace lets out within the next moment is
+// read and claimed in one step, and what was answered is settled in one step (messages/store/steps.ts). Where a message
+// can be, and what is left of it when the process dies there:
 //
 //   waiting    on its lane in Redis, as a job or in a chunk   as it was
 //   read       here, before its claim                         as it was: reading takes nothing
@@ -8,43 +8,53 @@
 //   in flight  the request is under way                       the same; evidence of the provider settles it
 //   answered   waits to be settled with others                the same
 //
-// So a kill leaves in doubt what was in flight, what was answered and not settled yet (SETTLE_MS in
+// So a kill leaves in doubt what was in flight, what was answered and waits to be settled (up to three times SETTLE_MS,
 // messages/store/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages.
 import type { LaneRoom } from './lane-room.ts'
 import type { Take, Taken } from './take.ts'
 
 /**
- * So far ahead of their slots messages are claimed. Those of campaigns less: what was asked of their recipients' opt-outs is
- * good for 200 ms (opt-outs/store/hold.ts).
+ * How far ahead of their slots messages are claimed. Those of campaigns less: the answer to whether a recipient has
+ * opted out is good for 200 ms (opt-outs/store/hold.ts). All less than a claim accepts, see `aheadUs` in
+ * messages/pace.ts.
  */
 const AHEAD_MS = 250
 const CAMPAIGN_AHEAD_MS = 150
 /**
- * A lane of a few messages a second would have a step for each of them: transactional ones are claimed this many gaps
- * ahead, up to SLOW_AHEAD_MS. Then how slow steps are does not matter: one that is late loses no slot.
+ * A lane of a few messages a second would need a step for each of them, so its transactional messages are claimed this
+ * many gaps ahead, up to SLOW_AHEAD_MS. Slow steps do no harm then: a late one loses no slot.
  */
 const AHEAD_GAPS = 4
 const SLOW_AHEAD_MS = 480
 /**
- * More are claimed when what is left of that is a few times what claiming takes lately, within these parts: each step
- * costs Redis as much as several messages, and a slot that nobody has claimed in time is lost for seconds.
+ * The next step is due when what is claimed ahead is down to TIMES_SLOW times what a step takes lately, at least
+ * LEAST_LEFT and at most MOST_LEFT of the whole. Each step costs Redis as much as several messages, and a slot that
+ * nobody claims in time is lost for seconds.
  */
 const TIMES_SLOW = 3
 const LEAST_LEFT = 1 / 4
 const MOST_LEFT = 3 / 5
-/** What one step weighs in how slow they are: a slow one is remembered for some twenty. */
+/** How much of the slowest step is kept with each later one: it is remembered for some twenty. */
 const SLOW_KEPT = 0.95
-/** A lane reads and settles at these times only, all lanes at the same: their steps leave in one write to Redis. */
+/** Lanes read at these times only, all at the same ones: their steps leave in one write to Redis. */
 const TICK_MS = 10
-/** Most messages of one step. */
+/** Most messages in one step. */
 const MOST = 100
-/** A lane that waits for room takes so many at once, or an eighth of its room: each step costs as much as several messages. */
+/**
+ * A lane short of room waits until it can take this many at once, or an eighth of what it has in flight: each step
+ * costs as much as several messages.
+ */
 const WORTH = 16
-/** A lane that is read because it was woken, though its slots are given out, is read so often. */
+/** How often a lane that was woken is read for transactional messages although its slots are given out. */
 const WOKEN_MS = 10
-/** Longest that a lane in a cooldown asks nothing: a person may end it, or change the pace. It asks with one message. */
+/**
+ * Longest that a lane in a cooldown does not ask: a person may end it, or change the pace. It asks with one message.
+ */
 const MOST_HELD_MS = 1_000
-/** A wait for a slot that is too far ahead is shorter than this, but on a lane that sends one message at a time. */
+/**
+ * A wait of this long or longer is a cooldown. One for a slot that is too far ahead is shorter, except on a lane that
+ * sends one message at a time.
+ */
 const COOLDOWN_MS = 500
 /** Redis is away or full: the lane is looked at again after this. */
 const AWAY_MS = 1_000
@@ -53,16 +63,16 @@ const AWAY_MS = 1_000
 export interface LaneLoop {
   /** There may be something new. */
   wake(): void
-  /** Nothing is claimed for so long. */
+  /** Claims nothing for this long. */
   hold(ms: number): void
   /** A place is free. */
   freed(): void
-  /** When something was last taken or in flight (`performance.now()`). */
+  /** When a message was last taken or in flight (`performance.now()`). */
   lastWorkAt(): number
   stop(): void
 }
 
-/** Serves a lane until it is stopped. `take` claims and sends; it rejects when Redis is away. `gapMs`: between slots. */
+/** Serves a lane until stopped. `take` claims and sends; it rejects when Redis is away. `gapMs`: between two slots. */
 export function createLaneLoop(deps: {
   room: Pick<LaneRoom, 'left' | 'running'>
   latestSlotAt: () => number
@@ -78,7 +88,7 @@ export function createLaneLoop(deps: {
   let isWokenAgain = false
   /** Something waits that could not be taken yet. */
   let hasMore = false
-  /** A campaign has slots of the next moment: a transactional message that comes takes one of them. */
+  /** A campaign holds the slots of the next moment: a transactional message that comes takes one of them. */
   let servesCampaign = true
   let heldUntil = 0
   /** It was held when it last asked. */
@@ -87,7 +97,7 @@ export function createLaneLoop(deps: {
   let lastWorkAt = performance.now()
   /** Something could be taken, were there room. */
   let lacksRoom = false
-  /** From the time that a step was due until its messages were claimed, lately. */
+  /** How long it lately took from when a step was due until its messages were claimed. */
   let slowMs = 0
   let timer: NodeJS.Timeout | undefined
   let timerAt = Number.POSITIVE_INFINITY
@@ -100,7 +110,7 @@ export function createLaneLoop(deps: {
     timer = setTimeout(look, Math.max(0, tick - performance.now()))
   }
 
-  /** What may be taken now; how long to wait until that is worth it. */
+  /** What to take now, or how long to wait until taking is worth it; undefined while there is no room. */
   function wish(now: number): Take | { waitMs: number } | undefined {
     const gapMs = deps.gapMs()
     const aheadMs = Math.max(0, deps.latestSlotAt() - now)
@@ -135,7 +145,7 @@ export function createLaneLoop(deps: {
     if (isStopped || isTaking || !(isWoken || hasMore)) return
     const next = heldUntil > now ? { waitMs: heldUntil - now } : wish(now)
     lacksRoom = next === undefined
-    // A place that comes free looks again.
+    // The next place that comes free looks again.
     if (next === undefined) return
     if ('waitMs' in next) {
       lookAt(now + next.waitMs)
@@ -177,6 +187,8 @@ export function createLaneLoop(deps: {
   let dueTimer: NodeJS.Timeout | undefined
   function wakeIn(ms: number): void {
     clearTimeout(dueTimer)
+    // Stopped while it was taking.
+    if (isStopped) return
     // setTimeout takes no more than 2^31 ms; the sweep wakes lanes that are due as well.
     dueTimer = setTimeout(wake, Math.min(ms, 86_400_000))
   }

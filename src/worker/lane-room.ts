@@ -1,11 +1,15 @@
-// How many messages each lane of this process may have in flight, claimed or in flight: what Little's law says, pace times
-// answer time, as it is measured for each lane, within what the memory of the process bears over all of them.
+// How many messages each lane of this process may have claimed or in flight: pace times answer time, as Little's law
+// says, measured for each lane, within what the memory of the process bears over all of them. And how long answers
+// take.
 import type { Pace } from '../messages/pace.ts'
 import type { WorkerBound } from '../redis/heartbeats.ts'
 
-/** What a lane may always have in flight while nothing else limits it: an answer time is only known after some answers. */
+/**
+ * What a lane may have in flight in any case, unless something else limits it: an answer time is only known after some
+ * answers.
+ */
 const LEAST = 200
-/** So many times what pace and answer time come to: answers vary, and a lane must not wait for its slowest ones. */
+/** So many times pace times answer time: answers vary, and a lane must not wait for the slowest of them. */
 const HEADROOM = 2
 /** Assumed until the first answers have come (ms). */
 const UNKNOWN_ANSWER_MS = 1_000
@@ -20,22 +24,25 @@ const MOST_SHORT = 8
 export interface LaneRoom {
   /** Places that are free. */
   left(): number
-  /** Takes so many places. */
+  /** Takes this many places. */
   begin(count: number): void
-  /** Gives one of them back, or so many. */
+  /** Gives this many places back. */
   end(count?: number): void
-  /** The provider has answered one message of the lane after so many ms. */
+  /** The provider has answered a message of the lane after this long. */
   answered(ms: number): void
   paced(pace: Pace): void
   /** How long the provider takes to answer, lately (ms); undefined before the first answer. */
   answerMs(): number | undefined
   /** The same by its quantiles, of the last 30 to 60 s. */
   answersLately(): Quantiles | undefined
-  /** What keeps it from having more in flight here; `latestSlotAt`: its latest slot given out here (`performance.now()`). */
+  /**
+   * What keeps it from having more in flight here; `latestSlotAt`: the latest slot of it given out here
+   * (`performance.now()`).
+   */
   bound(latestSlotAt: number): WorkerBound | undefined
-  /** Messages in flight. */
+  /** Places that are taken: of messages claimed or in flight, and of what a read under way may find. */
   running(): number
-  /** It is not served any more; what is in flight ends as it ends. */
+  /** The lane is no longer served here; what is in flight still comes to its end. */
   leave(): void
 }
 
@@ -47,11 +54,11 @@ interface Waiting {
 
 /** The lanes of this process, which together may have `most` messages in flight. */
 export function createLaneRooms(most: number) {
-  /** Lanes of which a message is in flight or that wait for a place, and how many messages of all lanes are in flight. */
+  /** Lanes that have messages in flight or wait for a place, and how many messages are in flight over all lanes. */
   let busy = 0
   let inFlight = 0
   let waitingForEnd: (() => void)[] = []
-  /** Lanes that would have taken more, had other lanes had less; who has waited longest is first. */
+  /** Lanes that would have taken more if others had had less; who has waited longest is first. */
   const line = new Set<Waiting>()
 
   /**
@@ -176,9 +183,9 @@ export interface LaneHere {
 }
 
 /**
- * What keeps it from having more in flight in this process, if anything would wait on it; undefined: nothing here. Pure. What
- * holds it in all processes, a pause or a cooldown, stands in Redis and is added by whoever reads the heartbeats
- * (telemetry/lane-bound.ts).
+ * What keeps the lane from having more in flight in this process, supposing that more of it waits; undefined when
+ * nothing here does. Pure. What holds it in all processes, a pause or a cooldown, is in Redis and is added by whoever
+ * reads the heartbeats (telemetry/lane-bound.ts).
  */
 export function boundHere(lane: LaneHere): WorkerBound | undefined {
   const ofAll = lane.most - lane.inFlight
@@ -191,9 +198,9 @@ export function boundHere(lane: LaneHere): WorkerBound | undefined {
   return lane.freeSlotInMs > Math.min(lane.gapMs, SOON_MS) ? 'pace' : undefined
 }
 
-/** A histogram covers so much time; the one before it counts as well. */
+/** What one histogram covers; the one before it counts as well. */
 const WINDOW_MS = 30_000
-/** Buckets are so many to each doubling: the middle of one is at most 2.2 % off. */
+/** Buckets to each doubling: the middle of one is at most 2.2 % off. */
 const PER_DOUBLING = 16
 /** From 1 ms up to 2^16 ms, which no request takes (LANEWAY_SEND_TIMEOUT_SECONDS is at most 60). */
 const BUCKETS = 16 * PER_DOUBLING
@@ -205,12 +212,12 @@ export interface Quantiles {
 }
 
 /**
- * How long the provider takes to answer on one lane, lately: from two histograms of which the older one is dropped whole, 2 KB
- * each, however many answers there are. Counted are all requests that left or tried to, until their end: an answer, a
- * connection that broke, the timeout.
+ * How long the provider takes to answer on one lane, lately: from two histograms of which the older one is dropped
+ * whole, 2 KB each, however many answers there are. Every request that left or tried to is counted at its end: an
+ * answer, a connection that broke, the timeout.
  */
 export interface AnswerTimes {
-  /** A request took so many ms. */
+  /** A request took this long. */
   add(ms: number): void
   /** Of the last 30 to 60 s; undefined while nothing was answered in that time. */
   lately(): Quantiles | undefined

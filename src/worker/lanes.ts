@@ -1,12 +1,13 @@
 // The lanes that this worker serves. A lane is opened at its first work and closed when it has been empty for minutes.
 //
-// Nothing is lost between closing and a new message: a job is added first and its lane woken second, and the sweep looks at
-// every lane with work every 2 s, for wakes that were lost. A lane that other workers are to serve (lane-duty.ts) is not
-// opened, whoever wakes it.
+// Nothing is lost between closing and a new message: a job is added first and its lane woken second, and the sweep
+// looks at every lane with work every 2 s, for wakes that were lost. A lane that other workers are to serve
+// (lane-duty.ts) is not opened, whoever wakes it.
 
 import type { Config } from '../config.ts'
 import { type Pace, paceOf } from '../messages/pace.ts'
 import { reserveSlots } from '../messages/store/claim.ts'
+import { releaseRead } from '../queue/lane/next-jobs.ts'
 import type { JobEnd, Worker } from '../queue/worker.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import type { ServedLane } from '../redis/heartbeats.ts'
@@ -21,7 +22,7 @@ import { type DirectoryEntry, senderOrWait } from './sender-directory.ts'
 import { type Taken, takeNext } from './take.ts'
 import { type ChunkEnd, createTakenChunks, type TakenChunks } from './waiting-messages.ts'
 
-/** Chunks of a lane that was reopened get this long to end what they have in flight. */
+/** How long chunks of a lane that was closed get to come to their end. */
 const LEAVING_MS = 90_000
 
 interface OpenLane extends Lane {
@@ -51,7 +52,7 @@ export function createLanes(deps: LanesDeps) {
   const { send, config } = deps
   const { redis, log } = send
   const open = new Map<number, OpenLane>()
-  /** Workers that were replaced and end what they have in flight. */
+  /** Workers of chunks whose lanes were closed, which come to their end. */
   const leaving = new Set<Worker>()
   const rooms = createLaneRooms(config.maxInFlight)
   const stopping = new AbortController()
@@ -129,8 +130,8 @@ export function createLanes(deps: LanesDeps) {
     },
 
     /**
-     * Serves a lane anew from which nothing leaves although it could; false when it is not open here. What it has in
-     * flight ends as it ends: each message is claimed for one attempt only, whoever runs it.
+     * Opens a lane once more from which nothing leaves although it could; false when it is not open here. What it has
+     * in flight still comes to its end: each message is claimed for one attempt only, whoever runs it.
      */
     reopen(lane: number): boolean {
       const silent = open.get(lane)
@@ -174,8 +175,10 @@ export function createLanes(deps: LanesDeps) {
         chunks.close()
       }
       await Promise.race([Promise.all([...all.map((worker) => worker.close()), rooms.idle()]), limit])
+      // What it could not release when Redis was away: nobody is to take this worker for one that died over it.
+      const released = [...open.keys()].map((lane) => releaseRead(redis, lane, send.worker).catch(() => {}))
       await Promise.race([
-        Promise.all(all.map((worker) => worker.close(true))),
+        Promise.all([...released, ...all.map((worker) => worker.close(true))]),
         new Promise<void>((resolve) => setTimeout(resolve, 1_000).unref()),
       ])
       open.clear()
@@ -183,7 +186,7 @@ export function createLanes(deps: LanesDeps) {
   }
 }
 
-/** Chunks are taken up again so long after Redis was away. */
+/** How long after Redis was away chunks are taken up again. */
 const AWAY_MS = 1_000
 /** Assumed of a lane whose sender is not known yet. */
 const SLOW: Pace = paceOf(1)
@@ -199,8 +202,8 @@ interface Lane {
 }
 
 /**
- * Serves the lane until its loop is stopped: what that takes is claimed, waits for its slot and is sent. `noteMoved`: a message
- * of this campaign was worked on.
+ * Serves the lane until its loop is stopped: its messages are claimed, wait for their slots and are sent. `noteMoved`:
+ * a message of this campaign was worked on.
  */
 export function serveLane(
   send: SendDeps,
@@ -244,7 +247,7 @@ export function serveLane(
           if (entry) void attempt(entry, outgoing, claimed)
         })
       } catch (error) {
-        // What was claimed and is not known is not claimed again: taken up again, its chunk passes it over.
+        // What was claimed without our hearing of it is not claimed again: its chunk, taken up again, passes it over.
         chunks.end({ kind: 'waits', ms: AWAY_MS })
         throw error
       } finally {
@@ -278,7 +281,7 @@ export function serveLane(
     // The cooldown itself is in Redis and asked by every claim; this keeps the lane from asking meanwhile.
     if (end.kind !== 'waits') loop.hold(end.ms)
     if (end.kind === 'done_lane_waits') return
-    // It may be long after its chunk.
+    // Its chunk may have ended long ago.
     if (from === 'place') await send.lanes.add(name, payload(), end.kind === 'waits' ? end.ms : 0)
     loop.wake()
   }

@@ -1,5 +1,6 @@
-// Polls what is due on one lane. When other lanes may be waiting it does so for a few seconds only and then gives its
-// place up, so that none is kept waiting by those that always have something due. How many polls leave, and when, is the budget's to say (messages/store/status-polls.ts).
+// Polls what is due on one lane. While other lanes may be waiting it does so for a few seconds only and then gives its
+// place up, so that lanes that always have something due keep none waiting. How many polls leave, and when, is for the
+// budget to say (messages/store/status-polls.ts).
 import { laneBackoffMs } from '../messages/backoff.ts'
 import { MAX_RETRY_AFTER_MS } from '../messages/outcome.ts'
 import { coolPolls, takePolls } from '../messages/store/status-polls.ts'
@@ -43,7 +44,7 @@ export function createLanePoller(deps: PollDeps) {
   async function coolDown(lane: number, askedMs: number | undefined): Promise<void> {
     const now = performance.now()
     const known = throttled.get(lane)
-    // Those that were under way together are thrown back together, which is one time.
+    // Those that were under way together are thrown back together, which counts as once.
     const inARow = known === undefined ? 1 : known.until > now ? known.inARow : known.inARow + 1
     const ms = askedMs ? Math.min(askedMs, MAX_RETRY_AFTER_MS) : laneBackoffMs(1_000, inARow - 1)
     if (inARow !== known?.inARow) log.warn({ lane, ms }, 'poll.throttled')

@@ -70,7 +70,7 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
     await over()
     return end
   }
-  // What its history does not tell either was found just now, or long ago.
+  // Where its history does not say when, it was delivered just now, or as long ago as it was sent.
   const foundMs = record.state === 'delivered' ? ageMs : 0
   const deliveredAt = lastAt(record, id, 'd') ?? now - foundMs
   const deliveredMs = state === 'delivered' ? now - deliveredAt : undefined

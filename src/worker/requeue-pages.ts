@@ -1,6 +1,6 @@
-// Goes through the lists of what ended badly, lane by lane and page by page, and queues again what the filter finds. Of a
-// lane the next pages are read and begun while the ones before are worked on: a page is a chain of round trips, each of
-// which waits for the disk of Redis.
+// Goes through the lists of requeueable messages, lane by lane and page by page, and queues again what the filter
+// finds. The next pages of a lane are read and begun while the ones before are worked on: a page is a chain of round
+// trips, each of which waits for the disk of Redis.
 //
 // Where the process may die: within a page, another worker does the page again. What was queued again has left the list
 // and is not met a second time, even should it have failed once more; what was not is met now. Between a page and the
@@ -40,7 +40,7 @@ export async function requeuePages(
   mayGoOn: () => Promise<boolean>,
 ): Promise<boolean> {
   for (const lane of order.lanes) {
-    // Asked for again: should two workers be at it, each goes on from where the other has come to.
+    // Read again each time: should two workers be at it, each goes on from where the other has come to.
     for (let isDone = false; !isDone; ) {
       const { cursor } = await progressOf(deps.redis, lane, id)
       const end = cursor === END ? 'done' : await requeueLane(deps, lane, { id, order, cursor }, mayGoOn)
@@ -65,7 +65,7 @@ async function requeueLane(
   const read = (from: string) => readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
   const finish = async (from: string, to: string, page: Page, before: Before): Before => {
     const counts = await workOnPage(deps, lane, id, order.untilMs, page)
-    // In the order of the pages, or the one behind would be passed over should this process die now.
+    // In the order of the pages: otherwise the one before would be passed over should this process die now.
     const end = await before
     if (end !== undefined) return end
     if (!(await advance(deps.redis, lane, id, { from, to, counts }))) return 'elsewhere'

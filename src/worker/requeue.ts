@@ -41,8 +41,8 @@ export function startRequeues(deps: RequeueDeps) {
     async (job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
     {
       concurrency: CONCURRENCY,
-      // One whose worker died is taken up by another within 3 s. That a worker loses its lock in a moment of stillness
-      // harms nothing: two may work on one job.
+      // One whose worker died is taken up by another within 3 s. A worker that stands still for a moment may lose its
+      // lock, which harms nothing: two may work on one job.
       lockDuration: 2_000,
       stalledInterval: 500,
       maxStalledCount: 100,

@@ -1,9 +1,11 @@
-// The job `chunk`: recipients of a campaign who stand side by side in its list. Their messages are put on the lane, in the
-// order of the list, and the lane takes them like those that have jobs (take.ts); one that has to be tried again gets a job
-// of its own. The chunk is done when none of them waits any more: from their claims on the records are swept.
+// The job `chunk`: recipients of a campaign who stand side by side in its list. Their messages are put on the lane, in
+// the order of the list, and the lane takes them like those that have jobs (take.ts); one that has to be tried again
+// gets a job of its own. The chunk is done when none of them waits any more: from their claims on the sweep looks after
+// them.
 //
 // Where the process may die: who was not claimed has no mark, and the chunk, taken up again, goes on with them; who was
-// claimed is passed over. Two that run one chunk meet in the claims. A lost chunk is fed again by its fan-out (unstick.ts).
+// claimed is passed over. Two that run one chunk meet in the claims. A lost chunk is fed again by its fan-out
+// (unstick.ts).
 import { moveCampaign } from '../campaigns/store/campaigns.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../campaigns/store/open-campaigns.ts'
 import { isFilesAway } from '../files/store.ts'
@@ -15,7 +17,10 @@ import { waitingOf } from './chunk-messages.ts'
 import { senderOrWait } from './sender-directory.ts'
 import type { ChunkEnd, TakenChunks } from './waiting-messages.ts'
 
-/** When so many workers have died over a chunk, its recipients are sent to one by one, so that one to blame is found. */
+/**
+ * When this many workers have died over a chunk, its recipients are sent to one by one, so that the one to blame is
+ * found.
+ */
 const MOST_CRASHES = 2
 
 /** What a chunk needs; one for the whole process. */
@@ -29,11 +34,14 @@ export interface ChunkRun {
   chunk: Chunk
   /** Workers that died over it. */
   crashes: number
-  /** Those of its lane. */
+  /** The chunks of its lane. */
   chunks: TakenChunks
 }
 
-/** Sends to the recipients of a chunk. Rejects only when Redis or the files are away or full; then the chunk is to be taken up again. */
+/**
+ * Sends to the recipients of a chunk. Rejects only when Redis or the files are away or full: then the chunk is to be
+ * taken up again.
+ */
 export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEnd> {
   const { lane, chunk } = run
   const id = { lane, number: chunk.run }

@@ -76,8 +76,8 @@ export function createSenderDirectory(deps: {
 
 /**
  * The lane's sender; undefined when there is none. `laneMs`: its token was sealed under another key, or its record is
- * broken. That is a person's to mend and no fault of the messages, so the lane waits for so long; failing their jobs would
- * make dead letters of the whole lane.
+ * broken. That is for a person to mend and no fault of the messages, so the lane waits for so long; failing its jobs
+ * would make dead letters of the whole lane.
  */
 export async function senderOrWait(
   deps: { redis: Redis; log: Log; directory: SenderDirectory; backoff: LaneBackoff },

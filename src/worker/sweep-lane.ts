@@ -31,7 +31,7 @@ const POSTPONED_MS = 60_000
 /** Messages read at a time, and how many of them are worked on at once: their commands share round trips. */
 const PAGE = 200
 const AT_ONCE = 20
-/** So long one list of a lane may take before the next has its turn; what is left is due at the next look. */
+/** How long one list of a lane may take before the next has its turn; what is left is due at the next look. */
 const TURN_MS = 1_000
 
 /** What the sweep needs to settle messages that nobody else does. */
@@ -152,7 +152,7 @@ async function payloadOf(
   return createCampaignContent(redis, lane).payloadOf({ ...record, run: record.run })
 }
 
-/** Makes sure that a message that is to be sent again has a job, and that a dead letter is not waited for. */
+/** Makes sure that a message that is to be sent again has a job, and that it does not wait for a dead letter. */
 async function ensureJob(
   deps: SweepLaneDeps,
   id: MessageId,

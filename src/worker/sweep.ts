@@ -1,6 +1,7 @@
 // The sweep looks for what nobody else will notice: lanes with work that no worker was woken for, attempts whose worker
-// died, unconfirmed messages whose wait is over, messages queued again whose job is gone, polls that are late, lanes that
-// nothing leaves. One worker sweeps, over the lanes that are due (queue/lane/due-lanes.ts), and wakes all the others.
+// died, unconfirmed messages whose wait is over, messages queued again whose job is gone, polls that are late, lanes
+// that nothing leaves. One worker sweeps, over the lanes that are due (queue/lane/due-lanes.ts), and wakes all the
+// others.
 //
 // Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to
 // decide, and a lane that came to work meanwhile must not wait for them.
@@ -22,9 +23,9 @@ const SWEPT_AT_ONCE = 8
 /** A poll that is this late has lost its job. */
 const POLL_LATE_MS = 5_000
 /**
- * The slow round over all lanes, for work that nobody marked because a process died in between: so many lanes a sweep,
- * and so long from the beginning of one round to the next. The first round of a worker goes as fast as it can: after an
- * upgrade nothing is marked.
+ * The slow round over all lanes, for work that nobody marked because a process died in between: how many lanes a sweep,
+ * and how long from the beginning of one round to the next. The first round of a worker goes as fast as it can: after
+ * an upgrade nothing is marked.
  */
 const ROUND_LANES = 5
 const ROUND_MS = 120_000
@@ -125,8 +126,8 @@ export function createSweep(deps: SweepDeps) {
 }
 
 /**
- * When a lane is looked at next, at `soonMs` unless it is idle; undefined when nothing is left in it. By the clock on which
- * the look was at `nowMs`: in a cluster that of the lane is another one (epoch ms).
+ * When a lane is looked at next (epoch ms): at `soonMs` unless it is idle; undefined when nothing is left in it. On the
+ * clock on which this look was at `nowMs`: in a cluster the lane may be on a server with another clock.
  */
 function nextLookMs(survey: LaneSurvey, soonMs: number, nowMs: number): number | undefined {
   if (survey.backlog + survey.chunks > 0) return soonMs

@@ -1,8 +1,8 @@
 // Takes the next messages of a lane, those with jobs and those of chunks alike: reads them, ends what must not be sent,
 // claims the others in one step.
 //
-// If the process dies before the claim, nothing has changed, because reading takes nothing. After the claim every message
-// is in its record, and the sweep finds it.
+// If the process dies before the claim, nothing has changed, because reading takes nothing. After the claim every
+// message is in its record, and the sweep finds it.
 import { type Deadline, deadlineIn } from '../deadline.ts'
 import { cancelMessage } from '../lanes/cancel-message.ts'
 import { newAttemptId } from '../messages/message-id.ts'
@@ -43,12 +43,12 @@ export interface Take {
 export interface Taken {
   /** The lane may have more that can be taken now. */
   hasMore: boolean
-  /** A campaign has slots of the next moment. */
+  /** A campaign holds the slots of the next moment. */
   hasCampaign: boolean
-  /** Nothing of the lane is to be claimed for so long, or until it is woken. */
+  /** How long nothing of the lane is to be claimed (ms). */
   heldMs: number | undefined
   isPaused: boolean
-  /** Until the next delayed job is due. */
+  /** Until the next delayed job is due (ms). */
   dueInMs: number | undefined
 }
 
@@ -62,10 +62,26 @@ export interface TakenLane {
 }
 
 /**
- * Claims up to `most` of the messages that are next and calls `claimed` with each that may leave. Rejects only when Redis
- * is away or full: then nothing was claimed, or the sweep settles it.
+ * Claims up to `most` of the next messages and calls `claimed` with each that may leave. Rejects only when Redis is
+ * away or full: then nothing was claimed, or the sweep settles it, and what was read is released.
  */
 export async function takeNext(
+  deps: SendDeps,
+  from: TakenLane,
+  take: Take,
+  claimed: (message: Outgoing, claim: Claimed) => void,
+): Promise<Taken> {
+  try {
+    return await takeAndClaim(deps, from, take, claimed)
+  } catch (error) {
+    // This worker is alive, so nothing it read kills its reader. A full Redis accepts the release. Should Redis be away, the
+    // next read of the lane overwrites what was read, and a stop releases it (lanes.ts).
+    await releaseRead(deps.redis, from.lane, deps.worker).catch(() => {})
+    throw error
+  }
+}
+
+async function takeAndClaim(
   deps: SendDeps,
   from: TakenLane,
   take: Take,
@@ -84,7 +100,7 @@ export async function takeNext(
   const places = take.firstOnly ? [] : chunks.next(placesOf(take.most, read.messages, chunks.waiting()))
   const messages = [...read.messages.slice(0, take.most - places.length), ...places]
   if (entry === undefined) {
-    // Taken up again, they find at their beginning that it was removed.
+    // Taken up again, they find that the sender was removed.
     chunks.end({ kind: 'waits', ms: 1 })
     if (jobs.length > 0) await releaseRead(redis, lane, by)
     taken.hasMore = hasMore || jobs.length >= take.most
@@ -97,7 +113,7 @@ export async function takeNext(
   return taken
 }
 
-/** How many of a step's messages chunks have: what jobs leave, and half of what is left to campaigns. */
+/** How many messages of a step come from chunks: what jobs leave, at least half of what transactional ones leave. */
 function placesOf(most: number, jobs: readonly Outgoing[], waiting: number): number {
   const transactional = jobs.filter(({ message }) => message.class === 'transactional').length
   return Math.min(waiting, Math.max(most - jobs.length, Math.floor((most - transactional) / 2)))
@@ -169,7 +185,7 @@ const stoppedRuns = (messages: readonly Outgoing[], results: readonly (ClaimResu
 
 /**
  * Ends those whose people were erased or have opted out, and returns them. What was claimed before, or is past its
- * validity, is not among these: its claim ends it. Should it be claimed after all, it is asked for again before it leaves.
+ * validity, is not among these: its claim ends it. Should it be claimed after all, we ask again before it leaves.
  */
 async function endBarred(
   deps: SendDeps,
@@ -198,7 +214,7 @@ async function endBarredOne({ redis, lanes, config }: SendDeps, message: Outgoin
   return true
 }
 
-/** What becomes of one that may not be sent now; the ms that it waits for with its lane, if it does. */
+/** Does what a refused claim calls for; returns how long the whole lane waits (ms), if it does. */
 async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult): Promise<number | undefined> {
   const { redis, lanes, config, log } = deps
   const { id, name, from, payload } = outgoing
@@ -217,7 +233,7 @@ async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult):
     case 'gone':
       await conclude(redis, id, 'gone', payload(), config.retentionMs)
   }
-  // Where one must not leave there may be thousands. Those of a chunk wait no more; jobs are cleared away.
+  // Where one must not leave there may be thousands. Those of a chunk no longer wait; jobs are cleared away.
   if (from === 'place') return undefined
   log.info({ message: name, verdict: result.verdict, state: result.state }, 'attempt.refused')
   const mustNotLeave = result.state === 'expired' || result.state === 'cancelled'

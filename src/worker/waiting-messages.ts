@@ -1,6 +1,6 @@
-// Messages of a lane that are not claimed yet: those of the chunks that this worker has taken up, which wait here in the order
-// of their lists, and those of the jobs that are next. Dying here changes nothing: whoever was not claimed has no mark, and
-// the chunk is taken up again; reading a job takes nothing.
+// Messages of a lane that are not claimed yet: those of the chunks that this worker has taken up, which wait here in
+// the order of their lists, and those of the jobs that are next. Dying here changes nothing: whoever was not claimed
+// has no mark, and the chunk is taken up again; reading a job takes nothing.
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../jobs/send.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { newMessageOf } from '../messages/store/record-format.ts'
@@ -14,8 +14,8 @@ export type ChunkEnd = JobEnd | { kind: 'back' }
 /** The chunks of one lane. */
 export interface TakenChunks {
   /**
-   * Puts messages of campaign `run` behind those that wait. Resolves to `done` when none of them waits any more, or as they
-   * are told to end before.
+   * Puts messages of campaign `run` behind those that wait. Resolves to `done` when none of them waits any more, or to
+   * how they were ended before that.
    */
   add(run: number, messages: readonly Outgoing[]): Promise<ChunkEnd>
   /** Messages that wait. */
@@ -24,9 +24,9 @@ export interface TakenChunks {
   next(most: number): Outgoing[]
   /** These wait no more. */
   taken(messages: ReadonlySet<Outgoing>): void
-  /** Lets all chunks end so, or those of one campaign. */
+  /** Ends all chunks in this way, or those of one campaign. */
   end(how: ChunkEnd, run?: number): void
-  /** Gives back what is here and whatever comes. */
+  /** Gives back what is here and whatever is added later. */
   close(): void
 }
 
@@ -74,12 +74,12 @@ export function createTakenChunks(added: () => void): TakenChunks {
   }
 }
 
-/** So many workers may die over a job that they had read alone; it is a dead letter then. */
+/** A job becomes a dead letter when this many workers have died after reading it alone. */
 const MOST_DEATHS = 3
 
 /**
- * The messages of these jobs. `isForeign`: others are sealed under a data key that this worker was not started with. Without
- * a sender all are made dead letters.
+ * The messages of these jobs. `isForeign`: others are sealed under a data key that this worker was not started with.
+ * Without a sender all jobs become dead letters.
  */
 export async function readJobs(
   deps: Pick<SendDeps, 'redis' | 'config' | 'log'>,
@@ -128,7 +128,7 @@ function readJob(lane: number, job: WaitingJob): { message: Outgoing } | { reaso
   }
 }
 
-/** Makes the job a dead letter, and says so once. */
+/** Makes the job a dead letter, and logs it once. */
 export async function giveUp(
   { redis, config, log }: Pick<SendDeps, 'redis' | 'config' | 'log'>,
   lane: number,

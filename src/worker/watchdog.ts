@@ -11,7 +11,7 @@ import type { LaneSurvey } from '../queue/lane/survey.ts'
 import type { Redis } from '../redis/connect.ts'
 
 const SILENT_MS = 30_000
-/** A lane that sends less than once in this many seconds may be silent for so many of its turns. */
+/** A lane that is slow may be silent for this many of its turns. */
 const TURNS = 3
 
 /** Watches with the limit of `longestMs`, for a lane without a slow pace and with nothing in flight. */

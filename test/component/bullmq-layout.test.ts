@@ -14,7 +14,6 @@ import {
   laneChunkQueue,
   laneDeadLettersKey,
   laneJobKey,
-  laneJobLockKey,
   laneMetaKey,
   laneQueue,
   laneTakeKeys,
@@ -68,7 +67,6 @@ test('jobs that wait stand in a list, the next one last, and prioritized ones af
     }
     expect([await nextOf(worker), await nextOf(worker), await nextOf(worker)]).toEqual(['w1', 'w2', 'p1'])
     expect(await redis.lrange(active, 0, '-1')).toEqual(['p1', 'w2', 'w1'])
-    expect(await redis.exists(laneJobLockKey(lane, 'w1'))).toBe(1)
   }))
 
 test('jobs are prioritized up to the last priority that there is', () =>
@@ -122,7 +120,7 @@ test('a job is a hash with its name and its data as JSON, and adding its id agai
     await queue.add('send', { a: 2 }, { jobId: 'one' })
     const key = laneJobKey(lane, 'one')
     expect(await redis.hmget(key, JOB.name, JOB.data)).toEqual(['send', '{"a":1}'])
-    expect(await redis.hmget(key, JOB.failedReason, JOB.finishedOn, JOB.returned)).toEqual([null, null, null])
+    expect(await redis.hmget(key, JOB.failedReason, JOB.finishedOn)).toEqual([null, null])
     expect(await redis.llen(laneBacklogKeys(lane).waiting)).toBe(1)
   }))
 
@@ -144,7 +142,6 @@ test('only a job that failed for good has a reason, and stands among the dead le
     await (await worker.getNextJob('token'))?.moveToCompleted({ ok: true }, 'token', false)
     expect(await redis.hget(laneJobKey(lane, 'dead'), JOB.failedReason)).toBe('it cannot be read')
     expect(await redis.hget(laneJobKey(lane, 'fine'), JOB.failedReason)).toBeNull()
-    expect(await redis.hget(laneJobKey(lane, 'fine'), JOB.returned)).toBe('{"ok":true}')
     expect(Number(await redis.hget(laneJobKey(lane, 'fine'), JOB.finishedOn))).toBeGreaterThanOrEqual(before)
     expect(await redis.zrange(laneDeadLettersKey(lane), '0', '-1')).toEqual(['dead'])
     expect(Number(await redis.zscore(laneDeadLettersKey(lane), 'dead'))).toBeGreaterThanOrEqual(before)

@@ -19,13 +19,15 @@ afterAll(() => agent.destroy())
 const post = (url: string, body: object = { id: 'the-message' }, timeoutMs = 5_000): Promise<HttpEnd> =>
   postJson(agent, new URL(url), { authorization: 'Bearer x' }, body, timeoutMs)
 
+/** Blocks this whole process, timers included, as SIGSTOP would. */
+const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+
 /** The connections of a process that is stopped while it connects, and hears of the connection when it is woken up late. */
 const frozen: Pick<HttpAgent, 'send'> = {
   send(url, call) {
     const leave = call.leave.bind(call)
     call.leave = (connection) => {
-      // Blocks this whole process, timers included, as SIGSTOP would.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+      standStill(100)
       return leave(connection)
     }
     agent.send(url, call)
@@ -245,6 +247,30 @@ describe('unanswered', () => {
 })
 
 describe('an answer', () => {
+  test('counts that had come in time, though the process stood still until its time was over', async () => {
+    const { end } = await against(
+      (socket) =>
+        onRequest(socket, () => {
+          socket.write(httpAnswer(200, '{"x":1}'))
+          standStill(300)
+        }),
+      ({ url }) => post(url, {}, 200),
+    )
+    expect(end).toMatchObject({ kind: 'answer', status: 200, body: '{"x":1}' })
+  })
+
+  test('of which the rest is missing when the process goes on is a timeout', async () => {
+    const { end } = await against(
+      (socket) =>
+        onRequest(socket, () => {
+          socket.write(httpAnswer(200, '{"x":1}').slice(0, -1))
+          standStill(300)
+        }),
+      ({ url }) => post(url, {}, 200),
+    )
+    expect(end).toEqual({ kind: 'unanswered', cause: 'timeout' })
+  })
+
   const answering = (text: string) => (socket: Socket) => onRequest(socket, () => socket.end(text))
 
   test.each([200, 204, 400, 404, 429, 500, 503])('%i is returned with its body', async (status) => {

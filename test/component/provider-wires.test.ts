@@ -194,7 +194,7 @@ describe.each([
     await sendTo(NUMBER, { messages: [{ id: 'wamid.1' }] })
     const before = got?.port
     const ghost = { contacts: [contact], messages: [{ id: 'wamid.GHOST' }] }
-    expect(await sendTo(to, ghost)).toMatchObject({ kind: 'answered', status: 200, readable: false })
+    expect(await sendTo(to, ghost)).toEqual({ kind: 'unanswered', cause: 'answer_of_another' })
     expect(got?.port).toBe(before)
     await sendTo(NUMBER, { messages: [{ id: 'wamid.2' }] })
     expect(got?.port).not.toBe(before)

@@ -5,7 +5,7 @@ import { findSender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
 import { coolForProbe } from '../../src/lanes/cooldown.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
-import { newAttemptId } from '../../src/messages/message-id.ts'
+import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
@@ -13,9 +13,10 @@ import { findOptOut } from '../../src/opt-outs/store/opt-outs.ts'
 import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/settle.ts'
-import { silentLog } from '../support/app.ts'
+import { keptLog, silentLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
-import { audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { answering, anySender, laneOf, sendingTo } from '../support/sending.ts'
 import { cooldownOf, inDoubtOn, pollsOn, probingOf, recipientCooldownOf, waitOf } from '../support/state/messages.ts'
 
 const HOUR_MS = 3_600_000
@@ -188,6 +189,81 @@ test('a refusal of the sender pauses it; drawn again by the same message after a
   expect(await ends(outcome, await claimed(message.id))).toEqual(DONE)
   expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '190' } })
   expect(await isPaused()).toBe(false)
+})
+
+describe('on a full Redis an outcome is written down, whatever else is refused:', () => {
+  const whileFull = async (outcome: Outcome, message: Attempted) => {
+    await world.redis.config('SET', 'maxmemory', '1')
+    try {
+      return await ends(outcome, message)
+    } finally {
+      await world.redis.config('SET', 'maxmemory', '0')
+    }
+  }
+  const refused = { ...problem, code: '131050' }
+
+  test('sent, by a sender that was blocked', async () => {
+    entry = { ...entry, sender: { ...entry.sender, blocked_at: 5 } }
+    const message = await claimed()
+    expect(await whileFull({ kind: 'sent', providerId: 'wamid.1' }, message)).toEqual(DONE)
+    expect(await record(message)).toMatchObject({ state: 'sent', providerId: 'wamid.1' })
+    // The next one says that the block is over.
+    await ends({ kind: 'sent', providerId: 'wamid.2' })
+    expect((await findSender(world.redis, lane))?.sent_after_block).toBe(5)
+  })
+
+  test('failed, of somebody who has opted out, and who is not asked again', async () => {
+    const message = { ...(await claimed()), to: '491700000077' }
+    expect(await whileFull({ kind: 'failed', concerns: 'recipient', problem: refused }, message)).toEqual(DONE)
+    expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131050' } })
+    expect(await findOptOut(world.redis, entry.sender.account, message.to)).toMatchObject({ source: 'provider' })
+  })
+
+  test('queued again, where a campaign cannot be paused', async () => {
+    const pausesCampaign = async () => (await world.redis.sadd('a-list', 1)) > 0
+    deps = { ...deps, refusals: { ...deps.refusals, pausesCampaign } }
+    const message = await claimed()
+    await whileFull({ kind: 'failed', concerns: 'template', problem }, { ...message, run: 7 })
+    expect(await record(message)).toMatchObject({ state: 'queued', tries: 1 })
+  })
+
+  test.each<[string, Outcome, object]>([
+    ['the message waits', { kind: 'message_waits', retryAfterMs: 7_000, problem }, { kind: 'waits', ms: 7_000 }],
+    ['the recipient waits', { kind: 'recipient_waits', leastMs: 7_000, problem }, { kind: 'waits' }],
+    ['the sender is blocked', { kind: 'sender_blocked', problem: { ...problem, code: '190' } }, { kind: 'waits' }],
+  ])('%s', async (_what, outcome, end) => {
+    const message = await claimed()
+    expect(await whileFull(outcome, message)).toMatchObject(end)
+    expect(await record(message)).toMatchObject({ state: 'queued' })
+  })
+
+  test('the lane waits, of which its campaigns cannot be told', async () => {
+    const { redis, queues } = world
+    const { log, lines } = keptLog()
+    const provider = answering(async () => {
+      await redis.config('SET', 'maxmemory', '1')
+      const throttled = { status: 400, readable: true, code: 130429, subcode: undefined, text: 'too fast' }
+      return { kind: 'answered', ...throttled, retryAfterMs: undefined }
+    })
+    const id = newId(lane)
+    await queues.add(messageId(lane, id.ulid), audioJob())
+    const served = laneOf({ ...sendingTo({ redis, lanes: queues }, anySender(80), provider), log }, lane, 1)
+    try {
+      served.loop.wake()
+      await expect.poll(() => lines.some((line) => line.includes('attempt.finished'))).toBe(true)
+    } finally {
+      served.loop.stop()
+      await redis.config('SET', 'maxmemory', '0')
+    }
+    expect((await readMessage(redis, id))?.state).toBe('queued')
+    expect(lines.filter((line) => line.includes('attempt.follow_up_lost'))).toHaveLength(1)
+  })
+
+  test('unconfirmed, by a sender that can send nothing', async () => {
+    const message = await claimed()
+    await whileFull({ kind: 'unconfirmed', blocksSender: true, coolsLane: false, problem }, message)
+    expect(await record(message)).toMatchObject({ state: 'unconfirmed' })
+  })
 })
 
 describe('unconfirmed', () => {

@@ -6,6 +6,7 @@ import { paceOf } from '../../src/messages/pace.ts'
 import { putOff } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
+import { nextJobs } from '../../src/queue/lane/next-jobs.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { matchingDeadLetters } from '../../src/requeue/dead-letters.ts'
 import type { Outgoing } from '../../src/worker/attempt.ts'
@@ -13,8 +14,8 @@ import { takeNext } from '../../src/worker/take.ts'
 import { createTakenChunks } from '../../src/worker/waiting-messages.ts'
 import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
-import { answering, anySender, sendingTo } from '../support/sending.ts'
-import { addSilently, deadLettersOn, jobOf, waitingOn } from '../support/state/lanes.ts'
+import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
+import { addSilently, deadLettersOn, jobOf, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
 
 let world: LaneRedis
@@ -83,6 +84,55 @@ test('what was claimed is sent even when Redis goes away while another one is en
   const left: string[] = []
   await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name)).catch(() => {})
   expect(left).toEqual(names.slice(1))
+  redis.disconnect()
+})
+
+test('a message that was read and could not be claimed on a full Redis is no one that kills its readers', async () => {
+  const lane = world.newLane()
+  const name = messageId(lane, newId(lane).ulid)
+  await world.queues.add(name, audioJob())
+  const takeAs = async (worker: string) => {
+    const deps = { ...sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider), worker }
+    const entry = await deps.directory.of(lane)
+    const left: string[] = []
+    await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
+    return left
+  }
+  await world.redis.config('SET', 'maxmemory', '1')
+  try {
+    for (const worker of ['one', 'two', 'three', 'four']) {
+      await expect(takeAs(worker)).rejects.toThrow('OOM')
+      await readLongAgo(world.redis, lane)
+    }
+  } finally {
+    await world.redis.config('SET', 'maxmemory', '0')
+  }
+  expect(await takeAs('five')).toEqual([name])
+  expect(await deadLettersOn(world.redis, lane)).toBe(0)
+})
+
+test('a worker that stops releases what it could not when Redis was away', async () => {
+  const lane = world.newLane()
+  const name = messageId(lane, newId(lane).ulid)
+  await world.queues.add(name, audioJob())
+  const redis = connectWithRetry(world.server.url)
+  redis.on('error', () => {})
+  const deps = sendingTo({ redis, lanes: world.queues }, anySender(80), provider)
+  await redis.ping()
+  // It goes away after the first read.
+  let commands = 0
+  let isAway = true
+  interceptCommands(redis, (send) => {
+    commands += 1
+    return isAway && commands > 1 ? Promise.reject(new Error('Connection is closed.')) : send()
+  })
+  const lanes = lanesOf(deps)
+  lanes.wake(lane)
+  await expect.poll(() => commands > 1 && lanes.inFlight() === 0).toBe(true)
+  expect((await nextJobs(world.redis, lane, { by: 'another', most: 1 })).jobs).toEqual([])
+  isAway = false
+  await lanes.stop(Promise.resolve(1_000))
+  expect((await nextJobs(world.redis, lane, { by: 'another', most: 1 })).jobs).toMatchObject([{ id: name }])
   redis.disconnect()
 })
 

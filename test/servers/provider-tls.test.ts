@@ -49,6 +49,9 @@ const post = ({ url }: TlsProvider, n = 1, timeoutMs = 5_000): Promise<HttpEnd> 
 const OK = httpAnswer(200, '{"x":"ä"}')
 const DONE = { kind: 'answer', status: 200, body: '{"x":"ä"}', retryAfterMs: undefined }
 
+/** Blocks this whole process, timers included, as SIGSTOP would. */
+const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+
 const answer = ({ stream }: AskedStream): void => {
   stream.respond({ ':status': 200, 'content-type': 'application/json' })
   stream.end('{"x":"ä"}')
@@ -509,6 +512,35 @@ describe('by HTTP/2', () => {
     expect(new Set([...ends.values()].map(({ kind }) => kind))).toEqual(new Set(['answer', 'never_left', 'unanswered']))
   })
 })
+
+test.each<[string, Behaviour]>([
+  [
+    'HTTP/1.1',
+    {
+      http1({ socket, nth }) {
+        socket.write(OK)
+        if (nth > 1) standStill(400)
+      },
+    },
+  ],
+  [
+    'HTTP/2',
+    {
+      http2(asked) {
+        answer(asked)
+        // Behind what writes it.
+        if (asked.nth > 1) setImmediate(standStill, 400)
+      },
+    },
+  ],
+])(
+  'an answer by %s that had come in time counts, though the process stood still until its time was over',
+  async (_name, behave) => {
+    provider = await startProvider(behave)
+    expect(await post(provider, 0)).toEqual(DONE)
+    expect(await post(provider, 1, 300)).toEqual(DONE)
+  },
+)
 
 test.each<[string, Behaviour, number]>([
   ['HTTP/1.1', { http1: ({ socket }) => socket.write(OK) }, 1],

@@ -158,3 +158,40 @@ test.each([
   await vi.advanceTimersByTimeAsync(1_000)
   expect(lane.takes.at(-1)).toEqual({ most, firstOnly: false })
 })
+
+test('a lane that is stopped while it is read leaves no timer behind', async () => {
+  const lane = served(
+    () => {
+      lane.loop.stop()
+      return { ...EMPTY, dueInMs: 3_600_000 }
+    },
+    { tookMs: 1 },
+  )
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(100)
+  expect(lane.takes).toHaveLength(1)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a transactional message that comes while a campaign has the next slots is read at once, and only such are', async () => {
+  let latestAt = 0
+  const lane = served(
+    () => {
+      latestAt = performance.now() + 140
+      return { ...EMPTY, hasMore: true, hasCampaign: true }
+    },
+    { latestSlotAt: () => latestAt },
+  )
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(lane.takes).toHaveLength(1)
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(lane.takes.slice(1)).toEqual([{ most: 16, firstOnly: true }])
+  // The next one that comes in the same moment is read with those that come after it.
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(lane.takes).toHaveLength(2)
+  await vi.advanceTimersByTimeAsync(20)
+  expect(lane.takes.slice(2)).toEqual([{ most: 16, firstOnly: true }])
+})

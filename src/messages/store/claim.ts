@@ -1,4 +1,5 @@
-// Claiming messages, each for one attempt, and the slots that their requests leave in: one step in Lua for many of a lane.
+// Claiming messages, each for one attempt, and the slots that their requests leave in: one step in Lua for many
+// messages of a lane.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
 import { laneBacklogKeys, laneJobKey } from '../../queue/layout.ts'
@@ -48,10 +49,10 @@ export interface Slot {
 }
 
 /**
- * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and
- * its record is gone; `conclude` ends it. The lane or the recipient may be in a cooldown, the message may have been put off, or its
- * slot be too far ahead, for `waitMs`. With a pace, whoever may send waits for the slot. `isProbe`: the others of the lane
- * wait for what becomes of it.
+ * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before,
+ * and its record is gone; `conclude` ends it. `taken`: it does not wait any more. The lane or the recipient may be in a
+ * cooldown, the message may have been put off, or its slot be too far ahead, for `waitMs`. With a pace, whoever may
+ * send waits for the slot. `isProbe`: the others of the lane wait for how it ends.
  */
 export type ClaimResult =
   | { verdict: Verdict | 'stopped' | 'gone' | 'taken'; state: State; slot?: Slot; isProbe?: boolean }
@@ -60,7 +61,7 @@ export type ClaimResult =
 /** Where a message waits: as a job, or in a chunk, as a place of its campaign's list. */
 export type WaitsAs = 'job' | 'place'
 
-/** A message to claim for the attempt. Without `from` it is not asked whether it waits. */
+/** A message to claim for the attempt. Without `from`, whether it waits does not matter. */
 export interface Claim {
   id: MessageId
   attempt: string
@@ -72,7 +73,7 @@ export interface Claim {
 export interface ClaimTerms {
   /** The sweep takes the attempt for lost after this. */
   lostAfterMs: number
-  /** When another attempt holds a message, evidence of that is waited for, before the policy decides. */
+  /** How long evidence of another attempt that holds a message is waited for, before the policy decides. */
   evidenceWaitMs: number
   retentionMs: number
   /** With it a request must leave in the slot that comes back, and not before. */
@@ -82,9 +83,9 @@ export interface ClaimTerms {
 }
 
 /**
- * Claims messages of one lane, some hundred at most, each for one attempt, in one step: whatever a claim comes to, a job is
- * where it belongs then. Send only those whose verdict is `done` and whose state is `sending`. Resolves to a result for
- * each, an Error where that one failed. Rejects when Redis is away or full: then nothing may be sent.
+ * Claims messages of one lane, some hundred at most, each for one attempt, in one step: whatever a claim comes to, its
+ * job is where it belongs then. Send only those whose verdict is `done` and whose state is `sending`. Resolves to a
+ * result for each, an Error where that one failed. Rejects when Redis is away or full: then nothing may be sent.
  */
 export async function claimMessages(
   redis: Redis,
@@ -113,7 +114,7 @@ async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: un
   const plain = plainClaim(taken)
   if (plain) return plain
   const [verdict, state, last, slot, nowUs, probe] = claimReply.parse(taken)
-  // A claim also ends what must not leave. That a message is being sent now, its end will tell.
+  // A claim also ends what must not leave. That a message is being sent now is told with its end.
   if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
     observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'queued', to: state })
   } else if (verdict === 'held') {
@@ -133,8 +134,8 @@ async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: un
 }
 
 /**
- * The answer for a message that may be sent in its slot, which is what almost all claims come to; undefined for any other,
- * which the schema reads.
+ * The answer for a message that may be sent in its slot, which is what almost all claims come to; undefined for any
+ * other, which the schema reads.
  */
 function plainClaim(reply: unknown): ClaimResult | undefined {
   if (!Array.isArray(reply) || reply.length !== 5) return undefined
@@ -197,12 +198,12 @@ const notReplicated = {
   problem: { code: 'not_replicated', sentence: 'Too few replicas of Redis took note of it; it is tried again.' },
 }
 
-/** That it was taken back is as late as the claim was. */
+/** Too few replicas know that it was taken back, as with the claim itself. */
 function onlyLate(error: unknown): void {
   if (!(error instanceof NotReplicatedError)) throw error
 }
 
-/** The message is not claimed for so long, whenever its job is fetched. */
+/** Keeps the message from being claimed for `ms`, whenever its job is read. */
 export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<void> {
   await redis.set(messageWaitKey(id.lane, id.ulid), '', 'PX', Math.max(1, Math.ceil(ms)))
 }

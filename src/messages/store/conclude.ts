@@ -21,12 +21,12 @@ const ENDS = {
 } as const
 
 /**
- * `dead`: its job was dead-lettered before it was ever claimed; it ends `failed` with the code dead_letter. `gone`: it was
- * claimed and its record is gone before it was settled; it ends `unknown` with the code record_lost, since it may have
- * been sent. Either can be requeued: the record holds the payload. `erased`: nobody claimed it, and the person is to be
- * forgotten; it ends `cancelled` with the code person_erased, and the record says neither whom it was for nor what it
- * said. `opted_out`: nobody claimed it, and the person wants no such messages; it ends `cancelled` with the code
- * opted_out, and can be requeued. False when it is none of these (any more).
+ * `dead`: its job was dead-lettered before it was ever claimed; it ends `failed` with the code dead_letter. `gone`: it
+ * was claimed and its record is gone before it was settled; it ends `unknown` with the code record_lost, since it may
+ * have been sent. Either can be requeued: the record holds the payload. `erased`: nobody claimed it, and the person is
+ * to be forgotten; it ends `cancelled` with the code person_erased, and the record says neither whom it was for nor
+ * what it said. `opted_out`: nobody claimed it, and the person wants no such messages; it ends `cancelled` with the
+ * code opted_out, and can be requeued. Resolves to false when it is none of these (any more).
  */
 export async function conclude(
   redis: Redis,

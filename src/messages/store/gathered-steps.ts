@@ -1,15 +1,15 @@
-// What is asked of one lane in the same turn of the event loop goes to Redis as one step: a round trip, a script and a
-// sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn. (How the commands of
-// one turn share a write to the socket is another matter: redis/gathered-writes.ts.)
+// What is asked of one lane in the same turn of the event loop goes to Redis as one step: one round trip, one script
+// and one sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn. (How the
+// commands of one turn share a write to the socket is another matter: redis/gathered-writes.ts.)
 import type { Redis } from '../../redis/connect.ts'
 import { replyError } from '../../redis/errors.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'
 
-/** What is taken every so often is taken at so many different times. */
+/** Steps that nobody waits for are taken at this many different times, a part of the groups at each. */
 const PHASES = 8
 /**
- * A step of one thing costs almost as much as one of several. With twice this many groups each is taken half as often, and
- * with more a third as often.
+ * A step of one thing costs almost as much as one of several. With twice this many groups each is taken half as often,
+ * and with three times as many or more a third as often.
  */
 const MANY_GROUPS = 64
 const LEAST_OFTEN = 3
@@ -26,9 +26,9 @@ interface Batch<Item, Result> {
 
 /**
  * A function that takes a step of one thing together with all others of the same `group`. `take` takes it for many and
- * resolves to a result for each, in their order; a result that is an Error rejects for that one alone. With `waitMs` they
- * are taken every so often, for steps that nobody waits for. Those of an eighth of the groups go at the same time, in one
- * write to Redis: all at once stood in the way of what waits for its slot, for some 20 ms at 300 lanes.
+ * resolves to a result for each, in their order; a result that is an Error rejects for that one alone. With `waitMs`,
+ * for steps that nobody waits for, they are taken that often, those of an eighth of the groups at a time, in one write
+ * to Redis: all groups at once held up what waits for its slot, by some 20 ms at 300 lanes.
  */
 export function gathered<Item, Result = unknown>(
   take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
@@ -59,7 +59,7 @@ export function gathered<Item, Result = unknown>(
     const place = batch.items.push(item) - 1
     if (batch.items.length >= MOST) batch.full()
     const result = (await batch.results)[place]
-    if (result === undefined) throw new Error('a step of many told nothing of one of them')
+    if (result === undefined) throw new Error('a step of many has no result for one of them')
     if (result instanceof Error) throw result
     return result
   }
@@ -93,9 +93,9 @@ export async function repliesOrLate(replies: Promise<unknown>): Promise<readonly
 
 /** What a script of many came to for each of them; an Error for one that failed. By hand: each message has one. */
 export function repliesOf(replies: unknown): readonly unknown[] {
-  if (!Array.isArray(replies)) throw new Error('a step of many was answered with no list')
+  if (!Array.isArray(replies)) throw new Error('the answer to a step of many is no list')
   return replies.map((reply: unknown) => {
-    if (!Array.isArray(reply)) throw new Error('a step of many told of one of them with no list')
+    if (!Array.isArray(reply)) throw new Error('the result for one of many is no list')
     return reply[0] === 'error' ? replyError(String(reply[1])) : reply
   })
 }

@@ -34,9 +34,9 @@ const NOTIFIED = 'notified'
 
 /**
  * Stores a received message and tells whoever listens; doing it again, as the chat product repeats webhooks, changes
- * nothing. Two that do it at the same moment may both tell of it, as of one event under one id. Dying before it is told:
- * the webhook was not answered, and is brought again. `heed` is called with each new one before anybody is told of it,
- * perhaps again after a death; `receivedAt` is the same then.
+ * nothing. Two that do it at the same moment may both tell of it, as of one event under one id. Dying before that is
+ * harmless: the webhook was not answered, and is brought again. `heed` is called with each new one before anybody is
+ * told of it, perhaps again after a death; `receivedAt` is the same then.
  */
 export async function storeInbound(
   redis: Redis,
@@ -73,7 +73,7 @@ export async function storeInbound(
 const OPENS_NOTHING: ReadonlySet<string> = new Set(['system', 'request_welcome', 'revoke'])
 const opensWindow = ({ type, parts }: NewInbound): boolean => !OPENS_NOTHING.has(type) && parts?.group_id === undefined
 
-/** What whoever wrote it is known by: a number, a user id, or both, each of which may be written to. */
+/** The names of whoever wrote it: a number, a user id, or both. Either may be written to. */
 export const namesOfWriter = ({ from, parts }: Pick<NewInbound, 'from' | 'parts'>): string[] =>
   [...new Set([from, parts?.from_user_id ?? ''])].filter((name) => name !== '')
 

@@ -1,7 +1,7 @@
-// The index of a lane's messages: which there are, in the order of their acceptance, and to whom each goes. It is written
-// before the message itself or together with it, so that whoever dies in between leaves an id without a message, which
-// readers pass over, and never a message that no list shows. scripts/message-index.lua says what it looks like in Redis;
-// index-segments.ts reads it.
+// The index of a lane's messages: which there are, in the order of their acceptance, and to whom each goes. It is
+// written before the message itself or together with it, so that whoever dies in between leaves an id without a
+// message, which readers pass over, and never a message that no list shows. scripts/message-index.lua says what it
+// looks like in Redis; index-segments.ts reads it.
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'

@@ -1,4 +1,5 @@
-// Scripts that know the states of messages: they are given the tables of lifecycle.ts and provider-codes.ts as constants.
+// Scripts that know the states of messages: they are given the tables of lifecycle.ts and provider-codes.ts as
+// constants.
 import { defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../lifecycle.ts'
 import { PROVIDER_CODES } from '../provider-codes.ts'
@@ -7,8 +8,8 @@ const letter = (state: State): string => `'${LETTERS[state]}'`
 const letters = (states: readonly State[]): string => `'${states.map((state) => LETTERS[state]).join('')}'`
 
 /**
- * The letters of the states that a move starts from, where it leads, and where it leads else. A function, because tables
- * would be made anew by every run: three of them cost a claim 3 to 5 %.
+ * The letters of the states that a move starts from, where it leads, and where it leads instead. A function, because
+ * every run of a script would make tables anew: three of them cost a claim 3 to 5 %.
  */
 const moveOf = Object.entries<Move>(MESSAGE_MOVES)
   .map(([kind, { from, to, orElse }]) => {

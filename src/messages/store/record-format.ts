@@ -26,11 +26,13 @@ export const FIELDS = {
   history: 'h',
   /** Recipient: digits with country code; sealed (see src/messages/sealed.ts) where there is a data key. */
   to: 't',
-  /** Not there for a template of a campaign: its run says as much. */
+  /** Not there for a template of a campaign: that it has a `run` says as much. */
   type: 'k',
   /** May be sealed. Not there for a message of a campaign. */
   text: 'x',
-  /** Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts); may be sealed. */
+  /**
+   * Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts); may be sealed.
+   */
   filled: 'v',
   /** `t` or `c`. */
   class: 'y',
@@ -84,7 +86,7 @@ export const sealedText = z.string().transform((stored, context) => {
 
 /** Stands between what was filled in: a control character, which nobody types. */
 const SEPARATOR = '\x1F'
-/** How JSON begins, and what is sealed. */
+/** What JSON begins with, and what a sealed text does. */
 const NOT_JOINED = /^[[\uE000-\uF8FF]/
 const listText = jsonText.pipe(z.array(z.string()))
 const filledText = z.string().transform((text, context): string[] => {
@@ -204,7 +206,7 @@ export const newRecordFields = (message: NewMessage): string[] => [
   ...(message.again ? [FIELDS.repeats, '1'] : []),
 ]
 
-/** What was filled in, as it is stored: JSON where joined it could not be told apart again. */
+/** What was filled in, as it is stored: joined, or JSON where the parts of that could not be told apart again. */
 function filledField(filled: readonly string[]): string {
   const joined = filled.join(SEPARATOR)
   const isPlain = joined !== '' && !NOT_JOINED.test(joined) && joined.split(SEPARATOR).length === filled.length
@@ -214,5 +216,5 @@ function filledField(filled: readonly string[]): string {
 /** The chat product's id, as it is stored. */
 export const providerIdField = (id: string): string => sealText(packProviderId(id))
 
-/** The same of a stored one that is told of in passing: null for one that no key opens. */
+/** The id to show from a stored one; null when no key opens it. */
 export const shownProviderId = (stored: string): string | null => unpackProviderId(openTextOr(stored, '')) || null

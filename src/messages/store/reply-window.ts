@@ -1,4 +1,4 @@
-// The 24 hours after what a person wrote, in which they can be answered with any kind of message. The key is there for as
+// The 24 hours after a person wrote, in which they can be answered with any kind of message. The key is there for as
 // long as the window is open, and its expiry says until when.
 import type { Redis } from '../../redis/connect.ts'
 import { replyWindowKey } from '../../redis/keys.ts'
@@ -8,7 +8,7 @@ import { nameOfPerson, namesOfPerson } from '../sealed.ts'
 /** How long a window stays open after the latest message of the person. */
 export const WINDOW_MS = 24 * 3_600_000
 
-/** A window that opened at this time (epoch ms), unless a later message keeps it open for longer. */
+/** Opens a window at this time (epoch ms), unless a later message keeps it open for longer. */
 export async function openReplyWindow(
   redis: Redis,
   lane: number,
@@ -16,7 +16,7 @@ export async function openReplyWindow(
   atMs: number,
   nowMs: number,
 ): Promise<void> {
-  // A time to come is one that nobody can know.
+  // A time in the future cannot be right.
   const until = Math.min(atMs, nowMs) + WINDOW_MS
   if (until <= nowMs) return
   const key = replyWindowKey(lane, nameOfPerson(person))

@@ -21,7 +21,7 @@ export async function readStates(redis: Redis, lane: number, ulids: readonly str
 
 const shownFields = z.tuple([stateSchema, z.coerce.number()])
 
-/** The same as lookups show them: that a repeat failed proves nothing about the attempt before it. */
+/** The states as lookups show them: that a repeat failed proves nothing about the attempt before it. */
 export async function readShownStates(
   redis: Redis,
   lane: number,
@@ -29,7 +29,7 @@ export async function readShownStates(
 ): Promise<(State | undefined)[]> {
   if (ulids.length === 0) return []
   const pipeline = redis.pipeline()
-  for (const ulid of ulids) pipeline.hmget(messageKey(lane, ulid), 's', 'o')
+  for (const ulid of ulids) pipeline.hmget(messageKey(lane, ulid), FIELDS.state, FIELDS.repeats)
   const replies = (await pipeline.exec()) ?? []
   return replies.map(([error, fields]) => {
     if (error) throw error

@@ -1,6 +1,6 @@
 // Steps in the life of a message besides its claim. They are Lua, so that each is one atomic move;
-// src/messages/lifecycle.ts has the table of moves, record-format.ts what a record holds. Steps of one turn of the event loop
-// go to Redis together.
+// src/messages/lifecycle.ts has the table of moves, record-format.ts what a record holds. Steps of one turn of the
+// event loop go to Redis together.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
 import { laneBacklogKeys, laneJobKey } from '../../queue/layout.ts'
@@ -34,16 +34,19 @@ const stepReply = z.union([
   z.tuple([z.literal('done'), stateSchema, stateSchema, countedClassSchema, z.string()], z.number()),
 ])
 
-/** What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient is in a cooldown from now on. */
+/**
+ * What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient is in a cooldown from
+ * now on.
+ */
 export type StepResult = { verdict: Verdict; state: State; waitMs?: number | undefined } | { verdict: 'missing' }
 
 /** Who takes no message for a while, from the very step that proves the attempt unsent. */
 export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; to: string; leastMs: number }
 
 /**
- * The attempt is proven unsent: queued again, or failed when its tries are used up. Its job, if it has one, goes back to
- * the front of the line, or waits for `retryMs`. `content` is the JSON of what a job of
- * the message holds: kept with the record if it may be sent again and has no job that keeps it.
+ * The attempt is proven unsent: queued again, or failed when its tries are used up. Its job, if it has one, goes back
+ * to the front of the line, or waits for `retryMs`. `content` is the JSON of what a job of the message holds: kept with
+ * the record if it may be sent again and has no job that keeps it.
  */
 export const markNotSent = (
   redis: Redis,
@@ -93,7 +96,7 @@ export const recordStatus = (
     firstPollMs?: number | undefined
     /** As in `markNotSent`. */
     content?: string | undefined
-    /** Nobody waits for it: it is written down with others within SETTLE_MS. */
+    /** Nobody waits for it: it is written down with others, up to three times SETTLE_MS later. */
     isPatient?: boolean
   } = {},
 ): Promise<StepResult> => {
@@ -201,8 +204,8 @@ async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<reado
 }
 
 /**
- * So often what was sent is written down; a third as often with hundreds of lanes. It is in its record that it is being
- * sent, and whoever dies meanwhile dies before settling it.
+ * How often sent messages are written down; a third as often with hundreds of lanes (gathered-steps.ts). Their records
+ * say that they are being sent: dying meanwhile is dying before settling them.
  */
 const SETTLE_MS = 80
 
@@ -212,9 +215,9 @@ const stepsLater = gathered<OneStep>(takeSteps, SETTLE_MS)
 function stepArguments(id: MessageId, step: StepArguments) {
   const { problem, sentAs, ...rest } = step
   const { ulid } = id
-  // Only a status that is a failure has its code in the history.
+  // Of statuses only a failure has its code in the history.
   const isFailure = (step.status ?? LETTERS.failed) === LETTERS.failed
-  // The rest at the end: before fields that it has not, V8 takes a hundred times as long to copy it.
+  // `rest` last: to copy it before fields that it does not have takes V8 a hundred times as long.
   return {
     ulid,
     acceptedAt: acceptedAtMs(ulid),

@@ -71,7 +71,7 @@ export async function heedRefusal(
   atMs?: number,
 ): Promise<void> {
   if (code !== OPTED_OUT_THERE || person === '') return
-  // The outcome of the message, which is written next, waits by itself and must not fail of this.
+  // The outcome of the message, which is written next, waits by itself for replicas.
   await addOptOuts(redis, account, [person], { source: 'provider', atMs, replicated: false })
 }
 

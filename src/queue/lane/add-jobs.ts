@@ -1,5 +1,5 @@
-// Adding the jobs of messages to their lane, many in one step in Redis, together with the ids of the messages in the lane's
-// index. Where the process may die: the step is all or nothing, and adding the same messages again is safe.
+// Adding the jobs of messages to their lane, many in one step in Redis, together with the ids of the messages in the
+// lane's index. Where the process may die: the step is all or nothing, and adding the same messages again is safe.
 import { type IndexedMessage, packForIndex } from '../../messages/store/message-index.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneClosedKey, messageIndexKey } from '../../redis/keys.ts'
@@ -16,7 +16,7 @@ export interface LaneJob {
   data: string
   /** When the message was accepted (epoch ms). */
   timestamp: number
-  /** So long it is put off from now on (ms), whole; 0 when it is not. */
+  /** How long it is put off from now on (ms), whole; 0 when it is not. */
   waitMs: number
   /** When it is due at the earliest (epoch ms); 0 when it may go at once. */
   notBefore: number
@@ -25,9 +25,9 @@ export interface LaneJob {
 }
 
 /**
- * Adds the messages that are to be `indexed` to the lane's index, for `retentionMs` after their validity, then jobs called
- * `name` to its queue, except those that it has. Rejects when Redis is away or full: then none was added, or all were and
- * the answer was lost. Rejects with a LaneClosedError, and adds none, once the lane's sender was removed.
+ * Adds the messages that are to be `indexed` to the lane's index, for `retentionMs` after their validity, then jobs
+ * called `name` to its queue, except those that are there. Rejects when Redis is away or full: then none was added, or
+ * all were and the answer was lost. Rejects with a LaneClosedError, and adds none, once the lane's sender was removed.
  */
 export async function addJobs(
   redis: Redis,

@@ -19,7 +19,10 @@ import { defineScript } from '../../redis/lua.ts'
 import { JOB, laneBacklogKeys, laneJobKey } from '../layout.ts'
 import { payloadText } from './jobs.ts'
 
-/** Jobs that are read at a time, and of those how many are judged in one step: Redis serves nobody else for some 2 ms. */
+/**
+ * How many jobs are read at a time, and how many of those are judged in one step: Redis serves nobody else for some 2
+ * ms.
+ */
 const PAGE = 500
 const STEP = 100
 
@@ -134,7 +137,10 @@ export async function clearPage(
   return total
 }
 
-/** What the script is given of a message; nothing of one that cannot be read: the worker that fetches it makes a dead letter of it. */
+/**
+ * What the script is given of a message; nothing of one that cannot be read, which becomes a dead letter when a worker
+ * reads it.
+ */
 function waitingMessage(lane: number, jobId: string, data: string | null | undefined) {
   const id = parseMessageId(jobId)
   const payload = payloadText.safeParse(data)

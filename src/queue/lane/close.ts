@@ -1,6 +1,6 @@
-// Closing a lane for good, as its sender is removed. Whether it is empty and that it is closed are one step, and every step
-// that puts something on a lane looks: a producer, however long it stalls, adds before the lane is closed, which then is
-// not, or is told that it is.
+// Closing a lane for good, as its sender is removed. Finding it empty and closing it are one step, and every step that
+// puts something on a lane looks whether it is closed: a producer, however long it stalls, either adds before, and the
+// lane is not closed, or is told that it is.
 
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey, inDoubtKey, laneClosedKey, queuedAgainKey } from '../../redis/keys.ts'
@@ -19,8 +19,9 @@ export class LaneClosedError extends Error {
 }
 
 /**
- * Closes a lane on which nothing waits, is worked on or is in doubt, and which has no campaign that a worker looks after;
- * false when it has. It stays closed until its sender is added again, or nothing of it is kept any more (forget-lane.ts).
+ * Closes a lane on which nothing waits, is worked on or is in doubt, and which has no campaign that a worker looks
+ * after; returns false when there is any of it. The lane stays closed until its sender is added again, or nothing of it
+ * is kept any more (forget-lane.ts).
  */
 export async function closeLane(redis: Redis, lane: number): Promise<boolean> {
   const keys = {

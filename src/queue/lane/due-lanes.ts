@@ -10,12 +10,10 @@ import { defineScript } from '../../redis/lua.ts'
 
 const takeScript = defineScript(import.meta.url, 'due-lanes-take')
 const settleScript = defineScript(import.meta.url, 'due-lanes-settle')
-const takeReply = z.tuple([z.number(), z.number()], z.coerce.number().int())
+const takeReply = z.tuple([z.number()], z.coerce.number().int())
 
 /** Lanes that the sweep has taken to look at. */
 export interface DueLanes {
-  /** The clock of Redis when they were taken (epoch ms). */
-  nowMs: number
   /** When they are looked at again unless the look ends otherwise (epoch ms). */
   till: number
   lanes: number[]
@@ -34,8 +32,8 @@ export async function markUnmarkedLane(redis: Redis, lane: number): Promise<void
 /** Takes at most `most` lanes that are due; each is due again after `againMs`, should this process die over them. */
 export async function takeDueLanes(redis: Redis, againMs: number, most: number): Promise<DueLanes> {
   const reply = await takeScript(redis, { due: rootKeys.dueLanes }, { againMs, most })
-  const [nowMs, till, ...lanes] = takeReply.parse(reply)
-  return { nowMs, till, lanes }
+  const [till, ...lanes] = takeReply.parse(reply)
+  return { till, lanes }
 }
 
 /** Ends a look: each lane with its next time (epoch ms), or undefined when nothing is left in it. */

@@ -1,5 +1,5 @@
-// The jobs that are next on a lane. Reading them takes nothing: the claim of a message takes its job, in the same step, so
-// that a worker may die anywhere before it and nothing has happened.
+// The jobs that are next on a lane. Reading them takes nothing: the claim of a message takes its job, in the same step,
+// so a worker may die anywhere before that and nothing has happened.
 
 import type { Redis } from '../../redis/connect.ts'
 import { jobDeathsKey, laneReadersKey } from '../../redis/keys.ts'
@@ -22,15 +22,15 @@ export interface NextJobs {
   isPaused: boolean
   /** There is more, although fewer were read than were asked for. */
   hasMore: boolean
-  /** Until the next delayed job is due; undefined when there is none. */
+  /** Until the next delayed job is due (ms); undefined when there is none. */
   dueInMs: number | undefined
   jobs: WaitingJob[]
 }
 
 /**
- * Up to `most` jobs in the order in which they are to be sent, without those that other workers read now. `firstOnly`:
- * only transactional ones. None are told of a paused lane. What the worker `by` does not claim, or release by
- * `releaseRead`, within two seconds it is taken to have died over. Rejects when Redis is away.
+ * Up to `most` jobs in the order in which they are to be sent, without those that other workers are reading.
+ * `firstOnly`: only transactional ones. None of a paused lane. The worker `by` is taken to have died over what it does
+ * not claim, or release with `releaseRead`, within two seconds. Rejects when Redis is away.
  */
 export async function nextJobs(
   redis: Redis,
@@ -46,7 +46,7 @@ export async function nextJobs(
     },
     { jobs: laneJobKey(lane, ''), most, firstOnly, by },
   )
-  // By hand: there are three lines for each message.
+  // By hand: each job has three entries.
   const [state, dueMs, ...texts]: unknown[] = Array.isArray(reply) ? reply : []
   if (typeof state !== 'string' || typeof dueMs !== 'number') throw new Error(`lane ${lane} did not tell what is next`)
   const jobs: WaitingJob[] = []

@@ -1,5 +1,5 @@
-// The queues of the lanes: adding a message, pace, pause, counts. Every process opens a queue when it first needs it
-// and keeps it; they all share the process's one connection.
+// The queues of the lanes: adding messages and chunks, waking, pause, counts. Every process opens a queue when it first
+// needs it and keeps it; they all share the process's one connection.
 
 import { CHUNK_JOB, type Chunk, chunkJobId } from '../../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../../jobs/send.ts'
@@ -26,7 +26,7 @@ export const CAMPAIGN_PRIORITY = 1
 export interface LaneMessage {
   id: string
   payload: SendPayload
-  /** It is fetched after so long at the earliest. */
+  /** It is fetched after this long at the earliest (ms). */
   delayMs?: number
 }
 
@@ -62,7 +62,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   /** The BullMQ queue of the chunks of a lane's campaigns. */
   const chunkQueueOf = (lane: number): Queue => openOnce(lane, laneChunkQueue(lane))
 
-  /** Ends what holds the lane's chunks back; whatever does so still is found by whoever takes one up. */
+  /** Ends what holds the lane's chunks back. What still holds them is found by whoever takes one up. */
   async function letChunksGo(lane: number): Promise<void> {
     await redis.del(laneChunkLimiterKey(lane))
   }
@@ -106,8 +106,8 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
     /**
      * Puts chunks on their lane, in their order and in turn with those of other campaigns. Resolves once they are in
-     * Redis; one of `by` that waits there is not added again. None stay on a lane whose sender was removed meanwhile: its
-     * campaigns have all ended.
+     * Redis; one of `by` that waits there is not added again. None stay on a lane whose sender was removed meanwhile:
+     * its campaigns have all ended.
      */
     async addChunks(lane: number, chunks: readonly Chunk[], by: string): Promise<void> {
       const ids = chunks.map((chunk) => chunkJobId(chunk, by))
@@ -188,7 +188,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       await queueOf(lane).remove(messageId(lane, ulid))
     },
 
-    /** Removes what BullMQ keeps of a lane that was closed, its dead letters included. Doing it again changes nothing. */
+    /** Removes what BullMQ keeps of a lane that was closed, dead letters included. Doing it again changes nothing. */
     async remove(lane: number): Promise<void> {
       for (const queue of [queueOf(lane), chunkQueueOf(lane)]) {
         await queue.obliterate()
@@ -217,9 +217,9 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 }
 
 /**
- * Gives chunks that were added to the lane their turn. Each campaign feeds a chunk when one of its own was taken up, so that
- * what stood behind one another once would stay so: a second of one campaign, then a second of the other. Whoever dies
- * before leaves them behind all others.
+ * Gives chunks that were added to the lane their turn. A campaign feeds a chunk when one of its own was taken up, so
+ * chunks that once stood behind one another would stay like that: a second of one campaign, then a second of the other.
+ * Dying before this leaves them behind all others.
  */
 export async function giveTurns(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
   await turnsScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })

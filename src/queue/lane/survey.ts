@@ -28,7 +28,7 @@ export interface LaneSurvey {
   chunkHead: string | undefined
   /** Campaigns that a worker has to look after. */
   activeCampaigns: number
-  /** The lane is paused, in a cooldown, or within a window of its pace. Only known while jobs wait. */
+  /** The lane is paused or in a cooldown. Only known while jobs wait. */
   isHeld: boolean
   /** Job that goes next; undefined when none waits. */
   head: string | undefined
@@ -103,7 +103,7 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-/** Puts back in line what only seems to be sent, as after a loss of its record; how many there were. */
+/** Puts back in line what only seems to be in sending, as when its record was lost; returns how many there were. */
 export async function mendActive(redis: Redis, lane: number): Promise<number> {
   const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
   return z.number().parse(await mendScript(redis, laneBacklogKeys(lane), args))

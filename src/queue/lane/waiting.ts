@@ -1,4 +1,5 @@
-// Which messages wait on a lane: those with a job of their own, and those of campaigns, whose chunks name places of a list.
+// Which messages wait on a lane: those with a job of their own, and those of campaigns, whose chunks name places of a
+// list.
 import { z } from 'zod'
 import { parseChunkJobId } from '../../jobs/chunk.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -29,7 +30,10 @@ export async function waitingInChunks(redis: Redis, lane: number): Promise<numbe
 export const isLanePaused = async (redis: Redis, lane: number): Promise<boolean> =>
   (await redis.hexists(laneMetaKey(lane), 'paused')) === 1
 
-/** How many messages wait on these lanes with a job of their own: neither those being sent nor a campaign's recipients. */
+/**
+ * How many messages wait on these lanes with a job of their own, without those being sent and the recipients of
+ * campaigns.
+ */
 export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise<number> {
   const counts = await Promise.all(
     lanes.flatMap((lane) => {

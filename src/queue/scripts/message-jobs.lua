@@ -1,6 +1,7 @@
--- Where the job of a message stands on its lane. A job waits in line (a LIST, or behind it a ZSET) or is delayed until its
--- message is claimed; while the message is being sent it is active; then it waits again or is gone. Included by
--- message-claim.lua, message-step.lua and lane-mend.lua, which name the keys `waiting`, `prioritized`, `delayed` and `active`.
+-- Where the job of a message stands on its lane. A job waits in line (a LIST, or behind it a ZSET) or is delayed until
+-- its message is claimed; while the message is being sent it is active; then it waits again or is gone. Included by
+-- message-claim.lua, message-step.lua and lane-mend.lua, which name the keys `waiting`, `prioritized`, `delayed` and
+-- `active`.
 
 -- What leaves the line at the end of the step, what is active from then on, and what is no more.
 local fromList, fromSet, nowActive, unwanted = {}, {}, {}, {}
@@ -33,8 +34,8 @@ local function dropJob(job, id, place)
   unwanted[#unwanted + 1] = job
 end
 
--- The message is not being sent any more. `waitMs`: its job goes back to the front of the line, or is delayed for so long;
--- nil: nothing is to be done for it.
+-- The message is not being sent any more. `waitMs`: its job goes back to the front of the line, or is delayed for so
+-- long; nil: its job is dropped (writeEnded).
 local function endSending(job, id, now, waitMs)
   if not waitMs then
     ended[#ended + 1], endedIds[#endedIds + 1] = job, id

@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- Ends a message that no claim can end or may begin: one of a campaign whose job was dead-lettered before anybody claimed
--- it, or whose record is gone before it was settled; and any that nobody has claimed, of a person who
--- is erased or wants no such messages. Writes a
--- record that says so, which every later claim meets. Running it twice changes nothing.
+-- Ends a message that no claim can end or may begin: one of a campaign whose job was dead-lettered before anybody
+-- claimed it, or whose record is gone before it was settled; and any that nobody has claimed, of a person who is erased
+-- or wants no such messages. Writes a record that says so, which every later claim meets. Running it twice changes
+-- nothing.
 --
 -- Keys:
 --   outbox       STREAM  events of the lane, if anybody wants them
---   record       HASH  the message
---   inDoubt      ZSET  messages of the lane in doubt
---   requeueable  ZSET  messages of the lane that can be requeued
---   job          HASH  the message's job in BullMQ
+--   record       HASH    the message
+--   inDoubt      ZSET    messages of the lane in doubt
+--   requeueable  ZSET    messages of the lane that can be requeued
+--   job          HASH    the message's job in BullMQ
 -- Arguments:
 --   ulid
 --   why          `dead`, `gone`, `erased` or `opted_out`
@@ -40,7 +40,7 @@ else
   state = UNKNOWN
 end
 local now = redisNowMs()
--- Steps that were told of before are gone with the record: what is told now must not look older than they.
+-- Events that were told before are gone with the record: what is told now must not look older than they.
 local history = appendHistory(why == 'gone' and '~1000' or '', state, now, acceptedAt, string.match(problem, '^[^|]*'))
 local fields = { 's', state, 'h', history, 'e', problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end

@@ -1,6 +1,6 @@
--- The life of a message in Redis, which decides. Included by every script that changes a message. The letters of the
--- states and the table of moves are those of src/messages/lifecycle.ts, written in here when the script is loaded:
--- QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table. PROVEN are the letters of those
+-- The life of a message as Redis has it, which is what counts. Included by every script that changes a message. The
+-- letters of the states and the table of moves are those of src/messages/lifecycle.ts, written in here when the script
+-- is loaded: QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table. PROVEN are the letters of those
 -- states that prove a message sent, in their order. What is more than a table stands in step(); a reference model
 -- (test/model/message-lifecycle.ts) is held against it, step by step over thousands of lives.
 -- constants

@@ -1,5 +1,6 @@
 -- Messages that wait but must not be sent: their campaign does not run, or their validity is over. Included after
--- message-lifecycle.lua and message-events.lua by message-claim.lua, which meets them one at a time, and lane-clear.lua, which clears a lane.
+-- message-lifecycle.lua and message-events.lua by message-claim.lua, which meets them one at a time, and by
+-- lane-clear.lua, which clears a lane.
 --
 -- m = what a step knows of a message besides its record p: its keys record, queuedAgain, requeueable and job; what its job
 -- says of it, ulid, acceptedAt (ms), validUntil (ms), run (nil: of no campaign) and newFields {field, value, ...} of a

@@ -6,7 +6,7 @@
 -- Arguments:
 --   againMs  until they are looked at again
 --   most     lanes
--- Output: {now (ms), the time that they are put off to (ms), lane, lane, ...}
+-- Output: {the time that they are put off to (ms), lane, lane, ...}
 local due = unpack(KEYS)
 local againMs, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local t = redis.call('TIME')
@@ -16,4 +16,4 @@ local taken = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)
 for _, lane in ipairs(taken) do
   redis.call('ZADD', due, till, lane)
 end
-return { now, till, unpack(taken) }
+return { till, unpack(taken) }

@@ -5,7 +5,7 @@
 --   waiting      LIST  ids of jobs that wait: BullMQ's
 --   prioritized  ZSET  ids of jobs that wait: BullMQ's
 --   failed       ZSET  ids of dead letters, and since when (ms): BullMQ's
---   deaths     HASH  id of a job -> workers that died over it
+--   deaths       HASH  id of a job -> workers that died over it
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   id           of the job

@@ -3,8 +3,9 @@
 -- line first, behind what waits there.
 --
 -- A job may be what kills the worker that reads it. So each worker writes down what it reads until it has claimed it
--- (message-claim.lua). What a worker has not claimed for STALE_MS it died over, or is frozen: each of those jobs is read
--- alone from then on until it was claimed, and each death of one that was read alone is counted.
+-- (message-claim.lua). A worker that has not claimed for STALE_MS has died over what it read, or is frozen: each of
+-- those jobs is read alone from then on until it is claimed, and each death of a worker that had read one alone is
+-- counted.
 --
 -- Keys:
 --   waiting      LIST    ids of jobs that wait; the next one stands last: BullMQ's
