@@ -40,7 +40,7 @@ export async function matchingDeadLetters(
 ): Promise<DeadLetter[]> {
   const ids = names.flatMap((name) => {
     const id = parseMessageId(name)
-    return id ? [{ name, ulid: id.ulid }] : []
+    return id?.lane === lane ? [{ name, ulid: id.ulid }] : []
   })
   const states = await readStates(
     redis,

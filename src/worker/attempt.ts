@@ -100,7 +100,8 @@ export async function sendInTurn(
   outgoing: Outgoing,
   claimed: Claimed,
 ): Promise<JobEnd> {
-  const slot = claimed.slot && (await slots.wait(outgoing.message.class, claimed.slot, claimed.pace))
+  const { class: of } = outgoing.message
+  const slot = claimed.slot && (await slots.wait(of, claimed.slot, claimed.pace, claimed.until))
   const end = await sendClaimed(deps, entry, outgoing, { ...claimed, slot, answered: room.answered })
   // The others would most likely fare no better: what is claimed and has not left goes back to its lane.
   const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)

@@ -74,6 +74,8 @@ async function inTime(waiting: Waiting, slot: Slot, missed: number): Promise<Cal
   // A machine that is always late would reserve slots for ever: after a few misses it may be later each time.
   const lateMs = claimed.pace.lateMs * 2 ** Math.max(0, missed - STRICT_TRIES)
   const leavesAt = clock.ours(lane, slot.atMs)
+  // Redis' clock was set back meanwhile.
+  if (leavesAt >= claimed.until.steadyMs) return undefined
   if (leavesAt >= waiting.wantedUntil.steadyMs || isOver(waiting.wantedUntil)) {
     await timeIs(leavesAt - ASKED_AHEAD_MS)
     // Without Redis nobody knows, and nothing leaves.
@@ -123,13 +125,13 @@ const MOST_TICK_MS = 5
  */
 export interface LaneSlots {
   /**
-   * Resolves, once it has come, to the slot in which the message leaves; undefined when the message was recalled, or
-   * its slot was missed and there is no other.
+   * Resolves, once it has come, to the slot in which the message leaves; undefined when the message was recalled, its slot
+   * was missed and there is no other, or the next one comes after `until`, as when Redis' clock was set back.
    */
-  wait(of: MessageClass, slot: Slot, pace: Pace): Promise<Slot | undefined>
+  wait(of: MessageClass, slot: Slot, pace: Pace, until: Deadline): Promise<Slot | undefined>
   /** Takes back all that waits now: none of it leaves. */
   recall(): void
-  /** The latest slot that was given out here (`performance.now()`). */
+  /** The latest slot that was given out here and that a message could leave in (`performance.now()`). */
   latestAt(): number
 }
 
@@ -139,7 +141,10 @@ function tickAt(at: number, { lateMs }: Pace): number {
   return Math.ceil(at / tick) * tick
 }
 
-type Go = (slot: Slot | undefined) => void
+interface InLine {
+  go: (slot: Slot | undefined) => void
+  until: Deadline
+}
 
 /** `others` reserves slots in place of those that were missed, and may get fewer. */
 export function createLaneSlots(
@@ -149,9 +154,11 @@ export function createLaneSlots(
 ): LaneSlots {
   /** Slots that no message has used yet, the next one first. */
   let slots: Slot[] = []
-  const first: Go[] = []
-  const then: Go[] = []
+  const first: InLine[] = []
+  const then: InLine[] = []
   let latestAt = Number.NEGATIVE_INFINITY
+  /** Until when the claim is good that was made last. */
+  let latestUntil = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   /** How often all was recalled. */
   let recalls = 0
@@ -162,15 +169,28 @@ export function createLaneSlots(
     const missed: Slot[] = []
     for (let [slot] = slots; slot !== undefined; [slot] = slots) {
       const at = clock.ours(lane, slot.atMs)
+      const late = lateLine(at)
+      if (late !== undefined) {
+        // All other slots are later still.
+        slots.pop()
+        late.shift()?.go(undefined)
+        continue
+      }
       if (at > now + TIMER_MS) {
         timer = setTimeout(leave, tickAt(at, pace) - now, pace)
         break
       }
       slots.shift()
       if (now - at > pace.lateMs) missed.push(slot)
-      else (first.shift() ?? then.shift())?.(slot)
+      else (first.shift() ?? then.shift())?.go(slot)
     }
     if (missed.length > 0) void replace(missed, pace)
+  }
+
+  /** The line whose first message, which was claimed before the others of it, may not leave as late as that any more. */
+  function lateLine(at: number): InLine[] | undefined {
+    if ((first[0]?.until.steadyMs ?? Number.POSITIVE_INFINITY) <= at) return first
+    return (then[0]?.until.steadyMs ?? Number.POSITIVE_INFINITY) <= at ? then : undefined
   }
 
   /** Never rejects. */
@@ -180,7 +200,7 @@ export function createLaneSlots(
     const found = await others(missed, pace).catch(() => [])
     if (recalls !== before) return
     for (const slot of found) add(slot, pace)
-    for (let i = found.length; i < missed.length; i += 1) (then.pop() ?? first.pop())?.(undefined)
+    for (let i = found.length; i < missed.length; i += 1) (then.pop() ?? first.pop())?.go(undefined)
   }
 
   function add(slot: Slot, pace: Pace): void {
@@ -191,19 +211,23 @@ export function createLaneSlots(
       clearTimeout(timer)
       timer = undefined
     }
-    latestAt = Math.max(latestAt, clock.ours(lane, slot.atMs))
+    // A slot of a clock that was set back since lies ahead by as much: the lane does not wait for that.
+    const slotAt = clock.ours(lane, slot.atMs)
+    if (slotAt < latestUntil) latestAt = Math.max(latestAt, slotAt)
     if (timer !== undefined) return
     const firstAt = clock.ours(lane, (slots[0] ?? slot).atMs)
     const now = performance.now()
     // What was claimed in one step is sent in one go.
-    timer = setTimeout(leave, firstAt > now + TIMER_MS ? tickAt(firstAt, pace) - now : 0, pace)
+    const isNow = firstAt <= now + TIMER_MS || lateLine(firstAt) !== undefined
+    timer = setTimeout(leave, isNow ? 0 : tickAt(firstAt, pace) - now, pace)
   }
 
   return {
-    wait: (of, slot, pace) =>
+    wait: (of, slot, pace, until) =>
       new Promise((go) => {
         const line = of === 'transactional' ? first : then
-        line.push(go)
+        line.push({ go, until })
+        latestUntil = until.steadyMs
         add(slot, pace)
       }),
     recall: () => {
@@ -211,7 +235,7 @@ export function createLaneSlots(
       timer = undefined
       slots = []
       recalls += 1
-      for (const go of [...first.splice(0), ...then.splice(0)]) go(undefined)
+      for (const { go } of [...first.splice(0), ...then.splice(0)]) go(undefined)
     },
     latestAt: () => latestAt,
   }

@@ -17,6 +17,8 @@ const UNKNOWN_ANSWER_MS = 1_000
 const ANSWER_WEIGHT = 1 / 32
 /** Above this share of the process's room, lanes are held to equal parts of it. */
 const CROWDED = 0.5
+/** Once so many of the lanes that wait were asked and still do, no more are for this place: it is done for each message. */
+const MOST_SHORT = 8
 
 /** What one lane may have in flight in this process. */
 export interface LaneRoom {
@@ -44,40 +46,70 @@ export interface LaneRoom {
   leave(): void
 }
 
+/** A lane that may wait for a place. */
+interface Waiting {
+  stopsWaiting(): void
+  freed(): void
+}
+
 /** The lanes of this process, which together may have `most` messages in flight. */
 export function createLaneRooms(most: number) {
-  /** Lanes that have messages in flight, and how many messages that is over all lanes. */
+  /** Lanes that have messages in flight or wait for a place, and how many messages are in flight over all lanes. */
   let busy = 0
   let inFlight = 0
   let waitingForEnd: (() => void)[] = []
-  /** Lanes that would have taken more if others had had less. */
-  const hungry = new Set<{ changed: () => void }>()
+  /** Lanes that would have taken more if others had had less; who has waited longest is first. */
+  const line = new Set<Waiting>()
+
+  /**
+   * Asks those in line, each once, while there are places. Who is still short stands last then, and has messages in flight
+   * or a full room before it: another place comes free for it. Who wants nothing more is not in line any more.
+   */
+  function askLine(): void {
+    let unasked = line.size
+    let short = 0
+    for (const each of line) {
+      if (unasked === 0 || short === MOST_SHORT || inFlight >= most) return
+      unasked -= 1
+      each.stopsWaiting()
+      each.freed()
+      if (line.has(each)) short += 1
+    }
+  }
 
   /** `freed` is called when a place that may have been waited for is free. */
   function add(freed: () => void): LaneRoom {
     let running = 0
+    let waits = false
     let answerMs = UNKNOWN_ANSWER_MS
     let answers = 0
     let gapMs = 1
-    const room = { changed: freed }
+    const room: Waiting = { stopsWaiting: () => setWaits(false), freed }
     const times = createAnswerTimes()
 
     const wantedAlone = (): number => Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
 
-    /** What the lane may have in flight now. */
+    /** What the lane may have in flight now. One that waits has its part as well, though it has nothing in flight. */
     function limit(): number {
       const wanted = wantedAlone()
-      const equalPart = Math.max(1, Math.floor(most / Math.max(1, busy)))
-      if (inFlight <= most * CROWDED || wanted <= equalPart) return wanted
-      hungry.add(room)
-      return equalPart
+      return inFlight <= most * CROWDED ? wanted : Math.min(wanted, Math.max(1, Math.floor(most / Math.max(1, busy))))
+    }
+    function setWaits(now: boolean): void {
+      if (waits === now) return
+      waits = now
+      if (now) line.add(room)
+      else line.delete(room)
+      if (running === 0) busy += now ? 1 : -1
     }
     function left(): number {
-      if (inFlight >= most) hungry.add(room)
-      return Math.max(0, Math.min(most - inFlight, limit() - running))
+      const own = limit() - running
+      // Held to its part it has messages in flight, and each of them that ends asks it.
+      if (own > most - inFlight) setWaits(true)
+      return Math.max(0, Math.min(most - inFlight, own))
     }
     function begin(count: number): void {
       if (count <= 0) return
+      setWaits(false)
       if (running === 0) busy += 1
       running += count
       inFlight += count
@@ -107,18 +139,16 @@ export function createLaneRooms(most: number) {
         if (count <= 0) return
         running -= count
         inFlight -= count
-        if (running === 0) busy -= 1
+        if (running === 0 && !waits) busy -= 1
         if (inFlight === 0) {
           for (const each of waitingForEnd) each()
           waitingForEnd = []
         }
-        // Whoever is still short says so again.
-        const waiters = hungry.size > 0 ? [...hungry] : []
-        hungry.clear()
+        // Before the lane itself, which would have its place back before anybody else could take it.
+        if (line.size > 0) askLine()
         freed()
-        for (const each of waiters) if (each !== room) each.changed()
       },
-      leave: () => void hungry.delete(room),
+      leave: () => setWaits(false),
     }
   }
 

@@ -90,7 +90,7 @@ export async function readJobs(
   const messages: Outgoing[] = []
   let isForeign = false
   for (const job of jobs) {
-    const found = hasSender ? readJob(job) : { reason: `lane ${lane} has no sender` }
+    const found = hasSender ? readJob(lane, job) : { reason: `lane ${lane} has no sender` }
     if ('message' in found) messages.push(found.message)
     else if ('reason' in found) await giveUp(deps, lane, job.id, found.reason)
     else {
@@ -102,10 +102,12 @@ export async function readJobs(
 }
 
 /** The message of a job, why it can never be sent, or `foreign`: it is sealed under a key of another worker. */
-function readJob(job: WaitingJob): { message: Outgoing } | { reason: string } | { foreign: true } {
+function readJob(lane: number, job: WaitingJob): { message: Outgoing } | { reason: string } | { foreign: true } {
   if (job.deaths >= MOST_DEATHS) return { reason: `${job.deaths} workers died while they read it alone` }
   const id = parseMessageId(job.id)
   if (!id) return { reason: 'the job id is not a message id' }
+  // One claim is for one lane: it would take it for a message of its own and find no job.
+  if (id.lane !== lane) return { reason: `the job id belongs to another lane, ${id.lane}` }
   let data: unknown
   try {
     data = JSON.parse(job.data)

@@ -1,7 +1,7 @@
 // Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end, and tells only messages
 // as in flight. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
 import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -57,6 +57,30 @@ test('places that a read holds for what it may find are not told as messages in 
   expect(lanes.serves()).toMatchObject([{ lane, inFlight: 0 }])
   expect(lanes.claimedOrInFlight()).toBe(0)
   await lanes.stop(Promise.resolve(0))
+})
+
+test('a lane gets its turn beside as many busy lanes as the worker may have messages in flight', async () => {
+  const busy = [11, 12, 13, 14]
+  const [mine, each] = [15, 100]
+  const sent = new Map<number, number>()
+  const provider = answering(async (_to, id) => {
+    const lane = parseMessageId(id)?.lane ?? 0
+    sent.set(lane, (sent.get(lane) ?? 0) + 1)
+    await endOfBeat()
+    return ACCEPTED
+  })
+  const lanes = lanesOf(sendingTo({ redis, lanes: queues }, anySender(RATE), provider), { maxInFlight: busy.length })
+  const payload = audioJob()
+  const add = (lane: number, count: number) =>
+    queues.addMany(Array.from({ length: count }, () => ({ id: messageId(lane, newUlid(Date.now())), payload })))
+  for (const lane of busy) await add(lane, each)
+  for (const lane of busy) lanes.wake(lane)
+  await eventually(async () => busy.every((lane) => sent.has(lane)), 'all are busy')
+  await add(mine, 3)
+  lanes.wake(mine)
+  await eventually(async () => sent.get(mine) === 3, 'its messages are sent')
+  for (const lane of busy) expect(sent.get(lane)).toBeLessThan(each)
+  await lanes.stop(Promise.resolve(1_000))
 })
 
 let beat: Promise<void> | undefined

@@ -287,6 +287,18 @@ describe('a worker', () => {
     expect(asked).toEqual([until.steadyMs, until.steadyMs])
   })
 
+  test('does not wait for a slot that comes when its claim is good no more, as after the clock of Redis was set back', async () => {
+    const lane = newLane()
+    const { clock, claims } = await claimsOf(lane, 1)
+    const slot = claims[0]?.slot
+    const now = performance.now()
+    clock.heard(lane, now, (slot?.nowMs ?? 0) - 60_000, now)
+    const send = () => Promise.reject(new Error('it was sent'))
+    const leaving = departure({ redis, clock }, lane, { slot, pace: soon, until: deadlineIn(5_000) }, send)
+    expect(await leaving).toBeUndefined()
+    expect(performance.now() - now).toBeLessThan(4_000)
+  })
+
   test('that comes to a slot when it is over sends in another one', async () => {
     const lane = newLane()
     const { clock, claims } = await claimsOf(lane, 1)

@@ -8,13 +8,14 @@ import { readMessage } from '../../src/messages/store/records.ts'
 import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
 import { nextJobs } from '../../src/queue/lane/next-jobs.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
+import { matchingDeadLetters } from '../../src/requeue/dead-letters.ts'
 import type { Outgoing } from '../../src/worker/attempt.ts'
 import { takeNext } from '../../src/worker/take.ts'
 import { createTakenChunks } from '../../src/worker/waiting-messages.ts'
 import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
-import { deadLettersOn, readLongAgo, waitingOn } from '../support/state/lanes.ts'
+import { addSilently, deadLettersOn, jobOf, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
 
 let world: LaneRedis
@@ -42,6 +43,24 @@ test('a message that is past its validity ends expired, also when its recipient 
   expect(await waitingOn(world.redis, lane, 'campaign')).toEqual([])
   const id = parseMessageId(name)
   expect(id && (await readMessage(world.redis, id))?.state).toBe('expired')
+})
+
+test('a job with the id of a message of another lane is a dead letter that says so, and the others are claimed', async () => {
+  const [lane, other] = [world.newLane(), world.newLane()]
+  const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
+  const entry = await deps.directory.of(lane)
+  const foreign = messageId(other, newId(other).ulid)
+  const names = Array.from({ length: 3 }, () => messageId(lane, newId(lane).ulid))
+  await addSilently(world.redis, lane, foreign, audioJob())
+  for (const name of names) await world.queues.add(name, audioJob())
+  const left: string[] = []
+  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
+  expect(left).toEqual(names)
+  expect(await waitingOn(world.redis, lane)).toEqual([])
+  expect((await jobOf(world.redis, foreign, lane))?.failedReason).toBe(`the job id belongs to another lane, ${other}`)
+  expect(await deadLettersOn(world.redis, lane)).toBe(1)
+  // It could not be sent, so it is not queued again.
+  expect(await matchingDeadLetters({ redis: world.redis }, lane, [foreign], {})).toEqual([])
 })
 
 test('what was claimed is sent even when Redis goes away while another one is ended', async () => {

@@ -16,7 +16,7 @@ import { claim } from '../support/claim.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
 import { relayClock } from '../support/state/accounts.ts'
-import { dueOf } from '../support/state/lanes.ts'
+import { dueOf, waitingOn } from '../support/state/lanes.ts'
 import { campaignRecord, countsOf, messageRecord, nowOn } from '../support/state/messages.ts'
 import { nowOfPolls, pollDueOf } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
@@ -222,6 +222,32 @@ test('a machine that was suspended, for which `performance.now()` stood still me
   vi.spyOn(performance, 'now').mockImplementation(() => steady() - 5_000)
   machineIsOff(5_000)
   expect(await nowMs()).toBeGreaterThan((await redisNowMs(world.redis)) - 2_500)
+})
+
+test('messages that were claimed when the clock of Redis was set back by a minute leave without waiting for it', async () => {
+  const { redis, queues } = world
+  const lane = world.newLane()
+  const left = new Set<string>()
+  let setBackAt = 0
+  const provider = answering(async (_to, id) => {
+    // All are claimed, and most wait for their slots. What is claimed next hears the time again.
+    if (setBackAt === 0 && (await waitingOn(redis, lane)).length === 0) {
+      const now = performance.now()
+      deps.clock.heard(lane, now, (await nowOf(lane)) - 60_000, now)
+      setBackAt = left.size
+    }
+    left.add(id)
+    return { kind: 'accepted', providerId: 'p' }
+  })
+  const deps = sendingTo({ redis, lanes: queues }, anySender(80), provider)
+  const count = 15
+  for (let i = 0; i < count; i += 1) await queues.add(messageId(lane, newId(lane).ulid), audioJob())
+  const lanes = lanesOf(deps)
+  lanes.wake(lane)
+  await eventually(async () => left.size === count && lanes.inFlight() === 0, 'all have left', SOON_MS)
+  expect(setBackAt).toBeGreaterThan(0)
+  expect(setBackAt).toBeLessThan(count - 1)
+  await lanes.stop(Promise.resolve(2_000))
 })
 
 describe('a claim', () => {

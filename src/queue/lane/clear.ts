@@ -107,7 +107,7 @@ export async function clearPage(
   // Sent together, so that Redis, which syncs its file once per turn of its loop, syncs once for all of them.
   const steps: Promise<unknown>[] = []
   for (let from = 0; from < names.length; from += STEP) {
-    const messages = names.slice(from, from + STEP).flatMap((name, i) => waitingMessage(name, jobs[from + i]))
+    const messages = names.slice(from, from + STEP).flatMap((name, i) => waitingMessage(lane, name, jobs[from + i]))
     steps.push(
       clearScript(
         redis,
@@ -141,10 +141,10 @@ export async function clearPage(
  * What the script is given of a message; nothing of one that cannot be read, which becomes a dead letter when a worker
  * reads it.
  */
-function waitingMessage(jobId: string, data: string | null | undefined) {
+function waitingMessage(lane: number, jobId: string, data: string | null | undefined) {
   const id = parseMessageId(jobId)
   const payload = payloadText.safeParse(data)
-  if (!id || !payload.success) return []
+  if (id?.lane !== lane || !payload.success) return []
   const { until, run } = payload.data
   const newFields = newRecordFields(newMessageOf(payload.data))
   return [{ jobId, ulid: id.ulid, acceptedAt: acceptedAtMs(id.ulid), validUntil: until, run, newFields }]
