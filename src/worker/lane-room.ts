@@ -60,6 +60,19 @@ export function createLaneRooms(most: number) {
   let waitingForEnd: (() => void)[] = []
   /** Lanes that would have taken more if others had had less; who has waited longest is first. */
   const line = new Set<Waiting>()
+  /** Lanes that are held to their part of the room and would have taken more. */
+  const held = new Set<Waiting>()
+
+  /** What each lane may have in flight, as far as others count. */
+  const equalPart = (): number =>
+    inFlight <= most * CROWDED ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(most / Math.max(1, busy)))
+
+  /** The parts have grown. Who is held to its part again says so again. */
+  function askHeld(): void {
+    const all = [...held]
+    held.clear()
+    for (const each of all) each.freed()
+  }
 
   /**
    * Asks those in line, each once, while there are places. Who is still short stands last then, and has messages in flight
@@ -90,10 +103,7 @@ export function createLaneRooms(most: number) {
     const wantedAlone = (): number => Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
 
     /** What the lane may have in flight now. One that waits has its part as well, though it has nothing in flight. */
-    function limit(): number {
-      const wanted = wantedAlone()
-      return inFlight <= most * CROWDED ? wanted : Math.min(wanted, Math.max(1, Math.floor(most / Math.max(1, busy))))
-    }
+    const limit = (): number => Math.min(wantedAlone(), equalPart())
     function setWaits(now: boolean): void {
       if (waits === now) return
       waits = now
@@ -102,8 +112,10 @@ export function createLaneRooms(most: number) {
       if (running === 0) busy += now ? 1 : -1
     }
     function left(): number {
-      const own = limit() - running
-      // Held to its part it has messages in flight, and each of them that ends asks it.
+      const [wanted, part] = [wantedAlone(), equalPart()]
+      const own = Math.min(wanted, part) - running
+      // Its own messages that end ask it too, but they may take long.
+      if (part < wanted) held.add(room)
       if (own > most - inFlight) setWaits(true)
       return Math.max(0, Math.min(most - inFlight, own))
     }
@@ -137,6 +149,7 @@ export function createLaneRooms(most: number) {
       },
       end: (count = 1) => {
         if (count <= 0) return
+        const before = equalPart()
         running -= count
         inFlight -= count
         if (running === 0 && !waits) busy -= 1
@@ -146,9 +159,13 @@ export function createLaneRooms(most: number) {
         }
         // Before the lane itself, which would have its place back before anybody else could take it.
         if (line.size > 0) askLine()
+        if (held.size > 0 && equalPart() > before) askHeld()
         freed()
       },
-      leave: () => setWaits(false),
+      leave: () => {
+        setWaits(false)
+        held.delete(room)
+      },
     }
   }
 
