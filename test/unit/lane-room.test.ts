@@ -53,6 +53,21 @@ test('on a crowded process a lane is held to an equal part', () => {
   expect(two.left()).toBe(30)
 })
 
+test('a lane held to its part is told when the parts have grown, though none of its own messages has ended', () => {
+  const rooms = createLaneRooms(100)
+  let told = 0
+  const one = laneIn(rooms, 1_000, 1_000, () => (told += 1))
+  const two = laneIn(rooms, 1_000, 1_000)
+  two.begin(50)
+  one.begin(50)
+  expect(one.left()).toBe(0)
+  two.end(49)
+  expect(one.left()).toBe(0)
+  two.end()
+  expect(told).toBeGreaterThan(0)
+  expect(one.left()).toBe(50)
+})
+
 /** Lanes that take a place whenever they get one; `took` has their numbers in the order in which they did. */
 function takers(rooms: ReturnType<typeof createLaneRooms>, count: number) {
   const took: number[] = []
