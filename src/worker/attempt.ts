@@ -214,7 +214,10 @@ function report(
 
 const tooLate = {
   kind: 'not_asked',
-  problem: { code: 'woken_late', sentence: 'Its turn came too late, as when its worker stood still; it is tried again.' },
+  problem: {
+    code: 'woken_late',
+    sentence: 'Its turn came too late, as when its worker stood still; it is tried again.',
+  },
 } satisfies Outcome
 
 /** What of a message decides whether we must ask, and about whom. */
