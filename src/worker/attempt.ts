@@ -9,22 +9,20 @@
 // - after settling: only the log line is lost; another claim is refused.
 import { notifyCampaigns } from '../campaigns/fan-out/notify-campaign.ts'
 import type { Config } from '../config.ts'
-import { type Deadline, deadlineIn } from '../deadline.ts'
+import type { Deadline } from '../deadline.ts'
 import type { SendPayload } from '../jobs/send.ts'
 import type { Content } from '../messages/content.ts'
 import type { MessageClass } from '../messages/message-class.ts'
 import { acceptedAtMs, type MessageId } from '../messages/message-id.ts'
-import { type Outcome, optedOut, outcomeOf, type Problem, personErased } from '../messages/outcome.ts'
+import { type Outcome, outcomeOf, type Problem } from '../messages/outcome.ts'
 import type { Pace } from '../messages/pace.ts'
 import type { Slot, WaitsAs } from '../messages/store/claim.ts'
 import type { NewMessage } from '../messages/store/record-format.ts'
 import { observerOf } from '../observe.ts'
-import { LOOK_GOOD_FOR_MS } from '../opt-outs/store/hold.ts'
-import { optedOutAmong } from '../opt-outs/store/opt-outs.ts'
 import type { Tombstones } from '../people/tombstones.ts'
 import type { JobEnd } from '../queue/worker.ts'
-import type { Redis } from '../redis/connect.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../tracing.ts'
+import { barredAmong, wantedUntilOf } from './barred.ts'
 import { departure, type LaneSlots, type RedisClock } from './departure.ts'
 import type { LaneRoom } from './lane-room.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
@@ -176,7 +174,7 @@ async function callProvider(
     },
     async () => {
       const wantedUntil = wantedUntilOf(entry, message)
-      barred = await barredFor(deps, entry, id, message)
+      barred = (await barredAmong(deps, entry, [{ id, message }])).get(0)
       return barred ? undefined : wantedUntil
     },
   )
@@ -219,66 +217,3 @@ const tooLate = {
     sentence: 'Its turn came too late, as when its worker stood still; it is tried again.',
   },
 } satisfies Outcome
-
-/** What of a message decides whether we must ask, and about whom. */
-type Asked = Pick<NewMessage, 'to' | 'class' | 'run'>
-
-/** Whether an opt-out or an erasure can keep the message from its recipient; if not, nothing need be asked. */
-const isAsked = ({ stopsTransactional }: DirectoryEntry, { class: of, run }: Asked): boolean =>
-  of === 'campaign' || stopsTransactional || run !== undefined
-
-/** Until when a message may leave if we ask now and find that it is wanted. */
-export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =>
-  deadlineIn(isAsked(entry, message) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
-
-/**
- * Why a claimed message must not be sent after all: its recipient wants no such message, or was erased since its
- * campaign began. Asked when it leaves later than the answer before its claim is good for.
- */
-async function barredFor(
-  { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
-  { sender: { account }, stopsTransactional }: DirectoryEntry,
-  { ulid }: MessageId,
-  { to, class: of, run }: Asked,
-): Promise<Problem | undefined> {
-  const isErased = async (sinceMs: number): Promise<boolean> =>
-    (await tombstones.isAny(account, sinceMs)) && (await tombstones.erasedOf(account, [to], sinceMs)).has(to)
-  const [erased, wantsNone] = await Promise.all([
-    run !== undefined && isErased(acceptedAtMs(ulid)),
-    (of === 'campaign' || stopsTransactional) && optedOutAmong(redis, account, [to]).then(({ size }) => size > 0),
-  ])
-  return erased ? personErased : wantsNone ? optedOut : undefined
-}
-
-/** The same for many messages of one sender, by their places among them. Asked before they are claimed. */
-export async function barredAmong(
-  { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
-  entry: DirectoryEntry,
-  messages: readonly { id: MessageId; message: NewMessage }[],
-): Promise<ReadonlyMap<number, Problem>> {
-  const { account } = entry.sender
-  const barred = new Map<number, Problem>()
-  const asked = messages.flatMap(({ message }, i) => (isAsked(entry, message) ? [i] : []))
-  if (asked.length === 0) return barred
-  const optOut = asked.filter((i) => messages[i]?.message.class === 'campaign' || entry.stopsTransactional)
-  const erasable = asked.filter((i) => messages[i]?.message.run !== undefined)
-  const personOf = (i: number): string => messages[i]?.message.to ?? ''
-  const [optedOutPlaces] = await Promise.all([
-    optOut.length === 0 ? new Set<number>() : optedOutAmong(redis, account, optOut.map(personOf)),
-    // Each since its own campaign was made: few have any.
-    Promise.all(
-      erasable.map(async (i) => {
-        const { id, message } = messages[i] ?? {}
-        if (!id || !message) return
-        const sinceMs = acceptedAtMs(id.ulid)
-        if (!(await tombstones.isAny(account, sinceMs))) return
-        if ((await tombstones.erasedOf(account, [message.to], sinceMs)).has(message.to)) barred.set(i, personErased)
-      }),
-    ),
-  ])
-  for (const place of optedOutPlaces) {
-    const i = optOut[place]
-    if (i !== undefined && !barred.has(i)) barred.set(i, optedOut)
-  }
-  return barred
-}

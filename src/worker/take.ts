@@ -12,15 +12,8 @@ import { type ClaimResult, claimMessages } from '../messages/store/claim.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { nextJobs, releaseRead } from '../queue/lane/next-jobs.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import {
-  barredAmong,
-  CLAIM_GOOD_FOR_MS,
-  type Claimed,
-  lostAfterMs,
-  type Outgoing,
-  type SendDeps,
-  wantedUntilOf,
-} from './attempt.ts'
+import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
+import { barredAmong, wantedUntilOf } from './barred.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
 import { giveUp, readJobs, type TakenChunks } from './waiting-messages.ts'

@@ -212,10 +212,12 @@ describe('on a full Redis an outcome is written down, whatever else is refused:'
     expect((await findSender(world.redis, lane))?.sent_after_block).toBe(5)
   })
 
-  test('failed, of somebody who has opted out, and who is not asked again', async () => {
+  test('failed, of somebody who has opted out: the next refusal puts them on the list', async () => {
     const message = { ...(await claimed()), to: '491700000077' }
-    expect(await whileFull({ kind: 'failed', concerns: 'recipient', problem: refused }, message)).toEqual(DONE)
+    const outcome = { kind: 'failed', concerns: 'recipient', problem: refused } as const
+    expect(await whileFull(outcome, message)).toEqual(DONE)
     expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131050' } })
+    await ends(outcome, { ...(await claimed()), to: message.to })
     expect(await findOptOut(world.redis, entry.sender.account, message.to)).toMatchObject({ source: 'provider' })
   })
 

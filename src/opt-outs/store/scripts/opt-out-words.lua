@@ -1,9 +1,9 @@
-#!lua flags=allow-oom
+#!lua
 -- Takes what was said of whether people want advertising, by the time at which it was said: in whatever order it comes,
 -- and however often, the outcome is the same. Of each source the latest time at which it said stop is kept, and of each
 -- person when they last wanted it again. A stop stands unless it is older than that. An erasure moves both to what stands
--- for the person, and forgets neither. Allowed when Redis is full: whoever wants no more messages is to get none, and the chat
--- product says so when it refuses one of those that are under way then.
+-- for the person, and forgets neither. A full Redis refuses it, or clients could fill it beyond its limit; the chat product
+-- repeats what it reports, and refuses the next message to such a person as well.
 --
 -- Keys:
 --   optOuts  ZSET  person -> since when they want none (ms)
