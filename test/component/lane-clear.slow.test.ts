@@ -186,6 +186,16 @@ describe('a page', () => {
     expect(await recordOf(lane, messages[0]?.ulid ?? '')).toMatchObject({ state: 'cancelled' })
   })
 
+  test('leaves an expired job under the id of another lane where it is, and that lane has no record of it', async () => {
+    const [lane, other] = [newLane(), newLane()]
+    const ulid = newUlid(Date.now())
+    const payload = { v: 1, to: '491700000000', class: 'transactional', content, until: await pastMs() }
+    await addSilently(service.redis, lane, messageId(other, ulid), payload)
+    expect(await page(lane, 'transactional')).toEqual({ seen: 1, expired: 0, stopped: 0 })
+    expect(await waitingOn(service.redis, lane)).toEqual([messageId(other, ulid)])
+    expect([await recordOf(lane, ulid), await recordOf(other, ulid)]).toEqual([undefined, undefined])
+  })
+
   test('leaves a job that cannot be read where it is', async () => {
     const lane = newLane()
     await addSilently(service.redis, lane, messageId(lane, newUlid(Date.now())), { v: 1, until: 1 })
