@@ -1,7 +1,7 @@
 // Throws generated requests at a producer and judges each answer: no 5xx, nothing that the description does not have, and
 // the fast path answers like Express; and at the producer: no long turn, no memory that stays, nothing of another account.
 import fc from 'fast-check'
-import { ROUTES } from '../src/producer/routes/table.ts'
+import { ROUTES } from '../src/producer/api/table.ts'
 import type { ProducerState } from './apart.ts'
 import { type Description, type Operation, readDescription } from './description.ts'
 import { createClient, NoAnswer, type Wire } from './exchange.ts'

@@ -30,7 +30,7 @@ const ALL: readonly Safeguard[] = [
     // It is claimed when its request has come to an end.
     removedBy: [
       {
-        file: 'worker/take.js',
+        file: 'worker/sending/take.js',
         find: 'await claimMessages(redis, claims, { ...times, pace, reader })',
         replace: `claims.map((each) => {
           const late = () => claimMessages(redis, [each], { ...times, pace, reader })
@@ -39,7 +39,7 @@ const ALL: readonly Safeguard[] = [
         })`,
       },
       {
-        file: 'worker/attempt.js',
+        file: 'worker/sending/attempt.js',
         find: 'const end = await traceSettle(() => settle(',
         replace: `await deps.claims.get(attempt)?.()
     const end = await traceSettle(() => settle(`,

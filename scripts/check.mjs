@@ -1,4 +1,4 @@
-// `npm run check`: types, lint and format, docstrings. All run even if one fails, so that one run shows everything.
+// `npm run check`: types, lint and format. All run even if one fails, so that one run shows everything.
 // `npm run check -- --staged` lints only what is staged for a commit.
 //
 // They run side by side, and the compiler keeps what it knows of unchanged files in node_modules/.cache: a second run
@@ -21,15 +21,12 @@ const CHECKS = {
   types: typesOf('tsconfig.test.json', 'check.tsbuildinfo'),
   "types of the console's page": typesOf('src/console', 'check-console.tsbuildinfo'),
   'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', ...scope],
-  docstrings: ['scripts/docstrings.mjs'],
 }
 
 prepareDependencies()
 const ended = await Promise.all(Object.entries(CHECKS).map(run))
 const failed = ended.filter(({ passed }) => !passed).map(({ name }) => name)
-console.log(
-  failed.length === 0 ? 'check passed: types, lint, format, docstrings' : `check failed: ${failed.join('; ')}`,
-)
+console.log(failed.length === 0 ? 'check passed: types, lint, format' : `check failed: ${failed.join('; ')}`)
 process.exitCode = failed.length === 0 ? 0 : 1
 
 /** Runs one check; its output is printed in one piece, when it has ended. */

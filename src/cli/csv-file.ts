@@ -1,8 +1,8 @@
 // The CSV files that people name on the command line, and what they may say of them.
 import { createReadStream } from 'node:fs'
-import { Refusal } from '../accept/refusal.ts'
 import { ENCODINGS } from '../files/csv-encoding.ts'
 import { SEPARATORS } from '../files/csv-head.ts'
+import { Refusal } from '../messages/accept/refusal.ts'
 import { CliFailure, fileFailure, sentenceOfRefusal } from './failure.ts'
 import { oneOf, parser } from './values.ts'
 

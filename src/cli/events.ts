@@ -1,6 +1,5 @@
 // events: endpoints that are told what happens, and telling them again.
 import { z } from 'zod'
-import { Refusal } from '../accept/refusal.ts'
 import { createSeal } from '../accounts/seal.ts'
 import { secretKeysOf } from '../accounts/secret-key.ts'
 import { addEndpoint, alterEndpoint, countReplayed, replayEvents, testEndpoint } from '../events/commands/endpoints.ts'
@@ -15,6 +14,7 @@ import {
   listEndpoints,
   removeEndpoint,
 } from '../events/store/endpoints.ts'
+import { Refusal } from '../messages/accept/refusal.ts'
 import { faultsOf } from '../messages/fault.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { existingAccount } from './accounts.ts'

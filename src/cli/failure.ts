@@ -1,10 +1,10 @@
 // How a command ends when it cannot do what was asked: one sentence for the person who typed it and an exit code.
 
-import { Refusal } from '../accept/refusal.ts'
 import { SealError } from '../accounts/seal.ts'
 import { SecretKeyError } from '../accounts/secret-key.ts'
 import { ConfigError } from '../config.ts'
 import { isFilesAway } from '../files/store.ts'
+import { Refusal } from '../messages/accept/refusal.ts'
 import { DataKeyError } from '../messages/sealed.ts'
 import { isRedisAway, isReplyError } from '../redis/errors.ts'
 import { CorruptRecordError } from '../redis/records.ts'

@@ -2,8 +2,8 @@
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { counted } from '../messages/fault.ts'
+import { findRequeueJob, matchedOf, type RequeueCounts, totalOf } from '../messages/requeue/jobs.ts'
 import type { Redis } from '../redis/connect.ts'
-import { findRequeueJob, matchedOf, type RequeueCounts, totalOf } from '../requeue/jobs.ts'
 import { CliFailure } from './failure.ts'
 
 const LOOK_MS = 100

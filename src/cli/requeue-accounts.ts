@@ -1,9 +1,9 @@
 // Asks a person before one `messages requeue` sends messages of several accounts again.
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { lanesOf } from '../accounts/store/senders.ts'
+import type { RequeueOrder } from '../messages/requeue/jobs.ts'
+import { isAnyMatching } from '../messages/requeue/search.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
-import type { RequeueOrder } from '../requeue/jobs.ts'
-import { isAnyMatching } from '../requeue/search.ts'
 import { confirm } from './confirm.ts'
 import type { CommandContext } from './verb.ts'
 

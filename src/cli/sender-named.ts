@@ -1,6 +1,7 @@
 // The sender, or its lane, that somebody names at the command line, where all accounts are at hand.
-import { notASender, sendersNamed } from '../accept/named-senders.ts'
+
 import { findSender, listSenders, type Sender } from '../accounts/store/senders.ts'
+import { notASender, sendersNamed } from '../messages/accept/named-senders.ts'
 import { quoted } from '../messages/fault.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'

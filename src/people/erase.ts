@@ -3,11 +3,11 @@
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { eraseContact } from '../contacts/store/contact-of-person.ts'
 import type { Log } from '../log.ts'
-import { eraseOptOut } from '../opt-outs/store/opt-outs.ts'
 import { eraseInCampaigns } from './erase-campaigns.ts'
 import { type EraseDeps, eraseMessages } from './erase-messages.ts'
 import { eraseInRefusedJobs } from './erase-refused-jobs.ts'
 import { countErased } from './erasures.ts'
+import { eraseOptOut } from './opt-outs/store/opt-outs.ts'
 
 /** Whom to forget, and the id of the job that does it. */
 export interface Forgotten {

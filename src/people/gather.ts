@@ -7,10 +7,10 @@ import { readMarks } from '../campaigns/store/marks.ts'
 import { findInSnapshot } from '../campaigns/store/person-in-files.ts'
 import { findInRows } from '../campaigns/store/person-in-rows.ts'
 import { findContactByPhone } from '../contacts/store/contact-of-person.ts'
-import { findMessages } from '../lookup/find-messages.ts'
-import type { ListedMessage } from '../lookup/message-schema.ts'
-import { findOptOut } from '../opt-outs/store/opt-outs.ts'
+import { findMessages } from '../messages/lookup/find-messages.ts'
+import type { ListedMessage } from '../messages/lookup/message-schema.ts'
 import type { Redis } from '../redis/connect.ts'
+import { findOptOut } from './opt-outs/store/opt-outs.ts'
 
 /** Messages of a page: what is held at a time. */
 const PAGE = 500

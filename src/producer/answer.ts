@@ -3,9 +3,9 @@
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Refusal } from '../accept/refusal.ts'
 import { isFilesAway } from '../files/store.ts'
 import type { Log } from '../log.ts'
+import { Refusal } from '../messages/accept/refusal.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { holderOf } from './connections.ts'
 import { ApiError, errorBody, internal, refused, storageAway } from './errors.ts'

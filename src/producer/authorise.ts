@@ -1,11 +1,11 @@
 // Who is calling and may they: 401 for a credential that is missing, unknown, expired or revoked, 403 for one that
 // lacks the permission. A session of the console is good for whatever its key is good for, from pages of our own.
 import type { IncomingMessage } from 'node:http'
-import { checkCredential, KeyRefusal, unauthorized } from '../accept/check-key.ts'
-import { Refusal } from '../accept/refusal.ts'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { type Credential, cachedCredential } from '../accounts/store/credentials.ts'
 import { findSession } from '../accounts/store/sessions.ts'
+import { checkCredential, KeyRefusal, unauthorized } from '../messages/accept/check-key.ts'
+import { Refusal } from '../messages/accept/refusal.ts'
 import type { Redis } from '../redis/connect.ts'
 import { actingFor } from './acting-for.ts'
 import { showedKey, showedNoKey } from './connections.ts'

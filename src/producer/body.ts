@@ -1,7 +1,7 @@
 // Request bodies: JSON objects only, bounded before anything else looks at them.
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../accept/body-limits.ts'
+import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../messages/accept/body-limits.ts'
 import { ApiError } from './errors.ts'
 import { createJsonCount } from './json-count.ts'
 import { type Body, NO_BODY, readBytes, tooLarge } from './read-bytes.ts'

@@ -1,6 +1,6 @@
 // What the producer answers when it cannot do what was asked: one envelope for all endpoints.
 import { z } from 'zod'
-import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../accept/refusal.ts'
+import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../messages/accept/refusal.ts'
 import type { Fault } from '../messages/fault.ts'
 
 /** What is wrong with a field; of a name that is taken also whose it is. */

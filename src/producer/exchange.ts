@@ -2,8 +2,8 @@
 // body of the usual size is read and parsed, bounded, before the key is checked, wherever that travels; a larger one is
 // read only for a key that is good.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
-import { KeyRefusal } from '../accept/check-key.ts'
+import { JSON_LIMIT_BYTES } from '../messages/accept/body-limits.ts'
+import { KeyRefusal } from '../messages/accept/check-key.ts'
 import { type AccountTurns, createAccountTurns } from './account-turns.ts'
 import { authorise, tellRefusal } from './authorise.ts'
 import type { Arrived, Route } from './bind.ts'

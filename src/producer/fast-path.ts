@@ -3,8 +3,8 @@
 // this 20. It takes only what is in order: a POST to the exact path, JSON in UTF-8, a length within the limit, nothing
 // compressed. Every other request goes to Express, which has the same routes, and is refused there.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { JSON_LIMIT_BYTES } from '../accept/body-limits.ts'
 import type { Log } from '../log.ts'
+import { JSON_LIMIT_BYTES } from '../messages/accept/body-limits.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
 import type { Route } from './bind.ts'
 import { type Edge, exchange } from './exchange.ts'

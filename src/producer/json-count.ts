@@ -1,7 +1,7 @@
 // Counts what JSON holds while its bytes come in, before anything is parsed: how deep it nests, how many values there
 // are, how many members one object has. So a body that would cost more than its bytes show is refused at the byte that
 // makes it too much. Works on bytes: 64 KB take 0.1 ms.
-import { MAX_DEPTH, MEMBERS_MAX } from '../accept/body-limits.ts'
+import { MAX_DEPTH, MEMBERS_MAX } from '../messages/accept/body-limits.ts'
 import { ApiError } from './errors.ts'
 
 export type JsonCount = ReturnType<typeof createJsonCount>

@@ -3,11 +3,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AccountLimits, InstallationLimits } from '../accounts/limits.ts'
 import { clientOf } from '../accounts/networks.ts'
-import { createLimitsOfAccounts } from '../limits/account-limits.ts'
-import { createRates, type RateVerdict } from '../limits/rates.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError } from './errors.ts'
 import { tellRate } from './rate-headers.ts'
+import { createLimitsOfAccounts } from './rate-limits/account-limits.ts'
+import { createRates, type RateVerdict } from './rate-limits/rates.ts'
 import type { Caller } from './route.ts'
 
 /** Addresses of the service that count for nobody: probes, and webhooks, which the chat product sends as they come. */

@@ -1,7 +1,7 @@
 // What the limits say of a request, in the headers of the IETF draft draft-ietf-httpapi-ratelimit-headers. It is kept until
 // the head of the answer is written: with a header set before, Node builds the whole head in a slower way.
 import type { ServerResponse } from 'node:http'
-import type { RateVerdict } from '../limits/rates.ts'
+import type { RateVerdict } from './rate-limits/rates.ts'
 
 interface RateHeaders {
   policy: string

@@ -2,10 +2,10 @@
 // (uploads, imports, campaigns, batches), and single messages are accepted as long as there is room for one.
 
 import type { Config } from '../config.ts'
-import { readRoom } from '../limits/room.ts'
 import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError } from './errors.ts'
+import { readRoom } from './rate-limits/room.ts'
 
 /** How long the answer of disk and Redis holds. */
 const KEPT_MS = 1_000

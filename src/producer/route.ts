@@ -4,9 +4,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
+import type { Actor } from '../accounts/activity/entry.ts'
 import type { Permission } from '../accounts/permissions.ts'
 import type { Credential } from '../accounts/store/credentials.ts'
-import type { Actor } from '../activity/entry.ts'
 import type { FileStore } from '../files/store.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 

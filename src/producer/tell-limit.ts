@@ -1,7 +1,7 @@
 // Tells of a request that was refused because a limit was reached: the counter of /metrics, and the security log.
 import type { IncomingMessage } from 'node:http'
-import { LIMIT_OF_CODE } from '../accept/limit-codes.ts'
-import { Refusal } from '../accept/refusal.ts'
+import { LIMIT_OF_CODE } from '../messages/accept/limit-codes.ts'
+import { Refusal } from '../messages/accept/refusal.ts'
 import { type Limit, observerOf } from '../observe.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'

@@ -31,7 +31,7 @@ export const rootKeys = {
   campaignLanes: 'lw:campaign-lanes',
   /** STRING: held while a sender is added or removed. */
   sendersLock: 'lw:senders-lock',
-  /** STREAM: who did what, of the whole installation; see activity/record.ts. */
+  /** STREAM: who did what, of the whole installation; see accounts/activity/record.ts. */
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
@@ -281,9 +281,9 @@ export const contactKeys = (account: number) => {
     phones: `${prefix}:phones`,
     /** ZSET HMAC of a person who was erased → when (ms), see people/tombstones.ts. It expires. */
     tombstones: `${prefix}:erased`,
-    /** ZSET person → since when they want no advertising (ms), see opt-outs/store/opt-outs.ts. */
+    /** ZSET person → since when they want no advertising (ms), see people/opt-outs/store/opt-outs.ts. */
     optOuts: `${prefix}:opt-outs`,
-    /** ZSET HMAC of a person who was erased → since when they want no advertising (ms), see opt-outs/store/erased.ts. */
+    /** ZSET HMAC of a person who was erased → since when they want no advertising (ms), see people/opt-outs/store/erased.ts. */
     erasedOptOuts: `${prefix}:erased-opt-outs`,
     /** HASH person, or the HMAC of one who was erased → who said so, and when (JSON). */
     optOutSources: `${prefix}:opt-out-sources`,
@@ -292,7 +292,7 @@ export const contactKeys = (account: number) => {
   }
 }
 
-/** STRING: requests that may still come of a key, of an account or from an address. All in one place: see limits/rates.ts. */
+/** STRING: requests that may still come of a key, of an account or from an address. All in one place: see producer/rate-limits/rates.ts. */
 export const rateKey = (of: 'key' | 'account' | 'address', who: string): string => `lw:{rates}:${of}:${who}`
 /** ZSET campaign id → when it was created (ms): campaigns of the account that were not started when last looked at. */
 export const draftsOfAccountKey = (account: number): string => `lw:account:${account}:drafts`

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { UNLIMITED } from '../../src/accounts/limits.ts'
 import { createAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
-import { createLimitsOfAccounts } from '../../src/limits/account-limits.ts'
+import { createLimitsOfAccounts } from '../../src/producer/rate-limits/account-limits.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import { eventually } from '../support/wait.ts'

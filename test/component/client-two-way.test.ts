@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { connectLaneway, type LanewayOverHttp } from '../../packages/client/src/index.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { addOptOuts } from '../../src/opt-outs/store/opt-outs.ts'
+import { addOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { freePort } from '../../testbed/free-port.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 

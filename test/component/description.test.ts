@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ROUTES } from '../../src/producer/routes/table.ts'
+import { ROUTES } from '../../src/producer/api/table.ts'
 import { type Service, startService } from '../support/service.ts'
 
 let service: Service

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import type { State, Verdict } from '../../src/messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/message-id.ts'
+import { requeueStep } from '../../src/messages/requeue/steps.ts'
 import type { ClaimResult } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import {
@@ -15,7 +16,6 @@ import {
   resolveUnconfirmed,
 } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { requeueStep } from '../../src/requeue/steps.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { claim } from '../support/claim.ts'
 import { withOwnRedis } from '../support/own-redis.ts'

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, laneCooldown } from '../../src/lanes/cooldown.ts'
-import { waitsOf } from '../../src/lookup/waits.ts'
+import { waitsOf } from '../../src/messages/lookup/waits.ts'
 import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { markNotSent } from '../../src/messages/store/steps.ts'
 import type { LaneQueues } from '../../src/queue/lane/queues.ts'

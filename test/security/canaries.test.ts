@@ -12,7 +12,7 @@ import { createCredential, PERMISSIONS } from '../../src/accounts/store/credenti
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { loggedError } from '../../src/log.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
-import { ROUTES } from '../../src/producer/routes/table.ts'
+import { ROUTES } from '../../src/producer/api/table.ts'
 import { traceOfLog } from '../../src/tracing.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'

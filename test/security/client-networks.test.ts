@@ -3,8 +3,8 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { clientOf } from '../../src/accounts/networks.ts'
+import { createSignInAttempts } from '../../src/producer/api/console/sign-in-attempts.ts'
 import { createClientAddress } from '../../src/producer/client-address.ts'
-import { createSignInAttempts } from '../../src/producer/sign-in-attempts.ts'
 import { createWrongKeys } from '../../src/producer/wrong-keys.ts'
 
 const SAME = [

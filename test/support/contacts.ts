@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { createAccount, setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
-import { contactRoutes } from '../../src/producer/handlers/contacts.ts'
+import { contactRoutes } from '../../src/producer/api/contacts/tag-handlers.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'
 import { startApp } from './app.ts'
 import { startRedis } from './redis.ts'

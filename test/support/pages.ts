@@ -50,21 +50,6 @@ export function readPage(path: string): Page {
   }
 }
 
-const MOST_COLUMNS = 120
-/** What cannot be broken: code between backticks, and the target of a link. */
-const WHOLE = /`[^`\n]*`|\]\([^)\n]*\)/g
-
-/** Lines of prose that are longer than a screen is wide although they could be broken, as `line number: beginning`. */
-export function longLines({ text }: Page): string[] {
-  const open = text.replace(FENCE, (block) => block.replaceAll(/[^\n]/g, ''))
-  return open.split('\n').flatMap((line, at) => {
-    if (line.length <= MOST_COLUMNS || line.trimStart().startsWith('|')) return []
-    const [begin = ''] = /^\s*(?:[-*+] +|\d+\. +)?/.exec(line) ?? []
-    const breakable = line.replaceAll(WHOLE, (whole) => '·'.repeat(whole.length)).slice(begin.length, MOST_COLUMNS)
-    return breakable.includes(' ') ? [`${at + 1}: ${line.slice(0, 60)}`] : []
-  })
-}
-
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()

@@ -2,8 +2,8 @@
 // a whole run fails at its end by what nobody saw (whole-run.ts).
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ROUTES } from '../../src/producer/api/table.ts'
 import { errorsOf } from '../../src/producer/route-errors.ts'
-import { ROUTES } from '../../src/producer/routes/table.ts'
 
 /** Names the folder to the workers. */
 export const SEEN_FOLDER = 'LANEWAY_TEST_SEEN'
@@ -26,7 +26,7 @@ export function noteSeen(method: string, path: string, status: number): void {
 export const unseenSentence = (left: readonly string[]): string =>
   [
     'No test has seen these documented answers. Add a test that provokes each (with `fetch`, so that it is noticed), or',
-    'take the status out of the table of routes (src/producer/routes) where it cannot happen:',
+    'take the status out of the table of routes (src/producer/api) where it cannot happen:',
     ...left.map((line) => `  ${line}`),
   ].join('\n')
 

@@ -24,7 +24,7 @@ import {
 import type { serviceContentSchema, templateMessageContent } from '../../src/messages/content.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import type { receivedPartsSchema } from '../../src/messages/received.ts'
-import type { optOutSchema } from '../../src/opt-outs/opt-out.ts'
+import type { optOutSchema } from '../../src/people/opt-outs/opt-out.ts'
 import { INTAKE_BEGINS } from '../support/state/queues.ts'
 
 /** `true` when each of two types can stand for the other. */

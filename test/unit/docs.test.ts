@@ -9,7 +9,7 @@ import { SCENARIOS } from '../../prove/scenarios/all.ts'
 import { environment } from '../../simulator/config.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { loadConfig, settings } from '../../src/config.ts'
-import { longLines, type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
+import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 
 const pages = readPages()
 const { scripts } = z
@@ -31,15 +31,6 @@ test('every npm script that is named exists', () => {
     faultsOf((page) => named(page).flatMap((name) => (name && !scripts[name] ? [`npm run ${name}`] : []))),
   ).toEqual([])
   expect(named(readPage('README.md'))).toContain('check')
-})
-
-test('prose is wrapped at 120 columns, where it can be', () => {
-  const others = ['bench/README.md', 'packages/client/README.md', 'examples/order-service/README.md'].map(readPage)
-  expect([...pages, ...others].flatMap((page) => longLines(page).map((line) => `${page.path}:${line}`))).toEqual([])
-  const linesOf = (text: string) => longLines({ ...readPage('README.md'), text })
-  const word = 'x'.repeat(70)
-  expect(linesOf(`Short.\n- ${word} ${word}`)).toEqual([`2: - ${'x'.repeat(58)}`])
-  expect(linesOf(`| ${word} | ${word} |\n- \`${word} ${word}\`\n\`\`\`sh\n${word} ${word}\n\`\`\`\n`)).toEqual([])
 })
 
 /** The words of a command up to the next pipe, redirection or command. A value in quotes is one word. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isoMicros } from '../../src/producer/handlers/gallery-json.ts'
+import { isoMicros } from '../../src/producer/api/gallery/json.ts'
 
 test.each([
   [1_700_000_000_000_005, '2023-11-14T22:13:20.000005Z'],

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { ROUTES } from '../../src/producer/api/table.ts'
 import { DASHBOARD_PATH } from '../../src/producer/dashboard-path.ts'
 import { ALL_ERRORS } from '../../src/producer/error-codes.ts'
-import { ROUTES } from '../../src/producer/routes/table.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 
 const page = readPage('docs/interface.md')
@@ -75,7 +75,7 @@ test('every error code is in the table of the page, with its status, and no othe
   const declared = Object.entries(ALL_ERRORS).flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`))
   // Only in the results of a batch, which have no status.
   expect(documented.filter((each) => /^\d/.test(each)).sort()).toEqual(declared.sort())
-  const sources = ['src/producer', 'src/accept', 'src/campaigns'].flatMap((folder) =>
+  const sources = ['src/producer', 'src/messages/accept', 'src/campaigns'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(join(folder, name), 'utf8')),

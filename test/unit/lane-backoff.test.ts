@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { createLaneBackoff } from '../../src/worker/lane-backoff.ts'
+import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
 import { silentLog } from '../support/app.ts'
 
 describe('Answers that prove nothing', () => {

@@ -6,7 +6,7 @@ import { boundOf, boundSentence, LANE_BOUNDS } from '../../src/telemetry/lane-bo
 import { servedLanes } from '../../src/telemetry/served-lanes.ts'
 import { labelled, SERVED_SERIES, textOfServed } from '../../src/telemetry/served-series.ts'
 import type { LaneGauges } from '../../src/telemetry/store/lane-gauges.ts'
-import { boundHere, createLaneRooms, type LaneHere, type LaneRoom } from '../../src/worker/lane-room.ts'
+import { boundHere, createLaneRooms, type LaneHere, type LaneRoom } from '../../src/worker/sending/lane-room.ts'
 import { readPage, tableUnder } from '../support/pages.ts'
 
 describe('in one worker', () => {

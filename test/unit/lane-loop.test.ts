@@ -1,8 +1,8 @@
 // Pins: how often a lane is read: when it is woken, as far ahead as its pace goes, and not at all while nothing can come
 // of it. Stood in for: the lane.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createLaneLoop, type LaneLoop } from '../../src/worker/lane-loop.ts'
-import type { Take, Taken } from '../../src/worker/take.ts'
+import { createLaneLoop, type LaneLoop } from '../../src/worker/sending/lane-loop.ts'
+import type { Take, Taken } from '../../src/worker/sending/take.ts'
 
 const EMPTY: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused: false, dueInMs: undefined }
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lineOf, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../../src/lanes/owners.ts'
-import { createLaneDuty, WIDE_MS } from '../../src/worker/lane-duty.ts'
+import { createLaneDuty, WIDE_MS } from '../../src/worker/sending/lane-duty.ts'
 
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 60 }), { minLength: 2, maxLength: 60 })
 const lanes = fc.integer({ min: 1, max: 1_000_000 })

@@ -1,7 +1,7 @@
 // Pins: what a process leases of a bucket ahead of time, and how rarely it asks for more. Pure: a bucket and a clock of its
 // own.
 import { expect, test } from 'vitest'
-import { createLease } from '../../src/limits/lease.ts'
+import { createLease } from '../../src/producer/rate-limits/lease.ts'
 
 /** Asks `perSecond` times a second for ten seconds against a bucket of `rate`. */
 function askFor(perSecond: number, rate: number): { through: number; asked: number; writes: number } {

@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { OPERATOR, PERMISSIONS } from '../../src/accounts/permissions.ts'
 import { faultsOf } from '../../src/messages/fault.ts'
+import { changesOf } from '../../src/producer/api/fields.ts'
+import { ROUTES } from '../../src/producer/api/table.ts'
 import { ApiError, errorBody } from '../../src/producer/errors.ts'
-import { changesOf } from '../../src/producer/fields.ts'
 import type { RouteSpec } from '../../src/producer/route.ts'
-import { ROUTES } from '../../src/producer/routes/table.ts'
 import { type Asked, faultOfAnswer, faultOfHead } from '../support/answer-check.ts'
 import { changed, placesOf } from '../support/json-places.ts'
 
@@ -39,9 +39,9 @@ test('reading the table loads neither Redis nor Express nor a queue', () => {
       else packages.add(name)
     }
   }
-  visit('src/producer/routes/table.ts')
+  visit('src/producer/api/table.ts')
   expect(seen.size).toBeGreaterThan(20)
-  expect(existsSync('src/producer/routes/table.ts')).toBe(true)
+  expect(existsSync('src/producer/api/table.ts')).toBe(true)
   expect(
     [...packages].filter(
       (name) => !/^(zod|libphonenumber-js(\/\w+)?|fastest-levenshtein|node:crypto|node:net)$/.test(name),

@@ -1,5 +1,5 @@
 // Nobody gives away more than they have: what a key may give to another one.
-import { Refusal } from '../../accept/refusal.ts'
+import { Refusal } from '../../messages/accept/refusal.ts'
 import { isWithin } from '../networks.ts'
 import { type Permission, permits } from '../permissions.ts'
 import type { Credential } from '../store/credentials.ts'

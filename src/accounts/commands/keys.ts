@@ -1,7 +1,7 @@
 // Making, listing, revoking and rotating keys: the same over HTTP and on the command line.
 
-import { senderIds } from '../../accept/named-senders.ts'
-import { doesNotExist, Refusal } from '../../accept/refusal.ts'
+import { senderIds } from '../../messages/accept/named-senders.ts'
+import { doesNotExist, Refusal } from '../../messages/accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { keysLockKey } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'

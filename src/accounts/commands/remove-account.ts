@@ -4,7 +4,7 @@
 //
 // Where the process may die: anywhere. The account is marked as removed first; whoever removes it again, or the hourly look
 // of a worker, does each part once more.
-import { doesNotExist, Refusal } from '../../accept/refusal.ts'
+
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
 import { moveCampaign, NOW } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
@@ -13,7 +13,8 @@ import { removeQueue } from '../../events/store/endpoint-queue.ts'
 import { listEndpoints, removeEndpoint } from '../../events/store/endpoints.ts'
 import { forgetEvents } from '../../events/store/listening.ts'
 import { forgetGallery } from '../../gallery/store/forget-gallery.ts'
-import { ERASED_KEY_FIELD } from '../../opt-outs/store/erased.ts'
+import { doesNotExist, Refusal } from '../../messages/accept/refusal.ts'
+import { ERASED_KEY_FIELD } from '../../people/opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignsOfAccountKey,

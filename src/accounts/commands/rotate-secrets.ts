@@ -1,7 +1,7 @@
 // Sealing everything anew under the first of LANEWAY_SECRET_KEYS, while all parts run.
 import { resealEndpoint } from '../../events/store/endpoint-secrets.ts'
 import { listEndpoints } from '../../events/store/endpoints.ts'
-import { resealErasedKey } from '../../opt-outs/store/erased.ts'
+import { resealErasedKey } from '../../people/opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type Seal, SealError } from '../seal.ts'
 import { listAccounts } from '../store/accounts.ts'

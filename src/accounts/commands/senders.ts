@@ -1,10 +1,11 @@
 // Adding, changing and removing senders: the same over HTTP and on the command line.
-import { doesNotExist, invalidFields, Refusal } from '../../accept/refusal.ts'
+
 import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../../campaigns/states.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
 import { laneOf, setLaneRate } from '../../lanes/control.ts'
 import { awaitingReview } from '../../lanes/review.ts'
+import { doesNotExist, invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { isPlainAddress, PLAIN_PROVIDER } from '../../production.ts'
 import { closeLane } from '../../queue/lane/close.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'

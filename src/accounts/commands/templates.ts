@@ -1,5 +1,5 @@
 // Importing templates: from a file of the command line or the body of a request, all or none.
-import { invalidFields } from '../../accept/refusal.ts'
+import { invalidFields } from '../../messages/accept/refusal.ts'
 import { type Fault, faultsOf } from '../../messages/fault.ts'
 import { type Template, templateSchema } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'

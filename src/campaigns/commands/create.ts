@@ -1,10 +1,10 @@
 // // preflight tells later, all at once.
 import { z } from 'zod'
-import { once } from '../../accept/once.ts'
-import { senderOf } from '../../accept/prepare-message.ts'
-import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
+import { once } from '../../messages/accept/once.ts'
+import { senderOf } from '../../messages/accept/prepare-message.ts'
+import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { holdsMoreThan } from '../../messages/bounded.ts'
 import { type Fault, faultsOf, unknownFault } from '../../messages/fault.ts'
 import { validityFault } from '../../messages/instant.ts'

@@ -1,10 +1,11 @@
 // Moving a campaign through its life: what the routes, the command line and the client do alike. Each move is one step in Redis; the
 // job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
-import { once } from '../../accept/once.ts'
-import { invalidFields, Refusal } from '../../accept/refusal.ts'
+
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
 import { rescheduleReview } from '../../lanes/review.ts'
+import { once } from '../../messages/accept/once.ts'
+import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { isLaneClosed } from '../../queue/lane/close.ts'
 import { markLane } from '../../queue/lane/due-lanes.ts'

@@ -1,12 +1,13 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
 // that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
-import { Refusal, refusedFile } from '../../accept/refusal.ts'
+
 import type { AccountLimits } from '../../accounts/limits.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
 import { EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { TooLargeError } from '../../files/drafts.ts'
 import type { FileStore } from '../../files/store.ts'
+import { Refusal, refusedFile } from '../../messages/accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CAMPAIGN_MOVES } from '../states.ts'
 import { type Campaign, idOf, moveCampaign } from '../store/campaigns.ts'

@@ -1,9 +1,9 @@
 // Looks after active campaigns: starts those whose time has come, takes over those whose
 // fan-out has died, gives those a job back that lost it. Every worker watches; each step is harmless when taken twice.
 
-import { Refusal } from '../../accept/refusal.ts'
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
+import { Refusal } from '../../messages/accept/refusal.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'

@@ -1,6 +1,6 @@
 // Candidates who want no advertising of the account are refused here already, so that the figures of a campaign are true
 // before it starts. Whoever opts out later is found before their message is claimed.
-import { optedOutAmong } from '../../opt-outs/store/opt-outs.ts'
+import { optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Candidate } from './recipient-sources.ts'
 

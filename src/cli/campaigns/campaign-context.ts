@@ -1,12 +1,12 @@
 // What the campaign verbs share: the campaign that was typed, the means to move it, and refusals as sentences.
 
-import { Refusal } from '../../accept/refusal.ts'
 import type { CampaignId } from '../../campaigns/campaign-id.ts'
 import { parseCampaignId } from '../../campaigns/campaign-id.ts'
 import { describeCampaign } from '../../campaigns/commands/describe.ts'
 import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../../campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
+import { Refusal } from '../../messages/accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CliFailure, sentenceOfRefusal } from '../failure.ts'
 import { parser } from '../values.ts'

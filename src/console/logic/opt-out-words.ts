@@ -1,5 +1,5 @@
 // Who said that a person wants no advertising, in words.
-import type { OptOutSource } from '../../opt-outs/opt-out.ts'
+import type { OptOutSource } from '../../people/opt-outs/opt-out.ts'
 
 const SAID: Readonly<Record<OptOutSource, string>> = {
   word: 'the person, by a stop word',

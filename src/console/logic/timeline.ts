@@ -1,5 +1,5 @@
 // The history of a message as a person reads it: what each event means, which attempt it belongs to, how long it took.
-import type { SentMessage } from '../../lookup/message-schema.ts'
+import type { SentMessage } from '../../messages/lookup/message-schema.ts'
 
 type HistoryEvent = SentMessage['history'][number]
 

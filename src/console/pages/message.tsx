@@ -1,6 +1,6 @@
 // One message: where it stands, why it waits, and everything that happened to it.
 import { useEffect, useState } from 'preact/hooks'
-import type { ReceivedMessage, SentMessage } from '../../lookup/message-schema.ts'
+import type { ReceivedMessage, SentMessage } from '../../messages/lookup/message-schema.ts'
 import { problemText } from '../logic/problem-words.ts'
 import { MessageState } from '../parts/badge.tsx'
 import { Age, Page, Shown } from '../parts/page.tsx'

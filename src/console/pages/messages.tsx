@@ -1,6 +1,6 @@
 // The search for messages. Its filters are in the address bar.
 import { useState } from 'preact/hooks'
-import type { ListedMessage } from '../../lookup/message-schema.ts'
+import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import { type Filters, filtersOf, queryOf, searchAddress } from '../logic/message-filters.ts'
 import { TextField } from '../parts/field.tsx'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'

@@ -1,6 +1,6 @@
 // Who wants no advertising, since when, and who said so.
 import { useState } from 'preact/hooks'
-import type { OptOut } from '../../opt-outs/opt-out.ts'
+import type { OptOut } from '../../people/opt-outs/opt-out.ts'
 import { optOutSource } from '../logic/opt-out-words.ts'
 import { TextField } from '../parts/field.tsx'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'

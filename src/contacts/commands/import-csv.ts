@@ -1,8 +1,9 @@
 // Importing a CSV file of contacts, from wherever its bytes come.
-import { doesNotExist, refusedFile } from '../../accept/refusal.ts'
+
 import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
+import { doesNotExist, refusedFile } from '../../messages/accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { ContactsFullError, importContacts } from '../store/contacts.ts'
 import { createTag, findTag, type Tag } from '../store/tags.ts'

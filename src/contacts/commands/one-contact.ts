@@ -1,5 +1,5 @@
 // One contact: created, changed and deleted, the same over HTTP and on the command line.
-import { doesNotExist, invalidFields, Refusal } from '../../accept/refusal.ts'
+import { doesNotExist, invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   type Contact,

@@ -1,10 +1,10 @@
 // What is done with endpoints, the same over HTTP and on the command line. Throws a Refusal for what cannot be done.
 
-import { existingSenders } from '../../accept/named-senders.ts'
-import { invalidFields, Refusal } from '../../accept/refusal.ts'
 import type { Seal } from '../../accounts/seal.ts'
 import { listKeptSenders, listSenders } from '../../accounts/store/senders.ts'
 import type { EventJob } from '../../jobs/events.ts'
+import { existingSenders } from '../../messages/accept/named-senders.ts'
+import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { newUlid } from '../../messages/message-id.ts'
 import { inTime } from '../../queue/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'

@@ -7,9 +7,9 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi'
+import { FAMILIES } from '../api/table.ts'
 import { DASHBOARD_PATH } from '../dashboard-path.ts'
 import type { RouteSpec } from '../route.ts'
-import { FAMILIES } from '../routes/table.ts'
 import { errorExamples } from './error-examples.ts'
 import { eventWebhooks } from './event-webhooks.ts'
 import { FAMILY_NOTES } from './families.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { eventSchema } from '../../events/event-schema.ts'
-import { deliveredEvent } from '../routes/example-event.ts'
+import { deliveredEvent } from '../api/events/example.ts'
 import { FAMILY_NOTES } from './families.ts'
 
 const batch = z.strictObject({ type: z.literal('batch'), timestamp: z.iso.datetime(), data: z.array(eventSchema) })

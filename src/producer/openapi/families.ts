@@ -1,5 +1,5 @@
 // The families of routes as the description groups them: a name and a sentence or two.
-import type { FAMILIES } from '../routes/table.ts'
+import type { FAMILIES } from '../api/table.ts'
 
 /** In the order in which a reader wants them, which is not that of the table. */
 export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string; description: string }>> = {

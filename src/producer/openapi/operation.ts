@@ -1,7 +1,7 @@
 // A route as an operation of the description.
 import type { z } from 'zod'
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
-import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../../accept/body-limits.ts'
+import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../../messages/accept/body-limits.ts'
 import type { Access, BodyRule, Example, RouteSpec } from '../route.ts'
 import type { SchemaNames } from './named-schemas.ts'
 import { answersOf } from './operation-answers.ts'

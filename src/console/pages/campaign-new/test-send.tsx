@@ -1,6 +1,6 @@
 // One real message of the campaign to one number, with the values of the sample person.
 import { useState } from 'preact/hooks'
-import type { SentMessage } from '../../../lookup/message-schema.ts'
+import type { SentMessage } from '../../../messages/lookup/message-schema.ts'
 import { componentsOf, type Fillings, type Template } from '../../logic/template-slots.ts'
 import { MessageState } from '../../parts/badge.tsx'
 import { TextField } from '../../parts/field.tsx'

@@ -1,6 +1,6 @@
 // Dead letters of a lane: jobs that could not be processed, with their reasons.
 import type { DeadLetter } from '../../../lanes/dead-letters.ts'
-import type { ListedMessage } from '../../../lookup/message-schema.ts'
+import type { ListedMessage } from '../../../messages/lookup/message-schema.ts'
 import type { SnapshotLane } from '../../../telemetry/snapshot.ts'
 import { countText } from '../../logic/numbers.ts'
 import { Age, Shown } from '../../parts/page.tsx'

@@ -1,6 +1,6 @@
 // Cancelling a message that waits, and sending one again that has ended.
 import { useState } from 'preact/hooks'
-import type { SentMessage } from '../../../lookup/message-schema.ts'
+import type { SentMessage } from '../../../messages/lookup/message-schema.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { say } from '../../parts/notices.tsx'
 import { Said } from '../../parts/text.tsx'

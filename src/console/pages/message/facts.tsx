@@ -1,5 +1,5 @@
 // What a message is: who, what, from where.
-import type { ReceivedMessage, SentMessage } from '../../../lookup/message-schema.ts'
+import type { ReceivedMessage, SentMessage } from '../../../messages/lookup/message-schema.ts'
 import { Fact, Facts } from '../../parts/facts.tsx'
 import { CampaignLink, SearchLink } from '../../parts/search-link.tsx'
 import { Said, When } from '../../parts/text.tsx'

@@ -1,5 +1,5 @@
 // What a received message holds besides its words: what was chosen, the file, the place, and what it answers.
-import type { ReceivedMessage } from '../../../lookup/message-schema.ts'
+import type { ReceivedMessage } from '../../../messages/lookup/message-schema.ts'
 import { wordsOfParts } from '../../../messages/received-words.ts'
 import { Fact } from '../../parts/facts.tsx'
 import { Said } from '../../parts/text.tsx'

@@ -1,5 +1,5 @@
 // The history of a message as a timeline: attempts, the provider's answers, the evidence.
-import type { SentMessage } from '../../../lookup/message-schema.ts'
+import type { SentMessage } from '../../../messages/lookup/message-schema.ts'
 import { stepText, timelineOf } from '../../logic/timeline.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Said, When } from '../../parts/text.tsx'

@@ -1,5 +1,5 @@
 // Messages as rows: who, what, where it stands and why.
-import type { ListedMessage } from '../../../lookup/message-schema.ts'
+import type { ListedMessage } from '../../../messages/lookup/message-schema.ts'
 import { problemText } from '../../logic/problem-words.ts'
 import { MessageState } from '../../parts/badge.tsx'
 import { Table } from '../../parts/table.tsx'

@@ -1,6 +1,6 @@
 // What a first-time reader sees above the figures: an invitation to send the first message, and in the demo the switch of
 // the made-up traffic.
-import type { ListedMessage } from '../../../lookup/message-schema.ts'
+import type { ListedMessage } from '../../../messages/lookup/message-schema.ts'
 import type { Series } from '../../../telemetry/series.ts'
 import type { Snapshot } from '../../../telemetry/snapshot.ts'
 import { isAtWork } from '../../logic/at-work.ts'

@@ -1,7 +1,7 @@
 // Forgetting a person. There is no way back, so that whoever presses the button types whom it is about.
 import { useEffect, useState } from 'preact/hooks'
 import type { z } from 'zod'
-import type { erasureSchema } from '../../../producer/routes/people.ts'
+import type { erasureSchema } from '../../../producer/api/people/routes.ts'
 import { counted } from '../../logic/numbers.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Confirm } from '../../parts/dialog.tsx'

@@ -1,7 +1,7 @@
 // What is kept of a person, piece by piece.
 import type { z } from 'zod'
-import type { ListedMessage } from '../../../lookup/message-schema.ts'
-import type { people } from '../../../producer/routes/people.ts'
+import type { ListedMessage } from '../../../messages/lookup/message-schema.ts'
+import type { people } from '../../../producer/api/people/routes.ts'
 import { counted } from '../../logic/numbers.ts'
 import { optOutSource } from '../../logic/opt-out-words.ts'
 import { Badge, MessageState } from '../../parts/badge.tsx'

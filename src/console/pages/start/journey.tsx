@@ -1,6 +1,6 @@
 // A message that was just sent, followed until it has arrived.
 import { useEffect, useState } from 'preact/hooks'
-import type { SentMessage } from '../../../lookup/message-schema.ts'
+import type { SentMessage } from '../../../messages/lookup/message-schema.ts'
 import { MessageState } from '../../parts/badge.tsx'
 import { Shown } from '../../parts/page.tsx'
 import { Said } from '../../parts/text.tsx'

@@ -61,7 +61,7 @@ local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, 
 local each = cmsgpack.unpack(ARGV[2])
 -- include ../../../queue/scripts/message-jobs
 
--- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/attempt.ts.
+-- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/sending/attempt.ts.
 local SETTLING = 5000
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)

@@ -1,0 +1,183 @@
+// Accepting up to 1,000 messages in one request. Each is judged by itself, and one that is refused harms no other.
+//
+// What is kept under an Idempotency-Key (once.ts) is the plan of the batch: one ULID, and for each item its lane or that
+// it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
+// away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
+
+import { observerOf } from '../../observe.ts'
+import { isLaneClosed } from '../../queue/lane/close.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { traceAccept } from '../../tracing.ts'
+import { unknownFault, wrongKind } from '../fault.ts'
+import { derivedUlid, messageId, newUlid, parseMessageId } from '../message-id.ts'
+import { batchDigest } from '../store/idempotency.ts'
+import { assertMessagesReplicated, messageExists } from '../store/records.ts'
+import { unknownFields } from '../unknown-fields.ts'
+import type { AcceptDeps } from './accept-message.ts'
+import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.ts'
+import { type BatchPlan, readPlan, writePlan } from './batch-plan.ts'
+import { inSlices } from './event-loop.ts'
+import { once } from './once.ts'
+import { type Owner, type PreparedMessage, prepareMessage, refusalOf, senderIsGone } from './prepare-message.ts'
+import { readSend } from './read-send.ts'
+import { invalidFields, ownFault, Refusal, refusalCodeOf } from './refusal.ts'
+import { roomToWait } from './waiting-quota.ts'
+
+/** What accepting a batch needs. */
+export interface BatchDeps extends AcceptDeps {
+  /** Hears of an item that could not be judged by our own fault; it is refused. */
+  onFault: (error: unknown, index: number) => void
+}
+
+/** A batch from an account whose key has been checked. `body` is parsed JSON within the limits of a large body. */
+export interface BatchRequest {
+  account: number
+  body: Record<string, unknown>
+  idempotencyKey: string | undefined
+  /** The trace that the request belongs to, as it came. */
+  traceparent?: string | undefined
+}
+
+/** Queues the messages and says of each what became of it; throws a Refusal when the request is none of the kind. */
+export function acceptBatch(deps: BatchDeps, request: BatchRequest): Promise<BatchResult[]> {
+  const { account, traceparent } = request
+  const accept = async (trace: string | undefined, ids: (ids: readonly string[]) => void): Promise<BatchResult[]> => {
+    const results = await acceptAll({ ...deps, trace }, request)
+    ids(results.flatMap((result) => ('id' in result ? [result.id] : [])))
+    return results
+  }
+  return traceAccept({ kind: 'batch', account, traceparent }, accept, refusalCodeOf)
+}
+
+/** What each of its messages needs: `trace` goes into their jobs. */
+type ItemDeps = BatchDeps & { trace: string | undefined }
+
+async function acceptAll(deps: ItemDeps, request: BatchRequest): Promise<BatchResult[]> {
+  const { account, body } = request
+  const items = itemsOf(body)
+  const beganAt = performance.now()
+  const use = { account, route: 'batch', key: request.idempotencyKey, digest: () => batchDigest(items, inSlices) }
+  let leaveRoom = (): void => {}
+  const results = await once<readonly Judged[], BatchResult[]>(deps.redis, use, {
+    async prepare() {
+      const nowMs = Date.now()
+      const judged = await inSlices(items, (item, index) =>
+        judge(deps, { account, lane: undefined }, item, index, nowMs),
+      )
+      // All of it or nothing: a client that sends the rest again must not have to look for it.
+      leaveRoom = await roomToWait(deps, account, judged.filter((each) => !isRefused(each)).length)
+      return { name: writePlan(planOf(newUlid(nowMs), judged)), work: judged }
+    },
+    make: (name, judged) => queueAll(deps, readPlan(name), judged),
+    find: (name) => repeat(deps, account, items, readPlan(name)),
+  }).finally(() => leaveRoom())
+  await assertMessagesReplicated(
+    deps.redis,
+    results.flatMap((result) => ('id' in result ? [result.id] : [])),
+  )
+  observerOf(deps.redis).acceptTook('batch', performance.now() - beganAt)
+  return results
+}
+
+function itemsOf(body: Record<string, unknown>): readonly unknown[] {
+  const { messages } = body
+  const path = 'messages'
+  const unknown = unknownFields(body, { messages: undefined }).map(unknownFault)
+  if (!Array.isArray(messages)) throw invalidFields([{ path, message: wrongKind('a list', messages) }, ...unknown])
+  if (messages.length < 1 || messages.length > BATCH_MAX) {
+    throw invalidFields([{ path, message: `expected 1 to ${BATCH_MAX} messages, got ${messages.length}` }, ...unknown])
+  }
+  if (unknown.length > 0) throw invalidFields(unknown)
+  return messages
+}
+
+/** An item that can be queued, or why it cannot. */
+type Judged = PreparedMessage | ItemError
+
+const isRefused = (judged: Judged): judged is ItemError => 'code' in judged
+
+/** A refusal is data here: it is one item's and must not end the request. Rejects only while Redis is away. */
+async function judge(deps: ItemDeps, owner: Owner, item: unknown, index: number, nowMs: number): Promise<Judged> {
+  try {
+    const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
+    const read = readSend(isTemplate ? 'template' : 'service', item, 'refused')
+    if (read.kind === 'unreadable') return errorOf(await refusalOf(deps, owner.account, read))
+    const prepared = await prepareMessage(deps, owner, read, nowMs)
+    if (deps.trace !== undefined) prepared.payload.trace = deps.trace
+    return prepared
+  } catch (error) {
+    if (error instanceof Refusal) return errorOf(error)
+    if (isRedisAway(error)) throw error
+    deps.onFault(error, index)
+    return errorOf(ownFault())
+  }
+}
+
+const planOf = (ulid: string, judged: readonly Judged[]): BatchPlan => ({
+  ulid,
+  lanes: judged.map((each) => (isRefused(each) ? undefined : each.lane)),
+})
+
+const idOf = ({ ulid }: BatchPlan, index: number, lane: number): string => messageId(lane, derivedUlid(ulid, index))
+
+/** Adds the jobs of all that can be queued. */
+async function queueAll(deps: AcceptDeps, plan: BatchPlan, judged: readonly Judged[]): Promise<BatchResult[]> {
+  const messages = judged.flatMap((each, index) =>
+    isRefused(each) ? [] : [{ id: idOf(plan, index, each.lane), payload: each.payload }],
+  )
+  const refused = await deps.queues.addMany(messages)
+  return judged.map((each, index) => {
+    if (isRefused(each)) return { index, error: each }
+    const id = idOf(plan, index, each.lane)
+    if (refused.has(id)) return { index, error: errorOf(senderIsGone()) }
+    observerOf(deps.redis).accepted({ lane: each.lane, class: each.payload.class, count: 1 })
+    return { index, id }
+  })
+}
+
+/** Answers a batch that came before: the same ids, after adding what a crash may have kept from being added. */
+function repeat(deps: ItemDeps, account: number, items: readonly unknown[], plan: BatchPlan): Promise<BatchResult[]> {
+  return inSlices(items, async (item, index): Promise<BatchResult> => {
+    const lane = plan.lanes[index]
+    if (lane !== undefined) {
+      const id = idOf(plan, index, lane)
+      const parsed = parseMessageId(id)
+      if (parsed && (await messageExists(deps.redis, parsed))) return { index, id }
+    }
+    if (lane !== undefined && (await isLaneClosed(deps.redis, lane)))
+      return { index, error: errorOf(senderWasRemoved()) }
+    const judged = await judge(deps, { account, lane }, item, index, Date.now())
+    if (isRefused(judged)) return { index, error: judged }
+    if (lane === undefined) return { index, error: errorOf(refusedBefore()) }
+    const id = idOf(plan, index, lane)
+    const refused = await deps.queues.addMany([{ id, payload: judged.payload }])
+    if (refused.has(id)) return { index, error: errorOf(senderIsGone()) }
+    observerOf(deps.redis).accepted({ lane, class: judged.payload.class, count: 1 })
+    return { index, id }
+  })
+}
+
+/** The repeat of a batch makes no message that the first one did not make, whatever has been fixed since. */
+const refusedBefore = (): Refusal =>
+  new Refusal(
+    'invalid',
+    'refused_before',
+    'This message was rejected in the original request; send it again under a new Idempotency-Key.',
+  )
+
+/** Ids of a batch stay with their lanes: no other sender takes over what one that was removed was to send. */
+const senderWasRemoved = (): Refusal =>
+  new Refusal(
+    'invalid',
+    'unknown_sender',
+    'The sender of this message was removed; send it again under a new Idempotency-Key.',
+  )
+
+/** Most faults listed for one item: with those of a whole request, 4 MB of nonsense would be answered with 11 MB. */
+const ITEM_FAULTS_MAX = 20
+
+const errorOf = ({ code, message, faults }: Refusal): ItemError => ({
+  code,
+  message,
+  details: faults.slice(0, ITEM_FAULTS_MAX),
+})

@@ -1,0 +1,68 @@
+// Making something once per Idempotency-Key: the one order of steps for messages, batches, campaigns, folders and lists.
+//
+// The name of what shall be made is kept under the key before it is made, and making it under a name twice changes
+// nothing. If the process dies
+// - before the name is kept: nothing was made, and the repeat is a first request;
+// - after that: the repeat finds the name, finds nothing of that name, and makes it then;
+// - after it was made: the repeat finds it.
+// Of many requests at once all get the name of the one that came first. Whoever makes something under a name that another
+// request has given it prepares it for that name: what is right for one of its own may be wrong for it.
+
+import type { Redis } from '../../redis/connect.ts'
+import { forgetKey, recallKey, rememberKey } from '../store/idempotency.ts'
+import { checkedKey, refuseOtherBody } from './idempotency-key.ts'
+
+/** What a key stands for: the account's, on one route. `digest` is asked for only where there is a key. */
+export interface OnceKey {
+  account: number
+  route: string
+  /** As the client sent it. */
+  key: string | undefined
+  digest: () => string | Promise<string>
+}
+
+/** The steps. A Refusal that one of them throws is the answer. */
+export interface OnceSteps<W, T> {
+  /**
+   * Checks the request and says what shall be made under which name; with `kept`, the name that the key stands for already,
+   * the work for that one. Nobody checks a repeat again whose thing exists: it gets its answer even when it would be
+   * refused by now.
+   */
+  prepare: (kept: string | undefined) => Promise<{ name: string; work: W }>
+  /** Makes it under that name, whoever makes it at the same time; what exists already stays as it is. */
+  make: (name: string, work: W) => Promise<T>
+  /** What there is under the name; undefined when it was never made. Not asked without a key. */
+  find: (name: string) => Promise<T | undefined>
+  /** Whether nobody can make anything under the name any more, for good. Then the key is free for another name. */
+  isSpent?: (name: string) => Promise<boolean>
+}
+
+/** Does the steps once per key; without a key, once per call. Throws a Refusal when the key came with another body. */
+export async function once<W, T>(
+  redis: Redis,
+  use: OnceKey,
+  { prepare, make, find, isSpent }: OnceSteps<W, T>,
+): Promise<T> {
+  const key = checkedKey(use.key)
+  if (key === undefined) {
+    const { name, work } = await prepare(undefined)
+    return make(name, work)
+  }
+  const where = { account: use.account, route: use.route, key }
+  const digest = await use.digest()
+  for (let kept = await recallKey(redis, where); ; kept = await recallKey(redis, where)) {
+    if (kept === undefined) {
+      const { name, work } = await prepare(undefined)
+      const now = await rememberKey(redis, where, { id: name, digest })
+      if (now.isNew) return make(name, work)
+      kept = now
+    }
+    refuseOtherBody(kept, digest)
+    // Asked before it is looked for: what is not there then never will be.
+    const isOver = await isSpent?.(kept.id)
+    const found = await find(kept.id)
+    if (found !== undefined) return found
+    if (!isOver) return make(kept.id, (await prepare(kept.id)).work)
+    await forgetKey(redis, where, kept)
+  }
+}

@@ -1,0 +1,271 @@
+// The second half of accepting a message: what depends on the account and on the time. Which sender it leaves from,
+// whether the approved template agrees, its class, until when it is worth sending.
+
+import { cachedAccount } from '../../accounts/store/accounts.ts'
+import { cachedSender, defaultSender, type Sender, senderNamed } from '../../accounts/store/senders.ts'
+import { cachedTemplate, otherLanguages } from '../../accounts/store/templates.ts'
+import type { Config } from '../../config.ts'
+import type { SendPayload } from '../../jobs/send.ts'
+import { LaneClosedError } from '../../queue/lane/close.ts'
+import { cached } from '../../redis/cached.ts'
+import type { Redis } from '../../redis/connect.ts'
+import type { Content, TemplateMessageContent } from '../content.ts'
+import type { Address } from '../envelope.ts'
+import type { Fault } from '../fault.ts'
+import { withoutIdleNames } from '../idle-names.ts'
+import { sendAtFault, validityFault } from '../instant.ts'
+import { classOf } from '../message-class.ts'
+import { parsePhone } from '../phone.ts'
+import { cloudApiFaults, partnerApiFaults } from '../provider-support.ts'
+import type { ServiceMessage } from '../service-message.ts'
+import { replyWindowOf } from '../store/reply-window.ts'
+import { matchTemplate } from '../templates/match-template.ts'
+import type { Template } from '../templates/template.ts'
+import type { TemplateMessage } from '../templates/template-message.ts'
+import { wordingOf } from '../text.ts'
+import { withProviderIds } from './other-message.ts'
+import type { ReadSend, UnreadableSend } from './read-send.ts'
+import { invalidFields, Refusal } from './refusal.ts'
+
+/** What judging a message needs. Times of `config` are in ms. */
+export interface PrepareDeps {
+  redis: Redis
+  config: Pick<Config, 'validityMs' | 'retentionMs' | 'limits'>
+}
+
+/** A message that is ready to be queued. */
+export interface PreparedMessage {
+  lane: number
+  payload: SendPayload
+  /** A message that only reaches whoever has written lately: its warning, should it be outside of that. */
+  warn?: () => Promise<typeof OUTSIDE_WINDOW | undefined>
+}
+
+/** The person has not written within 24 hours: the chat product takes only templates. */
+const OUTSIDE_WINDOW = 'outside_window'
+
+/** Whose message it is, and the lane that its id names already, where it has one. */
+export interface Owner {
+  account: number
+  lane: number | undefined
+}
+
+/**
+ * Makes the job of a message, or throws a Refusal. With a `lane` it is made for that one, whichever sender the request
+ * would get by now.
+ */
+export function prepareMessage(
+  deps: PrepareDeps,
+  owner: Owner,
+  read: ReadSend,
+  nowMs: number,
+): Promise<PreparedMessage> {
+  return read.kind === 'service'
+    ? prepareService(deps, owner, read.message, nowMs)
+    : prepareTemplate(deps, owner, read.message, nowMs)
+}
+
+/** All that is wrong with a request whose shape is wrong: a template's own faults and its sender's are in the same answer. */
+export async function refusalOf(
+  deps: Pick<PrepareDeps, 'redis'>,
+  account: number,
+  { faults, template, sender }: UnreadableSend,
+): Promise<Refusal> {
+  const [ofTemplate, ofSender] = await Promise.all([
+    template ? checkTemplate(deps, account, template) : undefined,
+    sender === undefined ? undefined : recentSenderOf(deps.redis, account, sender).then(senderFaults),
+  ])
+  return invalidFields([...faults, ...(ofTemplate?.faults ?? []), ...(ofSender ?? [])])
+}
+
+async function prepareService(
+  deps: PrepareDeps,
+  owner: Owner,
+  message: ServiceMessage,
+  nowMs: number,
+): Promise<PreparedMessage> {
+  const { to } = message
+  const sender = await senderFor(deps, owner, message)
+  const { until, faults } = times(deps.config, 'transactional', message, nowMs)
+  assertSound(sender, [...senderFaults(sender), ...faults], message)
+  refuseUnsupported(sender, message)
+  const [content, settings] = await Promise.all([
+    withProviderIds(deps.redis, sender.id, message.content),
+    cachedAccount(deps.redis, owner.account),
+  ])
+  const payload = { v: 1, to, class: 'transactional', content, until, ...sendAtOf(message) } as const
+  // What people write is known on this wire only.
+  if (sender.provider !== 'cloud-api') return { lane: sender.id, payload }
+  const isOutside = async (): Promise<boolean> =>
+    ((await replyWindowOf(deps.redis, sender.id, to)) ?? 0) < (message.sendAtMs ?? nowMs)
+  if (settings?.outside_window === 'refuse' && (await isOutside())) throw outsideWindow()
+  return { lane: sender.id, payload, warn: async () => ((await isOutside()) ? OUTSIDE_WINDOW : undefined) }
+}
+
+async function prepareTemplate(
+  deps: PrepareDeps,
+  owner: Owner,
+  message: TemplateMessage,
+  nowMs: number,
+): Promise<PreparedMessage> {
+  const { to, campaignId } = message
+  const [{ template, content, faults }, sender] = await Promise.all([
+    checkTemplate(deps, owner.account, message.content),
+    senderFor(deps, owner, message),
+  ])
+  const messageClass = classOf(content, template?.category)
+  const valid = times(deps.config, messageClass, message, nowMs)
+  assertSound(sender, [...faults, ...senderFaults(sender), ...valid.faults], message)
+  refuseUnsupported(sender, message)
+  const campaign = campaignId === undefined || campaignId === '' ? {} : { campaign: campaignId }
+  const wording = template && wordingOf(template)
+  return {
+    lane: sender.id,
+    payload: {
+      v: 1,
+      to,
+      class: messageClass,
+      content,
+      until: valid.until,
+      ...sendAtOf(message),
+      ...campaign,
+      ...(wording && { wording }),
+    },
+  }
+}
+
+/** A template as it was found for a message: `content` is without what has no meaning in it. */
+interface CheckedTemplate {
+  template: Template | undefined
+  content: TemplateMessageContent
+  faults: Fault[]
+}
+
+/** Holds the content against the account's approved template; with the check off, a template nobody knows is let pass. */
+async function checkTemplate(
+  deps: Pick<PrepareDeps, 'redis'>,
+  account: number,
+  content: TemplateMessageContent,
+): Promise<CheckedTemplate> {
+  const { name, language, components } = content.template
+  const [settings, known] = await Promise.all([
+    cachedAccount(deps.redis, account),
+    cachedTemplate(deps.redis, account, name, language.code),
+  ])
+  const template = known?.template
+  const checked = { template, content: known ? withoutIdleNames(content, known.shape) : content }
+  if (settings?.template_check === 'off') return { faults: [], ...checked }
+  const fault = (message: string) => ({ faults: [{ path: 'template.name', message }], ...checked })
+  if (!known || !template) {
+    const others = await otherLanguages(deps.redis, account, name)
+    return fault(`no approved template of this name in the language ${JSON.stringify(language.code)}${others}`)
+  }
+  if (template.status !== 'APPROVED') return fault(`the template is ${template.status}, not APPROVED`)
+  return { faults: matchTemplate(known.shape, components), ...checked }
+}
+
+/**
+ * The sender of the account that is named so, by number in any spelling or by name, and the default one where none is
+ * named; or a Refusal.
+ */
+export async function senderOf(
+  deps: Pick<PrepareDeps, 'redis'>,
+  account: number,
+  named: string | undefined,
+): Promise<Sender> {
+  const sender = await senderFor(deps, { account, lane: undefined }, { sender: named })
+  assertSound(sender, senderFaults(sender), { sender: named })
+  return sender
+}
+
+/** The sender that a message leaves from: that of the lane, the one that is named, or the default one. */
+async function senderFor(
+  { redis }: Pick<PrepareDeps, 'redis'>,
+  { account, lane }: Owner,
+  { sender: named }: Named,
+): Promise<Sender | undefined> {
+  if (lane !== undefined) {
+    const sender = await cachedSender(redis, lane)
+    return sender?.account === account && sender.removed_at === undefined ? sender : undefined
+  }
+  return named === undefined ? recentDefaultSender(redis, account) : recentSenderOf(redis, account, named)
+}
+
+/** What a request says of its sender. */
+interface Named {
+  sender?: string | undefined
+}
+
+/** Throws a Refusal with all the faults; one of a sender that the account does not have has a code of its own. */
+function assertSound(
+  sender: Sender | undefined,
+  faults: readonly Fault[],
+  { sender: named }: Named,
+): asserts sender is Sender {
+  if (sender === undefined && faults.length === 1) {
+    throw unknownSender(named === undefined ? NO_DEFAULT_SENDER : NO_SUCH_SENDER)
+  }
+  if (faults.length > 0) throw invalidFields(faults)
+}
+
+const NO_SUCH_SENDER = 'sender: the account has no sender of this number or name.'
+const NO_DEFAULT_SENDER =
+  'The account has no default sender: name one in the field sender, or give it one with `senders add` or `senders change`.'
+
+/** The fault of a request that names no sender of the account; none when there is a sender. */
+const senderFaults = (sender: Sender | undefined): Fault[] =>
+  sender === undefined ? [{ path: 'sender', message: 'not a sender of the account' }] : []
+
+const recentDefaultSender = cached(1_000, defaultSender)
+const recentSenderOf = cached(1_000, async (redis, account: number, named: string) => {
+  const phone = parsePhone(named)
+  const byNumber = phone.ok ? await senderNamed(redis, account, { digits: phone.digits }) : undefined
+  return byNumber ?? senderNamed(redis, account, { name: named })
+})
+
+const sendAtOf = ({ sendAtMs }: Address) => (sendAtMs === undefined ? {} : { sendAt: sendAtMs })
+
+/**
+ * When the message stops being worth sending: what the request says, else the default of its class, which counts from
+ * when it may leave.
+ */
+function times(
+  config: PrepareDeps['config'],
+  messageClass: SendPayload['class'],
+  { validUntilMs, sendAtMs }: Address,
+  nowMs: number,
+): { until: number; faults: Fault[] } {
+  const from = sendAtMs ?? nowMs
+  const faults: Fault[] = []
+  const ofSendAt = sendAtMs === undefined ? undefined : sendAtFault(sendAtMs, nowMs)
+  if (ofSendAt !== undefined) faults.push({ path: 'send_at', message: ofSendAt })
+  const ofValidity =
+    validUntilMs === undefined ? undefined : validityFault(validUntilMs, nowMs, config.retentionMs, from)
+  if (ofValidity !== undefined) faults.push({ path: 'valid_until', message: ofValidity })
+  return { until: validUntilMs ?? from + config.validityMs[messageClass], faults }
+}
+
+function refuseUnsupported(sender: Sender, { content, to }: Address & { content: Content }): void {
+  const isCloud = sender.provider === 'cloud-api'
+  const faults = isCloud ? cloudApiFaults(content) : partnerApiFaults(to)
+  if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
+}
+
+const outsideWindow = (): Refusal =>
+  new Refusal(
+    'in_the_way',
+    OUTSIDE_WINDOW,
+    'The person has not written within 24 hours before it would leave, and can be sent only templates.',
+    [{ path: 'to', message: 'has not written within 24 hours' }],
+  )
+
+/** The refusal of a message whose sender was removed while it was judged; any other error is thrown as it is. */
+export function refuseClosedLane(error: unknown): never {
+  throw error instanceof LaneClosedError ? senderIsGone() : error
+}
+
+/** What a message is told whose sender was removed. */
+export const senderIsGone = (): Refusal => unknownSender(NO_SUCH_SENDER)
+
+const unknownSender = (message: string): Refusal =>
+  new Refusal('invalid', 'unknown_sender', message, senderFaults(undefined))

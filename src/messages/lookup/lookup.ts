@@ -1,0 +1,141 @@
+import type { Sender } from '../../accounts/store/senders.ts'
+import { campaignId } from '../../campaigns/campaign-id.ts'
+import { findInChunk, type ListSettings } from '../../campaigns/store/in-chunk.ts'
+import { campaignText } from '../../campaigns/store/text.ts'
+import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
+import { payloadText, readJob } from '../../queue/lane/jobs.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { readRecord } from '../../redis/records.ts'
+import { readHistory } from '../history.ts'
+import type { State } from '../lifecycle.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
+import { shownState } from '../shown-state.ts'
+import type { MessageRecord } from '../store/record-format.ts'
+import { readMessage } from '../store/records.ts'
+
+/** One message as lookups show it. Times are epoch ms; `state` is the shown one, see shown-state.ts. */
+export interface FoundMessage {
+  id: MessageId
+  state: State
+  type: MessageRecord['type']
+  text: string
+  to: string
+  class: MessageRecord['class']
+  /** Grouping text of its request. */
+  groupedAs: string | undefined
+  /** Id of the campaign of ours that it belongs to. */
+  campaign: string | undefined
+  acceptedAtMs: number
+  /** When the provider took it; undefined before. */
+  sentAtMs: number | undefined
+  validUntil: number
+  /** Not sent before; undefined when it was not put off. */
+  sendAt: number | undefined
+  problem: { code: string; sentence: string } | undefined
+  /** Only once it was claimed. */
+  record: MessageRecord | undefined
+}
+
+/** A message by its id. The lane must have been checked to belong to the account that asks. */
+export async function findMessage(
+  redis: Redis,
+  id: MessageId,
+  nowMs: number,
+  lists: ListSettings,
+): Promise<FoundMessage | undefined> {
+  const record = await readMessage(redis, id)
+  if (record) return ofRecord(redis, id, record, nowMs)
+  const waiting = await ofJob(redis, id, nowMs)
+  if (waiting) return waiting
+  const inChunk = await findInChunk(redis, id, lists)
+  if (inChunk) return ofPayload(redis, id, inChunk, nowMs, false)
+  // Claimed and finished between the reads: then the record is there by now.
+  const later = await readMessage(redis, id)
+  return later ? ofRecord(redis, id, later, nowMs) : undefined
+}
+
+async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowMs: number): Promise<FoundMessage> {
+  const accepted = acceptedAtMs(id.ulid)
+  const history = readHistory(record.history, accepted)
+  return {
+    id,
+    state: shownState({ ...record, state: nowOf(record.state, record.validUntil, nowMs) }),
+    type: record.type,
+    text: (await campaignText(redis, id.lane, record)) ?? record.text,
+    to: record.to,
+    class: record.class,
+    groupedAs: record.campaign,
+    campaign: campaignOf(id, record.run),
+    acceptedAtMs: accepted,
+    sentAtMs: history.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
+    validUntil: record.validUntil,
+    sendAt: record.sendAt,
+    problem: record.problem,
+    record,
+  }
+}
+
+async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundMessage | undefined> {
+  const name = messageId(id.lane, id.ulid)
+  const { text, isDead } = await readJob(redis, id.lane, name)
+  if (text === null) return undefined
+  return ofPayload(redis, id, readRecord(payloadText, `job ${name}`, text), nowMs, isDead)
+}
+
+/** One that was never claimed. `isDead`: its job is a dead letter. */
+async function ofPayload(
+  redis: Redis,
+  id: MessageId,
+  payload: SendPayload,
+  nowMs: number,
+  isDead: boolean,
+): Promise<FoundMessage> {
+  return {
+    id,
+    state: isDead ? 'failed' : nowOf('queued', payload.until, nowMs),
+    type: payload.content.type,
+    text: (await campaignText(redis, id.lane, payload)) ?? textOfPayload(payload),
+    to: payload.to,
+    class: payload.class,
+    groupedAs: payload.campaign,
+    campaign: campaignOf(id, payload.run),
+    acceptedAtMs: acceptedAtMs(id.ulid),
+    sentAtMs: undefined,
+    validUntil: payload.until,
+    sendAt: payload.sendAt,
+    problem: isDead
+      ? { code: 'dead_letter', sentence: 'It could not be processed and is kept as a dead letter.' }
+      : undefined,
+    record: undefined,
+  }
+}
+
+const campaignOf = ({ lane }: MessageId, run: number | undefined): string | undefined =>
+  run === undefined ? undefined : campaignId({ lane, number: run })
+
+/** What waits past its validity will never be sent, although nobody has come to say so yet. */
+const nowOf = (state: State, validUntil: number, nowMs: number): State =>
+  state === 'queued' && validUntil <= nowMs ? 'expired' : state
+
+/** The info word of interface.md for a delivery state. */
+export function infoStatus(state: State): 'success' | 'pending' | 'failed' | 'unknown' {
+  switch (state) {
+    case 'sent':
+    case 'delivered':
+    case 'read':
+      return 'success'
+    case 'queued':
+    case 'sending':
+    case 'unconfirmed':
+      return 'pending'
+    case 'failed':
+    case 'expired':
+    case 'cancelled':
+      return 'failed'
+    case 'unknown':
+      return 'unknown'
+  }
+}
+
+/** Whether a lane's sender belongs to the account. */
+export const owns = (sender: Sender | undefined, account: number): sender is Sender => sender?.account === account

@@ -1,0 +1,106 @@
+// A message as a document, the same over HTTP and on the command line: where it stands, why it waits, all that
+// happened.
+
+import type { Sender } from '../../accounts/store/senders.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { type HistoryEvent, readHistory } from '../history.ts'
+import { messageId } from '../message-id.ts'
+import type { InboundMessage } from '../store/inbound.ts'
+import type { FoundMessage } from './lookup.ts'
+import type { ListedMessage, ReceivedMessage, SentMessage } from './message-schema.ts'
+import { type Waits, waitsOf } from './waits.ts'
+
+/** What happened, oldest first. The id holds when it was accepted; the record only what followed. */
+export function historyOf(
+  message: FoundMessage,
+): (Pick<HistoryEvent, 'atMs' | 'detail'> & { what: string; code?: string })[] {
+  const accepted = { what: 'accepted', atMs: message.acceptedAtMs, detail: '' }
+  return [accepted, ...readHistory(message.record?.history ?? '', message.acceptedAtMs)]
+}
+
+/** Whether the message was sent again although an earlier attempt may have reached the recipient. */
+const isPossibleDuplicate = (message: FoundMessage): boolean => (message.record?.repeats ?? 0) > 0
+
+/** Why a message that is queued does not leave; null for any other, and when nothing holds it back. */
+const waitsOfFound = (redis: Redis, message: FoundMessage): Promise<Waits | null> =>
+  message.state === 'queued' ? waitsOf(redis, message) : Promise.resolve(null)
+
+/** A message that was accepted to be sent, as lists have it. */
+export function listedSent(message: FoundMessage, sender: Sender | undefined): Extract<ListedMessage, { to: string }> {
+  return {
+    id: messageId(message.id.lane, message.id.ulid),
+    direction: 'outbound',
+    state: message.state,
+    possible_duplicate: isPossibleDuplicate(message),
+    class: message.class,
+    kind: message.type,
+    sender: sender?.number ?? null,
+    to: message.to,
+    text: message.text,
+    campaign_id: message.groupedAs ?? null,
+    campaign: message.campaign ?? null,
+    provider_id: message.record?.providerId ?? null,
+    accepted_at: iso(message.acceptedAtMs),
+    send_at: message.sendAt === undefined ? null : iso(message.sendAt),
+    valid_until: iso(message.validUntil),
+    problem: message.problem ? { code: message.problem.code, sentence: message.problem.sentence } : null,
+  }
+}
+
+/** A message that was accepted to be sent. */
+export async function sentDocument(
+  redis: Redis,
+  message: FoundMessage,
+  sender: Sender | undefined,
+): Promise<SentMessage> {
+  const waits = await waitsOfFound(redis, message)
+  return {
+    ...listedSent(message, sender),
+    waits: waits && { ...waits, until: waits.until === null ? null : iso(waits.until) },
+    history: historyOf(message).map(({ atMs, what, detail, code }) => {
+      // Only the entry that begins an attempt names it; later ones carry a code of the provider at most.
+      const isAttempt = code === 'c' || code === 'h'
+      return {
+        at: iso(atMs),
+        event: what,
+        attempt: isAttempt ? detail : null,
+        detail: isAttempt || detail === '' ? null : detail,
+      }
+    }),
+  }
+}
+
+/** A message that was received, as lists have it. */
+export const listedReceived = (
+  message: InboundMessage,
+  sender: Sender | undefined,
+): Extract<ListedMessage, { from: string }> => ({
+  id: message.id,
+  direction: 'inbound',
+  // As every lookup has it: a message that is here has been delivered.
+  state: 'delivered',
+  possible_duplicate: false,
+  class: null,
+  kind: message.type,
+  sender: sender?.number ?? null,
+  from: message.from,
+  text: message.text,
+  ...message.parts,
+  campaign_id: null,
+  campaign: null,
+  provider_id: message.id,
+  accepted_at: iso(message.received_at),
+  send_at: null,
+  valid_until: null,
+  problem: null,
+})
+
+/** A message that was received. */
+export const receivedDocument = (message: InboundMessage, sender: Sender | undefined): ReceivedMessage => ({
+  ...listedReceived(message, sender),
+  waits: null,
+  history: [{ at: iso(message.received_at), event: 'received', attempt: null, detail: null }],
+})
+
+/** Epoch ms as ISO 8601 in UTC, with milliseconds. */
+export const iso = (ms: number): string => new Date(ms).toISOString()

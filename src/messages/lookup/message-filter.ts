@@ -1,0 +1,73 @@
+// Which messages a list shows: what a filter says, and whether a message fits it. Pure.
+import { LETTERS, type State } from '../lifecycle.ts'
+import type { ListedMessage } from './message-schema.ts'
+
+/** What is left out matches all. */
+export interface MessageFilter {
+  state?: State | undefined
+  /** Digits of the recipient, of messages that were sent. */
+  to?: string | undefined
+  /** Digits of the person who wrote, of received ones. */
+  from?: string | undefined
+  class?: 'transactional' | 'campaign' | undefined
+  direction?: 'outbound' | 'inbound' | undefined
+  /** A campaign of ours. */
+  campaign?: { id: string; lane: number; number: number } | undefined
+  /** Grouping text of the request. */
+  campaignId?: string | undefined
+  /** Code of the problem. */
+  code?: string | undefined
+  /** Accepted at or after, and at or before (epoch ms). */
+  sinceMs?: number | undefined
+  untilMs?: number | undefined
+}
+
+/** Fields that only messages that were sent have, and those that only received ones have. */
+const OUTBOUND = ['to', 'class', 'campaign', 'campaignId', 'code'] as const
+
+/** The directions that can match. */
+export function directionsOf(filter: MessageFilter): { outbound: boolean; inbound: boolean } {
+  const { direction, from, state } = filter
+  return {
+    outbound: direction !== 'inbound' && from === undefined,
+    inbound:
+      direction !== 'outbound' &&
+      // A received message has been delivered.
+      (state === undefined || state === 'delivered') &&
+      OUTBOUND.every((field) => filter[field] === undefined),
+  }
+}
+
+/** Letters of the stored states that can be shown as this one: of messages that were not repeated in doubt, and that were. */
+export function lettersOf(state: State): { once: string; repeated: string } {
+  const letter = LETTERS[state]
+  const unsent = [LETTERS.failed, LETTERS.expired, LETTERS.cancelled]
+  switch (state) {
+    case 'unknown':
+      return { once: letter, repeated: [letter, ...unsent].join('') }
+    case 'expired':
+      // What waits past its validity is shown as expired before anybody has come to say so.
+      return { once: letter + LETTERS.queued, repeated: LETTERS.queued }
+    default:
+      return { once: letter, repeated: unsent.includes(letter) ? '' : letter }
+  }
+}
+
+const fits = <T>(wanted: T | undefined, value: T): boolean => wanted === undefined || wanted === value
+
+/** Whether a message fits every field but the times, which choose what is read. */
+export function matches(message: ListedMessage, filter: MessageFilter): boolean {
+  const shared =
+    fits<string>(filter.state, message.state) &&
+    fits<string>(filter.direction, message.direction) &&
+    fits<string | null>(filter.class, message.class) &&
+    fits<string | null>(filter.campaign?.id, message.campaign) &&
+    fits<string | null>(filter.campaignId, message.campaign_id) &&
+    fits<string | undefined>(filter.code, message.problem?.code)
+  return (
+    shared &&
+    (message.direction === 'inbound'
+      ? fits(filter.from, message.from) && filter.to === undefined
+      : fits(filter.to, message.to) && filter.from === undefined)
+  )
+}

@@ -1,0 +1,90 @@
+// A message as a document: its shape, the same over HTTP and on the command line. What fills it in is
+// message-document.ts.
+import { z } from 'zod'
+import { messageClassSchema } from '../../jobs/send.ts'
+import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
+import { CONTENT_TYPES } from '../content.ts'
+import { STATES } from '../lifecycle.ts'
+import { receivedPartsSchema } from '../received.ts'
+
+/** Why a message that is queued may wait; waits.ts finds out. */
+export const WAIT_REASONS = [...LANE_WAIT_REASONS, 'recipient_cooldown', 'send_at', 'pace'] as const
+
+const time = z.iso.datetime()
+
+const historyEventSchema = z.strictObject({
+  at: time,
+  event: z.string(),
+  attempt: z.string().nullable().describe('The attempt that began with it.'),
+  detail: z.string().nullable().describe('A code or a reason.'),
+})
+historyEventSchema.register(z.globalRegistry, { id: 'MessageEvent' })
+
+const shared = {
+  id: z.string(),
+  possible_duplicate: z.boolean(),
+  /** Digits of the sender; null when it is gone. */
+  sender: z.string().nullable(),
+  text: z.string(),
+  provider_id: z.string().nullable(),
+  accepted_at: time,
+  history: z.array(historyEventSchema),
+}
+
+/** A message that was accepted to be sent. */
+const sentMessageSchema = z.strictObject({
+  ...shared,
+  direction: z.literal('outbound'),
+  state: z.enum(STATES),
+  class: messageClassSchema,
+  kind: z.enum(CONTENT_TYPES),
+  to: z.string(),
+  campaign_id: z.string().nullable().describe('The grouping text of its request.'),
+  campaign: z.string().nullable().describe('Id of the campaign that it belongs to.'),
+  send_at: time.nullable().describe('Not sent before; null when it was not put off.'),
+  valid_until: time,
+  problem: z.strictObject({ code: z.string(), sentence: z.string() }).nullable(),
+  waits: z.strictObject({ why: z.enum(WAIT_REASONS), until: time.nullable(), sentence: z.string() }).nullable(),
+})
+sentMessageSchema.register(z.globalRegistry, { id: 'SentMessage' })
+export type SentMessage = z.infer<typeof sentMessageSchema>
+
+/** A message that was received. */
+const receivedMessageSchema = z.strictObject({
+  ...shared,
+  direction: z.literal('inbound'),
+  state: z.literal('delivered'),
+  possible_duplicate: z.literal(false),
+  class: z.null(),
+  kind: z.string().describe('The chat product’s own word; `unsupported` for one that is not known.'),
+  from: z.string().describe('Digits of the person who wrote, or the user id where there is no number.'),
+  ...receivedPartsSchema.shape,
+  campaign_id: z.null(),
+  campaign: z.null(),
+  send_at: z.null(),
+  valid_until: z.null(),
+  problem: z.null(),
+  waits: z.null(),
+})
+receivedMessageSchema.register(z.globalRegistry, { id: 'ReceivedMessage' })
+export type ReceivedMessage = z.infer<typeof receivedMessageSchema>
+
+/** A message of either direction. */
+export const messageSchema = z
+  .discriminatedUnion('direction', [sentMessageSchema, receivedMessageSchema])
+  .meta({ id: 'Message' })
+
+/** A message as lists have it: what takes more to find out is told of a single one. */
+export const listedMessageSchema = z.discriminatedUnion('direction', [
+  sentMessageSchema.omit({ waits: true, history: true }),
+  receivedMessageSchema.omit({ waits: true, history: true }),
+])
+export type ListedMessage = z.infer<typeof listedMessageSchema>
+
+/** How the delivery of a message stands, as every lookup shows it. */
+export const deliverySchema = z.strictObject({
+  status: z.enum(STATES),
+  error_message: z.string().nullable().describe('A sentence where something went wrong or is not proven, else null.'),
+})
+deliverySchema.register(z.globalRegistry, { id: 'MessageDelivery' })
+export type Delivery = z.infer<typeof deliverySchema>

@@ -1,0 +1,78 @@
+// Why a queued message does not leave: what a person asks first about one that is late.
+
+import { cachedSender } from '../../accounts/store/senders.ts'
+import { laneWaits } from '../../lanes/lane-waits.ts'
+import { waitingInChunks } from '../../queue/lane/waiting.ts'
+import { delayedUntil, laneBacklogKeys } from '../../queue/layout.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { laneCooldownKey, recipientCooldownKey } from '../../redis/keys.ts'
+import { type MessageId, messageId } from '../message-id.ts'
+import { nameOfPerson } from '../sealed.ts'
+import type { WAIT_REASONS } from './message-schema.ts'
+
+/** Why a queued message does not leave yet. */
+export interface Waits {
+  why: (typeof WAIT_REASONS)[number]
+  /** When that ends (epoch ms); null when it is not known. */
+  until: number | null
+  /** The same for a person, in one sentence without numbers of people. */
+  sentence: string
+}
+
+/**
+ * Why a message that is `queued` does not leave, the strongest reason first; null when nothing holds it back but the
+ * moment that a worker needs, or a wait of its own between two tries. Ask it of queued messages only.
+ */
+export async function waitsOf(
+  redis: Redis,
+  message: { id: MessageId; to: string; sendAt?: number | undefined },
+): Promise<Waits | null> {
+  const { lane } = message.id
+  const now = await redisNowMs(redis, laneCooldownKey(lane))
+  const { sendAt = 0 } = message
+  if (sendAt > now) return { why: 'send_at', until: sendAt, sentence: `It is to be sent at ${timeOf(sendAt)}.` }
+  const lanes = await laneWaits(redis, lane, now)
+  if (lanes) return lanes
+  return (
+    (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, (await cachedSender(redis, lane))?.rate))
+  )
+}
+
+async function recipientCooldown(
+  redis: Redis,
+  { id, to }: { id: MessageId; to: string },
+  now: number,
+): Promise<Waits | undefined> {
+  const cooldown = await redis.get(recipientCooldownKey(id.lane, nameOfPerson(to)))
+  if (cooldown === null) return undefined
+  const [end = 0, next = 0] = cooldown.split(' ').map(Number)
+  const turn = await ownTurn(redis, id)
+  const until = turn ?? Math.max(end, next)
+  // What remains of a cooldown that is over says only how often there was one.
+  if (until <= now) return undefined
+  const sentence = `The chat product takes no more messages to this recipient for now; its turn is at ${timeOf(until)}.`
+  return { why: 'recipient_cooldown', until, sentence }
+}
+
+/** When the job of the message itself is due; undefined when it is not delayed. */
+async function ownTurn(redis: Redis, { lane, ulid }: MessageId): Promise<number | undefined> {
+  const { delayed } = laneBacklogKeys(lane)
+  const score = await redis.zscore(delayed, messageId(lane, ulid))
+  return score === null ? undefined : Math.floor(delayedUntil(score))
+}
+
+async function pace(redis: Redis, lane: number, rate: number | undefined): Promise<Waits | null> {
+  const keys = laneBacklogKeys(lane)
+  const [waiting, prioritized, chunked] = await Promise.all([
+    redis.llen(keys.waiting),
+    redis.zcard(keys.prioritized),
+    waitingInChunks(redis, lane),
+  ])
+  const all = waiting + prioritized + chunked
+  if (all === 0 || rate === undefined) return null
+  const sentence = `${all} ${all === 1 ? 'message waits' : 'messages wait'} for this sender, which sends ${rate} a second.`
+  return { why: 'pace', until: null, sentence }
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString()

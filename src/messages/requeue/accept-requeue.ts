@@ -1,0 +1,79 @@
+// What is asked for when many messages are to be sent again: the filter as people write it, made into lanes, times and
+// what to compare. For the HTTP interface and the command line alike.
+
+import { listSenders } from '../../accounts/store/senders.ts'
+import { parseCampaignId } from '../../campaigns/campaign-id.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { existingSenders } from '../accept/named-senders.ts'
+import { invalidFields } from '../accept/refusal.ts'
+import { parseRecipient } from '../recipient.ts'
+import type { RequeueState } from './filter.ts'
+import type { RequeueOrder } from './jobs.ts'
+
+/** As it came; what is left out matches all. */
+export interface RequeueRequest {
+  /** Number in any spelling, name or id. */
+  sender?: string | undefined
+  to?: string | undefined
+  /** Of whom a message was received: the filters are those of a search, and nothing that was received is sent. */
+  from?: string | undefined
+  direction?: 'outbound' | 'inbound' | undefined
+  state?: RequeueState | undefined
+  class?: 'transactional' | 'campaign' | undefined
+  /** Id of a campaign of ours. */
+  campaign?: string | undefined
+  /** Grouping text of the requests. */
+  campaign_id?: string | undefined
+  code?: string | undefined
+  /** Ended at or after, and at or before (epoch ms). */
+  sinceMs?: number | undefined
+  untilMs?: number | undefined
+}
+
+/** Whether the request names anything at all. */
+export const hasFilter = (request: RequeueRequest): boolean => Object.values(request).some((each) => each !== undefined)
+
+/**
+ * Makes an order of a request, or throws a Refusal. Without an account it spans all. What ends from `nowMs` on is
+ * not part of it, so that nothing is sent again that has failed once more.
+ */
+export async function requeueOrder(
+  redis: Redis,
+  account: number | undefined,
+  request: RequeueRequest,
+  nowMs: number,
+): Promise<RequeueOrder> {
+  const { state, class: only, code, campaign_id, sinceMs = 0, untilMs = nowMs } = request
+  const to = request.to === undefined ? undefined : digitsOf('to', request.to)
+  const campaign = request.campaign === undefined ? undefined : parseCampaignId(request.campaign)
+  if (request.campaign !== undefined && campaign === undefined) {
+    const message = 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter'
+    throw invalidFields([{ path: 'campaign', message }])
+  }
+  let senders = await listSenders(redis, account)
+  if (request.sender !== undefined) senders = existingSenders(senders, request.sender, account)
+  // Another account's campaign is one that does not exist: no message is of it.
+  if (campaign) senders = senders.filter(({ id }) => id === campaign.lane)
+  if (request.from !== undefined) digitsOf('from', request.from)
+  if (request.from !== undefined || request.direction === 'inbound') senders = []
+  return {
+    lanes: senders.map(({ id }) => id),
+    filter: {
+      ...(state && { state }),
+      ...(to && { to }),
+      ...(only && { class: only }),
+      ...(campaign_id !== undefined && { campaign_id }),
+      ...(campaign && { run: campaign.number }),
+      ...(code !== undefined && { code }),
+    },
+    sinceMs,
+    untilMs: Math.min(untilMs, nowMs),
+  }
+}
+
+/** The digits of a number in any spelling, or a user id; throws a Refusal that names the field. */
+export function digitsOf(path: string, text: string): string {
+  const phone = parseRecipient(text)
+  if (phone.ok) return phone.digits
+  throw invalidFields([{ path, message: 'expected a full international number such as +14155550123' }])
+}

@@ -1,0 +1,78 @@
+// Dead letters: jobs that failed before any worker could claim them. They have no record, so the job is all there is.
+
+import { type SendPayload, storedPayload } from '../../jobs/send.ts'
+import { isLaneClosed } from '../../queue/lane/close.ts'
+import { payloadText, readJob } from '../../queue/lane/jobs.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
+import { laneDeadLettersKey } from '../../queue/layout.ts'
+import { retry } from '../../queue/take-up.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { parseMessageId } from '../message-id.ts'
+import { keepIndexed } from '../store/message-index.ts'
+import { readStates } from '../store/states.ts'
+import { matchesRequeue, type RequeueFilter } from './filter.ts'
+
+/** The code that a lookup shows for such a message. */
+const DEAD_LETTER = 'dead_letter'
+
+interface RetryDeps {
+  redis: Redis
+  queues: LaneQueues
+  config: { retentionMs: number; validityMs: Readonly<Record<SendPayload['class'], number>> }
+}
+
+/** A failed job whose payload can still be sent. */
+export interface DeadLetter {
+  name: string
+  payload: SendPayload
+}
+
+/**
+ * Those of the jobs that match and have no record. What cannot be read as a message is passed over: it could not be
+ * sent.
+ */
+export async function matchingDeadLetters(
+  { redis }: { redis: Redis },
+  lane: number,
+  names: readonly string[],
+  filter: RequeueFilter,
+): Promise<DeadLetter[]> {
+  const ids = names.flatMap((name) => {
+    const id = parseMessageId(name)
+    return id?.lane === lane ? [{ name, ulid: id.ulid }] : []
+  })
+  const states = await readStates(
+    redis,
+    lane,
+    ids.map(({ ulid }) => ulid),
+  )
+  const found = await Promise.all(
+    ids.map(async ({ name }, i) => {
+      if (states[i] !== undefined) return undefined
+      const { text, isDead } = await readJob(redis, lane, name)
+      const payload = payloadText.safeParse(text)
+      if (!isDead || !payload.success) return undefined
+      const message = { ...payload.data, state: 'failed' as const, repeats: 0, problem: { code: DEAD_LETTER } }
+      return matchesRequeue(message, filter) ? { name, payload: payload.data } : undefined
+    }),
+  )
+  return found.filter((each) => each !== undefined)
+}
+
+/**
+ * Puts the job back on its lane with a new validity. False when somebody else has done so, or the sender was removed.
+ * Dying between the two writes is harmless: the job is still a dead letter, with another validity.
+ */
+export async function retryDeadLetter(
+  { redis, queues, config }: RetryDeps,
+  lane: number,
+  { name, payload }: DeadLetter,
+): Promise<boolean> {
+  const until = (await redisNowMs(redis, laneDeadLettersKey(lane))) + config.validityMs[payload.class]
+  const ulid = parseMessageId(name)?.ulid
+  if (ulid !== undefined) await keepIndexed(redis, lane, [ulid], until + config.retentionMs)
+  const isBack = await retry(queues.queueOf(lane), name, storedPayload({ ...payload, until }))
+  // Its sender was removed meanwhile, and what is left on the lane goes with it.
+  return isBack && !(await isLaneClosed(redis, lane))
+}

@@ -1,0 +1,148 @@
+// Jobs that send many messages again: what was asked for, and how far each lane is. The counts of a lane stand beside
+// its messages and change in the same steps, so that they are true whatever process dies.
+import { z } from 'zod'
+import { messageClassSchema } from '../../jobs/send.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { requeueJobKey, requeueProgressKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { isThere, jsonText, readRecord } from '../../redis/records.ts'
+import { execOrThrow } from '../../redis/transaction.ts'
+import { newUlid } from '../message-id.ts'
+import { sealText } from '../sealed.ts'
+import { sealedText } from '../store/record-format.ts'
+import { REQUEUE_STATES } from './filter.ts'
+
+/**
+ * How long a job can be asked for. Longer than the 8.5 days for which its Idempotency-Key is known: a repeat that found no
+ * record would be taken for a first request, and send once more what has failed since.
+ */
+export const KEEP_MS = 9 * 86_400_000
+
+/** What is asked for: on which lanes, which messages, and what ended when (epoch ms, both inclusive). */
+const orderSchema = z.object({
+  lanes: z.array(z.number().int().positive()),
+  filter: z.object({
+    state: z.enum(REQUEUE_STATES).optional(),
+    to: z.string().optional(),
+    class: messageClassSchema.optional(),
+    campaign_id: z.string().optional(),
+    run: z.number().int().positive().optional(),
+    code: z.string().optional(),
+  }),
+  sinceMs: z.number(),
+  untilMs: z.number(),
+})
+export type RequeueOrder = z.infer<typeof orderSchema>
+
+/** It may name a recipient. */
+const storedOrder = sealedText.pipe(jsonText).pipe(orderSchema)
+const orderText = (order: RequeueOrder): string => sealText(JSON.stringify(order))
+
+const jobSchema = z.object({
+  /** 0: asked for on the command line, over accounts. */
+  account: z.coerce.number().int().nonnegative(),
+  state: z.enum(['waiting', 'running', 'done', 'failed']),
+  order: storedOrder,
+  created_at: z.coerce.number(),
+  ended_at: z.coerce.number().optional(),
+})
+export type RequeueJob = z.infer<typeof jobSchema>
+
+/**
+ * `failed`: their sender was removed, or their record or that of their campaign cannot be read, for a person to repair.
+ * `campaign_over`: their campaign sends nothing more.
+ */
+export const COUNTS = ['requeued', 'without_content', 'campaign_over', 'failed'] as const
+export type RequeueCounts = Record<(typeof COUNTS)[number], number>
+/** Counts that all begin at 0. */
+export const noCounts = (): RequeueCounts => ({ requeued: 0, without_content: 0, campaign_over: 0, failed: 0 })
+
+/** All that matched, so far. */
+export const matchedOf = (counts: RequeueCounts): number => COUNTS.reduce((sum, each) => sum + counts[each], 0)
+
+/** A new job id, `rq_<ULID>`, for a job that is asked for at `nowMs` (epoch ms). */
+export const newRequeueJobId = (nowMs: number): string => `rq_${newUlid(nowMs)}`
+
+/**
+ * Writes the job down, in one step: of half a record nobody could say how it stands, and every later job of the account
+ * would meet it. Doing it again changes nothing.
+ */
+export async function createRequeueJob(
+  redis: Redis,
+  id: string,
+  { account, order, nowMs }: { account: number; order: RequeueOrder; nowMs: number },
+): Promise<void> {
+  const key = requeueJobKey(id)
+  const record = { order: orderText(order), account, created_at: nowMs, state: 'waiting' }
+  const transaction = redis.multi()
+  for (const [field, value] of Object.entries(record)) transaction.hsetnx(key, field, value)
+  await execOrThrow(transaction.pexpire(key, KEEP_MS))
+}
+
+/**
+ * The job by its id; undefined when there is none or it was asked for too long ago (KEEP_MS). Throws a
+ * CorruptRecordError.
+ */
+export async function findRequeueJob(redis: Redis, id: string): Promise<RequeueJob | undefined> {
+  const raw = await redis.hgetall(requeueJobKey(id))
+  return isThere(raw) ? readRecord(jobSchema, `job ${id}`, raw) : undefined
+}
+
+/** Notes that somebody works on it, or that it has ended: nobody needs to know any more whose messages it was about. */
+export async function setRequeueState(
+  redis: Redis,
+  id: string,
+  state: RequeueJob['state'],
+  nowMs: number,
+): Promise<void> {
+  const ended = state === 'done' || state === 'failed'
+  const key = requeueJobKey(id)
+  const before = ended ? await redis.hget(key, 'order') : null
+  const order = before === null ? undefined : storedOrder.safeParse(before).data
+  const named = order?.filter.to === undefined ? undefined : { ...order, filter: { ...order.filter, to: '' } }
+  await redis.hset(key, { state, ...(ended && { ended_at: nowMs }), ...(named && { order: orderText(named) }) })
+  await redis.pexpire(key, KEEP_MS)
+}
+
+const count = z.coerce.number().int().default(0)
+const progressSchema = z.object({
+  cursor: z.string().default(''),
+  ...{ requeued: count, without_content: count, campaign_over: count, failed: count },
+})
+
+/** How far a job is on a lane. `cursor` is empty before its first page. */
+export async function progressOf(
+  redis: Redis,
+  lane: number,
+  job: string,
+): Promise<{ cursor: string; counts: RequeueCounts }> {
+  const raw = await redis.hgetall(requeueProgressKey(lane, job))
+  const { cursor, ...counts } = readRecord(progressSchema, `progress of ${job}`, raw)
+  return { cursor, counts }
+}
+
+/** The counts of a job over all its lanes. */
+export async function totalOf(redis: Redis, id: string, { order }: RequeueJob): Promise<RequeueCounts> {
+  const total = noCounts()
+  for (const { counts } of await Promise.all(order.lanes.map((lane) => progressOf(redis, lane, id)))) {
+    for (const each of COUNTS) total[each] += counts[each]
+  }
+  return total
+}
+
+const advanceScript = defineScript(import.meta.url, 'requeue-advance')
+
+/** Moves on from one cursor to the next, and counts. False when somebody else has done so; then nothing is counted. */
+export async function advance(
+  redis: Redis,
+  lane: number,
+  job: string,
+  move: { from: string; to: string; counts: RequeueCounts },
+): Promise<boolean> {
+  const reply = await advanceScript(
+    redis,
+    { progress: requeueProgressKey(lane, job) },
+    { from: move.from, to: move.to, keepMs: KEEP_MS, counts: move.counts },
+  )
+  return reply === 1
+}

@@ -1,0 +1,80 @@
+// The lists of requeueable messages, one per lane in the order in which they ended: what requeue reads, page by
+// page, and how they are kept from growing for ever.
+import { z } from 'zod'
+import { keptLanes } from '../../accounts/store/kept-lanes.ts'
+import { laneDeadLettersKey } from '../../queue/layout.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { messageKey, requeueableKey, rootKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { acceptedAtMs } from '../message-id.ts'
+
+/** A place in a list: the page begins after it. */
+export interface Place {
+  /** Epoch ms. */
+  score: number
+  member: string
+}
+
+const pageScript = defineScript(import.meta.url, 'list-page')
+const pageReply = z.array(z.string())
+
+/** Members after a place that ended at `untilMs` or before, in the order in which they ended. */
+export async function pageOf(
+  redis: Redis,
+  key: string,
+  after: Place,
+  { untilMs, most }: { untilMs: number; most: number },
+): Promise<Place[]> {
+  const reply = pageReply.parse(
+    await pageScript(redis, { list: key }, { after: after.score, member: after.member, mostScore: untilMs, most }),
+  )
+  const page: Place[] = []
+  for (let i = 0; i < reply.length; i += 2) page.push({ member: reply[i] ?? '', score: Number(reply[i + 1]) })
+  return page
+}
+
+/** The lists of a lane: messages with a record, and dead letters, which have none. */
+export const LISTS = ['messages', 'dead_letters'] as const
+export type List = (typeof LISTS)[number]
+
+/** The Redis key of a list, a ZSET of members by the time (epoch ms) at which they ended. */
+export const listKey = (lane: number, list: List): string =>
+  list === 'messages' ? requeueableKey(lane) : laneDeadLettersKey(lane)
+
+/** Members looked at in one step of the trim. */
+const AT_ONCE = 500
+
+/**
+ * Takes off the lists whatever has no record any more. A record lives for the retention from its first claim: what
+ * ended longer ago is gone for certain, and of the rest only what was accepted longer ago may be. One worker does it
+ * in each period of `everyMs`; dying in the middle leaves it to the next period. Returns how many were taken off.
+ */
+export async function trimRequeueable(
+  redis: Redis,
+  { nowMs, retentionMs, everyMs }: { nowMs: number; retentionMs: number; everyMs: number },
+): Promise<number> {
+  if ((await redis.set(rootKeys.trimmed, nowMs, 'PX', everyMs, 'NX')) === null) return 0
+  let taken = 0
+  for (const lane of await keptLanes(redis)) {
+    taken += await trimLane(redis, lane, nowMs - retentionMs)
+  }
+  return taken
+}
+
+/** The same for one lane: what was accepted before `beforeMs` and has no record. */
+export async function trimLane(redis: Redis, lane: number, beforeMs: number): Promise<number> {
+  const key = requeueableKey(lane)
+  let taken = await redis.zremrangebyscore(key, '-inf', beforeMs)
+  for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
+    const [next, found] = await redis.zscan(key, cursor, 'COUNT', AT_ONCE)
+    cursor = next
+    const old = found.filter((ulid, i) => i % 2 === 0 && acceptedAtMs(ulid) < beforeMs)
+    if (old.length === 0) continue
+    const pipeline = redis.pipeline()
+    for (const ulid of old) pipeline.exists(messageKey(lane, ulid))
+    const replies = (await pipeline.exec()) ?? []
+    const gone = old.filter((_ulid, i) => replies[i]?.[0] === null && replies[i]?.[1] === 0)
+    if (gone.length > 0) taken += await redis.zrem(key, ...gone)
+  }
+  return taken
+}

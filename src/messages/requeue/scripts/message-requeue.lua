@@ -1,0 +1,88 @@
+-- Queues messages of one lane again that ended failed, unknown, expired or cancelled. Refused when Redis is full, as a
+-- claim is: nothing is lost by that. Running it twice changes nothing the second time.
+--
+-- Keys:
+--   queuedAgain  ZSET  messages of the lane that were queued again
+--   requeueable  ZSET  messages of the lane that can be requeued
+--   progress     HASH  how far the job that asks is on this lane
+--   closed       STRING  there once the lane's sender was removed
+-- Keys of each:
+--   record       HASH  the message
+-- Arguments:
+--   retentionMs
+--   campaigns    what the keys of the lane's campaigns begin with
+--   endedBy?     only when it ended at this time (ms) or before: what failed once more is not sent a third time
+--   forJob?      a job asks, and is told how many there were
+--   jobWithinMs  until somebody makes sure that there is a job for each
+-- Arguments of each:
+--   ulid
+--   acceptedAt   ms
+--   validUntil   ms, from now on
+--   content?     what it says, should the record not hold it
+-- Output, of each: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign
+-- is cancelled or not kept any more, so that nothing of it is sent; `sender_removed`; `without_content`; {'missing'}; {'error', text}
+-- include ../../store/scripts/message-lifecycle
+-- Nobody is told that a message is queued again.
+local function writeEvents() end
+-- include ../../store/scripts/message-many
+local queuedAgain, requeueable, progress, closed = unpack(KEYS, 1, 4)
+local retentionMs, campaigns, endedBy, forJob, jobWithinMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local each = cmsgpack.unpack(ARGV[2])
+local now = redisNowMs()
+local isClosed = redis.call('EXISTS', closed) == 1
+
+-- Whether nothing more of the campaign is sent; read once for all of its messages.
+local over = {}
+local function isOver(run)
+  if over[run] == nil then
+    local state = redis.call('HGET', campaigns .. run, 'state')
+    over[run] = not state or state == 'cancelled'
+  end
+  return over[run]
+end
+
+local queued = 0
+local function take(i)
+  local record = unpack(KEYS, 1 * i + 4, 1 * i + 4)
+  local ulid, acceptedAt, validUntil, content = unpack(each[i], 1, 4)
+  local p, exists = load(record)
+  if not exists then
+    removeLater(requeueable, ulid)
+    return { 'missing' }
+  end
+  local before = p.state
+  if step(p, { kind = 'requeue' }) == 'ignored' then return { 'ignored', before } end
+  if endedBy then
+    local endedAt = redis.call('ZSCORE', requeueable, ulid)
+    if not endedAt or tonumber(endedAt) > endedBy then return { 'ignored', before } end
+  end
+  if isClosed then return { 'sender_removed', before } end
+  if p.run and isOver(p.run) then return { 'campaign_over', before } end
+  if not p.has.p and not content then return { 'without_content', before } end
+
+  local fields = { 's', p.state, 'u', validUntil, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
+  local function write(field, value)
+    fields[#fields + 1] = field
+    fields[#fields + 1] = value
+  end
+  if p.repeats > 0 then write('o', p.repeats) end
+  if p.others ~= '' then write('b', p.others) end
+  if not p.has.p then write('p', content) end
+  redis.call('HSET', record, unpack(fields))
+  if p.has.n or p.has.e then redis.call('HDEL', record, 'n', 'e') end
+  -- It lives as long from now on as a new one, or what becomes of it could not be written down.
+  redis.call('PEXPIRE', record, retentionMs)
+  keepCampaign(campaigns, p.run, retentionMs)
+  count(campaigns, p.run, ulid, before, p.state, isExempt(before, p.has.e), false)
+  removeLater(requeueable, ulid)
+  addLater(queuedAgain, now + jobWithinMs, ulid)
+  queued = queued + 1
+  return { 'done', p.state }
+end
+
+local results = forEach(each, campaigns, take)
+-- The first count gives the hash an end of its own, should the job never come to move its cursor.
+if forJob and queued > 0 and redis.call('HINCRBY', progress, 'requeued', queued) == queued then
+  redis.call('PEXPIRE', progress, 604800000)
+end
+return results

@@ -1,0 +1,122 @@
+// Reads the lists of requeueable messages page by page, for requeue jobs and for dry runs, which only count.
+
+import type { LaneQueues } from '../../queue/lane/queues.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { requeueableKey } from '../../redis/keys.ts'
+import { readMessagesOrNot } from '../store/records.ts'
+import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
+import { matchesRequeue } from './filter.ts'
+import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
+import { type Found, obstacles } from './requeue.ts'
+import { LISTS, type List, listKey, type Place, pageOf } from './requeueable.ts'
+import type { Obstacle } from './steps.ts'
+
+/**
+ * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page
+ * takes seven round trips, which a busy machine answers late.
+ */
+const PAGE = 500
+
+/** Where on a lane one is: a list, and a place in it. */
+export interface Cursor {
+  list: List
+  after: Place
+}
+
+/** What stands in a page of a list. */
+export interface Page {
+  /** Members of the list that were looked at. */
+  length: number
+  found: Found[]
+  deadLetters: DeadLetter[]
+  /** Records that are not what Laneway wrote. */
+  unreadable: number
+  /** Undefined after the last page of the last list. */
+  next: Cursor | undefined
+}
+
+/** Where to begin to read a lane: before everything that ended at `order.sinceMs` or later. */
+export const beginning = (order: RequeueOrder): Cursor => ({
+  list: LISTS[0],
+  after: { score: order.sinceMs, member: '' },
+})
+
+/** Reads the page behind the cursor. What has no record any more is taken off the list on the way. */
+export async function readPage(
+  deps: { redis: Redis; queues: LaneQueues },
+  lane: number,
+  order: RequeueOrder,
+  { list, after }: Cursor,
+): Promise<Page> {
+  const page = await pageOf(deps.redis, listKey(lane, list), after, { untilMs: order.untilMs, most: PAGE })
+  const names = page.map(({ member }) => member)
+  const next = nextAfter(list, page, order)
+  if (list === 'dead_letters') {
+    const deadLetters = await matchingDeadLetters(deps, lane, names, order.filter)
+    return { length: page.length, found: [], deadLetters, unreadable: 0, next }
+  }
+  const records = await readMessagesOrNot(deps.redis, lane, names)
+  const gone = names.filter((_name, i) => records[i] === undefined)
+  if (gone.length > 0) await deps.redis.zrem(requeueableKey(lane), ...gone)
+  const found = names.flatMap((ulid, i): Found[] => {
+    const record = records[i]
+    return typeof record === 'object' && matchesRequeue(record, order.filter) ? [{ ulid, record }] : []
+  })
+  const unreadable = records.filter((each) => each === 'unreadable').length
+  return { length: page.length, found, deadLetters: [], unreadable, next }
+}
+
+function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cursor | undefined {
+  const last = page.at(-1)
+  if (page.length === PAGE && last !== undefined) return { list, after: last }
+  const following = LISTS[LISTS.indexOf(list) + 1]
+  return following && { list: following, after: beginning(order).after }
+}
+
+/** Where a message is counted that an obstacle keeps from being sent again, or none. */
+export const countOf = (obstacle: Obstacle | undefined): keyof RequeueCounts =>
+  obstacle === 'unreadable' || obstacle === 'sender_removed' ? 'failed' : (obstacle ?? 'requeued')
+
+/** How a count behaves among others. */
+interface Manners {
+  /** It stops early, with what it has so far, once nobody wants to know any more. */
+  isWanted: () => boolean
+  /** Does the work on one page when it is its turn. */
+  inTurn: <T>(work: () => Promise<T>) => Promise<T>
+}
+
+/** How many messages match, and how many of them cannot be sent again; changes nothing. */
+export async function countMatching(
+  deps: { redis: Redis; queues: LaneQueues },
+  order: RequeueOrder,
+  { isWanted, inTurn }: Manners = { isWanted: () => true, inTurn: (work) => work() },
+): Promise<RequeueCounts> {
+  const counts = noCounts()
+  const countPage = async (lane: number, cursor: Cursor): Promise<Cursor | undefined> => {
+    if (!isWanted()) return undefined
+    const page = await readPage(deps, lane, order, cursor)
+    counts.requeued += page.deadLetters.length
+    counts.failed += page.unreadable
+    for (const obstacle of await obstacles(deps.redis, lane, page.found)) counts[countOf(obstacle)] += 1
+    return page.next
+  }
+  for (const lane of order.lanes) {
+    for (let cursor: Cursor | undefined = beginning(order); cursor !== undefined && isWanted(); ) {
+      const from: Cursor = cursor
+      cursor = await inTurn(() => countPage(lane, from))
+    }
+  }
+  return counts
+}
+
+/** Whether anything matches, also what cannot be sent again; reads no further than to the first page that has something. */
+export async function isAnyMatching(deps: { redis: Redis; queues: LaneQueues }, order: RequeueOrder): Promise<boolean> {
+  for (const lane of order.lanes) {
+    for (let cursor: Cursor | undefined = beginning(order); cursor !== undefined; ) {
+      const page: Page = await readPage(deps, lane, order, cursor)
+      if (page.found.length + page.deadLetters.length + page.unreadable > 0) return true
+      cursor = page.next
+    }
+  }
+  return false
+}

@@ -1,0 +1,83 @@
+// That a person who was erased had opted out, without saying who: a ZSET of HMACs by the time since which, beside the list
+// of people. A campaign that is made later must still leave them out; whoever knows a number can ask for it, and nobody can
+// read numbers out of it.
+//
+// The HMAC is under a random key of the account, made when it is first needed and sealed under LANEWAY_SECRET_KEYS. So a
+// copy of Redis answers nobody's question, and `secrets rotate` seals the key anew while the HMACs stay: they are kept for
+// as long as the account, and could not be made again.
+import { createHmac, randomBytes } from 'node:crypto'
+import { createSeal, type Seal } from '../../../accounts/seal.ts'
+import { cached } from '../../../redis/cached.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { accountKey } from '../../../redis/keys.ts'
+import { replaceField } from '../../../redis/replace-field.ts'
+
+/** The field of an account's record that has the key. */
+export const ERASED_KEY_FIELD = 'opt_out.erased_key'
+const KEY_BYTES = 32
+
+let secretKeysOf = (): readonly string[] => {
+  throw new Error('the secrets of erased opt-outs were not given')
+}
+let seal: Seal | undefined
+
+/** From now on this process opens the keys of accounts with these secrets (LANEWAY_SECRET_KEYS), once there is need. */
+export function useOptOutSecrets(secretKeys: () => readonly string[]): void {
+  secretKeysOf = secretKeys
+  seal = undefined
+}
+
+function theSeal(): Seal {
+  seal ??= createSeal(secretKeysOf())
+  return seal
+}
+
+/** Asked anew each time while there is none: whoever is erased is left out from then on. */
+const keyOf = cached(60_000, async (redis: Redis, account: number) => {
+  const sealed = await redis.hget(accountKey(account), ERASED_KEY_FIELD)
+  return sealed === null ? undefined : theSeal().decrypt(sealed, { account, name: ERASED_KEY_FIELD })
+})
+
+const markOf = (key: string, person: string): string =>
+  createHmac('sha256', key).update(`laneway opt-out\n${person}`).digest('base64url')
+
+/**
+ * What stands for each of the people once they are erased; undefined for an account of which nobody was erased who had
+ * opted out. Throws a SealError when the account's key was sealed under a secret that this process does not have.
+ */
+export async function erasedMarksOf(
+  redis: Redis,
+  account: number,
+  people: readonly string[],
+): Promise<string[] | undefined> {
+  const key = await keyOf(redis, account)
+  return key === undefined ? undefined : people.map((person) => markOf(key, person))
+}
+
+/** The same of one person, with a new key for the account where there was none. */
+export async function makeErasedMark(redis: Redis, account: number, person: string): Promise<string> {
+  const known = await keyOf(redis, account)
+  if (known !== undefined) return markOf(known, person)
+  const made = theSeal().encrypt(randomBytes(KEY_BYTES).toString('base64url'))({ account, name: ERASED_KEY_FIELD })
+  await redis.hsetnx(accountKey(account), ERASED_KEY_FIELD, made)
+  // Another process may have been faster.
+  const key = await keyOf(redis, account)
+  if (key === undefined) throw new Error(`account ${account} has no key for erased opt-outs, right after it was made`)
+  return markOf(key, person)
+}
+
+/** Seals the account's key anew under the first of the secrets; how many keys it sealed and left. Throws a SealError. */
+export async function resealErasedKey(
+  redis: Redis,
+  by: Seal,
+  account: number,
+): Promise<{ sealed: number; fresh: number }> {
+  const place = { account, name: ERASED_KEY_FIELD }
+  const before = await redis.hget(accountKey(account), ERASED_KEY_FIELD)
+  if (before === null) return { sealed: 0, fresh: 0 }
+  if (by.isFresh(before)) return { sealed: 0, fresh: 1 }
+  const after = by.encrypt(by.decrypt(before, place))(place)
+  // Somebody else has sealed it at the same moment, then: the key itself never changes.
+  const isDone = await replaceField(redis, accountKey(account), ERASED_KEY_FIELD, { before, after })
+  return isDone ? { sealed: 1, fresh: 0 } : { sealed: 0, fresh: 1 }
+}

@@ -1,0 +1,144 @@
+// Who wants no advertising of an account: a ZSET of people by the time since which, a HASH of who said so and when, and a
+// ZSET of who wanted it again, under one hash tag. Whoever is in the first ZSET is opted out, whatever the others say. Who
+// was erased stands in another ZSET, by what stands for them (erased.ts), and is opted out as well. One script writes all
+// of it, so that dying leaves a word taken or not.
+import { z } from 'zod'
+import type { Redis } from '../../../redis/connect.ts'
+import { contactKeys } from '../../../redis/keys.ts'
+import { defineScript } from '../../../redis/lua.ts'
+import { jsonText } from '../../../redis/records.ts'
+import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
+import { erasedMarksOf, makeErasedMark } from './erased.ts'
+
+const wordsScript = defineScript(import.meta.url, 'opt-out-words')
+
+/** What is said of people. `atMs`: when (epoch ms); undefined: now, of all that is known by now. */
+interface Said {
+  source: OptOutSource
+  atMs?: number | undefined
+  /** Whether it waits until the replicas that are required have it; true unless said otherwise. */
+  replicated?: boolean
+}
+
+/**
+ * Writes down that they want no advertising, unless they have wanted it again since then; their times decide, in whatever
+ * order it is called. Returns how many are new. Rejects with a NotReplicatedError when too few replicas have it in time,
+ * or with a SealError. Whoever answers that it was done waits for `optOutsHold` first.
+ */
+export const addOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
+  takeWords(redis, account, people, { wish: 'stop', ...said })
+
+/**
+ * They may be written to again: the provider takes back what it said before, everybody else all that was said before.
+ * Returns how many are off the list now. Rejects as `addOptOuts` does.
+ */
+export const removeOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
+  takeWords(redis, account, people, { wish: 'start', ...said })
+
+/**
+ * Forgets who it was that opted out, and not that they did: from now on only what stands for them is kept. Doing it again
+ * changes nothing.
+ */
+export async function eraseOptOut(redis: Redis, account: number, person: string): Promise<void> {
+  const how = { wish: 'erase', source: 'http' } as const
+  // Without a mark it only says whether there is something to forget: most people who are erased need no key.
+  const marks = await erasedMarksOf(redis, account, [person])
+  if (marks === undefined && (await runWords(redis, account, [person], undefined, how)) === 0) return
+  await runWords(redis, account, [person], marks ?? [await makeErasedMark(redis, account, person)], how)
+}
+
+type Words = Said & { wish: 'stop' | 'start' | 'erase' }
+
+async function takeWords(redis: Redis, account: number, people: readonly string[], how: Words): Promise<number> {
+  if (people.length === 0) return 0
+  const marks = await erasedMarksOf(redis, account, people)
+  const changed = await runWords(redis, account, people, marks, how)
+  if (marks !== undefined) return changed
+  // Should the first of the account be erased at this moment: an erasure that comes from now on finds this word.
+  const since = await erasedMarksOf(redis, account, people)
+  return since === undefined ? changed : changed + (await runWords(redis, account, people, since, how))
+}
+
+async function runWords(
+  redis: Redis,
+  account: number,
+  people: readonly string[],
+  marks: readonly string[] | undefined,
+  { wish, source, atMs: at, replicated = true }: Words,
+): Promise<number> {
+  const { optOuts, erasedOptOuts: erased, optOutSources: sources, optOutEnds: ends } = contactKeys(account)
+  const reply = await wordsScript(
+    redis,
+    { optOuts, erased, sources, ends },
+    { wish, people, source, marks, at },
+    { replicated },
+  )
+  return z.number().parse(reply)
+}
+
+/** That the person is opted out; undefined when they are not. */
+export async function findOptOut(redis: Redis, account: number, person: string): Promise<OptOut | undefined> {
+  const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
+  const standing = async (list: string, name: string): Promise<OptOut[]> => {
+    const [since, times] = await Promise.all([redis.zscore(list, name), redis.hget(optOutSources, name)])
+    return since === null ? [] : [shown(person, Number(since), times)]
+  }
+  const own = await standing(optOuts, person)
+  const [mark] = (await erasedMarksOf(redis, account, [person])) ?? []
+  const ofErased = mark === undefined ? [] : await standing(erasedOptOuts, mark)
+  // Who was erased and has said it again is on both lists.
+  return [...own, ...ofErased].sort((one, other) => one.since.localeCompare(other.since))[0]
+}
+
+/** Places, among these, of people who are opted out. Two commands or three, whatever their number. */
+export async function optedOutAmong(redis: Redis, account: number, people: readonly string[]): Promise<Set<number>> {
+  if (people.length === 0) return new Set()
+  const { optOuts, erasedOptOuts } = contactKeys(account)
+  const [found, ofErased] = await Promise.all([
+    redis.zmscore(optOuts, ...people),
+    erasedMarksOf(redis, account, people).then((marks) => (marks ? redis.zmscore(erasedOptOuts, ...marks) : [])),
+  ])
+  return new Set(people.flatMap((_person, i) => (found[i] === null && (ofErased[i] ?? null) === null ? [] : [i])))
+}
+
+/** Where a page of the list begins: the last one of the page before. */
+const CURSOR = /^(\d{1,16})_(.+)$/
+/** Whether a text can be one. */
+export const isOptOutCursor = (text: string): boolean => CURSOR.test(text)
+
+/** A page, the latest first, without who was erased; `next` is the cursor of the page that follows, null on the last. */
+export async function listOptOuts(
+  redis: Redis,
+  account: number,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<{ data: OptOut[]; next: string | null }> {
+  const { optOuts, optOutSources } = contactKeys(account)
+  const from = cursor === undefined ? 0 : await placeAfter(redis, optOuts, cursor)
+  const found = await redis.zrevrange(optOuts, from, from + limit, 'WITHSCORES')
+  const people: { person: string; at: number }[] = []
+  for (let i = 0; i + 1 < found.length; i += 2) people.push({ person: found[i] ?? '', at: Number(found[i + 1]) })
+  const page = people.slice(0, limit)
+  if (page.length === 0) return { data: [], next: null }
+  const sources = await redis.hmget(optOutSources, ...page.map(({ person }) => person))
+  const last = page.at(-1)
+  return {
+    data: page.map(({ person, at }, i) => shown(person, at, sources[i] ?? null)),
+    next: last !== undefined && people.length > limit ? `${last.at}_${last.person}` : null,
+  }
+}
+
+/** How many stand before what follows the cursor, also when the one that it names has gone meanwhile. */
+async function placeAfter(redis: Redis, key: string, cursor: string): Promise<number> {
+  const [, at = '0', person = ''] = CURSOR.exec(cursor) ?? []
+  const place = await redis.zrevrank(key, person)
+  return place === null ? redis.zcount(key, `(${at}`, '+inf') : place + 1
+}
+
+const timesSchema = jsonText.pipe(z.partialRecord(z.enum(OPT_OUT_SOURCES), z.tuple([z.number(), z.number()])))
+
+/** Said by whoever said it first, of those that have not taken it back. */
+function shown(person: string, at: number, times: string | null): OptOut {
+  const said = Object.entries(timesSchema.catch({}).parse(times)).sort(([, one], [, other]) => one[0] - other[0])
+  const [first] = said.flatMap(([source]) => OPT_OUT_SOURCES.filter((known) => known === source))
+  return { person, source: first ?? 'http', since: new Date(at).toISOString() }
+}

@@ -1,0 +1,17 @@
+// Metrics of an account's lanes, or of all that the process knows.
+import { Readable } from 'node:stream'
+import type { Redis } from '../../../redis/connect.ts'
+import type { Telemetry } from '../../../telemetry/telemetry.ts'
+import { accountOf } from '../../acting-for.ts'
+import { bind, type Route } from '../../bind.ts'
+import { metrics } from './routes.ts'
+
+/** The routes of routes/metrics.ts. */
+export const metricsRoutes = ({ redis, telemetry }: { redis: Redis; telemetry: Telemetry }): Route[] =>
+  bind(metrics)({
+    async metrics({ caller }) {
+      const account = accountOf(caller)
+      const text = await (account === undefined ? telemetry.text(redis) : telemetry.textOfAccount(redis, account))
+      return { headers: { 'Content-Type': telemetry.contentType }, stream: Readable.from([text]) }
+    },
+  })

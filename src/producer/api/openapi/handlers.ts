@@ -1,0 +1,23 @@
+// What the interface is, as a document and as a page.
+import { bind, type Route } from '../../bind.ts'
+import { published } from '../../openapi/published.ts'
+import { description } from './routes.ts'
+
+/** A proxy may keep it, and asks whether it is still the same: the next version of the service has another one. */
+const CACHED = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' }
+
+/** The routes of routes/description.ts. */
+export const descriptionRoutes = (): Route[] =>
+  bind(description)({
+    async openapi() {
+      const { text, etag } = (await published()).document
+      // Tools that run in a browser read it from other pages; it holds nothing of an account.
+      const headers = { ...CACHED, ETag: etag, 'Access-Control-Allow-Origin': '*' }
+      return { headers: { ...headers, 'Content-Type': 'application/json; charset=utf-8' }, text }
+    },
+    async docs() {
+      const { text, etag, policy } = (await published()).page
+      const headers = { ...CACHED, ETag: etag, 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' }
+      return { headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' }, text }
+    },
+  })

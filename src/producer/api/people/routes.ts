@@ -1,0 +1,121 @@
+// A person's data: all that is kept of them, and forgetting it.
+import { z } from 'zod'
+import { textUpTo } from '../../../messages/bounded.ts'
+import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
+import { optOutSchema } from '../../../people/opt-outs/opt-out.ts'
+import { route } from '../../route.ts'
+import { doneWith } from '../answers.ts'
+
+const access = { in: 'bearer', permission: 'admin', removedToo: true } as const
+const params = z.object({
+  person: textUpTo(140).meta({
+    description: 'A number in any spelling, or the chat product’s id of a person without one.',
+  }),
+})
+const count = z.int().nonnegative()
+
+const personSchema = z.strictObject({
+  person: z.string().describe('Digits, or the id.'),
+  contact: z
+    .strictObject({
+      id: z.int(),
+      phone: z.string(),
+      name: z.string().nullable(),
+      email: z.string().nullable(),
+      tags: z.array(z.int()),
+    })
+    .nullable(),
+  opt_out: optOutSchema.nullable().describe('Since when they want no advertising; null when they said nothing.'),
+  messages: z.array(listedMessageSchema).describe('Sent ones and then received ones, the newest first.'),
+  campaigns: z.array(
+    z.strictObject({
+      campaign: z.string(),
+      campaign_state: z.string(),
+      state: z.string().nullable().describe('Of their message; null when nobody has taken it up.'),
+      values: z.array(z.string()).describe('What is filled in for them.'),
+      rows: count.describe('Rows of the uploaded file that have their number.'),
+    }),
+  ),
+})
+personSchema.register(z.globalRegistry, { id: 'Person' })
+
+/** How far an erasure is, and what it has forgotten so far. */
+export const erasureSchema = z.strictObject({
+  job_id: z.string(),
+  state: z.enum(['waiting', 'running', 'done', 'failed']),
+  ...{ contacts: count, messages: count, received: count },
+  recipients: count.describe('Lines in the files of campaigns.'),
+  created_at: z.iso.datetime(),
+  ended_at: z.iso.datetime().nullable(),
+})
+erasureSchema.register(z.globalRegistry, { id: 'Erasure' })
+
+const example = {
+  job_id: 'er_01M7WMMBQHKTZHMT677YAAW3FV',
+  state: 'done',
+  ...{ contacts: 1, messages: 2, received: 1, recipients: 0 },
+  created_at: '2026-11-21T10:00:00.000Z',
+  ended_at: '2026-11-21T10:00:00.120Z',
+}
+
+export const people = {
+  show: route({
+    method: 'get',
+    path: '/admin/people/:person',
+    summary: 'Answers all that is kept of a person.',
+    access,
+    params,
+    body: { as: 'ignored' },
+    answers: { 200: { contentTypes: ['application/json'], schema: doneWith(personSchema) } },
+    examples: [
+      {
+        params: { person: '+447700900123' },
+        status: 200,
+        answer: {
+          status: true,
+          message: 'person',
+          data: {
+            person: '447700900123',
+            contact: { id: 1, phone: '447700900123', name: 'Ada Example', email: null, tags: [1] },
+            opt_out: null,
+            messages: [],
+            campaigns: [
+              { campaign: 'cmp_1_1', campaign_state: 'done', state: 'read', values: ['Ada Example'], rows: 0 },
+            ],
+          },
+        },
+      },
+    ],
+  }),
+  erase: route({
+    method: 'delete',
+    path: '/admin/people/:person',
+    summary: 'Forgets a person: all that is kept of them but the figures.',
+    details:
+      'What waits to be sent to them is cancelled, and campaigns that exist already send them nothing. 202 when it takes longer than 10 s (a setting).',
+    access,
+    act: 'person.erase',
+    params,
+    body: { as: 'ignored' },
+    answers: {
+      200: doneWith(erasureSchema),
+      202: doneWith(z.strictObject({ job_id: z.string(), status_url: z.string() })),
+    },
+    examples: [
+      {
+        params: { person: '+447700900124' },
+        status: 200,
+        answer: { status: true, message: 'erased', data: example },
+      },
+      {
+        params: { person: '+447700900124' },
+        status: 202,
+        answer: {
+          status: true,
+          message: 'queued',
+          data: { job_id: example.job_id, status_url: `http://127.0.0.1:3000/jobs/${example.job_id}` },
+        },
+      },
+    ],
+  }),
+}

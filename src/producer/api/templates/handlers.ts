@@ -1,0 +1,48 @@
+// The templates of an account.
+import { importDefinitions } from '../../../accounts/commands/templates.ts'
+import { listTemplates, removeTemplate } from '../../../accounts/store/templates.ts'
+import type { Template } from '../../../messages/templates/template.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { bind, type Route } from '../../bind.ts'
+import { notFound } from '../../errors.ts'
+import { byText, pageOfAll } from '../pages.ts'
+import { templates } from './routes.ts'
+
+/** The routes of routes/templates.ts. */
+export function templateRoutes({ redis }: { redis: Redis }): Route[] {
+  /** The template of the path in its languages, or in the one that is asked for. */
+  async function named(account: number, name: string, language: string | undefined): Promise<Template[]> {
+    const found = (await listTemplates(redis, account)).filter(
+      (each) => each.name === name && (language === undefined || each.language === language),
+    )
+    if (found.length === 0) throw notFound('The template')
+    return found
+  }
+
+  return bind(templates)({
+    async list({ caller, query }) {
+      const all = (await listTemplates(redis, caller.account)).map(listed)
+      return { body: { status: true, ...pageOfAll(all, byText, query) } }
+    },
+    async import({ caller, body, note }) {
+      const definitions = 'data' in body && Array.isArray(body.data) ? body.data : [body]
+      const imported = await importDefinitions(redis, caller.account, definitions)
+      note({ target: [...new Set(imported.map(({ name }) => name))].join(','), detail: `${imported.length} imported` })
+      return { body: { status: true, message: 'imported', data: imported.map(listed) } }
+    },
+    async show({ caller, params, query }) {
+      const data = await named(caller.account, params.name, query.language)
+      return { body: { status: true, message: 'template', data } }
+    },
+    async remove({ caller, params, query, note }) {
+      const languages = (await named(caller.account, params.name, query.language)).map(({ language }) => language)
+      for (const language of languages) await removeTemplate(redis, caller.account, params.name, language)
+      note({ detail: languages.join(',') })
+      return { body: { status: true, message: `removed in ${languages.join(', ')}` } }
+    },
+  })
+}
+
+const listed = ({ name, language, category, status }: Template) => ({
+  ...{ id: `${name}/${language}`, name, language, category, status },
+})

@@ -1,0 +1,128 @@
+// The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
+// their own, and an account has only a share of each, so that no account's campaigns can hold up those of another.
+
+import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
+import { type FanOutDeps, fanOut } from '../../campaigns/fan-out/fan-out.ts'
+import { createMemories } from '../../campaigns/fan-out/memory.ts'
+import { PURGE_EVERY_MS, purgeCampaignFiles } from '../../campaigns/fan-out/purge-files.ts'
+import { createWatch, WATCH_MS } from '../../campaigns/fan-out/watch.ts'
+import { preflight } from '../../campaigns/preflight/preflight.ts'
+import { parkCampaign } from '../../campaigns/store/parking.ts'
+import { openCampaignQueue } from '../../campaigns/store/queue.ts'
+import {
+  CAMPAIGN_QUEUE,
+  type CampaignJob,
+  campaignJobSchema,
+  campaignPayloadSchema,
+  PREFLIGHT_QUEUE,
+} from '../../jobs/campaigns.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../../queue/worker.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import { rootKeys, sharedQueuePrefix } from '../../redis/keys.ts'
+import { repeatedly } from '../../repeatedly.ts'
+import { createShares, type Shares } from '../sending/account-shares.ts'
+import { createCampaignWake } from './wake-campaigns.ts'
+
+/**
+ * How many campaigns are fed at once in one worker, and how many preflights run: those are long, keep the processor
+ * busy and never yield. All that are fed share one event loop: with 200 hands another account's campaign took its steps
+ * behind 100 others.
+ */
+const FED = { most: 64 }
+const CHECKED = { most: 20, mostEach: 2 }
+/** Jobs beyond those in flight, so that one whose account has its share is sent back while all hands are full. */
+const TURNED_AWAY = 20
+
+/**
+ * Starts to work on fan-outs and preflights, to watch over campaigns and to delete the files of those that are over.
+ */
+export function startCampaignJobs(deps: FanOutDeps) {
+  const { redis, log, config } = deps
+  const queue = openCampaignQueue(redis)
+  const stopping = new AbortController()
+  const memories = createMemories()
+  const accounts = new Map<number, number>()
+
+  /** A lane never changes its account; that of a sender that was removed counts as one of its own. */
+  async function accountOf(lane: number): Promise<number> {
+    const known = accounts.get(lane)
+    if (known !== undefined) return known
+    const account = Number((await redis.hget(rootKeys.lanes, String(lane))) ?? -lane)
+    accounts.set(lane, account)
+    return account
+  }
+
+  async function work(kind: CampaignJob, shares: Shares, job: Job): Promise<OwnEnd> {
+    const name = campaignJobSchema.safeParse(job.name)
+    const payload = campaignPayloadSchema.safeParse(job.data)
+    if (!name.success || !payload.success) return { kind: 'dead_letter', reason: 'not a campaign job' }
+    const { lane, number, epoch } = payload.data
+    const id = { lane, number }
+    if (name.data !== kind) {
+      // A preflight that an older version put on the queue of the fan-outs.
+      await queue.add(name.data, id, epoch)
+      return { kind: 'done' }
+    }
+    const account = await accountOf(lane)
+    if (!shares.enter(account, job.id ?? '')) {
+      const ms = shares.patienceMs(account)
+      if (kind === 'fan-out') await parkCampaign(redis, id, epoch, { ms, reason: 'turn' })
+      return { kind: 'waits', ms }
+    }
+    try {
+      if (kind === 'preflight') {
+        const end = await preflight(deps, id, epoch, stopping.signal)
+        return end === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
+      }
+      const end = await fanOut(deps, id, epoch, stopping.signal, { memories, isWanted: shares.isWanted })
+      return end === 'over' ? { kind: 'done' } : { kind: 'waits', ms: end.nextMs }
+    } finally {
+      for (const next of shares.leave(account)) {
+        queue.wake(kind, next).catch((error: unknown) => log.debug({ job: next, err: error }, 'campaigns.not_woken'))
+      }
+    }
+  }
+
+  function startWorker(kind: CampaignJob, name: string, bounds: { most: number; mostEach?: number }): Worker {
+    const shares = createShares(bounds)
+    const settings = {
+      concurrency: bounds.most + TURNED_AWAY,
+      lockDuration: 10_000,
+      stalledInterval: 3_000,
+      // A fan-out that lost its worker is taken over long before; what BullMQ finds later is of an old epoch.
+      maxStalledCount: 100,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    }
+    const worker = openWorker(
+      redis,
+      { name, prefix: sharedQueuePrefix(name) },
+      async (job, token) => endOwn(await work(kind, shares, job), job, token),
+      settings,
+      (error) => log.debug({ err: error }, 'campaigns.error'),
+    )
+    worker.on('failed', (job, error) => log.error({ job: job?.id, err: error }, 'campaign.job_failed'))
+    return worker
+  }
+
+  const workers = [startWorker('fan-out', CAMPAIGN_QUEUE, FED), startWorker('preflight', PREFLIGHT_QUEUE, CHECKED)]
+  const wake = createCampaignWake({ redis, queue, log })
+  const lifecycle: LifecycleDeps = { redis, queue, retentionMs: config.retentionMs }
+  const watching = repeatedly(WATCH_MS, createWatch({ ...lifecycle, log }), log)
+  const forgetting = repeatedly(PURGE_EVERY_MS, async () => purgeCampaignFiles(deps, await redisNowMs(redis)), log)
+
+  return {
+    /** Messages of a campaign were worked on; it may have room now, or be at its end. */
+    noteMoved: wake.noteTaken,
+
+    /** Fan-outs and preflights put themselves back at once; what is under way is waited for, at most `limitMs`. */
+    async stop(limitMs: number): Promise<void> {
+      watching.stop()
+      forgetting.stop()
+      wake.stop()
+      stopping.abort()
+      await Promise.all(workers.map((worker) => closeWorker(worker, limitMs)))
+      await queue.close()
+    },
+  }
+}

@@ -1,0 +1,76 @@
+// The job `erase`: forgets a person. What is being sent at that moment is waited for: the job goes to the back of its
+// queue and looks again.
+//
+// Where the process may die: anywhere. Another worker begins the job anew within seconds; what was forgotten is not found
+// again.
+
+import { isFilesAway } from '../../files/store.ts'
+import { ERASURE_QUEUE, erasurePayloadSchema } from '../../jobs/erasure.ts'
+import type { Log } from '../../log.ts'
+import { erasePerson } from '../../people/erase.ts'
+import type { EraseDeps } from '../../people/erase-messages.ts'
+import { beginErasure, endErasure, findErasure, openErasureQueue } from '../../people/erasures.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../queue/worker.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { sharedQueuePrefix } from '../../redis/keys.ts'
+
+/** A job waits this long when Redis is away or full. */
+const REDIS_AWAY_MS = 1_000
+/** How soon to look again at what is being sent. */
+const BUSY_MS = 500
+const DAY_SECONDS = 86_400
+
+type ErasureDeps = EraseDeps & { log: Log }
+
+/**
+ * Starts to work on erasures: one at a time in the whole installation, since each writes files anew. Accounts take turns.
+ */
+export async function startErasures(deps: ErasureDeps) {
+  const { queue, close } = openErasureQueue(deps.redis)
+  // A full Redis refuses it, and a start must not fail for that. Redis keeps what any worker before has written there.
+  await queue.setGlobalConcurrency(1).catch((error: unknown) => {
+    if (!isRedisAway(error)) throw error
+    deps.log.debug({ err: error }, 'erasures.error')
+  })
+  await close()
+  const worker = openWorker(
+    deps.redis,
+    { name: ERASURE_QUEUE, prefix: sharedQueuePrefix(ERASURE_QUEUE) },
+    async (job, token) => endOwn(await workOn(deps, job), job, token),
+    {
+      concurrency: 1,
+      // As with requeue jobs: one whose worker died is taken up by another within 5 s, and two may work on one.
+      lockDuration: 3_000,
+      stalledInterval: 1_000,
+      maxStalledCount: 100,
+      removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
+      removeOnFail: { age: 7 * DAY_SECONDS, count: 1_000, limit: 100 },
+    },
+    (error) => deps.log.debug({ err: error }, 'erasures.error'),
+  )
+  worker.on('failed', (job, error) => deps.log.error({ job: job?.id, err: error }, 'erasure.failed'))
+  return { stop: (limitMs: number): Promise<void> => closeWorker(worker, limitMs) }
+}
+
+async function workOn(deps: ErasureDeps, job: Job): Promise<OwnEnd> {
+  const payload = erasurePayloadSchema.safeParse(job.data)
+  if (!payload.success) return { kind: 'dead_letter', reason: 'not an erasure' }
+  const id = payload.data.job
+  try {
+    const asked = await findErasure(deps.redis, id)
+    // Done before, or so old that it is not kept any more.
+    if (asked?.person === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
+    if (asked.state === 'waiting') await beginErasure(deps.redis, id, job.opts.priority ?? 0)
+    const { account, person, created_at: nowMs } = asked
+    if (!(await erasePerson(deps, { id, account, person, nowMs }))) return { kind: 'waits', ms: BUSY_MS }
+    await endErasure(deps.redis, id, 'done', await redisNowMs(deps.redis))
+    deps.log.info({ job: id }, 'erasure.done')
+    return { kind: 'done' }
+  } catch (error) {
+    if (isRedisAway(error) || isFilesAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
+    deps.log.error({ job: id, err: error }, 'erasure.broken')
+    await endErasure(deps.redis, id, 'failed', await redisNowMs(deps.redis))
+    return { kind: 'dead_letter', reason: 'it could not go on; the log of the worker has the cause' }
+  }
+}

@@ -1,0 +1,146 @@
+// The relay: one worker at a time sees to it that what happens is written down for those who want to know, and tells the
+// endpoints. Each endpoint is told by a loop of its own, so that none waits for another.
+//
+// Two relays at once, as after one was frozen, repeat events and harm nothing: the places of an endpoint move only from
+// where they stand (store/scripts/cursor-move.lua).
+import type { Seal } from '../../../accounts/seal.ts'
+import { listKeptSenders } from '../../../accounts/store/senders.ts'
+import type { Config } from '../../../config.ts'
+import { createTargetRule } from '../../../events/safe-targets.ts'
+import {
+  dueQueues,
+  noteDue,
+  noteLookedAt,
+  noteQueues,
+  type QueueOwner,
+  removeQueue,
+} from '../../../events/store/endpoint-queue.ts'
+import { type Endpoint, findEndpoint, listEndpoints } from '../../../events/store/endpoints.ts'
+import { listenAgain, listeningAccounts, tend } from '../../../events/store/listening.ts'
+import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../../lanes/sweeper.ts'
+import type { Log } from '../../../log.ts'
+import { runningRedisClock } from '../../../redis/clock.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { rootKeys } from '../../../redis/keys.ts'
+import { withTimeout } from '../../../redis/with-timeout.ts'
+import { repeatedly } from '../../../repeatedly.ts'
+import { noteStatus } from './event-status.ts'
+import { startTelling, type Telling } from './telling.ts'
+
+/** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
+const ELECT_MS = 800
+/** How often outboxes are looked after. */
+const TEND_MS = 5_000
+/** How often accounts are looked for that should be listened to and are not. */
+const LISTEN_AGAIN_MS = 60_000
+/** Queues of endpoints looked at in one go. */
+const MOST_DUE = 1_000
+/** The queue of an endpoint that is no more is removed once more after this if that failed. */
+const REMOVE_AGAIN_MS = 5_000
+/** A stop waits for Redis so long. */
+const LAST_WORDS_MS = 500
+
+/** What telling needs. `worker` is the name of this process. */
+export interface RelayDeps {
+  redis: Redis
+  config: Pick<Config, 'events'>
+  log: Log
+  seal: Seal
+  worker: string
+}
+
+/** Takes part in the election, and tells while it is elected. */
+export function startRelay(deps: RelayDeps) {
+  const { redis, config, log, worker } = deps
+  const rule = createTargetRule(config.events.allowPrivate)
+  const nowMs = runningRedisClock(redis, rootKeys.relay)
+  const tellings = new Map<string, Telling>()
+  let isRelay = false
+  let electedAt = Number.NEGATIVE_INFINITY
+  let listenedAt = Number.NEGATIVE_INFINITY
+  let isStopped = false
+
+  const nameOf = ({ account, id }: QueueOwner): string => `${account} ${id}`
+
+  /** Has every endpoint told that there is, as it is now, and no other. */
+  async function refresh(): Promise<void> {
+    const current = new Map<string, Endpoint>()
+    for (const account of await listeningAccounts(redis)) {
+      const endpoints = await listEndpoints(redis, account)
+      if (endpoints.length === 0) continue
+      const senders = new Map((await listKeptSenders(redis, account)).map((sender) => [sender.id, sender]))
+      for (const endpoint of endpoints) {
+        const name = nameOf(endpoint)
+        current.set(name, endpoint)
+        const telling = tellings.get(name)
+        if (telling) telling.update(endpoint, senders)
+        else if (!isStopped) tellings.set(name, startTelling({ ...deps, rule, nowMs }, endpoint, senders))
+      }
+    }
+    for (const [name, telling] of tellings) {
+      if (current.has(name)) continue
+      tellings.delete(name)
+      await telling.stop(LAST_WORDS_MS)
+      await noteDue(redis, telling.owner, 0)
+    }
+  }
+
+  /** Has queues worked on of which something is due, and removes those of endpoints that are no more. */
+  async function lookAtQueues(): Promise<void> {
+    const owners = [...tellings.values()].map(({ owner }) => owner)
+    await noteQueues(redis, owners)
+    for (const owner of await dueQueues(redis, MOST_DUE)) {
+      const telling = tellings.get(nameOf(owner))
+      if (telling) {
+        await telling.lookAtQueue()
+        continue
+      }
+      await noteLookedAt(redis, owner, REMOVE_AGAIN_MS)
+      if ((await findEndpoint(redis, owner.account, owner.id)) === undefined) await removeQueue(redis, owner)
+      else await noteDue(redis, owner, ELECT_MS)
+    }
+  }
+
+  async function stopAll(limitMs: number): Promise<void> {
+    const stopping = [...tellings.values()].map((telling) => telling.stop(limitMs))
+    tellings.clear()
+    await Promise.all(stopping)
+  }
+
+  const electing = repeatedly(
+    ELECT_MS,
+    async () => {
+      // A Redis that is away elects nobody: somebody else may be the relay by the time it is back.
+      if (isRelay && performance.now() - electedAt > SWEEPER_HOLDS_MS) await stopAll(LAST_WORDS_MS)
+      isRelay = await isSweeper(redis, worker, rootKeys.relay)
+      if (!isRelay) return stopAll(LAST_WORDS_MS)
+      electedAt = performance.now()
+      await refresh()
+      await lookAtQueues()
+    },
+    log,
+  )
+  const tending = repeatedly(
+    TEND_MS,
+    async () => {
+      if (!isRelay) return
+      if (performance.now() - listenedAt > LISTEN_AGAIN_MS) {
+        await listenAgain(redis)
+        listenedAt = performance.now()
+      }
+      for (const account of await listeningAccounts(redis)) await tend(redis, account, config.events.retentionMs)
+      await noteStatus(redis, [...tellings.values()], await nowMs())
+    },
+    log,
+  )
+  return {
+    /** Ends telling, and lets another worker be the relay. */
+    async stop(limitMs: number): Promise<void> {
+      isStopped = true
+      electing.stop()
+      tending.stop()
+      await stopAll(Math.min(limitMs, 2_000))
+      if (isRelay) await withTimeout(LAST_WORDS_MS, resignAsSweeper(redis, worker, rootKeys.relay)).catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,150 @@
+// Tells one endpoint of some events: puts them into words, posts them, and writes down how that ended.
+import { createHash } from 'node:crypto'
+import type { Agent } from 'undici'
+import type { Seal } from '../../../accounts/seal.ts'
+import type { Sender } from '../../../accounts/store/senders.ts'
+import type { EventDocument } from '../../../events/event-schema.ts'
+import type { PlacedEvent } from '../../../events/outbox-entry.ts'
+import { noteAttempt } from '../../../events/store/attempts.ts'
+import { documentsOf } from '../../../events/store/documents.ts'
+import { secretsAt } from '../../../events/store/endpoint-secrets.ts'
+import { type Endpoint, noteOutcome } from '../../../events/store/endpoints.ts'
+import type { Log } from '../../../log.ts'
+import { observerOf } from '../../../observe.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { postEvents } from './post-events.ts'
+
+/** A success is noted at the endpoint at most so often. */
+const NOTE_SUCCESS_MS = 5_000
+
+/** An endpoint that is being told: as it is kept, and what this process knows of it besides. */
+export interface Target {
+  endpoint: Endpoint
+  agent: Agent
+  senders: ReadonlyMap<number, Sender>
+  /** Failures in a row, of whatever kind of delivery. */
+  failures: number
+  /** Nothing new is told before (`performance.now()`). */
+  pausedUntil: number
+  /** Redis' time, epoch ms. */
+  successNotedAt: number
+}
+
+/** What a delivery needs of the process; the seal opens the secrets that it is signed with. */
+export interface TellDeps {
+  redis: Redis
+  log: Log
+  seal: Seal
+  /** Redis' time (epoch ms): an endpoint refuses a signature that seems old to it, or of the future. */
+  nowMs: () => Promise<number>
+}
+
+/** How telling ended. `gone`: it is disabled from now on. `stopped`: this process stops, and nobody knows. */
+export type TellEnd =
+  | { kind: 'taken' }
+  | { kind: 'failed'; askedMs: number | undefined }
+  | { kind: 'gone' }
+  | { kind: 'stopped' }
+
+/** The name of an event within its endpoint's jobs. */
+export const refOf = ({ source, entry, line }: PlacedEvent): string => `${source}:${entry}:${line}`
+
+/** The id of a delivery: that of its one event, or one made from those of its batch; the same at each try. */
+const deliveryId = (refs: readonly string[]): string =>
+  `bat_${createHash('sha256').update(refs.join(' ')).digest('base64url').slice(0, 27)}`
+
+/**
+ * Tells the endpoint of these events, in one POST. `attempt` is 1 at first; `retryIn` says in how many ms it is tried
+ * again if it fails. Events of which nothing is kept any more are left out; with none left there is nothing to tell.
+ */
+export async function tell(
+  deps: TellDeps,
+  target: Target,
+  events: readonly PlacedEvent[],
+  how: {
+    attempt: number
+    retryIn: (askedMs: number | undefined) => number | undefined
+    stopped: AbortSignal
+    /** Those of a replay, in place of the endpoint's own. */
+    types?: readonly string[] | undefined
+  },
+): Promise<TellEnd> {
+  const { endpoint } = target
+  const telling = {
+    types: how.types ?? endpoint.types,
+    ...{ redis: deps.redis, account: endpoint.account, includeContent: endpoint.include_content },
+    senderOf: (lane: number) => target.senders.get(lane),
+  }
+  const documents = (await documentsOf(telling, events)).filter((each) => each !== undefined)
+  const [first] = documents
+  if (first === undefined) return { kind: 'taken' }
+  const id = endpoint.max_events === 1 ? first.data.event_id : deliveryId(events.map(refOf))
+  const end = await send(deps, target, { id, documents }, how)
+  if (end.kind === 'taken') {
+    const [observer, nowMs] = [observerOf(deps.redis), await deps.nowMs()]
+    for (const { entry } of events) observer.eventDelivered(nowMs - Number.parseInt(entry, 10))
+  } else if (end.kind === 'failed') {
+    observerOf(deps.redis).eventsNotTaken(events.length)
+  }
+  return end
+}
+
+/** POSTs documents under an id. */
+export async function send(
+  deps: TellDeps,
+  target: Target,
+  { id, documents }: { id: string; documents: readonly EventDocument[] },
+  how: { attempt: number; retryIn: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
+): Promise<TellEnd> {
+  const { redis, log, seal } = deps
+  // As it is asked. By the time it has answered it may have been changed.
+  const { endpoint } = target
+  const know = (fields: Partial<Endpoint>): void => {
+    if (target.endpoint.url === endpoint.url) target.endpoint = { ...target.endpoint, ...fields }
+  }
+  const [first] = documents
+  const isBatch = endpoint.max_events > 1
+  const beganMs = await deps.nowMs()
+  const timestamp = new Date(beganMs).toISOString()
+  const body = JSON.stringify(isBatch ? { type: 'batch', timestamp, data: documents } : first)
+  const post = { id, body, atMs: beganMs }
+  const end = await postEvents(target.agent, endpoint.url, secretsAt(endpoint, seal, beganMs), post, how.stopped)
+  const { status, problem, answer, askedMs, tookMs } = end
+  if (status === undefined && how.stopped.aborted) return { kind: 'stopped' }
+  const nowMs = beganMs + tookMs
+  const ok = status !== undefined && status >= 200 && status < 300
+  const retryMs = ok || status === 410 ? undefined : how.retryIn(askedMs)
+  // Written while the next delivery is made: each write waits for the disk of Redis.
+  noteAttempt(redis, endpoint.account, endpoint.id, {
+    at: new Date(nowMs).toISOString(),
+    delivery: id,
+    ok,
+    events: documents.length,
+    types: [...new Set(documents.map(({ type }) => type))],
+    attempt: how.attempt,
+    status: status ?? null,
+    problem: problem ?? null,
+    took_ms: tookMs,
+    answer,
+    retry_at: retryMs === undefined ? null : new Date(nowMs + retryMs).toISOString(),
+  }).catch((error: unknown) => log.debug({ endpoint: endpoint.id, err: error }, 'events.error'))
+  if (ok) {
+    target.failures = 0
+    target.pausedUntil = 0
+    if (endpoint.failing_since !== undefined || nowMs - target.successNotedAt > NOTE_SUCCESS_MS) {
+      target.successNotedAt = nowMs
+      await noteOutcome(redis, endpoint, 'succeeded', nowMs)
+      know({ failing_since: undefined, last_success_at: nowMs })
+    }
+    return { kind: 'taken' }
+  }
+  target.failures += 1
+  log.debug({ endpoint: endpoint.id, status, problem }, 'events.not_taken')
+  const noted = await noteOutcome(redis, endpoint, status === 410 ? 'gone' : 'failed', nowMs)
+  if (status !== 410) know({ failing_since: target.endpoint.failing_since ?? nowMs })
+  if (noted === 'disabled') {
+    log.warn({ account: endpoint.account, endpoint: endpoint.id, status }, 'endpoint.disabled')
+    know({ enabled: false })
+  }
+  return noted !== 'noted' ? { kind: 'gone' } : { kind: 'failed', askedMs }
+}

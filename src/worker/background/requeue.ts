@@ -1,0 +1,105 @@
+// The job `requeue`: queues again what the filter finds, page by page. Between pages it goes to the back of the queue if
+// others stand there, so that a long one holds up nobody else's.
+
+import type { Config } from '../../config.ts'
+import { REQUEUE_QUEUE, requeuePayloadSchema } from '../../jobs/requeue.ts'
+import type { Log } from '../../log.ts'
+import { findRequeueJob, type RequeueJob, setRequeueState, totalOf } from '../../messages/requeue/jobs.ts'
+import { closeRequeue } from '../../messages/requeue/open-jobs.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
+import { sharedDelayedKey, sharedWaitingKey } from '../../queue/layout.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../queue/worker.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { sharedQueuePrefix } from '../../redis/keys.ts'
+import { requeuePages } from './requeue-pages.ts'
+
+/** Each works on a few pages at a time; more at once would keep Redis from sending messages. */
+const CONCURRENCY = 2
+/** A job waits this long when Redis is away or full. */
+const REDIS_AWAY_MS = 1_000
+const DAY_SECONDS = 86_400
+
+/** What working on requeue jobs needs. */
+export interface RequeueDeps {
+  redis: Redis
+  config: Pick<Config, 'retentionMs' | 'validityMs'>
+  log: Log
+  queues: LaneQueues
+}
+
+/**
+ * Starts to work on requeue jobs, page by page. A job that is stopped, or whose worker dies, goes on after its last
+ * page.
+ */
+export function startRequeues(deps: RequeueDeps) {
+  const stopping = new AbortController()
+  const worker = openWorker(
+    deps.redis,
+    { name: REQUEUE_QUEUE, prefix: sharedQueuePrefix(REQUEUE_QUEUE) },
+    async (job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
+    {
+      concurrency: CONCURRENCY,
+      // One whose worker died is taken up by another within 3 s. A worker that stands still for a moment may lose its
+      // lock, which harms nothing: two may work on one job.
+      lockDuration: 2_000,
+      stalledInterval: 500,
+      maxStalledCount: 100,
+      // The job has a record of its own; finished ones are kept for the dashboard only.
+      removeOnComplete: { age: DAY_SECONDS, count: 1_000, limit: 100 },
+      removeOnFail: { age: 7 * DAY_SECONDS, count: 1_000, limit: 100 },
+    },
+    (error) => deps.log.debug({ err: error }, 'requeues.error'),
+  )
+  worker.on('failed', (job, error) => deps.log.error({ job: job?.id, err: error }, 'requeue.failed'))
+  return {
+    /** Jobs go on elsewhere after the page they are at; waits for that at most `limitMs`. */
+    async stop(limitMs: number): Promise<void> {
+      stopping.abort()
+      await closeWorker(worker, limitMs)
+    },
+  }
+}
+
+async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promise<OwnEnd> {
+  const payload = requeuePayloadSchema.safeParse(job.data)
+  if (!payload.success) return { kind: 'dead_letter', reason: 'not a requeue job' }
+  const id = payload.data.job
+  try {
+    const asked = await findRequeueJob(deps.redis, id)
+    // Done before, or so old that it is not kept any more.
+    if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
+    if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', await redisNowMs(deps.redis))
+    const mayGoOn = async () => !stopped.aborted && !(await doOthersWait(deps.redis))
+    if (!(await requeuePages(deps, id, asked, mayGoOn))) return { kind: 'waits', ms: 1 }
+    await endJob(deps, id, asked, 'done')
+    deps.log.info({ job: id, ...(await totalOf(deps.redis, id, asked)) }, 'requeue.done')
+    return { kind: 'done' }
+  } catch (error) {
+    if (isRedisAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
+    deps.log.error({ job: id, err: error }, 'requeue.broken')
+    await endJob(deps, id, await findRequeueJob(deps.redis, id).catch(() => undefined), 'failed')
+    return { kind: 'dead_letter', reason: 'it could not go on; the log of the worker has the cause' }
+  }
+}
+
+/** Going to the back of the queue costs as much as half a page, so a job that is alone there goes on. */
+async function doOthersWait(redis: Redis): Promise<boolean> {
+  const [waiting, delayed] = await Promise.all([
+    redis.llen(sharedWaitingKey(REQUEUE_QUEUE)),
+    redis.zcard(sharedDelayedKey(REQUEUE_QUEUE)),
+  ])
+  return waiting + delayed > 0
+}
+
+/** What is open is known to the account's record as well; dying between the two is mended there. */
+async function endJob(
+  { redis }: RequeueDeps,
+  id: string,
+  job: RequeueJob | undefined,
+  state: 'done' | 'failed',
+): Promise<void> {
+  await setRequeueState(redis, id, state, await redisNowMs(redis))
+  if (job !== undefined) await closeRequeue(redis, job.account, id)
+}

@@ -1,0 +1,194 @@
+// The sweep of one lane, for messages that nobody else settles: attempts whose worker died, unconfirmed messages whose
+// wait is over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or
+// dying between two of them, changes nothing.
+
+import { createCampaignContent } from '../../campaigns/store/content.ts'
+import type { Config } from '../../config.ts'
+import type { SendPayload } from '../../jobs/send.ts'
+import { fileMessage, overdueMessages, removeFromReview, rescheduleReview, type SweepList } from '../../lanes/review.ts'
+import type { Log } from '../../log.ts'
+import { type MessageId, messageId } from '../../messages/message-id.ts'
+import { deadLetter, workerLost } from '../../messages/outcome.ts'
+import { keepIndexed } from '../../messages/store/message-index.ts'
+import type { MessageRecord } from '../../messages/store/record-format.ts'
+import { readMessage } from '../../messages/store/records.ts'
+import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../../messages/store/steps.ts'
+import { payloadText, readJob } from '../../queue/lane/jobs.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
+import type { LaneSurvey } from '../../queue/lane/survey.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { campaignKey, inDoubtKey } from '../../redis/keys.ts'
+import type { DirectoryEntry, SenderDirectory } from '../sending/sender-directory.ts'
+
+/** A message whose job is being worked on is looked at once more after this: the job may end without it. */
+const LOOK_AGAIN_MS = 60_000
+/** One whose job waits is looked at after the lane's backlog and this; at the latest after the next. */
+const LOOK_AGAIN_AT_MOST_MS = 3_600_000
+/** A message that could not be looked at is left for this long: a person may have repaired its record or its sender. */
+const POSTPONED_MS = 60_000
+/** Messages read at a time, and how many of them are worked on at once: their commands share round trips. */
+const PAGE = 200
+const AT_ONCE = 20
+/** How long one list of a lane may take before the next has its turn; what is left is due at the next look. */
+const TURN_MS = 1_000
+
+/** What the sweep needs to settle messages that nobody else does. */
+export interface SweepLaneDeps {
+  redis: Redis
+  config: Config
+  log: Log
+  queues: LaneQueues
+  directory: SenderDirectory
+}
+
+/** What a lane's messages are decided by. */
+interface Look {
+  nowMs: number
+  /** How long the lane needs for what waits on it. */
+  backlogMs: number
+  list: SweepList
+}
+
+/**
+ * Decides all that is due on the lane, attempts in doubt first, within about two seconds; what is left then is still
+ * due. Resolves also when a message cannot be decided: that one is logged and put off.
+ */
+export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: LaneSurvey): Promise<void> {
+  for (const list of ['in_doubt', 'queued_again'] as const) {
+    const untilMs = performance.now() + TURN_MS
+    for (;;) {
+      const [nowMs, entry] = await Promise.all([redisNowMs(deps.redis, inDoubtKey(lane)), senderOf(deps, lane)])
+      const page = await overdueMessages(deps.redis, list, lane, nowMs, PAGE)
+      const rate = entry === 'unreadable' ? undefined : entry?.sender.rate
+      const look: Look = { nowMs, list, backlogMs: rate === undefined ? 0 : (backlog / rate) * 1_000 }
+      await inParallel(page, AT_ONCE, (ulid) => lookOrPostpone(deps, entry, { lane, ulid }, look))
+      if (page.length < PAGE || performance.now() > untilMs) break
+    }
+  }
+}
+
+/** An unreadable sender puts its messages off one by one, as if each were unreadable itself. */
+const senderOf = async (deps: SweepLaneDeps, lane: number): Promise<DirectoryEntry | 'unreadable' | undefined> => {
+  try {
+    return await deps.directory.of(lane)
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    deps.log.error({ lane, err: error }, 'sweep.failed')
+    return 'unreadable'
+  }
+}
+
+async function lookOrPostpone(
+  deps: SweepLaneDeps,
+  entry: DirectoryEntry | 'unreadable' | undefined,
+  id: MessageId,
+  look: Look,
+): Promise<void> {
+  const later = () => rescheduleReview(deps.redis, look.list, id.lane, [id.ulid], look.nowMs + POSTPONED_MS)
+  if (entry === 'unreadable') return later()
+  try {
+    await lookAt(deps, entry, id, look)
+  } catch (error) {
+    if (isRedisAway(error)) throw error
+    deps.log.error({ message: messageId(id.lane, id.ulid), err: error }, 'sweep.failed')
+    // Left at the head of the list, enough of them would keep all others from ever being looked at.
+    await later()
+  }
+}
+
+async function lookAt(
+  deps: SweepLaneDeps,
+  entry: DirectoryEntry | undefined,
+  id: MessageId,
+  look: Look,
+): Promise<void> {
+  if (!entry) return removeFromReview(deps.redis, id)
+  const record = await readMessage(deps.redis, id)
+  if (record?.state === 'queued' && look.list === 'queued_again') {
+    // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
+    await keepRecord(deps.redis, id, deps.config.retentionMs)
+    // Its place in the index was to end with its validity and the retention.
+    if (look.nowMs > record.validUntil) {
+      await keepIndexed(deps.redis, id.lane, [id.ulid], look.nowMs + deps.config.retentionMs)
+    }
+    if (await isPaused(deps.redis, id.lane, record.run)) {
+      // Every worker would only drop its job. A resume brings the look forward.
+      return rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
+    }
+    return ensureJob(deps, id, record, look)
+  }
+  if (record?.state === 'sending' && look.list === 'in_doubt') {
+    const waitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
+    await markUnconfirmed(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
+    return
+  }
+  if (record?.state === 'unconfirmed' && look.list === 'in_doubt') {
+    const repeat = entry.repeat[record.class]
+    const result = await resolveUnconfirmed(deps.redis, id, record.attempt, repeat, deps.config.maxTries)
+    const state = 'state' in result ? result.state : result.verdict
+    deps.log.info({ message: messageId(id.lane, id.ulid), state }, 'unconfirmed.resolved')
+    if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), look)
+    return
+  }
+  // Gone, over, or on the list of an earlier version.
+  await fileMessage(deps.redis, id)
+}
+
+/** Whether the campaign of a message waits for a person. */
+const isPaused = async (redis: Redis, lane: number, campaign: number | undefined): Promise<boolean> =>
+  campaign !== undefined && (await redis.hget(campaignKey(lane, campaign), 'state')) === 'paused'
+
+/** What the message says: kept with it, or of a campaign's message made once more. */
+async function payloadOf(
+  redis: Redis,
+  { lane }: MessageId,
+  record: MessageRecord | undefined,
+): Promise<SendPayload | undefined> {
+  const stored = payloadText.safeParse(record?.payload)
+  if (stored.success) return stored.data
+  if (record?.run === undefined) return undefined
+  return createCampaignContent(redis, lane).payloadOf({ ...record, run: record.run })
+}
+
+/** Makes sure that a message that is to be sent again has a job, and that it does not wait for a dead letter. */
+async function ensureJob(
+  deps: SweepLaneDeps,
+  id: MessageId,
+  record: MessageRecord | undefined,
+  { nowMs, backlogMs }: Look,
+): Promise<void> {
+  const name = messageId(id.lane, id.ulid)
+  const { text, isDead } = await readJob(deps.redis, id.lane, name)
+  const isThere = text !== null
+  const backlogWaitMs = isThere ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
+  const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
+  if (isThere) {
+    if (!isDead) return rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
+    await giveUp(deps.redis, id, 'dead', deadLetter)
+    return
+  }
+  const payload = await payloadOf(deps.redis, id, record)
+  if (payload === undefined) {
+    const problem = { code: 'content_lost', sentence: 'Its content is no longer stored, so it cannot be sent again.' }
+    await giveUp(deps.redis, id, 'content', problem)
+    return
+  }
+  // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
+  const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
+  await deps.queues.addMany([again], 'again')
+  await rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
+}
+
+/** Runs `work` for every item, at most `most` at the same time. Rejects with the first failure, when all have ended. */
+async function inParallel<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<unknown>): Promise<void> {
+  // A fixed number of runners share one list: a slow item holds up one of them, not the rest.
+  const rest = items[Symbol.iterator]()
+  const runner = async (): Promise<void> => {
+    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value)
+  }
+  const ends = await Promise.allSettled(Array.from({ length: most }, runner))
+  const failed = ends.find((end) => end.status === 'rejected')
+  if (failed) throw failed.reason
+}

@@ -1,0 +1,137 @@
+// The sweep looks for what nobody else will notice: lanes with work that no worker was woken for, attempts whose worker
+// died, unconfirmed messages whose wait is over, messages queued again whose job is gone, polls that are late, lanes
+// that nothing leaves. One worker sweeps, over the lanes that are due (queue/lane/due-lanes.ts), and wakes all the
+// others.
+//
+// Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to
+// decide, and a lane that came to work meanwhile must not wait for them.
+import { keptLanes } from '../../accounts/store/kept-lanes.ts'
+import { addCampaignLane } from '../../campaigns/store/campaigns.ts'
+import { wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
+import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../../queue/lane/due-lanes.ts'
+import { earliest, type LaneSurvey, mendActive, surveyLanes } from '../../queue/lane/survey.ts'
+import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
+import { createWatchdog } from './watchdog.ts'
+
+export const SWEEP_MS = 1_000
+/** A lane with work is looked at again after this. */
+const RELOOK_MS = 2_000
+/** Lanes looked at in one round trip. */
+const LANES_AT_ONCE = 200
+/** Lanes swept at the same time. */
+const SWEPT_AT_ONCE = 8
+/** A poll that is this late has lost its job. */
+const POLL_LATE_MS = 5_000
+/**
+ * The slow round over all lanes, for work that nobody marked because a process died in between: how many lanes a sweep,
+ * and how long from the beginning of one round to the next. The first round of a worker goes as fast as it can: after
+ * an upgrade nothing is marked.
+ */
+const ROUND_LANES = 5
+const ROUND_MS = 120_000
+
+/** What a sweep needs; `followByPolling` has the polls of a lane taken up again. */
+export interface SweepDeps extends SweepLaneDeps {
+  followByPolling: (lane: number) => void
+}
+
+/** The sweep of this process, which only works while it is the elected sweeper. `sweep` rejects when Redis is away. */
+export function createSweep(deps: SweepDeps) {
+  const { redis, log } = deps
+  const watchdog = createWatchdog(deps)
+  /** Lanes being swept, and those that wait for that. */
+  const sweeping = new Set<number>()
+  const unswept = new Map<number, LaneSurvey>()
+  /** What is left of the slow round, and when the next one begins. */
+  let round: number[] = []
+  let isFirstRound = true
+  let nextRoundAt = 0
+
+  async function lookAtDue(): Promise<void> {
+    for (let taken = LANES_AT_ONCE; taken === LANES_AT_ONCE; ) {
+      const { till, lanes } = await takeDueLanes(redis, RELOOK_MS, LANES_AT_ONCE)
+      taken = lanes.length
+      const surveys = await surveyLanes(redis, lanes)
+      await wakeLanes(
+        redis,
+        surveys.filter(({ backlog }) => backlog > 0).map(({ lane }) => lane),
+      )
+      await wakeChunkLanes(
+        redis,
+        surveys.filter(({ chunks }) => chunks > 0).map(({ lane }) => lane),
+      )
+      for (const survey of surveys) {
+        const { lane, nextReviewAt, nextPollAt, nowMs } = survey
+        if (nextPollAt !== undefined && nextPollAt < nowMs - POLL_LATE_MS) deps.followByPolling(lane)
+        if (nextReviewAt !== undefined && nextReviewAt <= nowMs) unswept.set(lane, survey)
+        await watchdog.see(survey).catch((error: unknown) => log.warn({ lane, err: error }, 'watchdog.failed'))
+      }
+      await settleDueLanes(
+        redis,
+        till,
+        surveys.map((survey) => ({ lane: survey.lane, atMs: nextLookMs(survey, till, till - RELOOK_MS) })),
+      )
+      sweepOn()
+    }
+  }
+
+  /** Begins with lanes whose messages wait for a decision, as many as may be at once. */
+  function sweepOn(): void {
+    for (const [lane, survey] of unswept) {
+      if (sweeping.size >= SWEPT_AT_ONCE) return
+      if (sweeping.has(lane)) continue
+      unswept.delete(lane)
+      sweeping.add(lane)
+      sweepLane(deps, survey)
+        .catch((error: unknown) => log.warn({ lane, err: error }, 'sweep.failed'))
+        .finally(() => {
+          sweeping.delete(lane)
+          sweepOn()
+        })
+    }
+  }
+
+  /** Marks lanes that have work although nobody marked them. */
+  async function goRound(): Promise<void> {
+    const now = performance.now()
+    if (round.length === 0) {
+      if (now < nextRoundAt) return
+      round = await keptLanes(redis)
+      nextRoundAt = now + ROUND_MS
+    }
+    for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
+      if (survey.active > 0) await mendActive(redis, survey.lane)
+      if (nextLookMs(survey, 0, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
+      if (survey.activeCampaigns > 0) await addCampaignLane(redis, survey.lane)
+    }
+    if (round.length === 0) isFirstRound = false
+  }
+
+  return {
+    /** One sweep over what is due. Decisions go on after it; a lane's are never made twice at once. */
+    async sweep(): Promise<void> {
+      await lookAtDue()
+      await goRound()
+    },
+
+    /** Another worker sweeps now. */
+    pass(): void {
+      unswept.clear()
+      watchdog.forget()
+      round = []
+      isFirstRound = true
+      nextRoundAt = 0
+    },
+  }
+}
+
+/**
+ * When a lane is looked at next (epoch ms): at `soonMs` unless it is idle; undefined when nothing is left in it. On the
+ * clock on which this look was at `nowMs`: in a cluster the lane may be on a server with another clock.
+ */
+function nextLookMs(survey: LaneSurvey, soonMs: number, nowMs: number): number | undefined {
+  if (survey.backlog + survey.chunks > 0) return soonMs
+  const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS
+  const next = earliest(survey.nextReviewAt, pollAt)
+  return next === undefined ? undefined : Math.max(next - survey.nowMs + nowMs, soonMs)
+}

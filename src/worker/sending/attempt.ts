@@ -1,0 +1,219 @@
+// One attempt for a message, top to bottom: claim -> send in its slot -> judge -> settle. Where the message came
+// from, a job of its own or a chunk of a campaign, makes no difference here.
+//
+// Where the process may die, and what happens then:
+// - before the claim: nothing was written; whoever takes the job or the chunk up again finds the message as it was.
+// - after the claim: the record says `sending` under this attempt. Whoever comes to it again finds that and does not
+//   send: the message is unconfirmed. The sweep finds it as well, job or no job.
+// - after the request left: the same; evidence settles it, or its policy decides.
+// - after settling: only the log line is lost; another claim is refused.
+import { notifyCampaigns } from '../../campaigns/fan-out/notify-campaign.ts'
+import type { Config } from '../../config.ts'
+import type { Deadline } from '../../deadline.ts'
+import type { SendPayload } from '../../jobs/send.ts'
+import type { Content } from '../../messages/content.ts'
+import type { MessageClass } from '../../messages/message-class.ts'
+import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
+import { type Outcome, outcomeOf, type Problem } from '../../messages/outcome.ts'
+import type { Pace } from '../../messages/pace.ts'
+import type { Slot, WaitsAs } from '../../messages/store/claim.ts'
+import type { NewMessage } from '../../messages/store/record-format.ts'
+import { observerOf } from '../../observe.ts'
+import type { Tombstones } from '../../people/tombstones.ts'
+import type { JobEnd } from '../../queue/worker.ts'
+import { type SpanEnd, traceSend, traceSettle } from '../../tracing.ts'
+import { barredAmong, wantedUntilOf } from './barred.ts'
+import { departure, type LaneSlots, type RedisClock } from './departure.ts'
+import type { LaneRoom } from './lane-room.ts'
+import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
+import { followUp, type SettleDeps, settle } from './settle.ts'
+
+/**
+ * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
+ * suspended, and that wakes up later proves its own attempt unsent instead of sending what somebody else may have
+ * settled by now.
+ */
+export const CLAIM_GOOD_FOR_MS = 5_000
+
+/** A lane that waits for less does not recall what it has claimed: the slots of that are as far away. */
+const RECALLED_FROM_MS = 200
+
+/**
+ * When the sweep takes a claimed message for lost: after CLAIM_GOOD_FOR_MS, the call, and 5 s to settle it (SETTLING in
+ * message-claim.lua).
+ */
+export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
+  CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
+
+/** What an attempt needs; one for the whole process. */
+export interface SendDeps extends SettleDeps {
+  config: Config
+  directory: SenderDirectory
+  clock: RedisClock
+  tombstones: Tombstones
+  /** The name of this process. */
+  worker: string
+  /** Called when a message must not leave: there may be many more of its class on the lane. */
+  clearLane: (lane: number, of: MessageClass) => void
+}
+
+/** A message that is to be sent. */
+export interface Outgoing {
+  id: MessageId
+  /** Its id as users see it. */
+  name: string
+  /** What its record holds. */
+  message: NewMessage
+  /** What is sent; with `values` it has holes for these (messages/holes.ts). */
+  content: Content
+  values?: readonly string[]
+  /** Where it waited before it was claimed. */
+  from: WaitsAs
+  /** What a job of it would hold. */
+  payload: () => SendPayload
+  /** What its job holds of the trace that it was accepted in. */
+  trace?: string | undefined
+}
+
+/** A message that may leave in its slot. */
+export interface Claimed {
+  attempt: string
+  slot: Slot | undefined
+  pace: Pace
+  /** The rest of its lane waits for how it ends. */
+  isProbe?: boolean | undefined
+  /** The request must have left by then. */
+  until: Deadline
+  /** After this we must ask again whether its recipient wants it. */
+  wantedUntil: Deadline
+  /** Told how long the provider took to answer (ms). */
+  answered?: (ms: number) => void
+}
+
+/** Waits for the turn of a claimed message, then sends it as `sendClaimed` does. */
+export async function sendInTurn(
+  deps: SendDeps,
+  { slots, room }: { slots: LaneSlots; room: LaneRoom },
+  entry: DirectoryEntry,
+  outgoing: Outgoing,
+  claimed: Claimed,
+): Promise<JobEnd> {
+  const { class: of } = outgoing.message
+  const slot = claimed.slot && (await slots.wait(of, claimed.slot, claimed.pace, claimed.until))
+  const end = await sendClaimed(deps, entry, outgoing, { ...claimed, slot, answered: room.answered })
+  // The others would most likely fare no better: what is claimed and has not left goes back to its lane.
+  const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
+  if (coolsLane) slots.recall()
+  return end
+}
+
+/**
+ * Sends what was claimed and says what becomes of its job. Rejects only when Redis is away or a record is not what
+ * Laneway wrote; the sweep settles it then.
+ */
+export function sendClaimed(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  outgoing: Outgoing,
+  claimed: Claimed,
+): Promise<JobEnd> {
+  const { id, name, message, trace } = outgoing
+  const { provider } = entry.sender
+  const { attempt } = claimed
+  return traceSend(
+    { message: name, lane: id.lane, class: message.class, provider, attempt, carried: trace },
+    (traceparent, ended) => sendTraced(deps, entry, outgoing, claimed, { traceparent, ended }),
+  )
+}
+
+async function sendTraced(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  outgoing: Outgoing,
+  claimed: Claimed,
+  span: { traceparent: string | undefined; ended: (end: SpanEnd & { outcome: string }) => void },
+): Promise<JobEnd> {
+  const call = await callProvider(deps, entry, outgoing, claimed, span.traceparent)
+  const { outcome } = call
+  const { id, message } = outgoing
+  const { attempt, isProbe } = claimed
+  const attempted = { id, attempt, to: message.to, run: message.run, isProbe }
+  // Settle, then say what becomes of the job.
+  const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
+  // If it is lost, the next answer that says that the lane is too fast brings it.
+  if ('problem' in outcome) await followUp(deps.log, id, () => notifyCampaigns(deps.redis, id.lane, outcome))
+  const code = report(deps, entry, outgoing, claimed, call)
+  span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
+  return end
+}
+
+/** How the call to the provider ended, and how long it took (ms); undefined when none was made. */
+interface Called {
+  outcome: Outcome
+  tookMs: number | undefined
+}
+
+async function callProvider(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  { id, name, message, content, values }: Outgoing,
+  claimed: Claimed,
+  traceparent: string | undefined,
+): Promise<Called> {
+  const { to, campaign } = message
+  const request = { id: name, attempt: claimed.attempt, to, content, values, campaign, traceparent }
+  let startedAt = 0
+  let barred: Problem | undefined
+  const end = await departure(
+    deps,
+    id.lane,
+    claimed,
+    (leaveBy) => {
+      startedAt = performance.now()
+      return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
+    },
+    async () => {
+      const wantedUntil = wantedUntilOf(entry, message)
+      barred = (await barredAmong(deps, entry, [{ id, message }])).get(0)
+      return barred ? undefined : wantedUntil
+    },
+  )
+  // It goes back to its lane, where it is found to be barred and is ended.
+  if (end === undefined) return { outcome: barred ? { ...tooLate, problem: barred } : tooLate, tookMs: undefined }
+  const tookMs = performance.now() - startedAt
+  claimed.answered?.(tookMs)
+  return { outcome: outcomeOf(end), tookMs }
+}
+
+/** Counts the attempt and logs it; returns its code, if it was not sent. */
+function report(
+  { redis, log }: SendDeps,
+  { sender }: DirectoryEntry,
+  { id, name, message }: Outgoing,
+  { attempt, slot }: Claimed,
+  { outcome, tookMs }: Called,
+): string | undefined {
+  const code = 'problem' in outcome ? outcome.problem.code : undefined
+  observerOf(redis).attempted({
+    lane: id.lane,
+    class: message.class,
+    provider: sender.provider,
+    outcome: outcome.kind,
+    code,
+    waitedMs: slot === undefined ? 0 : Math.max(0, slot.atMs - acceptedAtMs(id.ulid)),
+    tookMs,
+  })
+  const level = outcome.kind === 'sent' ? 'debug' : 'info'
+  const ms = tookMs === undefined ? undefined : Math.round(tookMs)
+  if (log.isLevelEnabled(level))
+    log[level]({ message: name, attempt, outcome: outcome.kind, code, ms }, 'attempt.finished')
+  return code
+}
+
+const tooLate = {
+  kind: 'not_asked',
+  problem: {
+    code: 'woken_late',
+    sentence: 'Its turn came too late, as when its worker stood still; it is tried again.',
+  },
+} satisfies Outcome

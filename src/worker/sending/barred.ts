@@ -1,0 +1,58 @@
+// Why a message must not be sent: its recipient has opted out or was erased.
+import { type Deadline, deadlineIn } from '../../deadline.ts'
+import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
+import { optedOut, type Problem, personErased } from '../../messages/outcome.ts'
+import type { NewMessage } from '../../messages/store/record-format.ts'
+import { LOOK_GOOD_FOR_MS } from '../../people/opt-outs/store/hold.ts'
+import { optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
+import type { Tombstones } from '../../people/tombstones.ts'
+import type { Redis } from '../../redis/connect.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
+
+/** What of a message decides whether we must ask, and about whom. */
+type Asked = Pick<NewMessage, 'to' | 'class' | 'run'>
+
+/** Whether an opt-out or an erasure can keep the message from its recipient; if not, nothing need be asked. */
+const isAsked = ({ stopsTransactional }: DirectoryEntry, { class: of, run }: Asked): boolean =>
+  of === 'campaign' || stopsTransactional || run !== undefined
+
+/** Until when a message may leave if we ask now and find that it is wanted. */
+export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =>
+  deadlineIn(isAsked(entry, message) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
+
+/**
+ * Why messages of one sender must not be sent, by their places among them: the recipient wants no such message, or was
+ * erased since its campaign began. Asked before they are claimed, and again of one that leaves later than that answer is
+ * good for.
+ */
+export async function barredAmong(
+  { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
+  entry: DirectoryEntry,
+  messages: readonly { id: MessageId; message: NewMessage }[],
+): Promise<ReadonlyMap<number, Problem>> {
+  const { account } = entry.sender
+  const barred = new Map<number, Problem>()
+  const asked = messages.flatMap(({ message }, i) => (isAsked(entry, message) ? [i] : []))
+  if (asked.length === 0) return barred
+  const optOut = asked.filter((i) => messages[i]?.message.class === 'campaign' || entry.stopsTransactional)
+  const erasable = asked.filter((i) => messages[i]?.message.run !== undefined)
+  const personOf = (i: number): string => messages[i]?.message.to ?? ''
+  const [optedOutPlaces] = await Promise.all([
+    optOut.length === 0 ? new Set<number>() : optedOutAmong(redis, account, optOut.map(personOf)),
+    // Each since its own campaign was made: few have any.
+    Promise.all(
+      erasable.map(async (i) => {
+        const { id, message } = messages[i] ?? {}
+        if (!id || !message) return
+        const sinceMs = acceptedAtMs(id.ulid)
+        if (!(await tombstones.isAny(account, sinceMs))) return
+        if ((await tombstones.erasedOf(account, [message.to], sinceMs)).has(message.to)) barred.set(i, personErased)
+      }),
+    ),
+  ])
+  for (const place of optedOutPlaces) {
+    const i = optOut[place]
+    if (i !== undefined && !barred.has(i)) barred.set(i, optedOut)
+  }
+  return barred
+}

@@ -1,0 +1,220 @@
+// Serves one lane in one process, by time and not message by message: what its pace lets out within the next moment is
+// read and claimed in one step, and what was answered is settled in one step (messages/store/steps.ts). Where a message
+// can be, and what is left of it when the process dies there:
+//
+//   waiting    on its lane in Redis, as a job or in a chunk   as it was
+//   read       here, before its claim                         as it was: reading takes nothing
+//   claimed    here, waits for its slot (departure.ts)        `sending`: the sweep flags it, then its policy decides
+//   in flight  the request is under way                       the same; evidence of the provider settles it
+//   answered   waits to be settled with others                the same
+//
+// So a kill leaves in doubt what was in flight, what was answered and waits to be settled (up to three times SETTLE_MS,
+// messages/store/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages.
+import type { LaneRoom } from './lane-room.ts'
+import type { Take, Taken } from './take.ts'
+
+/**
+ * How far ahead of their slots messages are claimed. Those of campaigns less: the answer to whether a recipient has
+ * opted out is good for 200 ms (people/opt-outs/store/hold.ts). All less than a claim accepts, see `aheadUs` in
+ * messages/pace.ts.
+ */
+const AHEAD_MS = 250
+const CAMPAIGN_AHEAD_MS = 150
+/**
+ * A lane of a few messages a second would need a step for each of them, so its transactional messages are claimed this
+ * many gaps ahead, up to SLOW_AHEAD_MS. Slow steps do no harm then: a late one loses no slot.
+ */
+const AHEAD_GAPS = 4
+const SLOW_AHEAD_MS = 480
+/**
+ * The next step is due when what is claimed ahead is down to TIMES_SLOW times what a step takes lately, at least
+ * LEAST_LEFT and at most MOST_LEFT of the whole. Each step costs Redis as much as several messages, and a slot that
+ * nobody claims in time is lost for seconds.
+ */
+const TIMES_SLOW = 3
+const LEAST_LEFT = 1 / 4
+const MOST_LEFT = 3 / 5
+/** How much of the slowest step is kept with each later one: it is remembered for some twenty. */
+const SLOW_KEPT = 0.95
+/** Lanes read at these times only, all at the same ones: their steps leave in one write to Redis. */
+const TICK_MS = 10
+/** Most messages in one step. */
+const MOST = 100
+/**
+ * A lane short of room waits until it can take this many at once, or an eighth of what it has in flight: each step
+ * costs as much as several messages.
+ */
+const WORTH = 16
+/** How often a lane that was woken is read for transactional messages although its slots are given out. */
+const WOKEN_MS = 10
+/**
+ * Longest that a lane in a cooldown does not ask: a person may end it, or change the pace. It asks with one message.
+ */
+const MOST_HELD_MS = 1_000
+/**
+ * A wait of this long or longer is a cooldown. One for a slot that is too far ahead is shorter, except on a lane that
+ * sends one message at a time.
+ */
+const COOLDOWN_MS = 500
+/** Redis is away or full: the lane is looked at again after this. */
+const AWAY_MS = 1_000
+
+/** One lane as this process serves it. */
+export interface LaneLoop {
+  /** There may be something new. */
+  wake(): void
+  /** Claims nothing for this long. */
+  hold(ms: number): void
+  /** A place is free. */
+  freed(): void
+  /** When a message was last taken or in flight (`performance.now()`). */
+  lastWorkAt(): number
+  stop(): void
+}
+
+/** Serves a lane until stopped. `take` claims and sends; it rejects when Redis is away. `gapMs`: between two slots. */
+export function createLaneLoop(deps: {
+  room: Pick<LaneRoom, 'left' | 'running'>
+  latestSlotAt: () => number
+  gapMs: () => number
+  take: (wish: Take) => Promise<Taken>
+  failed: (error: unknown) => void
+}): LaneLoop {
+  const { room } = deps
+  let isStopped = false
+  let isTaking = false
+  /** It was woken: what waits is not known. */
+  let isWoken = true
+  let isWokenAgain = false
+  /** Something waits that could not be taken yet. */
+  let hasMore = false
+  /** A campaign holds the slots of the next moment: a transactional message that comes takes one of them. */
+  let servesCampaign = true
+  let heldUntil = 0
+  /** It was held when it last asked. */
+  let isHeld = false
+  let wokenReadAt = Number.NEGATIVE_INFINITY
+  let lastWorkAt = performance.now()
+  /** Something could be taken, were there room. */
+  let lacksRoom = false
+  /** How long it lately took from when a step was due until its messages were claimed. */
+  let slowMs = 0
+  let timer: NodeJS.Timeout | undefined
+  let timerAt = Number.POSITIVE_INFINITY
+
+  function lookAt(at: number): void {
+    if (isStopped || at >= timerAt) return
+    clearTimeout(timer)
+    timerAt = at
+    const tick = Math.ceil(at / TICK_MS) * TICK_MS
+    timer = setTimeout(look, Math.max(0, tick - performance.now()))
+  }
+
+  /** What to take now, or how long to wait until taking is worth it; undefined while there is no room. */
+  function wish(now: number): Take | { waitMs: number } | undefined {
+    const gapMs = deps.gapMs()
+    const aheadMs = Math.max(0, deps.latestSlotAt() - now)
+    const left = room.left()
+    if (left === 0) return undefined
+    const gapsMs = Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs)
+    const mostAheadMs = servesCampaign ? CAMPAIGN_AHEAD_MS : Math.max(AHEAD_MS, gapsMs)
+    const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
+    const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_SLOW * slowMs
+    const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
+    if (aheadMs > leftMs || paced < 1) {
+      const refillMs = Math.max(TICK_MS, aheadMs - leftMs, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
+      if (!(isWoken && servesCampaign)) return { waitMs: refillMs }
+      const againMs = wokenReadAt + WOKEN_MS - now
+      if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
+      wokenReadAt = now
+      return { most: Math.min(left, WORTH), firstOnly: true }
+    }
+    if (isHeld) return { most: 1, firstOnly: false }
+    const most = Math.min(left, paced, MOST)
+    // Room comes back one by one.
+    const isWorth = most >= Math.min(paced, WORTH, Math.max(1, room.running() / 8))
+    return isWorth || room.running() === 0 ? { most, firstOnly: false } : undefined
+  }
+
+  function look(): void {
+    const now = performance.now()
+    const dueAt = Math.min(now, timerAt)
+    clearTimeout(timer)
+    timer = undefined
+    timerAt = Number.POSITIVE_INFINITY
+    if (isStopped || isTaking || !(isWoken || hasMore)) return
+    const next = heldUntil > now ? { waitMs: heldUntil - now } : wish(now)
+    lacksRoom = next === undefined
+    // The next place that comes free looks again.
+    if (next === undefined) return
+    if ('waitMs' in next) {
+      lookAt(now + next.waitMs)
+    } else {
+      isTaking = true
+      void take(next, dueAt)
+    }
+  }
+
+  async function take(next: Take, dueAt: number): Promise<void> {
+    const wasMore = hasMore
+    if (!next.firstOnly) isWoken = false
+    isWokenAgain = false
+    try {
+      const { hasMore: isMore, hasCampaign, heldMs, isPaused, dueInMs } = await deps.take(next)
+      slowMs = Math.max(slowMs * SLOW_KEPT, performance.now() - dueAt)
+      if (!next.firstOnly) servesCampaign = hasCampaign
+      hasMore = next.firstOnly ? wasMore || isWoken : isMore
+      if (next.firstOnly) isWoken = false
+      if (isPaused) hasMore = false
+      isHeld = heldMs !== undefined && heldMs >= COOLDOWN_MS
+      if (heldMs !== undefined) hold(heldMs)
+      // Whoever resumes a lane wakes it; until then what is due stays due.
+      if (dueInMs !== undefined && !hasMore && !isPaused) {
+        isWoken ||= dueInMs === 0
+        if (dueInMs > 0) wakeIn(dueInMs)
+      }
+    } catch (error) {
+      deps.failed(error)
+      hasMore = true
+      hold(AWAY_MS)
+    } finally {
+      isTaking = false
+      isWoken ||= isWokenAgain
+      if (isWoken || hasMore) look()
+    }
+  }
+
+  let dueTimer: NodeJS.Timeout | undefined
+  function wakeIn(ms: number): void {
+    clearTimeout(dueTimer)
+    // Stopped while it was taking.
+    if (isStopped) return
+    // setTimeout takes no more than 2^31 ms; the sweep wakes lanes that are due as well.
+    dueTimer = setTimeout(wake, Math.min(ms, 86_400_000))
+  }
+
+  function hold(ms: number): void {
+    heldUntil = Math.max(heldUntil, performance.now() + Math.min(Math.max(1, ms), MOST_HELD_MS))
+  }
+
+  function wake(): void {
+    isWoken = true
+    isWokenAgain = true
+    look()
+  }
+
+  return {
+    wake,
+    hold,
+    freed: () => {
+      lastWorkAt = performance.now()
+      if (lacksRoom) look()
+    },
+    lastWorkAt: () => (room.running() > 0 ? performance.now() : lastWorkAt),
+    stop: () => {
+      isStopped = true
+      clearTimeout(timer)
+      clearTimeout(dueTimer)
+    },
+  }
+}

@@ -1,0 +1,104 @@
+// The senders as the pipeline needs them: record, opened token, provider, the account's policies. Read once and kept
+// for a second, because every message needs them and they seldom change.
+
+import { type Seal, SealError } from '../../accounts/seal.ts'
+import type { ProviderName } from '../../accounts/sender-settings.ts'
+import { findKeptAccount, type Policy } from '../../accounts/store/accounts.ts'
+import { findSender, type Sender, tokenPlaceOf } from '../../accounts/store/senders.ts'
+import { coolLane } from '../../lanes/cooldown.ts'
+import type { Log } from '../../log.ts'
+import type { Repeat } from '../../messages/lifecycle.ts'
+import type { MessageRecord } from '../../messages/store/record-format.ts'
+import type { Provider, ProviderSender } from '../../providers/provider.ts'
+import { cached } from '../../redis/cached.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
+import type { LaneBackoff } from './lane-backoff.ts'
+
+/** A sender with its token in clear, and how to send for it. */
+export interface DirectoryEntry {
+  sender: Sender
+  provider: Provider
+  providerSender: ProviderSender
+  /** What becomes of an unconfirmed message of a class when its wait is over. */
+  repeat: Readonly<Record<MessageRecord['class'], Repeat>>
+  /** Whether opt-outs of the account hold for messages that are no advertising, too. */
+  stopsTransactional: boolean
+  /** Whether evidence can still arrive by itself, so that waiting for it makes sense. */
+  bringsEvidence: boolean
+}
+
+export type SenderDirectory = ReturnType<typeof createSenderDirectory>
+
+/** A change of the rate is to hold within 2 s. */
+const KEPT_MS = 1_000
+
+/**
+ * The senders of all lanes as they were within the last second (KEPT_MS). `of` rejects with a SealError or a
+ * CorruptRecordError when the sender of the lane cannot be read.
+ */
+export function createSenderDirectory(deps: {
+  redis: Redis
+  seal: Seal
+  providers: Readonly<Record<ProviderName, Provider>>
+}) {
+  const entryOf = cached(KEPT_MS, readEntry)
+
+  return {
+    /** The sender of a lane; undefined when there is none. */
+    of: (lane: number): Promise<DirectoryEntry | undefined> => entryOf(deps.redis, lane),
+  }
+
+  async function readEntry(redis: Redis, lane: number): Promise<DirectoryEntry | undefined> {
+    const sender = await findSender(redis, lane)
+    const account = sender && (await findKeptAccount(redis, sender.account))
+    if (!sender || !account) return undefined
+    const isSafe = sender.provider === 'partner-api' && sender.honours_idempotency
+    const repeatOf = (policy: Policy): Repeat => (isSafe ? 'safe' : policy === 'at_least_once' ? 'once' : 'never')
+    return {
+      sender,
+      provider: deps.providers[sender.provider],
+      providerSender: {
+        number: sender.number,
+        baseUrl: sender.base_url,
+        token: deps.seal.decrypt(sender.token, tokenPlaceOf(sender)),
+        phoneNumberId: sender.phone_number_id,
+      },
+      repeat: {
+        transactional: repeatOf(account['policy.transactional']),
+        campaign: repeatOf(account['policy.campaign']),
+      },
+      stopsTransactional: account['opt_out.transactional'] === 'stop',
+      bringsEvidence: sender.provider === 'cloud-api',
+    }
+  }
+}
+
+/**
+ * The lane's sender; undefined when there is none. `laneMs`: its token was sealed under another key, or its record is
+ * broken. That is for a person to mend and no fault of the messages, so the lane waits for so long; failing its jobs
+ * would make dead letters of the whole lane.
+ */
+export async function senderOrWait(
+  deps: { redis: Redis; log: Log; directory: SenderDirectory; backoff: LaneBackoff },
+  lane: number,
+): Promise<{ entry: DirectoryEntry | undefined } | { laneMs: number }> {
+  try {
+    return { entry: await deps.directory.of(lane) }
+  } catch (error) {
+    if (!(error instanceof SealError || error instanceof CorruptRecordError)) throw error
+    deps.log.debug({ lane, err: error }, 'sender.unreadable')
+    const ms = deps.backoff.waitMs(lane, unreadableSender)
+    await coolLane(deps.redis, lane, ms, unreadableSender.problem)
+    return { laneMs: ms }
+  }
+}
+
+const unreadableSender = {
+  laneMs: 1_000,
+  backoff: true,
+  problem: {
+    code: 'sender_unreadable',
+    sentence: 'The token of the sender cannot be opened, or its record is broken.',
+  },
+}

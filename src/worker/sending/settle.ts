@@ -1,0 +1,274 @@
+// Writes down how an attempt ended and says what becomes of its job. Where the process may die: before a write the
+// message is still `sending` under this attempt, and the sweep finds it; after it nothing is left to do but the wait.
+//
+// Nothing that follows from an outcome keeps it from being written down: a full Redis accepts the step of the message and
+// refuses plain writes (`followUp`).
+//
+// Each outcome has a function of its own: a single one would need 2 KB for each message, and almost all are simply
+// sent.
+import { setSentAfterBlock } from '../../accounts/store/senders.ts'
+import type { CampaignRefusals } from '../../campaigns/fan-out/refusals.ts'
+import type { Config } from '../../config.ts'
+import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
+import type { Log } from '../../log.ts'
+import { FIRST_POLL_MS, messageBackoffMs } from '../../messages/backoff.ts'
+import { masked } from '../../messages/masked.ts'
+import { type MessageId, messageId } from '../../messages/message-id.ts'
+import type { Outcome, Problem } from '../../messages/outcome.ts'
+import { putOff } from '../../messages/store/claim.ts'
+import { readMessage } from '../../messages/store/records.ts'
+import { markNotSent, markUnconfirmed, recordStatus } from '../../messages/store/steps.ts'
+import { heedRefusal } from '../../people/opt-outs/commands/heed.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
+import type { JobEnd } from '../../queue/worker.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { blockSender, isOneMessageAlone } from './block-sender.ts'
+import type { LaneBackoff } from './lane-backoff.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
+
+/** What settling needs; one for the whole process. */
+export interface SettleDeps {
+  redis: Redis
+  config: Pick<Config, 'maxTries' | 'unconfirmedWaitMs'>
+  log: Log
+  lanes: LaneQueues
+  backoff: LaneBackoff
+  refusals: CampaignRefusals
+  /** Called when a message was sent on a wire that must be polled. */
+  followByPolling: (lane: number) => void
+}
+
+/** A message whose attempt has ended. */
+export interface Attempted {
+  id: MessageId
+  attempt: string
+  to: string
+  /** Number of the campaign of ours that it belongs to. */
+  run: number | undefined
+  /** The rest of its lane waits for how it ends. */
+  isProbe?: boolean | undefined
+}
+
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
+
+const DONE: JobEnd = { kind: 'done' }
+
+/** Outcomes that do not show that the provider works. */
+const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set(['not_asked', 'lane_waits', 'unconfirmed'])
+
+/**
+ * A lane whose provider does not answer waits like one that cannot be reached; one that gets pages of a proxy, longer
+ * in the end.
+ */
+const FIRST_WAIT_MS = 1_000
+const OUTAGE_MOST_MS = 30_000
+const PAGES_MOST_MS = 300_000
+/** How long a message waits over which the chat product blocked its sender. */
+const BLOCKED_WAIT_MS = 1_000
+
+/**
+ * Writes the end of an attempt down and says what becomes of its job. Rejects only when Redis is away or a record is
+ * not what Laneway wrote; the sweep settles it then.
+ */
+export async function settle(
+  deps: SettleDeps,
+  entry: DirectoryEntry,
+  message: Attempted,
+  outcome: Outcome,
+): Promise<JobEnd> {
+  const { lane } = message.id
+  const isAnswered = !WITHOUT_ANSWER.has(outcome.kind)
+  if (isAnswered) deps.backoff.over(lane)
+  const end = await settleAs(deps, entry, message, outcome)
+  if (message.isProbe && isAnswered) {
+    await followUp(deps.log, message.id, async () => {
+      await endProbing(deps.redis, lane)
+      deps.log.info({ lane }, 'lane.recovered')
+    })
+  }
+  return end
+}
+
+/**
+ * What follows from an outcome beside its message. Never rejects: where Redis refuses it, it is lost and logged, and
+ * undefined comes back. Whoever calls this says what brings it again.
+ */
+export async function followUp<T>(log: Log, { lane, ulid }: MessageId, step: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await step()
+  } catch (error) {
+    log[isRedisAway(error) ? 'warn' : 'error']({ message: messageId(lane, ulid), err: error }, 'attempt.follow_up_lost')
+    return undefined
+  }
+}
+
+function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, outcome: Outcome): Promise<JobEnd> {
+  switch (outcome.kind) {
+    case 'sent':
+      return sent(deps, entry, message, outcome)
+    case 'failed':
+      return failed(deps, entry, message, outcome)
+    case 'not_asked':
+      return goesBack(deps, message, outcome)
+    case 'lane_waits':
+      return laneWaits(deps, message, outcome)
+    case 'message_waits':
+      return messageWaits(deps, message, outcome)
+    case 'recipient_waits':
+      return recipientWaits(deps, message, outcome)
+    case 'sender_blocked':
+      return senderBlocked(deps, message, outcome)
+    case 'unconfirmed':
+      return unconfirmed(deps, entry, message, outcome)
+  }
+}
+
+async function sent(
+  { redis, log, refusals, followByPolling }: SettleDeps,
+  { sender, provider }: DirectoryEntry,
+  { id, attempt, run }: Attempted,
+  { providerId }: Of<'sent'>,
+): Promise<JobEnd> {
+  // Noted at once: a refusal may come before the step below is taken, and must not pause the campaign, or the sender
+  // once more, as though nothing had been sent in between.
+  if (run !== undefined) refusals.over({ lane: id.lane, number: run })
+  // The entry was read before the claim, so this message left after the sender was blocked. If that is lost, the next one
+  // that is sent notes it.
+  const { blocked_at, sent_after_block } = sender
+  const isFirst = sent_after_block < blocked_at
+  const noted = isFirst && followUp(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
+  const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
+  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isPatient: true })
+  if (provider.poll) followByPolling(id.lane)
+  await noted
+  return DONE
+}
+
+async function failed(
+  deps: SettleDeps,
+  { sender }: DirectoryEntry,
+  message: Attempted,
+  outcome: Of<'failed'>,
+): Promise<JobEnd> {
+  const { id, run, to } = message
+  const { problem } = outcome
+  if (run !== undefined) {
+    const pauses = () => deps.refusals.pausesCampaign({ lane: id.lane, number: run }, outcome)
+    // The try counts, so that one message that alone draws such answers fails at last and does not pause it for ever. Where
+    // it is not known whether it was paused, it stays queued as well: the next refusal pauses it.
+    if ((await followUp(deps.log, id, pauses)) !== false) {
+      return messageWaits(deps, message, { problem, retryAfterMs: undefined })
+    }
+  }
+  // Before the outcome, since after that nobody would look at this refusal again. If it is lost, the chat product refuses
+  // the next such message to them with the same code, and that brings it.
+  await followUp(deps.log, id, () => heedRefusal(deps.redis, sender.account, to, problem))
+  return fails(deps, message, problem)
+}
+
+async function fails(
+  { redis }: Pick<SettleDeps, 'redis'>,
+  { id, attempt }: Attempted,
+  problem: Problem,
+): Promise<JobEnd> {
+  await recordStatus(redis, id, attempt, 'failed', { problem })
+  return DONE
+}
+
+async function goesBack(
+  { redis, config, log }: SettleDeps,
+  { id, attempt, isProbe }: Attempted,
+  { problem }: Of<'not_asked'>,
+): Promise<JobEnd> {
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
+  // The next message asks in its place.
+  if (isProbe) await followUp(log, id, () => endLaneCooldown(redis, id.lane))
+  return { kind: 'lane_waits', ms: 1 }
+}
+
+async function laneWaits(
+  { redis, config, backoff, log }: SettleDeps,
+  { id, attempt, isProbe }: Attempted,
+  outcome: Of<'lane_waits'>,
+): Promise<JobEnd> {
+  const { problem } = outcome
+  const ms = backoff.waitMs(id.lane, outcome)
+  const cooldown = { of: 'lane', ms } as const
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, cooldown })
+  if (!isProbe) return { kind: 'lane_waits', ms }
+  const wait = { firstMs: ms, mostMs: OUTAGE_MOST_MS, isProbe }
+  const probed = await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))
+  return { kind: 'lane_waits', ms: probed?.ms ?? ms }
+}
+
+async function messageWaits(
+  deps: SettleDeps,
+  { id, attempt }: Attempted,
+  { problem, retryAfterMs }: Omit<Of<'message_waits'>, 'kind'>,
+): Promise<JobEnd> {
+  const { redis, config } = deps
+  const tries = ((await readMessage(redis, id))?.tries ?? 0) + 1
+  const retryMs = retryAfterMs ?? messageBackoffMs(tries, Math.random())
+  const result = await markNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem, retryMs })
+  if (result.verdict !== 'done' || result.state !== 'queued') return DONE
+  return waitsAfter(deps, id, retryMs)
+}
+
+async function recipientWaits(
+  deps: SettleDeps,
+  { id, attempt, to }: Attempted,
+  { problem, leastMs }: Of<'recipient_waits'>,
+): Promise<JobEnd> {
+  const { redis, config } = deps
+  const cooldown = { of: 'recipient', to, leastMs } as const
+  const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
+  const result = await markNotSent(redis, id, attempt, how)
+  // No wait in the result: it was settled before, and the next claim finds the cooldown.
+  return waitsAfter(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
+}
+
+async function senderBlocked(deps: SettleDeps, message: Attempted, { problem }: Of<'sender_blocked'>): Promise<JobEnd> {
+  const { redis, config, log } = deps
+  const { id, attempt } = message
+  if (await isOneMessageAlone(redis, id, problem.code)) return fails(deps, message, problem)
+  // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
+  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS })
+  // If it is lost, the next message that is refused so brings it.
+  await followUp(log, id, () => blockSender(deps, id.lane, problem))
+  return { kind: 'waits', ms: BLOCKED_WAIT_MS }
+}
+
+async function unconfirmed(
+  deps: SettleDeps,
+  { bringsEvidence }: DirectoryEntry,
+  { id, attempt, isProbe = false }: Attempted,
+  { problem, blocksSender, coolsLane }: Of<'unconfirmed'>,
+): Promise<JobEnd> {
+  const { redis, config, backoff, log } = deps
+  // Before the first await: an answer that comes meanwhile ends the row.
+  const isOutage = backoff.isOutage(id.lane)
+  await markUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
+  if (blocksSender) await followUp(log, id, () => blockSender(deps, id.lane, problem))
+  if (!isOutage && !coolsLane && !isProbe) return DONE
+  const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
+  const { ms, isNew } = (await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))) ?? {
+    ms: FIRST_WAIT_MS,
+    isNew: false,
+  }
+  const { code, sentence } = problem
+  if (isNew) log.warn({ lane: id.lane, code, sentence: masked(sentence), wait_ms: ms }, 'lane.cooldown')
+  return { kind: 'done_lane_waits', ms }
+}
+
+/** The same once its outcome is written down, which alone makes it wait. */
+async function waitsAfter({ redis, log }: SettleDeps, id: MessageId, ms: number): Promise<JobEnd> {
+  await followUp(log, id, () => putOff(redis, id, ms))
+  return { kind: 'waits', ms }
+}
+
+/** Only this message waits. Dying before its job is put off too is harmless: its claims are refused until then. */
+export async function waits(redis: Redis, id: MessageId, ms: number): Promise<JobEnd> {
+  await putOff(redis, id, ms)
+  return { kind: 'waits', ms }
+}

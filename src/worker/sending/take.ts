@@ -1,0 +1,244 @@
+// Takes the next messages of a lane, those with jobs and those of chunks alike: reads them, ends what must not be sent,
+// claims the others in one step.
+//
+// If the process dies before the claim, nothing has changed, because reading takes nothing. After the claim every
+// message is in its record, and the sweep finds it.
+import { type Deadline, deadlineIn } from '../../deadline.ts'
+import { cancelMessage } from '../../lanes/cancel-message.ts'
+import { newAttemptId } from '../../messages/message-id.ts'
+import { type Problem, personErased } from '../../messages/outcome.ts'
+import type { Pace } from '../../messages/pace.ts'
+import { type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
+import { conclude } from '../../messages/store/conclude.ts'
+import { nextJobs, releaseRead } from '../../queue/lane/next-jobs.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
+import { barredAmong, wantedUntilOf } from './barred.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
+import { waits } from './settle.ts'
+import { giveUp, readJobs, type TakenChunks } from './waiting-messages.ts'
+
+/** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
+const FOREIGN_WAIT_MS = 5_000
+/** A lane that is paused takes its chunks up again when it is resumed; if that was missed, after this. */
+const PAUSED_MS = 5_000
+/** A lane that waits for longer gives its chunks back: nobody holds them meanwhile. */
+const MOST_WAIT_MS = 1_000
+
+/** What is to be taken of a lane. */
+export interface Take {
+  most: number
+  /** Only transactional messages: the slots of the next moment are given out. */
+  firstOnly: boolean
+}
+
+/** What came of it. */
+export interface Taken {
+  /** The lane may have more that can be taken now. */
+  hasMore: boolean
+  /** A campaign holds the slots of the next moment. */
+  hasCampaign: boolean
+  /** How long nothing of the lane is to be claimed (ms). */
+  heldMs: number | undefined
+  isPaused: boolean
+  /** Until the next delayed job is due (ms). */
+  dueInMs: number | undefined
+}
+
+/** A lane to take from. */
+export interface TakenLane {
+  lane: number
+  /** Its sender; undefined when it has none. */
+  entry: DirectoryEntry | undefined
+  pace: Pace
+  chunks: TakenChunks
+}
+
+/**
+ * Claims up to `most` of the next messages and calls `claimed` with each that may leave. Rejects only when Redis is
+ * away or full: then nothing was claimed, or the sweep settles it, and what was read is released.
+ */
+export async function takeNext(
+  deps: SendDeps,
+  from: TakenLane,
+  take: Take,
+  claimed: (message: Outgoing, claim: Claimed) => void,
+): Promise<Taken> {
+  try {
+    return await takeAndClaim(deps, from, take, claimed)
+  } catch (error) {
+    // This worker is alive, so nothing it read kills its reader. A full Redis accepts the release. Should Redis be away, the
+    // next read of the lane overwrites what was read, and a stop releases it (lanes.ts).
+    await releaseRead(deps.redis, from.lane, deps.worker).catch(() => {})
+    throw error
+  }
+}
+
+async function takeAndClaim(
+  deps: SendDeps,
+  from: TakenLane,
+  take: Take,
+  claimed: (message: Outgoing, claim: Claimed) => void,
+): Promise<Taken> {
+  const { lane, entry, chunks } = from
+  const { redis, worker: by } = deps
+  const { jobs, isPaused, hasMore, dueInMs } = await nextJobs(redis, lane, { ...take, by })
+  const taken: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused, dueInMs }
+  if (isPaused) {
+    chunks.end({ kind: 'lane_waits', ms: PAUSED_MS })
+    return taken
+  }
+  const read = await readJobs(deps, lane, jobs, entry !== undefined)
+  if (read.isForeign) taken.heldMs = FOREIGN_WAIT_MS
+  const places = take.firstOnly ? [] : chunks.next(placesOf(take.most, read.messages, chunks.waiting()))
+  const messages = [...read.messages.slice(0, take.most - places.length), ...places]
+  if (entry === undefined) {
+    // Taken up again, they find that the sender was removed.
+    chunks.end({ kind: 'waits', ms: 1 })
+    if (jobs.length > 0) await releaseRead(redis, lane, by)
+    taken.hasMore = hasMore || jobs.length >= take.most
+    return taken
+  }
+  if (messages.length > 0) await claimAll(deps, { ...from, entry }, messages, taken, claimed)
+  else if (jobs.length > 0) await releaseRead(redis, lane, by)
+  taken.hasMore = hasMore || jobs.length >= take.most || chunks.waiting() > 0 || taken.heldMs !== undefined
+  taken.hasCampaign = chunks.waiting() > 0 || messages.some(({ message }) => message.class === 'campaign')
+  return taken
+}
+
+/** How many messages of a step come from chunks: what jobs leave, at least half of what transactional ones leave. */
+function placesOf(most: number, jobs: readonly Outgoing[], waiting: number): number {
+  const transactional = jobs.filter(({ message }) => message.class === 'transactional').length
+  return Math.min(waiting, Math.max(most - jobs.length, Math.floor((most - transactional) / 2)))
+}
+
+/** Ends those that must not be sent and claims the others in one step. */
+async function claimAll(
+  deps: SendDeps,
+  { lane, entry, pace, chunks }: TakenLane & { entry: DirectoryEntry },
+  messages: readonly Outgoing[],
+  taken: Taken,
+  claimed: (message: Outgoing, claim: Claimed) => void,
+): Promise<void> {
+  const { redis, config, worker: reader } = deps
+  const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
+  const waitNoMore = await endBarred(deps, entry, messages, wantedUntil)
+  const wanted = messages.filter((message) => !waitNoMore.has(message))
+  if (wanted.length === 0) await releaseRead(redis, lane, reader)
+  const until = deadlineIn(CLAIM_GOOD_FOR_MS)
+  const claims = wanted.map(({ id, message, from }) => ({ id, message, from, attempt: newAttemptId() }))
+  const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
+  const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }
+  const claimedAt = performance.now()
+  const results = await claimMessages(redis, claims, { ...times, pace, reader })
+  const answeredAt = performance.now()
+  const refusals: (() => Promise<void>)[] = []
+  let isHeard = false
+  // All that was claimed is sent before anything else is asked of Redis, which may be away by then.
+  for (const [i, message] of wanted.entries()) {
+    const result = results[i]
+    if (result === undefined) continue
+    if (!(result instanceof Error) && result.verdict === 'done' && result.state === 'sending') {
+      const { slot, isProbe } = result
+      if (slot && !isHeard) deps.clock.heard(lane, claimedAt, slot.nowMs, answeredAt)
+      isHeard = true
+      waitNoMore.add(message)
+      const goodUntil = wantedUntil.get(message) ?? until
+      claimed(message, { attempt: claims[i]?.attempt ?? '', slot, pace, isProbe, until, wantedUntil: goodUntil })
+    } else {
+      refusals.push(async () => {
+        const heldMs = await (result instanceof Error ? broken(deps, message, result) : refused(deps, message, result))
+        if (heldMs === undefined) waitNoMore.add(message)
+        else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
+        const waitMs = putOffMs(result)
+        if (waitMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? waitMs, waitMs)
+      })
+    }
+  }
+  for (const refuse of refusals) await refuse()
+  chunks.taken(waitNoMore)
+  for (const run of stoppedRuns(wanted, results)) chunks.end({ kind: 'done' }, run)
+  if (taken.heldMs !== undefined && taken.heldMs > MOST_WAIT_MS) chunks.end({ kind: 'lane_waits', ms: taken.heldMs })
+}
+
+/** For how long the claim has put off the job, if it has: the lane did not know of that when it was read. */
+const putOffMs = (result: ClaimResult | Error): number | undefined =>
+  'verdict' in result && (result.verdict === 'recipient_cooldown' || result.verdict === 'message_waits')
+    ? result.waitMs
+    : undefined
+
+/** Campaigns that do not run. */
+const stoppedRuns = (messages: readonly Outgoing[], results: readonly (ClaimResult | Error)[]): ReadonlySet<number> =>
+  new Set(
+    messages.flatMap(({ message: { run } }, i) => {
+      const result = results[i]
+      return run !== undefined && result && 'verdict' in result && result.verdict === 'stopped' ? [run] : []
+    }),
+  )
+
+/**
+ * Ends those whose people were erased or have opted out, and returns them. What was claimed before, or is past its
+ * validity, is not among these: its claim ends it. Should it be claimed after all, we ask again before it leaves.
+ */
+async function endBarred(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  messages: readonly Outgoing[],
+  wantedUntil: Map<Outgoing, Deadline>,
+): Promise<Set<Outgoing>> {
+  const ended = new Set<Outgoing>()
+  for (const [i, problem] of await barredAmong(deps, entry, messages)) {
+    const message = messages[i]
+    if (message === undefined) continue
+    if (await endBarredOne(deps, message, problem)) ended.add(message)
+    else wantedUntil.set(message, deadlineIn(Number.NEGATIVE_INFINITY))
+  }
+  return ended
+}
+
+/** True when it will not be sent. */
+async function endBarredOne({ redis, lanes, config }: SendDeps, message: Outgoing, problem: Problem): Promise<boolean> {
+  const { id, from, payload } = message
+  if (from === 'job') {
+    return (await cancelMessage({ redis, queues: lanes }, id, config.retentionMs, problem)).verdict === 'done'
+  }
+  const why = problem.code === personErased.code ? 'erased' : 'opted_out'
+  await conclude(redis, id, why, payload(), config.retentionMs)
+  return true
+}
+
+/** Does what a refused claim calls for; returns how long the whole lane waits (ms), if it does. */
+async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult): Promise<number | undefined> {
+  const { redis, lanes, config, log } = deps
+  const { id, name, from, payload } = outgoing
+  switch (result.verdict) {
+    case 'lane_cooldown':
+    case 'too_early':
+      return result.waitMs
+    case 'taken':
+      return undefined
+    case 'recipient_cooldown':
+    case 'message_waits':
+      if (from === 'job') return undefined
+      if (result.verdict === 'recipient_cooldown') await waits(redis, id, result.waitMs)
+      await lanes.add(name, payload(), result.waitMs)
+      return undefined
+    case 'gone':
+      await conclude(redis, id, 'gone', payload(), config.retentionMs)
+  }
+  // Where one must not leave there may be thousands. Those of a chunk no longer wait; jobs are cleared away.
+  if (from === 'place') return undefined
+  log.info({ message: name, verdict: result.verdict, state: result.state }, 'attempt.refused')
+  const mustNotLeave = result.state === 'expired' || result.state === 'cancelled'
+  if (result.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, outgoing.message.class)
+  return undefined
+}
+
+/** The claim failed. Rejects when Redis is away. */
+async function broken(deps: SendDeps, { id, name, from, payload }: Outgoing, error: Error): Promise<undefined> {
+  if (isRedisAway(error)) throw error
+  if (from === 'job') return giveUp(deps, id.lane, name, error.message).then(() => undefined)
+  // Whatever is wrong with it, a job of its own ends as a dead letter that says so.
+  deps.log.error({ message: name, err: error }, 'chunk.message_broken')
+  return deps.lanes.add(name, payload()).then(() => undefined)
+}
