@@ -1,4 +1,4 @@
-// What is kept of the last run of each scenario: prove/last-proof.json, and docs/last-proof.md, which is made from it. A
+// What is kept of the last run of each scenario: prove/last-proof.json, and docs/how-it-works/last-proof.md, which is made from it. A
 // full run takes hours, so each run of `npm run prove -- --record` replaces what it has played and leaves the rest.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { figuresOf, HEADS, row, table } from './report.ts'
 
 /** Where the records are, and the page that is made from them, from the root of the repository. */
 const RECORDS = 'prove/last-proof.json'
-export const PAGE = 'docs/last-proof.md'
+export const PAGE = 'docs/how-it-works/last-proof.md'
 
 const runSchema = z.strictObject({
   /** What was checked out, and whether anything was changed since. */

@@ -1,4 +1,4 @@
-// `npm run capacity`: what an installation needs, from the bench's own figures. See docs/scale.md.
+// `npm run capacity`: what an installation needs, from the bench's own figures. See docs/how-it-works/scale.md.
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// `node scripts/screenshots.mjs`: makes the pictures of docs/console.md anew. Starts the demo in a folder of its own, sends a
+// `node scripts/screenshots.mjs`: makes the pictures of docs/guides/console.md anew. Starts the demo in a folder of its own, sends a
 // few messages and a campaign, and takes the pages as Debian's Chromium shows them.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'

@@ -16,7 +16,7 @@ const wholeNumber = (low: number, high: number) => {
 /** The longest delay that a status may be given: one day. */
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Every variable, its default and what it accepts; docs/simulator.md lists them. */
+/** Every variable, its default and what it accepts; docs/guides/simulator.md lists them. */
 export const environment = z.object({
   /** Port to listen on; 0 takes any free one. */
   SIMULATOR_PORT: wholeNumber(0, 65_535).default(4010),

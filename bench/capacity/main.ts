@@ -18,7 +18,7 @@ const HELP = `npm run capacity -- --messages-per-day 1e8 --senders 500 --retenti
                           (default bench/capacity/figures.json)
   --numbers <file>        what \`npm run bench -- numbers --tls <how> --json <file>\` has written; may be repeated
                           (default bench/capacity/numbers-*.json)
-  --table                 the tables of docs/scale.md, in place of an answer
+  --table                 the tables of docs/how-it-works/scale.md, in place of an answer
   --check <file>          the formula against one run of numbers, as its --json has written it, in place of
                           an answer
   --against <file>        how far these figures are off those of a campaign of another size, as
@@ -130,7 +130,7 @@ function table(found: Capacity): string {
         `CPU time of workers and Redis over ${NAMES[question.protocol]} is not measured: that of a campaign in clear stands in.`,
       ]
   const origins = [machine, ...numbers].map(originOf)
-  return `${[lines.join('\n'), '', ...unlike, ...new Set(origins), 'Prices and formula: docs/scale.md.'].join('\n')}\n`
+  return `${[lines.join('\n'), '', ...unlike, ...new Set(origins), 'Prices and formula: docs/how-it-works/scale.md.'].join('\n')}\n`
 }
 
 function originOf({ commit, machine: on, conditions, command }: Origin): string {

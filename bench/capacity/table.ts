@@ -1,4 +1,4 @@
-// The tables of docs/scale.md: what installations of 100,000 to a billion messages a day need, what thirty numbers need by
+// The tables of docs/how-it-works/scale.md: what installations of 100,000 to a billion messages a day need, what thirty numbers need by
 // how long the provider takes to answer, and how far off that is.
 import type { CampaignCost } from './figures.ts'
 import {

@@ -34,7 +34,7 @@ const PLAYS: readonly Play[] = [
 /** Messages of each kind in each play. */
 const EACH = 5
 const PUT_OFF_MS = 6_000
-/** How the provider refuses, see docs/simulator.md. */
+/** How the provider refuses, see docs/guides/simulator.md. */
 const [REFUSED_ONCE, REFUSAL] = ['unavailable-once', '131016']
 /** A play is over by then; what waits for a clock has not been sent. */
 const PLAY_LIMIT_MS = 30_000

@@ -1,4 +1,4 @@
-// The console: the page of the people who run Laneway. See docs/console.md and docs/adr/0049.
+// The console: the page of the people who run Laneway. See docs/guides/console.md and docs/adr/0049.
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { applyTheme } from './shell/theme.ts'

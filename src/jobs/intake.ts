@@ -1,5 +1,5 @@
 // The jobs of the queue `{laneway-intake}`, through which other services ask for work without HTTP. Any BullMQ client in
-// any language writes them, so this is a contract like that of the HTTP interface: docs/jobs.md is its reference.
+// any language writes them, so this is a contract like that of the HTTP interface: docs/reference/jobs.md is its reference.
 //
 //   send                  { v: 1, api_key, message, idempotency_key?, traceparent? }   message: body of a send endpoint, no api_key
 //   status                { v: 1, api_key, message_id }

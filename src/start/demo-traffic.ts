@@ -19,7 +19,7 @@ const THROTTLE_EVERY = 30
 const CAMPAIGN_RECIPIENTS = 3_000
 const ANSWER_MS = 10_000
 
-/** See docs/simulator.md: refused, accepted and failed later, or cut off without an answer. */
+/** See docs/guides/simulator.md: refused, accepted and failed later, or cut off without an answer. */
 const BAD_NUMBERS = ['0101', '0102', '0105', '0201', '0201', '0202', '0206', '0207', '0304']
 
 /** Where the traffic goes. */

@@ -1,4 +1,4 @@
-// Pins: docs/jobs.md is true: it names every job with its fields, its JSON is read, its program runs as it stands there.
+// Pins: docs/reference/jobs.md is true: it names every job with its fields, its JSON is read, its program runs as it stands there.
 // Real: Redis, producer, worker, a process with the program. Stood in for: the chat product.
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { parseServiceMessage } from '../../src/messages/service-message.ts'
 import { startProcess } from '../support/processes.ts'
 import { startService } from '../support/service.ts'
 
-const page = readFileSync('docs/jobs.md', 'utf8')
+const page = readFileSync('docs/reference/jobs.md', 'utf8')
 
 /** Names in backticks. */
 const quoted = (text = ''): string[] => Array.from(text.matchAll(/`([^`]+)`/g), ([, name = '']) => name)

@@ -1,6 +1,6 @@
 // Pins: through whole lives of people, with messages and campaigns, words and reports that come late and twice, senders that
 // come and go, and workers that die at any command: after a stop no advertising leaves to them until a later start, and
-// after an erasure was answered nothing of them stands anywhere but what docs/privacy.md names. `LIVES=2000` for more of
+// after an erasure was answered nothing of them stands anywhere but what docs/how-it-works/privacy.md names. `LIVES=2000` for more of
 // them; `SENDERS_STAY=1` without removed senders. Real: Redis, files. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../prove/random.ts'

@@ -1,4 +1,4 @@
-// Pins: of each kind of key that docs/privacy.md says holds something of a person, nothing is left once the person is
+// Pins: of each kind of key that docs/how-it-works/privacy.md says holds something of a person, nothing is left once the person is
 // erased. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -83,7 +83,7 @@ const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
   },
 }
 
-const rows = tableUnder(readPage('docs/privacy.md'), 'Every key in Redis')
+const rows = tableUnder(readPage('docs/how-it-works/privacy.md'), 'Every key in Redis')
   .filter(([, person]) => person === 'yes')
   .map(([names = '']) => /`([^`]+)`/.exec(names)?.[1] ?? '')
 

@@ -11,7 +11,7 @@ import { UPDATE_SECONDS } from '../../prove/scenarios/rolling-update.ts'
 import { settings } from '../../src/config.ts'
 
 const FOLDER = 'deploy/kubernetes'
-/** What a part takes at most to end in order (docs/operations.md). */
+/** What a part takes at most to end in order (docs/guides/operations.md). */
 const STOP_SECONDS = 20
 
 const installed = join(process.cwd(), 'test/servers/kubernetes-schemas/node_modules')

@@ -47,7 +47,7 @@ const brokenOf = (scenarios: Played) => scenarios.filter(({ violations }) => vio
 /**
  * Kills of each part, lost answers, a requeue that outlives its workers, a bucket that goes away. `redis-kill` kills
  * workers on the Cloud API wire as well; what the other scenarios promise is held by quicker tests, see
- * docs/guarantees.md.
+ * docs/how-it-works/guarantees.md.
  */
 const PLAYED = ['redis-kill', 'worker-kill-partner-api', 'producer-kill', 'lost-replies', 'requeue-storm', 's3-outage']
 

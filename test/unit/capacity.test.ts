@@ -130,9 +130,9 @@ test('a run is set against the formula, and what was not measured has no figure 
   expect(cellsOf(answersOf(cost)).at(-1)?.slice(1, 5)).toEqual(['3,000 ms', '7,200', '3', '7,200'])
 })
 
-test('docs/scale.md shows what the formula makes of the figures of the bench', () => {
+test('docs/how-it-works/scale.md shows what the formula makes of the figures of the bench', () => {
   const { cost } = readFigures('bench/capacity/figures.json')
-  const page = readFileSync('docs/scale.md', 'utf8')
+  const page = readFileSync('docs/how-it-works/scale.md', 'utf8')
   expect(page).toContain(tableOf(cost))
   expect(page).toContain(answersOf(cost))
 })

@@ -162,7 +162,7 @@ test('the table of settings in the README is the schema', () => {
 })
 
 test('every folder of src is in the table of modules', () => {
-  const rows = tableUnder(readPage('docs/architecture.md'), 'Modules and dependency rules')
+  const rows = tableUnder(readPage('docs/how-it-works/architecture.md'), 'Modules and dependency rules')
   const listed = rows.flatMap(([folder = '']) => Array.from(folder.matchAll(/`([\w-]+)/g), ([, name = '']) => name))
   const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
   expect(folders.map(({ name }) => name).filter((name) => !listed.includes(name))).toEqual([])
@@ -172,7 +172,7 @@ test('every line of the log that people are told to watch is written somewhere',
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(join('src', name), 'utf8'))
-  const lines = tableUnder(readPage('docs/operations.md'), 'Watching it').flatMap(([line = '']) =>
+  const lines = tableUnder(readPage('docs/guides/operations.md'), 'Watching it').flatMap(([line = '']) =>
     Array.from(line.matchAll(/`([a-z_]+\.[a-z_]+)`/g), ([, name = '']) => name),
   )
   expect(lines).toContain('sender.blocked')
@@ -180,7 +180,7 @@ test('every line of the log that people are told to watch is written somewhere',
 })
 
 test('every scenario of the proof is named in the guarantees, and every one that is named exists', () => {
-  const guarantees = readPage('docs/guarantees.md')
+  const guarantees = readPage('docs/how-it-works/guarantees.md')
   const scenarios = readdirSync('prove/scenarios').filter((name) => name !== 'all.ts')
   expect(scenarios.filter((name) => !guarantees.code.includes(`prove/scenarios/${name}`))).toEqual([])
   const known = SCENARIOS.map(({ name }) => name)
@@ -191,7 +191,8 @@ test('every scenario of the proof is named in the guarantees, and every one that
 })
 
 test('every promise of the guarantees is held by a test that npm test runs, and not by the proof alone', () => {
-  const [, promised = ''] = /\n## What is promised\n([\s\S]*?)\n## /.exec(readPage('docs/guarantees.md').prose) ?? []
+  const [, promised = ''] =
+    /\n## What is promised\n([\s\S]*?)\n## /.exec(readPage('docs/how-it-works/guarantees.md').prose) ?? []
   const [, ...promises] = promised.split(/^### /m)
   expect(promises.length).toBeGreaterThan(10)
   const held = /`test\/[\w./-]+\.test\.ts`/

@@ -1,4 +1,4 @@
-// Pins: docs/interface.md names every route of the table and no other, its answers are those of the table, and so are its
+// Pins: docs/reference/interface.md names every route of the table and no other, its answers are those of the table, and so are its
 // error codes. That the table is what runs, route-access.slow.test.ts holds.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { DASHBOARD_PATH } from '../../src/producer/dashboard-path.ts'
 import { ALL_ERRORS } from '../../src/producer/error-codes.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 
-const page = readPage('docs/interface.md')
+const page = readPage('docs/reference/interface.md')
 const served = [...ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`), `GET ${DASHBOARD_PATH}`]
 
 test('every route has its section, and every section its route', () => {

@@ -1,5 +1,5 @@
 // Pins: every lane has two live workers at least, lanes are spread evenly, and a worker that dies or comes moves only its
-// own. Figures of the shapes that docs/scale.md names.
+// own. Figures of the shapes that docs/how-it-works/scale.md names.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lineOf, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../../src/lanes/owners.ts'

@@ -1,4 +1,4 @@
-// Pins: docs/privacy.md has a line for every key that Laneway keeps in Redis, so that nothing is kept unsaid.
+// Pins: docs/how-it-works/privacy.md has a line for every key that Laneway keeps in Redis, so that nothing is kept unsaid.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as keys from '../../src/redis/keys.ts'
@@ -11,7 +11,7 @@ function built(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(built) : []
 }
 
-const documented = tableUnder(readPage('docs/privacy.md'), 'Every key in Redis')
+const documented = tableUnder(readPage('docs/how-it-works/privacy.md'), 'Every key in Redis')
   .flatMap(([names = '']) => Array.from(names.matchAll(/`([^`]+)`/g), ([, name = '']) => name))
   .map((name) => {
     const pattern = name.replaceAll(/[{}]/g, '\\$&').replaceAll(/<[^>]+>/g, '[^:{}]+')
@@ -21,7 +21,7 @@ const documented = tableUnder(readPage('docs/privacy.md'), 'Every key in Redis')
 // Not a key: what stands for an id in one.
 const { inboundDigest: _digest, ...builders } = keys
 
-test('every key of src/redis/keys.ts has a line in docs/privacy.md', () => {
+test('every key of src/redis/keys.ts has a line in docs/how-it-works/privacy.md', () => {
   const all = [...new Set(built(builders))]
   expect(all.length).toBeGreaterThan(60)
   expect(all.filter((key) => !documented.some(({ pattern }) => pattern.test(key)))).toEqual([])
@@ -37,7 +37,7 @@ test('every key that has a line is one', () => {
 
 test('every key that holds something of a person is one that erasing them is tested with', () => {
   const tested = readFileSync('test/security/forgotten.test.ts', 'utf8')
-  const personal = tableUnder(readPage('docs/privacy.md'), 'Every key in Redis').filter(
+  const personal = tableUnder(readPage('docs/how-it-works/privacy.md'), 'Every key in Redis').filter(
     ([, person]) => person === 'yes',
   )
   expect(personal.length).toBeGreaterThan(8)

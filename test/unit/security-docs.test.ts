@@ -1,9 +1,9 @@
-// Pins docs/security.md: every control, risk and finding of its tables names tests that are there.
+// Pins docs/how-it-works/security.md: every control, risk and finding of its tables names tests that are there.
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readPage, tableUnder } from '../support/pages.ts'
 
-const page = readPage('docs/security.md')
+const page = readPage('docs/how-it-works/security.md')
 
 describe.each([
   ['Checklist', 24],

@@ -1,4 +1,4 @@
-// Pins: docs/simulator.md says what the simulator does: the same numbers, fields, requests and settings.
+// Pins: docs/guides/simulator.md says what the simulator does: the same numbers, fields, requests and settings.
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { BEHAVIOURS, RESERVED_PREFIX } from '../../simulator/behaviours.ts'
 import { environment } from '../../simulator/config.ts'
 import { controlSchema } from '../../simulator/control.ts'
 
-const page = readFileSync(new URL('../../docs/simulator.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/guides/simulator.md', import.meta.url), 'utf8')
 
 /** The cells of the table under a heading, without its head. */
 function tableUnder(heading: string): string[][] {

@@ -1,4 +1,4 @@
-// What a campaign is for those who define one and look at it, the same as the bodies over HTTP; docs/campaigns.md
+// What a campaign is for those who define one and look at it, the same as the bodies over HTTP; docs/guides/campaigns.md
 // explains it.
 import type { CampaignState, MessageState } from './contract.ts'
 

@@ -1,4 +1,4 @@
-// What client and service agree on: the jobs of the intake queue, what they hold, and how they end. docs/jobs.md is the
+// What client and service agree on: the jobs of the intake queue, what they hold, and how they end. docs/reference/jobs.md is the
 // reference. The service has its own reading of it in src/jobs/intake.ts, because the two are released apart and neither
 // ships the other; test/unit/client-contract.test.ts, and the compiler with it, holds the two equal.
 import type { CampaignDefinition, CampaignDescription } from './campaign.ts'

@@ -48,5 +48,5 @@ export class LanewayUnavailable extends LanewayError {
   readonly code = 'unavailable'
 }
 
-/** A defect, of the service or of what stands before it: it answered, but not what docs/jobs.md promises. */
+/** A defect, of the service or of what stands before it: it answered, but not what docs/reference/jobs.md promises. */
 export const notAsPromised = (job: string): Error => new Error(`The answer to "${job}" is not what it must be.`)

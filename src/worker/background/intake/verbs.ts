@@ -1,5 +1,5 @@
 // What each job of the intake queue asks for, and which permission its key must have. To add one: its name and shape in
-// src/jobs/intake.ts, its line here, its section in docs/jobs.md.
+// src/jobs/intake.ts, its line here, its section in docs/reference/jobs.md.
 
 import type { IntakeJob } from '../../../jobs/intake.ts'
 import { acceptMessage } from '../../../messages/accept/accept-message.ts'
