@@ -4,7 +4,7 @@
 // nobody who starts a part meanwhile finds half a dist/, and a failed build leaves the old one. Does nothing when dist/
 // was built from the very sources that are there.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildConsole } from './build-console.mjs'
@@ -21,8 +21,9 @@ const draft = join(root, `dist.${process.pid}`)
 // Taken before the compiler reads: a file saved while it runs makes the next start build again.
 const fingerprint = fingerprintOfSources()
 compile(root, draft)
-// The production image has no simulator.
+// The production image has neither.
 if (existsSync(join(root, 'simulator'))) compile(join(root, 'simulator'), join(draft, 'simulator'))
+if (existsSync(join(root, 'demo'))) compileDemo(join(root, 'demo'), join(draft, 'demo'))
 copyUncompiled(join(root, 'src'), draft)
 await orNothing(() => describeInto(join(draft, 'producer/openapi')))
 const programs = await orNothing(() => bundlePrograms(draft))
@@ -46,6 +47,16 @@ function compile(project, outDir) {
   if (tsc.status === 0) return
   rmSync(draft, { recursive: true, force: true })
   process.exit(tsc.status ?? 1)
+}
+
+/** Compiles the demo. It takes what it needs of the product from ../src, which is `..` in dist. */
+function compileDemo(from, to) {
+  compile(from, to)
+  cpSync(join(from, 'files'), join(to, 'files'), { recursive: true })
+  for (const file of readdirSync(to).filter((name) => name.endsWith('.js'))) {
+    const path = join(to, file)
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll("'../src/", "'../"))
+  }
 }
 
 /** Writes the description where published.js reads it. */

@@ -8,10 +8,10 @@ import { modulesOf } from './carried.mjs'
 import { leaveOut } from './left-out.mjs'
 
 /** What people start. */
-const PROGRAMS = ['main.js', 'cli.js', 'start/producer.js', 'start/worker.js', 'simulator/main.js']
+const PROGRAMS = ['demo/start.js', 'cli.js', 'start/producer.js', 'start/worker.js', 'simulator/main.js']
 
 /** They run for long and look up their stacks themselves, when one is written: src/log-stack.ts says why. */
-const SERVICES = ['main.js', 'start/producer.js', 'start/worker.js']
+const SERVICES = ['demo/start.js', 'start/producer.js', 'start/worker.js']
 
 /** Stays beside a program: it as it was compiled, which loads the compiled files. */
 const PLAIN = '.plain.js'

@@ -52,7 +52,7 @@ export function buildIsFresh() {
 /** SHA-256 over everything that decides what dist/ holds. */
 export const fingerprintOfSources = () =>
   fingerprintOf(
-    ['src', 'simulator'],
+    ['src', 'simulator', 'demo'],
     ['build', 'build-console', 'bundle', 'carried', 'left-out'].map((name) => `scripts/${name}.mjs`),
   )
 

@@ -7,4 +7,4 @@ import { SETTINGS, takeWords } from './words.mjs'
 takeWords('npm start', [], SETTINGS)
 prepareBuild()
 if (!process.env.REDIS_URL) prepareRedis()
-await import('../dist/main.js')
+await import('../dist/demo/start.js')

@@ -6,9 +6,9 @@
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { readJsonFile, writeJsonFile } from './json-file.ts'
-import type { RunningProcess } from './process-table.ts'
-import { hasEnded, processAt, signal } from './process-table.ts'
+import { readJsonFile, writeJsonFile } from './data-folder.ts'
+import type { RunningProcess } from './processes.ts'
+import { hasEnded, processAt, signal } from './processes.ts'
 import { StartError, systemCode } from './start-error.ts'
 
 const holderSchema = z.object({

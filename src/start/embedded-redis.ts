@@ -11,12 +11,10 @@ import { Redis } from 'ioredis'
 import { bareEnvironment } from '../config.ts'
 import type { Log } from '../log.ts'
 import { socketUrl } from '../redis-socket.ts'
-import { endChild } from './end-child.ts'
-import { hasEnded, processAt, signal } from './process-table.ts'
+import { endChild, hasEnded, processAt, signal, waitUntil } from './processes.ts'
 import { REDIS_SETTINGS } from './redis-settings.ts'
 import { socketPathIn } from './redis-socket-folder.ts'
 import { StartError, systemCode } from './start-error.ts'
-import { waitUntil } from './wait-until.ts'
 
 /** A running private Redis. */
 export interface EmbeddedRedis {

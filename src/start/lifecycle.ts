@@ -3,6 +3,8 @@
 //   first SIGINT or SIGTERM, or the npm that started us is gone   stop every part, last one first, exit 0
 //   second signal, or the stop takes too long                     exit at once, not 0; `abandon` of what still runs
 //   an error that nobody caught                                   logged once; stop every part, exit 1 or `afterFault`
+import { spawn } from 'node:child_process'
+import { environmentWith } from '../config.ts'
 import type { Log } from '../log.ts'
 
 /** Below the 20 s that a stop may take in all. */
@@ -13,6 +15,8 @@ const PARENT_CHECK_MS = 250
 const SAME_SIGNAL_MS = 500
 /** One error can throw again at each request until the stop is through. */
 const FAULTS_LOGGED = 5
+/** A process that lived shorter would only fall over again, and again. */
+const LIVED_SECONDS = 60
 /** Exit code of a process that a person interrupted: 128 + SIGINT. */
 const INTERRUPTED = 130
 
@@ -114,4 +118,37 @@ export function createLifecycle(log: Log, parent: number, afterFault?: () => voi
     /** Stops every part, then ends the process. Stopping twice is stopping once. */
     stop,
   }
+}
+
+/**
+ * `npm start` after an uncaught error: every part has been stopped, and a fresh process takes over with the same command.
+ * This one stays as its parent, passing signals on, because npm or the terminal waits for it; it ends with the exit code of
+ * the new one, or with 1 when it has only just begun to live itself.
+ */
+export function restartProcess(parent: number, say: (line: string) => void): void {
+  if (process.uptime() < LIVED_SECONDS) {
+    say(
+      'Laneway stopped because of an internal error, too soon after its start to be restarted; process.fault in the log',
+    )
+    say('above has the cause. Nothing that was accepted is lost: start it with npm start.')
+    process.exit(1)
+  }
+  say('Laneway stopped because of an internal error (process.fault in the log above) and is restarting.')
+  // With npm's variable set it ends by itself when this process is gone, however that happened.
+  const env = environmentWith({ npm_lifecycle_event: 'start' })
+  const next = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit', env })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.removeAllListeners(signal)
+    process.on(signal, () => next.kill(signal))
+  }
+  if (parent !== 0) {
+    setInterval(() => {
+      if (process.ppid !== parent) next.kill('SIGTERM')
+    }, PARENT_CHECK_MS).unref()
+  }
+  next.on('error', (error) => {
+    say(`Laneway could not start again: ${error.message}`)
+    process.exit(1)
+  })
+  next.on('exit', (code) => process.exit(code ?? 1))
 }

@@ -1,18 +1,7 @@
-// Ports of the processes that belong to one data folder. The simulator keeps its own over restarts, because people's tools
-// and the demo senders remember it.
+// Whether a port can be had, and what to say when it cannot.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
-import { z } from 'zod'
-import { readJsonFile, writeJsonFile } from './json-file.ts'
 import { StartError, systemCode } from './start-error.ts'
-import { waitUntil } from './wait-until.ts'
-
-const LOOPBACK = '127.0.0.1'
-/** A process of the run before may still be closing its port. */
-const PATIENCE_MS = 2_000
-
-const portsSchema = z.object({ simulator: z.number().int().optional() })
 
 /** Throws a StartError when nobody can listen there, before anything else is started. Port 0 is always free. */
 export async function assertCanListen(host: string, port: number): Promise<void> {
@@ -51,26 +40,8 @@ export function listenError(error: unknown, { host, port, names }: Wanted): Star
   }
 }
 
-/** The port that the simulator had before, when it is free; else another free one, which is remembered from now on. */
-export async function keptSimulatorPort(dataDir: string): Promise<number> {
-  const path = join(dataDir, 'ports.json')
-  const kept = readJsonFile(path, portsSchema)?.simulator
-  if (kept !== undefined && (await waitUntil(() => isFree(kept), PATIENCE_MS))) return kept
-  const port = await tryListen(LOOPBACK, 0)
-  writeJsonFile(path, { simulator: port })
-  return port
-}
-
-async function isFree(port: number): Promise<boolean> {
-  try {
-    await tryListen(LOOPBACK, port)
-    return true
-  } catch {
-    return false
-  }
-}
-
-async function tryListen(host: string, port: number): Promise<number> {
+/** Listens there for a moment; returns the port, which the system chose when 0 was asked for. */
+export async function tryListen(host: string, port: number): Promise<number> {
   const server = createServer().listen(port, host)
   await once(server, 'listening')
   const address = server.address()

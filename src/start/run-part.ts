@@ -3,13 +3,10 @@ import { type Config, ConfigError, loadConfig, startedByNpm } from '../config.ts
 import { createLog, type Log } from '../log.ts'
 import { checkRedis } from '../redis/safety.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
-import { checkDataKeys } from './check-data-keys.ts'
+import { checkData, startupErrorMessage, warnOfUnknownSettings } from './checks.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
 import { startMetricsPort } from './metrics-port.ts'
-import { checkSenders } from './production-senders.ts'
-import { startupErrorMessage } from './startup-error.ts'
-import { warnOfUnknownSettings } from './unknown-settings.ts'
 
 /** A start that is under way when a stop begins gets this long to finish, so that it can be stopped in order. */
 const START_GRACE_MS = 2_000
@@ -42,8 +39,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     )
     const begin = async () => {
       await checkRedis(redisUrl, config.production, log)
-      await checkSenders(config, redisUrl)
-      await checkDataKeys(config, redisUrl)
+      await checkData(config, redisUrl)
       return startPart(settings, redisUrl, log, telemetry)
     }
     await life.start(

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { checkSenders } from '../../src/start/production-senders.ts'
+import { checkData } from '../../src/start/checks.ts'
 import { runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 const NO_SECRETS = { appSecret: undefined, verifyToken: undefined }
+const NO_KEYS = { dataKeys: [], retentionMs: 30 * 86_400_000 }
 
 let redis: TestRedis
 let dataDir: string
@@ -46,7 +47,7 @@ test('a provider with plain http is refused where a sender is added or changed, 
   const id = String(JSON.parse(added.stdout).id)
   const renew = ['senders', 'renew', id, '--token', 't', '--base-url', 'http://provider.example']
   expect(await cli(PRODUCTION, ...renew)).toMatchObject({ code: 1, stderr: expect.stringContaining('https://') })
-  await checkSenders({ production: true, cloudApi: NO_SECRETS }, redis.url)
+  await checkData({ ...NO_KEYS, production: true, cloudApi: NO_SECRETS }, redis.url)
 })
 
 test('a start in production names the senders with plain http, and those whose webhooks nothing verifies', async () => {
@@ -54,7 +55,7 @@ test('a start in production names the senders with plain http, and those whose w
   const cloud = ['--provider', 'cloud-api', '--phone-number-id', '1001', '--json']
   const deaf = JSON.parse((await add('+447700900003', 'https://graph.example', {}, ...cloud)).stdout).id
   const start = (production: boolean, appSecret?: string) =>
-    checkSenders({ production, cloudApi: { ...NO_SECRETS, appSecret } }, redis.url)
+    checkData({ ...NO_KEYS, production, cloudApi: { ...NO_SECRETS, appSecret } }, redis.url)
 
   await expect(start(true)).rejects.toThrow(`sender ${plain} begins with http://`)
   await expect(start(true)).rejects.toThrow(`webhooks of sender ${deaf}; set LANEWAY_CLOUD_API_APP_SECRET`)

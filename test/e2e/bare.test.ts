@@ -14,7 +14,7 @@ testInFolder('all of it works where no library is installed', async ({ dataDir }
   // DEBUG would make libraries print what they send to Redis.
   const { process: laneway, demo } = await startLaneway(data, { DEBUG: '*' }, [
     process.execPath,
-    join(bare, 'dist/main.js'),
+    join(bare, 'dist/demo/start.js'),
   ])
   expect(existsSync(join(bare, 'node_modules'))).toBe(false)
   await becomes(demo, await sendImage(demo), 'delivered')

@@ -1,11 +1,11 @@
 // A service with the accounts of the demo, in which the examples of the description are true: its senders, templates,
 // folders, files and lists have the ids that the examples name.
 
+import { seedDemo } from '../../demo/seed.ts'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { secretKeysOf } from '../../src/accounts/secret-key.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { seedDemo } from '../../src/start/demo-seed.ts'
 import { type Service, startService } from './service.ts'
 
 export interface DemoWorld {

@@ -1,5 +1,6 @@
 // Pins: the form of a campaign asks for exactly what a template needs, and what it makes is accepted by the matcher.
 import { expect, test } from 'vitest'
+import { readDemoTemplates } from '../../demo/data.ts'
 import { compileComponents } from '../../src/campaigns/parameters.ts'
 import { seenOf } from '../../src/console/logic/template-preview.ts'
 import { fillingsOf } from '../../src/console/logic/template-read.ts'
@@ -14,7 +15,6 @@ import {
 import { matchTemplate } from '../../src/messages/templates/match-template.ts'
 import { shapeOf, templateSchema } from '../../src/messages/templates/template.ts'
 import { templateContentSchema } from '../../src/messages/templates/template-content.ts'
-import { readDemoTemplates } from '../../src/start/demo-data.ts'
 
 const templates = readDemoTemplates()
 const named = templateSchema.parse({

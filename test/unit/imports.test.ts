@@ -32,7 +32,6 @@ const LEVELS: readonly (readonly string[])[] = [
   ['campaigns/preflight', 'people/opt-outs/commands'],
   ['producer', 'worker'],
   ['cli', 'console', 'start'],
-  ['main'],
 ]
 const levelOf = new Map(LEVELS.flatMap((rooms, level) => rooms.map((room) => [room, level] as const)))
 
@@ -171,7 +170,7 @@ test('only scripts of src/queue move jobs from one list of BullMQ to another, or
 
 test('nothing but the simulator knows its reserved numbers', () => {
   // The command line shows some as examples in its help.
-  const others = filesWith(/555[ -]?010/).filter((file) => roomOf(file) !== 'cli' && file !== 'start/demo-traffic.ts')
+  const others = filesWith(/555[ -]?010/).filter((file) => roomOf(file) !== 'cli')
   expect(others).toEqual([])
 })
 
@@ -225,5 +224,5 @@ test.each<[string, RegExp, readonly string[]]>([
 
 test('processes log through pino; only what talks to a terminal prints', () => {
   const printing = filesWith(/\bconsole\.\w+\(|process\.std(out|err)\.write\(/)
-  expect(printing.filter((file) => !/^(cli|start|main)\b/.test(file))).toEqual([])
+  expect(printing.filter((file) => !/^(cli|start)\b/.test(file))).toEqual([])
 })

@@ -1,16 +1,18 @@
-// The simulator of the chat product as a child: its own process, reached by URL only. It ends by itself when this
-// process does (the channel between them closes), and is started again on the same port when it dies.
+// The simulator of the chat product as a child process, reached by URL only. It ends by itself when this process does (the
+// channel between them closes), and is started again on the same port when it dies. The port is kept over restarts, because
+// people's tools and the demo senders remember it.
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { bareEnvironment } from '../config.ts'
-import type { Log } from '../log.ts'
-import { endChild } from './end-child.ts'
-import { keptSimulatorPort } from './ports.ts'
-import { StartError, systemCode } from './start-error.ts'
+import { bareEnvironment } from '../src/config.ts'
+import type { Log } from '../src/log.ts'
+import { readJsonFile, writeJsonFile } from '../src/start/data-folder.ts'
+import { tryListen } from '../src/start/ports.ts'
+import { endChild, waitUntil } from '../src/start/processes.ts'
+import { StartError, systemCode } from '../src/start/start-error.ts'
 
 /** A running simulator. */
 export interface SimulatorChild {
@@ -20,8 +22,12 @@ export interface SimulatorChild {
   stop(): Promise<void>
 }
 
+const LOOPBACK = '127.0.0.1'
+/** A process of the run before may still be closing its port. */
+const PORT_PATIENCE_MS = 2_000
 const END_LIMIT_MS = 3_000
 const RESTART_PAUSE_MS = 500
+const portsSchema = z.object({ simulator: z.number().int().optional() })
 const listeningSchema = z.object({ listening: z.url() })
 
 /** Starts it on the port it had before and waits until it listens. `appSecret` signs its webhooks. */
@@ -78,6 +84,25 @@ export async function startSimulatorChild(dataDir: string, appSecret: string, lo
   }
 }
 
+/** The port that the simulator had before, when it is free; else another free one, which is remembered from now on. */
+async function keptSimulatorPort(dataDir: string): Promise<number> {
+  const path = join(dataDir, 'ports.json')
+  const kept = readJsonFile(path, portsSchema)?.simulator
+  if (kept !== undefined && (await waitUntil(() => isFree(kept), PORT_PATIENCE_MS))) return kept
+  const port = await tryListen(LOOPBACK, 0)
+  writeJsonFile(path, { simulator: port })
+  return port
+}
+
+async function isFree(port: number): Promise<boolean> {
+  try {
+    await tryListen(LOOPBACK, port)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * Its own process group, so that Ctrl-C in the terminal ends it only after the worker has drained; its output in a
  * file, so that whoever reads ours sees the end when we die. The ledger is a file, because it must outlive a restart.
@@ -92,7 +117,7 @@ function launchSimulator(
       detached: true,
       stdio: ['ignore', output, output, 'ipc'],
       env: bareEnvironment({
-        SIMULATOR_HOST: '127.0.0.1',
+        SIMULATOR_HOST: LOOPBACK,
         SIMULATOR_PORT: String(settings.port),
         SIMULATOR_APP_SECRET: settings.appSecret,
         SIMULATOR_WEBHOOK_URL: settings.webhookUrl,

@@ -1,14 +1,14 @@
-// What a newcomer finds: two accounts with senders, keys, templates, gallery and contacts. Data only; demo.ts stores it.
+// What a newcomer finds: two accounts with senders, keys, templates, gallery and contacts. Data only; seed.ts stores it.
 // All numbers are from ranges that the regulators keep free for fiction, and every shop is example.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import type { NewSender } from '../accounts/store/add-sender.ts'
-import type { Permission } from '../accounts/store/credentials.ts'
-import { templateSchema } from '../messages/templates/template.ts'
+import type { NewSender } from '../src/accounts/store/add-sender.ts'
+import type { Permission } from '../src/accounts/store/credentials.ts'
+import { templateSchema } from '../src/messages/templates/template.ts'
 
 /** Folder of the gallery files and templates that stand beside this file. */
-export const demoFilesDir = fileURLToPath(new URL('demo-files', import.meta.url))
+export const demoFilesDir = fileURLToPath(new URL('files', import.meta.url))
 
 /** What the simulator is given as token or api_key; it takes any. */
 export const SIMULATOR_TOKEN = 'simulator-token'
@@ -19,7 +19,7 @@ export const inboundMessage = { from: '447700900150', text: 'Hello, are you open
 /** A sender of a demo account; its token and base URL are the simulator's. */
 export interface DemoSender extends Pick<NewSender, 'number' | 'name' | 'provider' | 'phoneNumberId' | 'isDefault'> {}
 
-/** An account that a newcomer finds, with all that belongs to it. Files are names in `demo-files`. */
+/** An account that a newcomer finds, with all that belongs to it. Files are names in `files`. */
 export interface DemoAccount {
   name: string
   contactsShape: 'records' | 'contacts'

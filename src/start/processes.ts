@@ -1,10 +1,34 @@
-// Looks a process up in the system's process table. A process id alone proves nothing, because the system gives it out
-// again: who wants to end a process that an earlier run left over compares its start and its command, too.
-import { spawnSync } from 'node:child_process'
+// Waiting for other processes, looking them up and ending them. A process id alone proves nothing, because the system
+// reuses it: before an earlier run's process is ended, its start time and command are compared as well.
+import { type ChildProcess, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { waitUntil } from './wait-until.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { systemCode } from './start-error.ts'
 
-/** What the system knows of a living process. */
+const CHECK_AGAIN_MS = 50
+
+/** Polls until `done` holds; false when it does not within `limitMs`. */
+export async function waitUntil(done: () => boolean | Promise<boolean>, limitMs: number): Promise<boolean> {
+  const end = Date.now() + limitMs
+  while (!(await done())) {
+    if (Date.now() >= end) return false
+    await wait(CHECK_AGAIN_MS)
+  }
+  return true
+}
+
+/** Ends a child with SIGTERM, after `limitMs` with SIGKILL, and resolves when it is gone. */
+export async function endChild(child: ChildProcess, limitMs: number): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  const killer = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  child.kill('SIGTERM')
+  await gone
+  clearTimeout(killer)
+}
+
+/** What the system's process table says of a living process. */
 export interface RunningProcess {
   pid: number
   /** Process id of the parent; the system changes it when the parent dies. */
@@ -17,7 +41,7 @@ export interface RunningProcess {
 
 const HAS_PROC = existsSync('/proc/self/stat')
 
-/** The process, or undefined when there is none. A zombie counts as none: nothing of it runs or holds anything. */
+/** The process, or undefined when there is none. A zombie counts as none: it neither runs nor holds anything. */
 export function processAt(pid: number): RunningProcess | undefined {
   return HAS_PROC ? fromProc(pid) : fromPs(pid)
 }
@@ -44,7 +68,7 @@ function fromPs(pid: number): RunningProcess | undefined {
   return state.startsWith('Z') ? undefined : { pid, parent: Number(parent), started, command }
 }
 
-/** Whether the very same process (not another one under its id) has ended within `limitMs`. */
+/** Whether this very process (not another one under its id) has ended within `limitMs`. */
 export function hasEnded(process: RunningProcess, limitMs: number): Promise<boolean> {
   return waitUntil(() => processAt(process.pid)?.started !== process.started, limitMs)
 }
@@ -54,6 +78,6 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    if (systemCode(error) !== 'ESRCH') throw error
   }
 }

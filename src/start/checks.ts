@@ -1,0 +1,91 @@
+// What is checked once Redis answers and before anything is served or sent: the Redis itself, the senders it holds, and the
+// keys that its numbers and texts are sealed with. Also which errors of a start are meant for the person at the terminal.
+import { SecretKeyError } from '../accounts/secret-key.ts'
+import { listSenders } from '../accounts/store/senders.ts'
+import { hasWebhookSecret } from '../accounts/store/webhook-secrets.ts'
+import { type Config, ConfigError, unknownSettings } from '../config.ts'
+import type { Log } from '../log.ts'
+import { DataKeyError } from '../messages/sealed.ts'
+import { noteDataKeys } from '../messages/store/data-keys.ts'
+import { isPlainAddress } from '../production.ts'
+import { connectWithRetry, openOrThrow, type Redis } from '../redis/connect.ts'
+import { UnsafeRedisError } from '../redis/safety.ts'
+import { shownRedis } from '../redis-socket.ts'
+import { StartError } from './start-error.ts'
+
+const PING_LIMIT_MS = 5_000
+const NAMED_MAX = 20
+
+/** Throws a StartError when the Redis of REDIS_URL does not answer. The sentence leaves out the password. */
+export async function pingRedis(redisUrl: string): Promise<void> {
+  try {
+    const redis = await openOrThrow(redisUrl, PING_LIMIT_MS)
+    redis.disconnect()
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error)
+    throw new StartError(`The Redis of REDIS_URL (${shownRedis(redisUrl)}) does not answer: ${cause}.`)
+  }
+}
+
+/** Checks what a Redis holds: its senders in production, the keys of its data always. Waits for it as long as it takes. */
+export async function checkData(
+  config: Pick<Config, 'production' | 'cloudApi' | 'dataKeys' | 'retentionMs'>,
+  redisUrl: string,
+): Promise<void> {
+  const redis = connectWithRetry(redisUrl)
+  redis.on('error', () => undefined)
+  try {
+    const faults = config.production ? await senderFaults(config, redis) : []
+    if (faults.length > 0) throw new ConfigError(faults.join(' '))
+    await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** One sentence for senders whose tokens would be sent in clear, one for those whose webhooks nobody could verify. */
+async function senderFaults({ cloudApi }: Pick<Config, 'cloudApi'>, redis: Redis): Promise<string[]> {
+  const faults: string[] = []
+  const all = await listSenders(redis)
+  const plain = all.filter((sender) => isPlainAddress(sender.base_url))
+  if (plain.length > 0) {
+    faults.push(
+      `LANEWAY_ENV is production: the base URL of ${named(plain)} begins with http://, so their tokens would be sent in clear; give them one with https:// (\`senders renew\`).`,
+    )
+  }
+  if (cloudApi.appSecret !== undefined) return faults
+  const deaf = []
+  for (const sender of all.filter(({ provider }) => provider === 'cloud-api')) {
+    if (!(await hasWebhookSecret(redis, sender.account))) deaf.push(sender)
+  }
+  if (deaf.length > 0) {
+    faults.push(
+      `LANEWAY_ENV is production: nothing verifies the webhooks of ${named(deaf)}; set LANEWAY_CLOUD_API_APP_SECRET, or a secret of their account (\`accounts set <id> webhook.app_secret -\`).`,
+    )
+  }
+  return faults
+}
+
+function named(senders: readonly { id: number }[]): string {
+  const ids = senders.slice(0, NAMED_MAX).map(({ id }) => String(id))
+  return `${senders.length === 1 ? 'sender' : 'senders'} ${ids.join(', ')}${senders.length > NAMED_MAX ? ' and others' : ''}`
+}
+
+/**
+ * Logs the name of every variable that begins with LANEWAY_ and is no setting, as a misspelt one has no effect. It does not
+ * refuse the start: an older version may be started with the environment of a newer one. Values may be secrets.
+ */
+export function warnOfUnknownSettings(log: Log): void {
+  const variables = unknownSettings()
+  if (variables.length > 0) log.warn({ variables }, 'settings.unknown')
+}
+
+/** The sentence to print for an error that the person at the terminal can mend; undefined for an unexpected one. */
+export function startupErrorMessage(error: unknown): string | undefined {
+  const isExpected = [ConfigError, StartError, UnsafeRedisError, SecretKeyError, DataKeyError].some(
+    (kind) => error instanceof kind,
+  )
+  // ListenError is the producer's; by name, so that a worker process does not load the producer for it.
+  if (error instanceof Error && (isExpected || error.name === 'ListenError')) return error.message
+  return undefined
+}

@@ -1,0 +1,174 @@
+// Everything in one command: producer and worker in this process, with a private Redis as a child unless REDIS_URL is set.
+// `npm start` runs this with the demo beside it (demo/start.ts).
+//
+// Parts are started in order and stopped in reverse: data folder, Redis, what stands beside, worker, producer. Killed at any
+// line, the next start finds what was left behind, ends it or takes it over, and goes on with the same data.
+import { styleText } from 'node:util'
+import { type Config, loadConfig, startedByNpm } from '../config.ts'
+import { createLog, type Log } from '../log.ts'
+import type { DemoSwitch } from '../producer/api/console/demo-handlers.ts'
+import { checkRedis } from '../redis/safety.ts'
+import { checkData, pingRedis, startupErrorMessage, warnOfUnknownSettings } from './checks.ts'
+import { lockDataDir } from './data-dir-lock.ts'
+import { openDataFolder } from './data-folder.ts'
+import { startEmbeddedRedis } from './embedded-redis.ts'
+import { createLifecycle, type Lifecycle, restartProcess, StopRequested } from './lifecycle.ts'
+import { assertCanListen } from './ports.ts'
+import { waitUntil } from './processes.ts'
+import { StartError } from './start-error.ts'
+
+/** A worker is known from its first heartbeat on, within its first second; the rest is for a slow machine. */
+const READY_LIMIT_MS = 30_000
+
+/** What runs beside the service outside of production, such as the demo. */
+export interface Companion {
+  /** Removes what says that a service runs here, which a killed one left behind. */
+  cleanUp(dataDir: string): void
+  /** Starts what comes before the service. */
+  begin(config: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<BegunCompanion>
+}
+
+/** A companion whose first half has been started. */
+export interface BegunCompanion {
+  /** What the service is to run with. */
+  config: Config
+  demo: DemoSwitch
+  /** Called when the service is ready; returns what the banner says of the companion. */
+  finish(baseUrl: string): Promise<BannerLines>
+}
+
+/** Lines of the banner: before the tools of the service, further tools, and what comes below. */
+export interface BannerLines {
+  keys: readonly string[]
+  tools: readonly string[]
+  rest: readonly string[]
+}
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+
+/** Runs everything until a signal ends it. Prints one sentence and exits with 1 when it cannot start. */
+export async function runEverything(companion: Companion): Promise<void> {
+  let life: Lifecycle | undefined
+  try {
+    const loaded = loadConfig()
+    const config = { ...loaded, dataDir: openDataFolder(loaded.dataDir) }
+    const log = createLog(config, 'laneway')
+    warnOfUnknownSettings(log)
+    const parent = startedByNpm() ? process.ppid : 0
+    life = createLifecycle(log, parent, () => restartProcess(parent, say))
+    await startAll(config, companion, parent, life, log)
+  } catch (error) {
+    if (error instanceof StopRequested) return
+    say(
+      startupErrorMessage(error) ?? `Laneway could not start: ${error instanceof Error ? error.stack : String(error)}`,
+    )
+    if (life === undefined) process.exit(1)
+    await life.stop('the start failed', 1)
+  }
+}
+
+async function startAll(config: Config, companion: Companion, parent: number, life: Lifecycle, log: Log) {
+  await life.start(
+    'data folder',
+    () => lockDataDir(config.dataDir, parent, say),
+    (lock) => ({ announce: lock.markStopping, stop: lock.release, abandon: lock.release }),
+  )
+  companion.cleanUp(config.dataDir)
+  await assertCanListen(config.host, config.port)
+  const redisUrl = await openRedis(config, life, log)
+  await checkData(config, redisUrl)
+  const begun = config.production ? undefined : await companion.begin(config, redisUrl, life, log)
+  const baseUrl = await startService(begun?.config ?? config, redisUrl, life, log, begun?.demo)
+  await waitUntilReady(baseUrl)
+  const lines = (await begun?.finish(baseUrl)) ?? {
+    keys: [],
+    tools: [],
+    rest: ['LANEWAY_ENV is production: no simulator, no demo data.'],
+  }
+  process.stdout.write(banner(baseUrl, lines))
+}
+
+async function openRedis(config: Config, life: Lifecycle, log: Log): Promise<string> {
+  if (config.redisUrl !== undefined) {
+    await pingRedis(config.redisUrl)
+    await checkRedis(config.redisUrl, config.production, log)
+    return config.redisUrl
+  }
+  const redis = await life.start(
+    'redis',
+    () => startEmbeddedRedis(config.dataDir, log),
+    (server) => ({ stop: server.stop, abandon: server.abandon }),
+  )
+  return redis.url
+}
+
+/**
+ * Worker and producer, which share one telemetry; returns the producer's address. They stop together, because each may take
+ * most of the 20 s that a stop has.
+ */
+async function startService(config: Config, redisUrl: string, life: Lifecycle, log: Log, demo?: DemoSwitch) {
+  // Loaded only now: nearly all of the time that a start takes goes there, and most refusals come before.
+  const [{ createTelemetry }, { startMetricsPort }, { startWorker }, { startProducer }] = await Promise.all([
+    import('../telemetry/telemetry.ts'),
+    import('./metrics-port.ts'),
+    import('../worker/main.ts'),
+    import('../producer/main.ts'),
+  ])
+  const telemetry = createTelemetry({ ofProcess: config.metricsPort !== undefined })
+  await life.start(
+    'metrics',
+    () => startMetricsPort(config, redisUrl, telemetry, log),
+    (port) => ({ announce: port.announce, stop: port.close }),
+  )
+  let stopped: Promise<void> | undefined
+  const stopWorker = await life.start(
+    'worker',
+    async () => {
+      const { close } = await startWorker(config, redisUrl, log, telemetry)
+      return () => {
+        stopped ??= close()
+        return stopped
+      }
+    },
+    (stop) => ({ stop }),
+  )
+  const producer = await life.start(
+    'producer',
+    () => startProducer(config, redisUrl, log, telemetry, demo),
+    (part) => ({ stop: () => Promise.all([part.close(), stopWorker()]) }),
+  )
+  return producer.url
+}
+
+/** Resolves when GET /readyz answers 200; a StartError with its last words otherwise. */
+async function waitUntilReady(baseUrl: string): Promise<void> {
+  let lastWords = ''
+  const isReady = await waitUntil(async () => {
+    const answer = await fetch(`${baseUrl}/readyz`)
+    lastWords = await answer.text()
+    return answer.ok
+  }, READY_LIMIT_MS)
+  if (!isReady) throw new StartError(`Laneway started but is not ready: ${lastWords}`)
+}
+
+/** Writes text for a terminal bold or dim, where it has colours. */
+export function styled(style: 'bold' | 'dim', text: string): string {
+  return process.stdout.isTTY && process.stdout.hasColors() ? styleText(style, text) : text
+}
+
+const banner = (baseUrl: string, { keys, tools, rest }: BannerLines): string =>
+  [
+    '',
+    styled('bold', `Laneway is ready at ${baseUrl}`),
+    '',
+    ...keys,
+    `  console        ${baseUrl}/console`,
+    '  command line   npm run cli -- --help',
+    ...tools,
+    '',
+    ...rest,
+    '',
+    styled('dim', 'Ctrl-C stops everything; the next start finds the same data.'),
+    '',
+    '',
+  ].join('\n')
