@@ -169,9 +169,11 @@ test('every folder of src is in the table of modules', () => {
 })
 
 test('every line of the log that people are told to watch is written somewhere', () => {
-  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => readFileSync(join('src', name), 'utf8'))
+  const sources = ['src', 'demo'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(folder, name), 'utf8')),
+  )
   const lines = tableUnder(readPage('docs/guides/operations.md'), 'Watching it').flatMap(([line = '']) =>
     Array.from(line.matchAll(/`([a-z_]+\.[a-z_]+)`/g), ([, name = '']) => name),
   )

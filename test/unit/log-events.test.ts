@@ -26,9 +26,11 @@ function logged(path: string): { event: string | undefined; place: string }[] {
   })
 }
 
-const calls = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'))
-  .flatMap((name) => logged(join('src', name)))
+const calls = ['src', 'demo'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => logged(join(folder, name))),
+)
 const inCode = new Set(calls.flatMap(({ event }) => event ?? []))
 
 /** What stands in the first column of the tables of events. */
