@@ -4,7 +4,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-const FOLDERS = ['src', 'simulator', 'packages/client/src', 'testbed', 'test', 'prove', 'bench', 'fuzz', 'scripts']
+const FOLDERS = [
+  'src',
+  'demo',
+  'simulator',
+  'packages/client/src',
+  'testbed',
+  'test',
+  'prove',
+  'bench',
+  'fuzz',
+  'scripts',
+]
 
 const texts = new Map(
   FOLDERS.flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
