@@ -17,7 +17,7 @@ RUN node scripts/build.mjs
 
 FROM node:24-bookworm-slim AS base
 WORKDIR /app
-# An allocator that gives memory back after a flood: docs/guides/operations.md.
+# An allocator that gives memory back after a flood: docs/guides/operating/scale-out.md.
 RUN apt-get update && apt-get install -y --no-install-recommends libjemalloc2 && rm -rf /var/lib/apt/lists/*
 # A new volume takes over this folder's owner.
 RUN mkdir /data && chown node:node /data
