@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { UPDATE_SECONDS } from '../../prove/scenarios/rolling-update.ts'
@@ -181,13 +181,14 @@ describe('deploy/redis/redis.conf', () => {
     folder = mkdtempSync(join(tmpdir(), 'laneway-deploy-'))
   })
 
-  afterAll(async () => {
+  afterEach(async () => {
     for (const each of [producer, server]) {
       each?.kill('SIGTERM')
       await each?.ended
     }
-    rmSync(folder, { recursive: true, force: true })
   })
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   /** A producer in production on this Redis, and what it said once it serves or has ended. */
   async function startProducer(changed: (config: string) => string): Promise<string> {
