@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Deletes a key, unless it has another value by now.
 --
 -- Keys:
