@@ -1,11 +1,8 @@
 # One image for every part of the service; docker-compose.yml says which one a container runs. The stage `simulator` is
 # the same image with the simulator in it, for trying Laneway out.
-FROM node:24-bookworm-slim AS packages
+FROM node:24-bookworm-slim AS sources
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev
-
-FROM packages AS sources
 RUN npm ci
 COPY tsconfig.json ./
 COPY scripts ./scripts
@@ -20,7 +17,7 @@ RUN node scripts/build.mjs
 
 FROM node:24-bookworm-slim AS base
 WORKDIR /app
-# An allocator that gives memory back after a flood: docs/guides/operations.md.
+# An allocator that gives memory back after a flood: docs/guides/operating/scale-out.md.
 RUN apt-get update && apt-get install -y --no-install-recommends libjemalloc2 && rm -rf /var/lib/apt/lists/*
 # A new volume takes over this folder's owner.
 RUN mkdir /data && chown node:node /data
@@ -30,12 +27,12 @@ ENV LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=background_thread:true,narenas:2,dir
 VOLUME /data
 EXPOSE 3000
 CMD ["node", "dist/start/producer.js"]
-COPY --from=packages /app/package.json ./
-COPY --from=packages /app/node_modules ./node_modules
 
 FROM base AS simulator
+COPY --from=build-with-simulator /app/package.json ./
 COPY --from=build-with-simulator /app/dist ./dist
 
-# The last stage is what `docker build .` makes.
+# Libraries are in the bundles: nothing is installed beside them. The last stage is what `docker build .` makes.
 FROM base AS production
+COPY --from=build /app/package.json ./
 COPY --from=build /app/dist ./dist

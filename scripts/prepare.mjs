@@ -1,38 +1,21 @@
-// Makes a fresh clone runnable: locked dependencies, then the build, each only when it is missing or out of date. Plain Node
-// without dependencies, because it runs before there are any. It writes to stderr: stdout belongs to what is started.
+// Makes a fresh clone runnable: locked dependencies, then the build, each only when it is missing or out of date.
+// Plain Node without dependencies, because it runs before there are any.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { giveUp, say } from './say.mjs'
 
 /** The folder of package.json. */
-export const root = join(fileURLToPath(import.meta.url), '../..')
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const inRoot = (path) => join(root, path)
 
 /** Where scripts keep what only saves time; it may be deleted at any time. */
 export const cacheFolder = inRoot('node_modules/.cache/laneway')
 
-/** Where the fingerprint of the sources stands that dist/ was built from. */
+/** Holds the fingerprint of the sources that dist/ was built from. */
 export const BUILD_STAMP = 'built-from'
-
-export const compiler = inRoot('node_modules/typescript-compiler/bin/tsc')
-
-/** Ends the script with the reason. */
-export function giveUp(reason, status = 1) {
-  console.error(reason)
-  process.exit(status)
-}
-
-/** The options on the command line; ends with 2 for a word that the script does not know. */
-export function typed(options = {}) {
-  try {
-    return parseArgs({ options }).values
-  } catch (error) {
-    giveUp(error.message, 2)
-  }
-}
 
 /** Installs what package-lock.json says, unless exactly that is installed. */
 export function prepareDependencies() {
@@ -40,7 +23,7 @@ export function prepareDependencies() {
     giveUp(`Laneway needs Node 20.19 or newer; this is ${process.versions.node}.`)
   }
   if (dependenciesAreInstalled()) return
-  console.error('Installing the locked dependencies (npm ci) ...')
+  say('Installing the locked dependencies (npm ci) ...')
   // With NODE_ENV=production npm would leave out the compiler.
   const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
@@ -53,7 +36,7 @@ export function prepareDependencies() {
 export function prepareBuild() {
   prepareDependencies()
   if (buildIsFresh()) return
-  console.error('Building dist/ ...')
+  say('Building dist/ ...')
   const build = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], {
     stdio: ['ignore', process.stderr, process.stderr],
   })
@@ -67,16 +50,22 @@ export function buildIsFresh() {
 }
 
 /** SHA-256 over everything that decides what dist/ holds. */
-export function fingerprintOfSources() {
+export const fingerprintOfSources = () =>
+  fingerprintOf(
+    ['src', 'simulator', 'demo'],
+    ['build', 'build-console', 'bundle', 'carried', 'left-out'].map((name) => `scripts/${name}.mjs`),
+  )
+
+/** SHA-256 over the files of these folders, these files, and what decides how they are compiled. */
+export function fingerprintOf(folders, files) {
   const hash = createHash('sha256')
-  const sources = ['src', 'simulator', 'demo']
+  const sources = folders
     .filter((folder) => existsSync(inRoot(folder)))
     .flatMap((folder) => readdirSync(inRoot(folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
-  const others = ['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map(inRoot)
-  for (const path of [...sources, ...others]) {
+  for (const path of [...sources, ...['tsconfig.json', 'package-lock.json', ...files].map(inRoot)]) {
     hash.update(path.slice(root.length)).update('\0').update(readFileSync(path)).update('\0')
   }
   return hash.digest('hex')

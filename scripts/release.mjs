@@ -4,11 +4,15 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { giveUp, root } from './prepare.mjs'
+import { billOf } from './bill.mjs'
+import { carriedBy } from './carried.mjs'
+import { prepareBuild, root } from './prepare.mjs'
+import { giveUp, say } from './say.mjs'
+import { refuseWords } from './words.mjs'
 
 const [version = '', ...rest] = process.argv.slice(2)
 if (rest.length > 0 || !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
-  giveUp('npm run release takes a version, for example: npm run release -- 0.2.0', 2)
+  refuseWords('npm run release takes a version, for example: npm run release -- 0.2.0')
 if (run('git', 'status', '--porcelain') !== '') giveUp('The working tree has changes: commit or stash them first.')
 if (run('git', 'tag', '--list', `v${version}`) !== '') giveUp(`The tag v${version} exists already.`)
 
@@ -23,12 +27,14 @@ writeFileSync(changelog, text.replace('## Unreleased\n', `## Unreleased\n\n## ${
 run('npm', 'version', '--no-git-tag-version', '--workspaces', '--include-workspace-root', version)
 run('git', 'commit', '--all', '--message', `Release ${version}`)
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Laneway ${version}`)
-// The bill of materials: CycloneDX, of what production installs.
+// What is in the release, for whoever has to know: CycloneDX, of what the build carries.
 const sbom = `laneway-${version}.cdx.json`
-writeFileSync(join(root, sbom), `${run('npm', 'sbom', '--omit=dev', '--sbom-format=cyclonedx')}\n`)
+prepareBuild()
+const carried = carriedBy(join(root, 'dist'))
+writeFileSync(join(root, sbom), `${JSON.stringify(billOf(version, carried), undefined, 2)}\n`)
 const packed = run('npm', 'pack', '--silent', '--workspace', 'laneway-client')
-console.error(`Committed and tagged v${version}; packed ${packed.split('\n').at(-1)} and ${sbom}.`)
-console.error('Publish it with: git push --follow-tags')
+say(`Committed and tagged v${version}; packed ${packed.split('\n').at(-1)} and ${sbom}.`)
+say('Publish it with: git push --follow-tags')
 
 /** Runs a command in the root and returns what it printed; ends the script when the command fails. */
 function run(command, ...args) {

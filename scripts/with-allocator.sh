@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a program with memory that goes back to the system when it is no longer needed: `with-allocator.sh node …`.
 # With jemalloc where it is there and can be loaded (Debian's libjemalloc2, which its redis-server brings), else with
-# glibc's own allocator told to keep less. docs/guides/operations.md has the figures. Somebody's own LD_PRELOAD stays.
+# glibc's own allocator told to keep less. docs/guides/operating/scale-out.md has the figures. Somebody's own LD_PRELOAD stays.
 export MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=32768
 
 if [ -z "$LD_PRELOAD" ]; then

@@ -1,4 +1,4 @@
-// Spans of OpenTelemetry, made through its API alone: whoever wants traces loads an SDK (docs/guides/operations.md). Without one
+// Spans of OpenTelemetry, made through its API alone: whoever wants traces loads an SDK (docs/guides/operating/tracing.md). Without one
 // nothing here makes anything; a message costs one look for it, and what a request said of its trace is only handed on.
 //
 // Names and attributes follow the conventions for messaging, which may still change, so they stand nowhere else. Nothing of

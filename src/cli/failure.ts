@@ -7,6 +7,7 @@ import { isFilesAway } from '../files/store.ts'
 import { Refusal } from '../messages/accept/refusal.ts'
 import { DataKeyError } from '../messages/sealed.ts'
 import { isRedisAway, isReplyError } from '../redis/errors.ts'
+import { NewerLayoutError } from '../redis/migrations.ts'
 import { CorruptRecordError } from '../redis/records.ts'
 
 /** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
@@ -28,7 +29,7 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (error instanceof CliFailure) return { sentence: error.message, exitCode: error.exitCode }
   if (error instanceof Refusal) return { sentence: sentenceOfRefusal(error), exitCode: 1 }
   if (!(error instanceof Error)) return undefined
-  if ([ConfigError, SealError, SecretKeyError, DataKeyError].some((kind) => error instanceof kind)) {
+  if ([ConfigError, NewerLayoutError, SealError, SecretKeyError, DataKeyError].some((kind) => error instanceof kind)) {
     return { sentence: error.message, exitCode: 1 }
   }
   if (error instanceof CorruptRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }

@@ -8,6 +8,7 @@ import { useDataKeys } from '../messages/sealed.ts'
 import { noteDataKeys } from '../messages/store/data-keys.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
+import { migrate } from '../redis/migrations.ts'
 import { isRedisAddress, shownRedis } from '../redis-socket.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 
@@ -22,6 +23,7 @@ export async function withRedis<T>(config: Config, work: (redis: Redis) => Promi
     throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`)
   })
   try {
+    await migrate(redis)
     await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })
     useDataKeys(config.dataKeys)
     useOptOutSecrets(() => secretKeysOf(config))

@@ -1,4 +1,4 @@
-// Every error that may be answered, by status. docs/reference/interface.md says when each comes.
+// Every error that may be answered, by status. docs/reference/http says when each comes.
 
 const ERROR_CODES = {
   400: [

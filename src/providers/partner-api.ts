@@ -29,7 +29,7 @@ const statusAnswer = z.object({
 })
 
 /**
- * The provider of the partner wire: docs/reference/interface.md, spoken to another service. Carries the message id as
+ * The provider of the partner wire: docs/reference/http, spoken to another service. Carries the message id as
  * Idempotency-Key.
  */
 export function partnerApi(agent: HttpAgent): Provider {

@@ -2,9 +2,7 @@
 // touches share a hash tag, so that they live on one node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of
 // account 7, `{c7}` for its contacts.
 //
-// A key keeps the name that it was first given, so that every release reads what the one before wrote. Some names are
-// therefore older than our words: `open` is in doubt, `ended-badly` is requeueable, `rest` is a cooldown,
-// `campaigns-awake` is active campaigns.
+// A layout that was released changes by a step of migrations.ts only.
 import { createHash } from 'node:crypto'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27)
@@ -13,6 +11,10 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 export const rootKeys = {
   /** HASH name → last number given out: account, lane, folder, file, tag, contact, membership. */
   sequences: 'lw:sequences',
+  /** ZSET `layout` → number of the layout, which only rises (migrations.ts). */
+  layout: 'lw:layout',
+  /** STRING: who migrates the layout at the moment; expires. */
+  layoutLease: 'lw:layout-lease',
   /** SET of account ids. */
   accounts: 'lw:accounts',
   /** HASH id of a data key → since when it seals nothing new (epoch ms), 0 for the one that seals. */

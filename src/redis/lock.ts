@@ -1,28 +1,53 @@
-// A lock for what people do at terminals and must not do at the same time. No message ever waits for one.
+// Leases and locks: keys that name their holder and expire, so that a holder that died frees them.
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from './connect.ts'
-import { deleteIf } from './delete-if.ts'
+import { defineScript } from './lua.ts'
+
+const holdScript = defineScript(import.meta.url, 'hold-lease')
+const deleteIfScript = defineScript(import.meta.url, 'delete-if')
+
+/**
+ * Makes `holder` the holder of the key for `ms`, or prolongs that. False while somebody else holds it, and with
+ * `mayTake` false also when nobody does. Works on a full Redis.
+ */
+export async function holdLease(
+  redis: Redis,
+  key: string,
+  { holder, ms, mayTake = true }: { holder: string; ms: number; mayTake?: boolean },
+): Promise<boolean> {
+  return (await holdScript(redis, { lease: key }, { holder, ms, mayTake })) === 1
+}
+
+/** Deletes the key unless it has another value by now. Works on a full Redis. */
+export async function deleteIf(redis: Redis, key: string, value: string): Promise<void> {
+  await deleteIfScript(redis, { key }, { value })
+}
+
+/** How long a worker stays elected, as sweeper or relay, when it says nothing more: it asks every second. */
+export const ELECTED_MS = 3_000
 
 /** A holder that died frees the lock after this. */
-const HELD_FOR_MS = 10_000
+const LOCK_MS = 10_000
 /** How long somebody who comes second waits for it. */
 const WAIT_MS = 15_000
 const ASK_AGAIN_MS = 50
 
 /**
- * Does the work while nobody else holds the lock. `assertHeld` throws once it may be lost, as after this process was
- * frozen: call it right before what cannot be taken back. Rejects when the lock does not come free within 15 s.
+ * Does the work while nobody else holds the lock; for what people do at terminals, no message waits for one.
+ * `assertHeld` throws once the lock may be lost, as after this process was frozen: call it right before what cannot be
+ * taken back. Rejects when the lock does not come free within 15 s.
  */
 export async function withLock<T>(
   redis: Redis,
   key: string,
   work: (assertHeld: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const holder = randomBytes(12).toString('base64url')
+  const holder = newHolder()
   const giveUpAt = performance.now() + WAIT_MS
-  while ((await redis.set(key, holder, 'PX', HELD_FOR_MS, 'NX')) === null) {
+  while (!(await holdLease(redis, key, { holder, ms: LOCK_MS }))) {
     if (performance.now() > giveUpAt) throw new Error('Another command is doing the same at this moment; try again.')
-    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS))
+    await sleep(ASK_AGAIN_MS)
   }
   try {
     return await work(async () => {
@@ -33,3 +58,6 @@ export async function withLock<T>(
     await deleteIf(redis, key, holder)
   }
 }
+
+/** A name that no other holder has. */
+export const newHolder = (): string => randomBytes(12).toString('base64url')

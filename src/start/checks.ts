@@ -9,6 +9,7 @@ import { DataKeyError } from '../messages/sealed.ts'
 import { noteDataKeys } from '../messages/store/data-keys.ts'
 import { isPlainAddress } from '../production.ts'
 import { connectWithRetry, openOrThrow, type Redis } from '../redis/connect.ts'
+import { migrate, NewerLayoutError } from '../redis/migrations.ts'
 import { UnsafeRedisError } from '../redis/safety.ts'
 import { shownRedis } from '../redis-socket.ts'
 import { StartError } from './start-error.ts'
@@ -27,7 +28,10 @@ export async function pingRedis(redisUrl: string): Promise<void> {
   }
 }
 
-/** Checks what a Redis holds: its senders in production, the keys of its data always. Waits for it as long as it takes. */
+/**
+ * Brings the layout of a Redis up to date and checks what it holds: its senders in production, the keys of its data
+ * always. Waits for it as long as it takes.
+ */
 export async function checkData(
   config: Pick<Config, 'production' | 'cloudApi' | 'dataKeys' | 'retentionMs'>,
   redisUrl: string,
@@ -35,6 +39,7 @@ export async function checkData(
   const redis = connectWithRetry(redisUrl)
   redis.on('error', () => undefined)
   try {
+    await migrate(redis)
     const faults = config.production ? await senderFaults(config, redis) : []
     if (faults.length > 0) throw new ConfigError(faults.join(' '))
     await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })
@@ -82,7 +87,7 @@ export function warnOfUnknownSettings(log: Log): void {
 
 /** The sentence to print for an error that the person at the terminal can mend; undefined for an unexpected one. */
 export function startupErrorMessage(error: unknown): string | undefined {
-  const isExpected = [ConfigError, StartError, UnsafeRedisError, SecretKeyError, DataKeyError].some(
+  const isExpected = [ConfigError, StartError, UnsafeRedisError, NewerLayoutError, SecretKeyError, DataKeyError].some(
     (kind) => error instanceof kind,
   )
   // ListenError is the producer's; by name, so that a worker process does not load the producer for it.

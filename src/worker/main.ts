@@ -9,7 +9,6 @@ import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
 import { countLanes } from '../lanes/review.ts'
-import { isSweeper, resignAsSweeper } from '../lanes/sweeper.ts'
 import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
 import type { Log } from '../log.ts'
 import { trimRequeueable } from '../messages/requeue/requeueable.ts'
@@ -24,6 +23,7 @@ import { redisNowMs } from '../redis/clock.ts'
 import { connectWithRetry, serverOf } from '../redis/connect.ts'
 import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
+import { deleteIf, ELECTED_MS, holdLease } from '../redis/lock.ts'
 import { requireReplicas } from '../redis/replication.ts'
 import { withTimeout } from '../redis/with-timeout.ts'
 import { repeatedly } from '../repeatedly.ts'
@@ -161,7 +161,7 @@ export async function startWorker(
   const sweeping = repeatedly(
     SWEEP_MS,
     async () => {
-      sweeps = await isSweeper(redis, name)
+      sweeps = await holdLease(redis, rootKeys.sweeper, { holder: name, ms: ELECTED_MS })
       return sweeps ? sweep.sweep() : sweep.pass()
     },
     log,
@@ -219,7 +219,12 @@ export async function startWorker(
       if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
       await withTimeout(
         LAST_WORDS_MS,
-        Promise.all([removeHeartbeat(redis, name), resignAsSweeper(redis, name), queues.close(), counting.stop()]),
+        Promise.all([
+          removeHeartbeat(redis, name),
+          deleteIf(redis, rootKeys.sweeper, name),
+          queues.close(),
+          counting.stop(),
+        ]),
       ).catch(() => {})
       files.close()
       agent.destroy()

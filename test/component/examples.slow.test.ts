@@ -1,5 +1,5 @@
 // Pins: what the description shows as an example can be sent, and is answered with the status that stands with it. Each
-// answer is held against its schema by test/support/watch-answers.ts. So are the messages in docs/reference/interface.md.
+// answer is held against its schema by test/support/watch-answers.ts. So are the messages in docs/reference/http.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -359,9 +359,10 @@ test('an upload into a folder that does not exist, and a webhook that is compres
   expect([webhook.status, await webhook.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type' } }])
 })
 
-describe('in docs/reference/interface.md', () => {
+describe('in docs/reference/http/sending.md', () => {
   const shown = ['sendservicemessages/sendmessages', 'chatappbusiness/send-templated-message'].flatMap((path) => {
-    const section = readPage('docs/reference/interface.md').text.split(`### POST /${path}\n`)[1]?.split(/^##/m)[0] ?? ''
+    const section =
+      readPage('docs/reference/http/sending.md').text.split(`## POST /${path}\n`)[1]?.split(/^## /m)[0] ?? ''
     return Array.from(section.matchAll(/^```json\n([\s\S]*?)^```$/gm), ([, json = '']) => {
       const body = z.looseObject({ type: z.string() }).parse(JSON.parse(json))
       const kind = z.object({ interactive: z.object({ type: z.string() }) }).safeParse(body).data?.interactive.type

@@ -149,7 +149,7 @@ describe('what is kept', () => {
     const record = historyOf(redis, lane, '10s', start / HOUR)
     const bytes = await record.bytesUsed()
     expect(await record.count()).toBe(PERIODS + 1)
-    // docs/guides/operations.md names what that comes to: 2 hours of 360 periods, 8 days of 288.
+    // docs/guides/operating/monitoring.md names what that comes to: 2 hours of 360 periods, 8 days of 288.
     expect(bytes / PERIODS).toBeLessThan(55)
   })
 

@@ -229,9 +229,9 @@ describe('with 1,000 lanes that have work', () => {
   })
 })
 
-test('the table of metrics in docs/guides/operations.md is the registry', async () => {
+test('the table of metrics in docs/reference/metrics.md is the registry', async () => {
   const telemetry = createTelemetry()
-  const rows = tableUnder(readPage('docs/guides/operations.md'), 'Metrics')
+  const rows = tableUnder(readPage('docs/reference/metrics.md'), 'All metrics')
   const unquoted = (cell = '') => cell.replaceAll('`', '')
   const told = telemetry
     .describe()

@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { activeCampaigns } from '../../src/campaigns/store/campaigns.ts'
 import { loadConfig } from '../../src/config.ts'
-import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../src/lanes/sweeper.ts'
 import { lanesToWake } from '../../src/lanes/wake.ts'
 import { LETTERS } from '../../src/messages/lifecycle.ts'
 import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
@@ -17,6 +16,7 @@ import { markLane, settleDueLanes, takeDueLanes } from '../../src/queue/lane/due
 import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import { surveyLanes } from '../../src/queue/lane/survey.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { deleteIf, ELECTED_MS, holdLease } from '../../src/redis/lock.ts'
 import { createSweep } from '../../src/worker/recovery/sweep.ts'
 import { sweepLane } from '../../src/worker/recovery/sweep-lane.ts'
 import { createSenderDirectory } from '../../src/worker/sending/sender-directory.ts'
@@ -197,34 +197,19 @@ test('an attempt whose worker died is found although ten thousand messages of it
   sweep.stop()
 }, 120_000)
 
-test('a message that an earlier version listed among those in doubt gets its job', async () => {
-  const lane = await newLane()
-  const ulid = newUlid(Date.now())
-  const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'audio', y: 't', u: payload.until }
-  await messageRecord(redis, { lane, ulid }).change({ ...record, p: JSON.stringify({ ...payload, content }) })
-  await inDoubtOn(redis, lane).put(0, ulid)
-  const sweep = await newSweep()
-  await markLane(redis, lane)
-  await eventually(async () => {
-    await markLane(redis, lane)
-    await sweep.sweep()
-    return (await queues.counts(lane)).wait === 1
-  }, 'it has a job')
-  expect(await inDoubtOn(redis, lane).timeOf(ulid)).toBeNull()
-  sweep.stop()
-})
-
 test('one worker sweeps at a time; another does so at once when it stops, and within seconds when it dies', async () => {
-  expect(await isSweeper(redis, 'a')).toBe(true)
-  expect(await isSweeper(redis, 'b')).toBe(false)
-  expect(await isSweeper(redis, 'a')).toBe(true)
-  await resignAsSweeper(redis, 'b')
-  expect(await isSweeper(redis, 'b')).toBe(false)
-  await resignAsSweeper(redis, 'a')
-  expect(await isSweeper(redis, 'b')).toBe(true)
+  const isSweeper = (holder: string) => holdLease(redis, 'sweeper of the test', { holder, ms: ELECTED_MS })
+  const resign = (holder: string) => deleteIf(redis, 'sweeper of the test', holder)
+  expect(await isSweeper('a')).toBe(true)
+  expect(await isSweeper('b')).toBe(false)
+  expect(await isSweeper('a')).toBe(true)
+  await resign('b')
+  expect(await isSweeper('b')).toBe(false)
+  await resign('a')
+  expect(await isSweeper('b')).toBe(true)
   const diedAt = performance.now()
-  await eventually(() => isSweeper(redis, 'a'), 'the other one took over', SWEEPER_HOLDS_MS + 2_000)
-  expect(performance.now() - diedAt).toBeLessThan(SWEEPER_HOLDS_MS + 1_000)
+  await eventually(() => isSweeper('a'), 'the other one took over', ELECTED_MS + 2_000)
+  expect(performance.now() - diedAt).toBeLessThan(ELECTED_MS + 1_000)
 })
 
 test('a sweeper that was frozen after it read a message in doubt decides nothing of the attempt that came after', async () => {

@@ -51,8 +51,7 @@ test('npm start ends all its parts and says why, when it has only just begun', a
     process.execPath,
     '--import',
     `data:text/javascript,${encodeURIComponent(THROWS)}`,
-    'scripts/run.mjs',
-    'start',
+    'scripts/start.mjs',
   ])
   await readyDemo(dataDir, started)
   started.kill('SIGUSR2')
@@ -70,8 +69,7 @@ test('npm start that has lived a while starts again with the same data, and ends
     process.execPath,
     '--import',
     `data:text/javascript,${encodeURIComponent(preload)}`,
-    'scripts/run.mjs',
-    'start',
+    'scripts/start.mjs',
   ])
   const before = await readyDemo(dataDir, started)
   started.kill('SIGUSR2')

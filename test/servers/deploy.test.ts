@@ -1,17 +1,20 @@
-// Pins: what deploy/ holds is what Kubernetes, KEDA and systemd take. Manifests are judged by the published schemas, which
+// Pins: what deploy/ holds is what Kubernetes, KEDA, systemd and Laneway's own checks of Redis take. Manifests are judged by the published schemas, which
 // say nothing of fields that they do not know; those are found by watching which fields the schemas look at.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { UPDATE_SECONDS } from '../../prove/scenarios/rolling-update.ts'
 import { settings } from '../../src/config.ts'
+import { startProcess, type TestProcess } from '../support/processes.ts'
+import { eventually } from '../support/wait.ts'
 
 const FOLDER = 'deploy/kubernetes'
-/** What a part takes at most to end in order (docs/guides/operations.md). */
+/** What a part takes at most to end in order (docs/guides/operating/upgrade.md). */
 const STOP_SECONDS = 20
 
 const installed = join(process.cwd(), 'test/servers/kubernetes-schemas/node_modules')
@@ -159,13 +162,74 @@ test('a rolling update is done with the times and the strategy that the proof pl
 
 test('systemd takes the units', (context) => {
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) return context.skip('no systemd here')
-  for (const file of readdirSync('deploy/systemd')) {
-    const done = spawnSync('systemd-analyze', ['verify', '--man=no', join('deploy/systemd', file)], {
-      encoding: 'utf8',
-    })
+  const units = readdirSync('deploy/systemd').map((file) => join('deploy/systemd', file))
+  for (const unit of [...units, 'deploy/redis/laneway-redis.service']) {
+    const done = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
     // It looks at other units of the machine too; only what it says of ours counts.
     expect(
       done.stderr.split('\n').filter((line) => line.includes('laneway') && !line.includes('not executable')),
     ).toEqual([])
   }
+})
+
+describe('deploy/redis/redis.conf', () => {
+  let folder: string
+  let server: TestProcess | undefined
+  let producer: TestProcess | undefined
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'laneway-deploy-'))
+  })
+
+  afterEach(async () => {
+    for (const each of [producer, server]) {
+      each?.kill('SIGTERM')
+      await each?.ended
+    }
+  })
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  /** A producer in production on this Redis, and what it said once it serves or has ended. */
+  async function startProducer(changed: (config: string) => string): Promise<string> {
+    const data = mkdtempSync(join(folder, 'redis-'))
+    const config = readFileSync('deploy/redis/redis.conf', 'utf8')
+      .replaceAll('/run/laneway-redis', data)
+      .replaceAll('/var/lib/laneway-redis', data)
+    writeFileSync(join(data, 'redis.conf'), changed(config))
+    server = startProcess('redis-server', [join(data, 'redis.conf')], {})
+    await eventually(async () => existsSync(join(data, 'redis.sock')), 'a Redis that listens')
+    producer = startProcess(process.execPath, ['dist/start/producer.js'], {
+      LANEWAY_ENV: 'production',
+      LANEWAY_DATA_DIR: data,
+      LANEWAY_PUBLIC_URL: 'https://laneway.example.com',
+      LANEWAY_SECRET_KEYS: 'a key of a test that nobody else may ever use',
+      PORT: '0',
+      REDIS_URL: `unix://${data}/redis.sock`,
+    })
+    const { ended } = producer
+    const hasEnded = ended.then(() => true)
+    await eventually(
+      async () =>
+        producer?.stdout().includes('producer.started') || (await Promise.race([hasEnded, Promise.resolve(false)])),
+      'a producer that started or refused to',
+    )
+    return producer.stdout() + producer.stderr()
+  }
+
+  test('is taken by a producer in production', async () => {
+    const said = await startProducer((config) => config)
+    expect(said).toContain('producer.started')
+    expect(said).not.toContain('redis.unsafe')
+  })
+
+  test.each([
+    ['appendonly', 'appendonly yes', 'appendonly no'],
+    ['appendfsync', 'appendfsync always', 'appendfsync everysec'],
+    ['maxmemory-policy', 'maxmemory-policy noeviction', 'maxmemory-policy allkeys-lru'],
+  ])('is not taken without its %s', async (name, line, other) => {
+    const said = await startProducer((config) => config.replace(line, other))
+    expect(said).not.toContain('producer.started')
+    expect(said).toContain(name)
+  })
 })

@@ -168,6 +168,12 @@ const targetsSchema = z.object({
   data: z.object({ activeTargets: z.array(z.object({ health: z.string(), lastError: z.string() })) }),
 })
 
+test('deploy/prometheus/prometheus.yml is what promtool takes, with our rules', () => {
+  const check = spawnSync('promtool', ['check', 'config', 'deploy/prometheus/prometheus.yml'], { encoding: 'utf8' })
+  expect(check.stdout + check.stderr).toContain('1 rule files found')
+  expect(check.status).toBe(0)
+})
+
 test('promtool takes the rules', () => {
   const checked = spawnSync('promtool', ['check', 'rules', RULES], { encoding: 'utf8' })
   expect(checked.stdout + checked.stderr).toContain('SUCCESS')

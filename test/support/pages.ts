@@ -22,15 +22,22 @@ const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm
 
 /** README, changelog and everything under docs/. */
 export function readPages(): Page[] {
-  const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
-  return [
-    'README.md',
-    'CHANGELOG.md',
-    'CONTRIBUTING.md',
-    'SECURITY.md',
-    ...docs.sort().map((name) => join('docs', name)),
-  ].map(readPage)
+  const docs = ['docs', ...foldersOf('docs')].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name)),
+  )
+  return ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...docs.sort()].map(readPage)
 }
+
+/** All folders below one, but for hidden ones: the site that is built of docs/ lives in one. */
+const foldersOf = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .flatMap(({ name }) => [join(folder, name), ...foldersOf(join(folder, name))])
+
+/** The pages of docs/reference/http: what is said of each address. */
+export const readHttpPages = (): Page[] => readPages().filter(({ path }) => path.startsWith('docs/reference/http/'))
 
 export function readPage(path: string): Page {
   const text = readFileSync(path, 'utf8')

@@ -1,5 +1,5 @@
-// Pins: docs/reference/interface.md names every route of the table and no other, its answers are those of the table, and so are its
-// error codes. That the table is what runs, route-access.slow.test.ts holds.
+// Pins: docs/reference/http names every route of the table and no other, its JSON is that of the table, and so are the error
+// codes of docs/reference/errors.md. That the table is what runs, route-access.slow.test.ts holds.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,20 +7,22 @@ import { z } from 'zod'
 import { ROUTES } from '../../src/producer/api/table.ts'
 import { DASHBOARD_PATH } from '../../src/producer/dashboard-path.ts'
 import { ALL_ERRORS } from '../../src/producer/error-codes.ts'
-import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
+import { type Page, readHttpPages, readPage, readPages, tableUnder } from '../support/pages.ts'
 
-const page = readPage('docs/reference/interface.md')
+const pages = readHttpPages()
 const served = [...ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`), `GET ${DASHBOARD_PATH}`]
 
 test('every route has its section, and every section its route', () => {
-  const documented = Array.from(page.prose.matchAll(/^### ([A-Z]+ \/\S*)$/gm), ([, endpoint = '']) => endpoint)
+  const documented = pages.flatMap(({ prose }) =>
+    Array.from(prose.matchAll(/^## ([A-Z]+ \/\S*)$/gm), ([, endpoint = '']) => endpoint),
+  )
   expect(documented.sort()).toEqual(served.map((name) => name.replaceAll(/:(\w+)/g, '{$1}')).sort())
 })
 
 test('what is shown as JSON under a route is an answer of it, or a request', () => {
   let shown = 0
-  for (const section of page.text.split(/^(?=##)/m)) {
-    const [, method = '', path = ''] = /^### ([A-Z]+) (\/\S*)\n/.exec(section) ?? []
+  for (const section of pages.flatMap(({ text }) => text.split(/^(?=## )/m))) {
+    const [, method = '', path = ''] = /^## ([A-Z]+) (\/\S*)\n/.exec(section) ?? []
     const spec = ROUTES.find(
       (each) => each.method === method.toLowerCase() && each.path.replaceAll(/:(\w+)/g, '{$1}') === path,
     )
@@ -68,7 +70,7 @@ test('every address that a page names is in the table', () => {
 })
 
 test('every error code is in the table of the page, with its status, and no other', () => {
-  const rows = tableUnder(page, 'What all endpoints share').filter(([, code]) => code?.startsWith('`'))
+  const rows = tableUnder(readPage('docs/reference/errors.md'), 'Codes').filter(([, code]) => code?.startsWith('`'))
   const documented = rows.flatMap(([status, codes = '']) =>
     Array.from(codes.matchAll(/`(\w+)`/g), ([, code]) => `${status} ${code}`),
   )

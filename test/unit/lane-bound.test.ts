@@ -119,8 +119,8 @@ describe('a lane', () => {
   })
 })
 
-test('the table in docs/guides/operations.md has all bounds, in the order in which they are looked for', () => {
-  const rows = tableUnder(readPage('docs/guides/operations.md'), 'What bounds a lane')
+test('the table in docs/guides/operating/scale-out.md has all bounds, in the order in which they are looked for', () => {
+  const rows = tableUnder(readPage('docs/guides/operating/scale-out.md'), 'What bounds a lane')
   expect(rows.map(([bound = '']) => bound.replaceAll('`', ''))).toEqual([...LANE_BOUNDS])
 })
 

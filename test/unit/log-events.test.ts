@@ -1,4 +1,4 @@
-// Pins: docs/guides/operations.md explains every event that the code logs, and none that it does not.
+// Pins: docs/reference/log-events.md explains every event that the code logs, and none that it does not.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -34,7 +34,7 @@ const calls = ['src', 'demo'].flatMap((folder) =>
 const inCode = new Set(calls.flatMap(({ event }) => event ?? []))
 
 /** What stands in the first column of the tables of events. */
-const inTable = readPage('docs/guides/operations.md')
+const inTable = readPage('docs/reference/log-events.md')
   .text.split(/\n\n+/)
   .filter((block) => /^\| Event /.test(block))
   .flatMap((table) => table.split('\n').slice(2))
@@ -46,10 +46,10 @@ test('every call of a log names its event in plain text', () => {
   expect(calls.filter(({ event }) => event === undefined).map(({ place }) => place)).toEqual([])
 })
 
-test('every event that is logged is explained in docs/guides/operations.md', () => {
+test('every event that is logged is explained in docs/reference/log-events.md', () => {
   expect([...inCode].filter((event) => !inTable.includes(event))).toEqual([])
 })
 
-test('every event of docs/guides/operations.md is logged', () => {
+test('every event of docs/reference/log-events.md is logged', () => {
   expect(inTable.filter((event) => !inCode.has(event))).toEqual([])
 })

@@ -11,8 +11,6 @@ const DOOR = 'support/state/'
 const KNOWING = [
   'component/add-jobs.test.ts',
   'component/bullmq-layout.test.ts',
-  // Runs an old version, which kept things in its own way.
-  'fixtures/upgrade/maker/old-version.mjs',
   'security/forgotten.test.ts',
   'unit/imports.test.ts',
   'unit/privacy-docs.test.ts',

@@ -1,5 +1,5 @@
 // What a message is for those who send one: the body of a send endpoint without the fields that are always the same.
-// docs/reference/interface.md says what each field may hold; the service judges it.
+// docs/reference/http says what each field may hold; the service judges it.
 import type { Answering, Linked, PlainContent, ReactionContent } from './kinds.ts'
 
 interface Envelope {

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { configure } from 'safe-stable-stringify'
 import type { Redis } from '../../redis/connect.ts'
-import { deleteIf } from '../../redis/delete-if.ts'
 import { idempotencyKey } from '../../redis/keys.ts'
+import { deleteIf } from '../../redis/lock.ts'
 import { assertReplicated } from '../../redis/replication.ts'
 import { holdsMoreThan } from '../bounded.ts'
 

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Deletes a key, unless it has another value by now.
 --
 -- Keys:

@@ -147,6 +147,12 @@ export const lanesKnown = (redis: Redis) => recordAt(redis, rootKeys.lanes)
 /** Workers, by when they were last heard of. */
 export const workersHeardOf = (redis: Redis) => timesAt(redis, rootKeys.workers)
 
+/** The number of the layout that a release has noted. */
+export const noteLayout = (redis: Redis, number: number) => redis.zadd(rootKeys.layout, number, 'layout')
+
+/** As if the part that migrates had been frozen for too long. */
+export const loseLayoutLease = (redis: Redis) => redis.del(rootKeys.layoutLease)
+
 /** The last numbers that were given out. */
 export const lastNumbers = (redis: Redis) => recordAt(redis, rootKeys.sequences)
 

@@ -1,5 +1,5 @@
 // Metrics for whoever has an admin key, and of the whole installation for an operator; those are on
-// LANEWAY_METRICS_PORT too, see docs/guides/operations.md.
+// LANEWAY_METRICS_PORT too, see docs/guides/operating/monitoring.md.
 import { route } from '../../route.ts'
 
 export const metrics = {

@@ -17,11 +17,11 @@ import {
 } from '../../../events/store/endpoint-queue.ts'
 import { type Endpoint, findEndpoint, listEndpoints } from '../../../events/store/endpoints.ts'
 import { listenAgain, listeningAccounts, tend } from '../../../events/store/listening.ts'
-import { isSweeper, resignAsSweeper, SWEEPER_HOLDS_MS } from '../../../lanes/sweeper.ts'
 import type { Log } from '../../../log.ts'
 import { runningRedisClock } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { rootKeys } from '../../../redis/keys.ts'
+import { deleteIf, ELECTED_MS, holdLease } from '../../../redis/lock.ts'
 import { withTimeout } from '../../../redis/with-timeout.ts'
 import { repeatedly } from '../../../repeatedly.ts'
 import { noteStatus } from './event-status.ts'
@@ -111,8 +111,8 @@ export function startRelay(deps: RelayDeps) {
     ELECT_MS,
     async () => {
       // A Redis that is away elects nobody: somebody else may be the relay by the time it is back.
-      if (isRelay && performance.now() - electedAt > SWEEPER_HOLDS_MS) await stopAll(LAST_WORDS_MS)
-      isRelay = await isSweeper(redis, worker, rootKeys.relay)
+      if (isRelay && performance.now() - electedAt > ELECTED_MS) await stopAll(LAST_WORDS_MS)
+      isRelay = await holdLease(redis, rootKeys.relay, { holder: worker, ms: ELECTED_MS })
       if (!isRelay) return stopAll(LAST_WORDS_MS)
       electedAt = performance.now()
       await refresh()
@@ -140,7 +140,7 @@ export function startRelay(deps: RelayDeps) {
       electing.stop()
       tending.stop()
       await stopAll(Math.min(limitMs, 2_000))
-      if (isRelay) await withTimeout(LAST_WORDS_MS, resignAsSweeper(redis, worker, rootKeys.relay)).catch(() => {})
+      if (isRelay) await withTimeout(LAST_WORDS_MS, deleteIf(redis, rootKeys.relay, worker)).catch(() => {})
     },
   }
 }

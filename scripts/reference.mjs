@@ -1,0 +1,280 @@
+// The parts of docs/reference that are made from the product itself: the settings from their schema, the command line
+// from commander, and under each address of docs/reference/http what the route table says of it. Each part stands in its
+// page between two comments, so that it can be read without a build.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './prepare.mjs'
+
+const END = '<!-- end -->'
+const marker = (name) => `<!-- made: ${name} -->`
+
+/** Writes the made parts into their pages. Returns the pages that were not as they should be; `isDry` only looks. */
+export async function writeReference({ isDry = false } = {}) {
+  const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href)
+  const [{ settings }, { createProgram }, { createDescription }] = await Promise.all([
+    load('config.js'),
+    load('cli/program.js'),
+    load('producer/openapi/document.js'),
+  ])
+  const terminal = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr }
+  const made = new Map([
+    ['docs/reference/settings.md', (page) => fill(page, 'settings', settingsTable(settings))],
+    ['docs/reference/cli.md', (page) => fill(page, 'commands', commandsOf(createProgram(terminal)))],
+  ])
+  const description = createDescription('0.0.0')
+  for (const name of readdirSync(join(root, 'docs/reference/http'))) {
+    made.set(`docs/reference/http/${name}`, (page) => fillOperations(page, description))
+  }
+  const changed = []
+  for (const [path, renew] of made) {
+    const old = readFileSync(join(root, path), 'utf8')
+    const page = renew(old)
+    if (page === old) continue
+    changed.push(path)
+    if (!isDry) writeFileSync(join(root, path), page)
+  }
+  return changed
+}
+
+/** The page with the made part of this name renewed; a part that is not there yet is added at the end. */
+function fill(page, name, content) {
+  const part = `${marker(name)}\n\n${content.trim()}\n\n${END}`
+  const from = page.indexOf(marker(name))
+  if (from === -1) return `${page.trimEnd()}\n\n${part}\n`
+  const to = page.indexOf(END, from)
+  return page.slice(0, from) + part + page.slice(to + END.length)
+}
+
+/** Text of the product as Markdown: what would be read as an HTML element, outside of code, is not. */
+const plain = (text) =>
+  String(text)
+    .split(/(`[^`]*`)/)
+    .map((part) => (part.startsWith('`') ? part : part.replaceAll('<', '&lt;')))
+    .join('')
+
+const cell = (text) => plain(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
+
+const tableOf = (head, rows) =>
+  rows.length === 0
+    ? ''
+    : [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`).join('\n')
+
+// Settings
+
+/** Defaults are those of `.env.example`, which a test holds to the schema. */
+function settingsTable(settings) {
+  const example = readFileSync(join(root, '.env.example'), 'utf8')
+  const defaults = new Map([...example.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
+  const rows = Object.entries(settings).map(([name, { description }]) => {
+    const value = defaults.get(name) ?? ''
+    return [`\`${name}\``, value === '' ? 'none' : `\`${value}\``, description]
+  })
+  return tableOf(['Variable', 'Default', 'Meaning'], rows)
+}
+
+// Command line
+
+function commandsOf(program) {
+  return program.commands
+    .filter((noun) => noun.name() !== 'help')
+    .map((noun) => {
+      const verbs = noun.commands.filter((verb) => verb.name() !== 'help')
+      const parts =
+        verbs.length === 0
+          ? [verbOf(noun, noun.name())]
+          : verbs.map((verb) => verbOf(verb, `${noun.name()} ${verb.name()}`))
+      return `## ${noun.name()}\n\n${plain(sentence(capital(noun.description())))}\n\n${parts.join('\n\n')}`
+    })
+    .join('\n\n')
+}
+
+function verbOf(verb, name) {
+  const values = verb.registeredArguments.map((each) => {
+    const word = each.variadic ? `${each.name()}...` : each.name()
+    return each.required ? ` <${word}>` : ` [${word}]`
+  })
+  const options = verb.options
+    .filter(({ hidden, long }) => !hidden && long !== '--help' && long !== '--json')
+    .map(({ flags, description, mandatory }) => [`\`${flags}\``, `${description}${mandatory ? ' (required)' : ''}`])
+  return [
+    `### ${name}`,
+    `\`${name}${values.join('')}\`: ${plain(sentence(verb.description()))}`,
+    tableOf(['Option', 'Meaning'], options),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1)
+
+const sentence = (text) => {
+  const whole = text.trim()
+  return whole.endsWith('.') || whole === '' ? whole : `${whole}.`
+}
+
+// Addresses
+
+/** A page of docs/reference/http with what the table says under each heading that is an address. */
+function fillOperations(page, description) {
+  const common = commonCodes(description)
+  // Where an answer of each shape was shown first on this page.
+  const shown = new Map(jsonBlocks(withoutMade(page)).map((value) => [shapeOf(value), 'above']))
+  const sections = page.split(/^(?=## )/m).map((section) => {
+    const [, method, path] = /^## ([A-Z]+) (\/\S*)\n/.exec(section) ?? []
+    const operation = description.paths[path]?.[method?.toLowerCase()]
+    if (operation === undefined) return section
+    const address = `${method} ${path}`
+    const byHand = withoutMade(section)
+      .replace(/^## .*\n/, '')
+      .trim()
+    const content = operationOf(operation, { description, byHand, common, shown, address })
+    return `## ${address}\n\n${marker(address)}\n\n${content}\n\n${END}\n\n${byHand === '' ? '' : `${byHand}\n\n`}`
+  })
+  return `${sections.join('').trimEnd()}\n`
+}
+
+const withoutMade = (text) => text.replaceAll(/<!-- made: .*-->[\s\S]*?<!-- end -->\n*/g, '')
+
+const jsonBlocks = (text) => Array.from(text.matchAll(/^```json\n([\s\S]*?)^```$/gm), ([, json]) => JSON.parse(json))
+
+/** The names of all fields, without their values: two answers with the same are alike to a reader. */
+function shapeOf(value) {
+  if (Array.isArray(value)) return `[${value.length === 0 ? '' : shapeOf(value[0])}]`
+  if (typeof value !== 'object' || value === null) return ''
+  return `{${Object.keys(value)
+    .sort()
+    .map((key) => `${key}${shapeOf(value[key])}`)
+    .join()}}`
+}
+
+/** What the table says of one address; what the section says `byHand` already is left out. */
+function operationOf(operation, { description, byHand, common, shown, address }) {
+  const resolve = (value) =>
+    value?.$ref === undefined
+      ? value
+      : resolve(
+          value.$ref
+            .split('/')
+            .slice(1)
+            .reduce((at, key) => at[key], description),
+        )
+  const parameters = (operation.parameters ?? []).map(resolve).filter(({ name }) => !COMMON_HEADERS.has(name))
+  const body = resolve(operation.requestBody)
+  const json = body?.content['application/json']
+  const answers = Object.entries(operation.responses).map(([status, answer]) => [status, resolve(answer)])
+  const good = answers.filter(([status]) => Number(status) < 400)
+  const hasFields = /^\| (?:Field|Query)/m.test(byHand)
+  const hasJson = byHand.includes('```json')
+  const answerOf = ([status, { content = {}, description: said = '' }]) =>
+    Object.entries(content).map(([type, media]) => {
+      if (type !== 'application/json') return `Answer ${status}: \`${type}\`. ${said}`
+      if (hasJson) return ''
+      const [example] = valuesOf(media, resolve)
+      if (example === undefined) return ''
+      const shape = shapeOf(example.value)
+      const place = shown.get(shape)
+      shown.set(shape, place ?? `under ${address}`)
+      return place === undefined ? jsonOf(`Answer ${status}`, example) : `Answer ${status}: as ${place}.`
+    })
+  return [
+    plain([sentence(operation.summary ?? ''), operation.description].filter(Boolean).join(' ')),
+    hasFields ? '' : tableOf(['Parameter', 'In', 'Type', 'Required', 'Notes'], parameters.map(parameterRow)),
+    body && `Body: ${plain(body.description)}`,
+    json && !hasFields
+      ? tableOf(['Field', 'Type', 'Required', 'Notes'], fieldRows(json.schema, resolve).slice(0, FIELDS_MAX))
+      : '',
+    ...(json && !hasJson
+      ? valuesOf(json, resolve)
+          .slice(0, 1)
+          .map((example) => jsonOf('Request', example))
+      : []),
+    ...good.flatMap(answerOf),
+    errorsOf(answers, common),
+  ]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+const FIELDS_MAX = 40
+/** Every address takes them; docs/reference/http/index.md says it once. */
+const COMMON_HEADERS = new Set(['x-request-id', 'x-laneway-account', 'Idempotency-Key'])
+
+function parameterRow({ name, in: place, required, schema = {}, description }) {
+  return [`\`${name}\``, place, typeOf(schema), required ? 'yes' : 'no', notesOf({ description, ...schema })]
+}
+
+function fieldRows(schema, resolve, at = '', depth = 0) {
+  const whole = resolve(schema)
+  if (whole?.properties === undefined || depth > 3) return []
+  return Object.entries(whole.properties).flatMap(([name, each]) => {
+    const field = resolve(each)
+    const path = `${at}${name}`
+    const row = [`\`${path}\``, typeOf(field), whole.required?.includes(name) ? 'yes' : 'no', notesOf(field)]
+    const inner =
+      field.type === 'array' && field.items
+        ? fieldRows(field.items, resolve, `${path}[].`, depth + 1)
+        : fieldRows(field, resolve, `${path}.`, depth + 1)
+    return [row, ...inner]
+  })
+}
+
+const WORDS = { string: 'text', integer: 'whole number' }
+
+function typeOf(schema) {
+  if (schema.$ref) return schema.$ref.split('/').at(-1)
+  const kinds = schema.oneOf ?? schema.anyOf
+  if (kinds) return [...new Set(kinds.map(typeOf))].join(' or ')
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
+  if (schema.enum) return schema.enum.map((each) => `\`${JSON.stringify(each)}\``).join(' or ')
+  if (schema.type === 'array')
+    return schema.items && Object.keys(schema.items).length > 0 ? `list of ${typeOf(schema.items)}` : 'list'
+  if (schema.format === 'date-time') return 'time'
+  return [schema.type ?? 'any']
+    .flat()
+    .map((type) => WORDS[type] ?? type)
+    .join(' or ')
+}
+
+function notesOf({ description = '', minLength, maxLength, minItems, maxItems, minimum, maximum, default: usual }) {
+  return [
+    description,
+    range(minLength, maxLength, ' characters'),
+    range(minItems, maxItems, ' items'),
+    range(minimum, maximum, ''),
+    usual === undefined ? '' : `\`${JSON.stringify(usual)}\` unless given`,
+  ]
+    .filter((part) => part !== '')
+    .map(sentence)
+    .join(' ')
+}
+
+function range(low, high, unit) {
+  if (low === undefined && high === undefined) return ''
+  if (high === undefined) return `at least ${low}${unit}`
+  return low === undefined ? `at most ${high}${unit}` : `${low} to ${high}${unit}`
+}
+
+const valuesOf = (media, resolve) =>
+  media.example === undefined ? Object.values(media.examples ?? {}).map(resolve) : [{ value: media.example }]
+
+const jsonOf = (title, { value }) => `${title}:\n\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``
+
+const codesOf = (answers) =>
+  answers.flatMap(([status, answer]) => (answer['x-laneway-codes'] ?? []).map((code) => `${status} \`${code}\``))
+
+function errorsOf(answers, common) {
+  const own = codesOf(answers).filter((code) => !common.has(code))
+  return own.length === 0 ? '' : `Errors of its own: ${own.join(', ')}.`
+}
+
+/** Those that more than half of all addresses may answer. */
+function commonCodes(description) {
+  const counts = new Map()
+  const operations = Object.values(description.paths).flatMap((path) => Object.values(path))
+  const resolve = (answer) => (answer.$ref ? description.components.responses[answer.$ref.split('/').at(-1)] : answer)
+  for (const { responses } of operations) {
+    const answers = Object.entries(responses).map(([status, answer]) => [status, resolve(answer)])
+    for (const code of new Set(codesOf(answers))) counts.set(code, (counts.get(code) ?? 0) + 1)
+  }
+  return new Set([...counts].filter(([, count]) => count > operations.length / 2).map(([code]) => code))
+}

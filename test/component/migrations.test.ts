@@ -1,0 +1,107 @@
+// Pins: what an older release wrote is brought up to date once, step by step, by one part at a time, also when that
+// part dies in the middle; and a part that knows less than what it finds does not start. Real: Redis.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { layoutOf, MIGRATIONS, type Migration, migrate, NewerLayoutError } from '../../src/redis/migrations.ts'
+import { checkData, startupErrorMessage } from '../../src/start/checks.ts'
+import { runCli } from '../support/cli.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { loseLayoutLease, noteLayout } from '../support/state/accounts.ts'
+import { eventually } from '../support/wait.ts'
+
+const NEWEST = MIGRATIONS.length
+const COUNTED = '{made-up}:greetings'
+
+let server: TestRedis
+let redis: Redis
+let other: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectWithRetry(server.url)
+  other = connectWithRetry(server.url)
+})
+afterEach(() => redis.flushall())
+afterAll(async () => {
+  redis?.disconnect()
+  other?.disconnect()
+  await server?.stop()
+})
+
+/** A layout after today's: what one key held as text becomes a hash, and somebody counts how often the step ran. */
+let ran = 0
+const OLD = '{made-up}:greeting'
+const toHash: Migration = {
+  number: NEWEST + 1,
+  says: 'keeps greetings in a hash',
+  async up(on) {
+    ran += 1
+    const text = await on.get(OLD)
+    if (text !== null) await on.multi().hset(COUNTED, 'first', text).del(OLD).exec()
+  },
+}
+const steps = [...MIGRATIONS, toHash]
+
+test('an empty Redis gets the number of the newest layout, and the steps are numbered from 1 without a gap', async () => {
+  expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, i) => i + 1))
+  await migrate(redis)
+  expect(await layoutOf(redis)).toBe(NEWEST)
+})
+
+test('a layout is brought up by the steps that it lacks, once, by one of two parts that start together', async () => {
+  await noteLayout(redis, NEWEST)
+  await redis.set(OLD, 'hello')
+  ran = 0
+  await Promise.all([migrate(redis, steps), migrate(other, steps)])
+  await migrate(other, steps)
+  expect(ran).toBe(1)
+  expect(await layoutOf(redis)).toBe(NEWEST + 1)
+  expect([await redis.hgetall(COUNTED), await redis.get(OLD)]).toEqual([{ first: 'hello' }, null])
+})
+
+test('when the part that migrates dies in the middle, another one repeats the step and goes on', async () => {
+  await redis.set(OLD, 'hello')
+  const dying = connectWithRetry(server.url)
+  let begun = false
+  const hanging: Migration = {
+    ...toHash,
+    async up(on) {
+      await toHash.up(on)
+      begun = true
+      // Nothing that this part sends arrives any more, as after a SIGKILL.
+      dying.disconnect()
+      await on.get(OLD)
+    },
+  }
+  const died = migrate(dying, [...MIGRATIONS, hanging]).catch((error: Error) => error)
+  await eventually(async () => begun, 'the step has begun')
+  expect(await died).toBeInstanceOf(Error)
+  expect(await layoutOf(redis)).toBe(NEWEST)
+  await migrate(other, steps)
+  expect(await layoutOf(redis)).toBe(NEWEST + 1)
+  expect(await redis.hgetall(COUNTED)).toEqual({ first: 'hello' })
+}, 20_000)
+
+test('a part that was frozen while another one went on takes the layout back to no older number', async () => {
+  const next: Migration = { number: NEWEST + 2, says: 'one more', up: async () => {} }
+  const frozen: Migration = {
+    ...toHash,
+    async up() {
+      // Its lease ran out while it was frozen, and the other one did all that there is to do.
+      await loseLayoutLease(redis)
+      await migrate(other, [...steps, next])
+    },
+  }
+  await migrate(redis, [...MIGRATIONS, frozen])
+  expect(await layoutOf(redis)).toBe(NEWEST + 2)
+}, 20_000)
+
+test('a part that finds a newer layout than it knows refuses to start and says why', async () => {
+  await noteLayout(redis, NEWEST + 1)
+  const sentence = `A newer release of Laneway has used this Redis (layout ${NEWEST + 1}, this release knows ${NEWEST}): run that release.`
+  const refused = await checkData(loadConfig({}), server.url).catch((error: unknown) => error)
+  expect(refused).toBeInstanceOf(NewerLayoutError)
+  expect(startupErrorMessage(refused)).toBe(sentence)
+  const typed = await runCli(['accounts', 'list'], { REDIS_URL: server.url })
+  expect([typed.code, typed.stderr.trim()]).toEqual([1, sentence])
+})

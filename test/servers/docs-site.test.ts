@@ -1,0 +1,16 @@
+// Pins: docs/ builds as a site: VitePress reads every page, and every link leads to one.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { readPages } from '../support/pages.ts'
+
+test('every page of docs/ is built, and can be searched', () => {
+  const built = spawnSync(process.execPath, ['scripts/docs.mjs', '--build'], { encoding: 'utf8' })
+  expect(built.status, built.stdout + built.stderr).toBe(0)
+  const pages = readPages().filter(({ path }) => path.startsWith('docs/'))
+  const missing = pages.filter(
+    ({ path }) => !existsSync(path.replace('docs/', 'docs/.vitepress/dist/').replace(/\.md$/, '.html')),
+  )
+  expect(missing.map(({ path }) => path)).toEqual([])
+  expect(readFileSync('docs/.vitepress/dist/index.html', 'utf8')).toContain('VPNavBarSearch')
+})
