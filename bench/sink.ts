@@ -17,7 +17,7 @@ let total = 0
 const STAMP = Buffer.from('at=')
 const OPAQUE = /"biz_opaque_callback_data":"([^"]+)"/
 
-/** Base64 of three digits of hex, by their value: 18 of them are the message's own part of the chat product's id. */
+/** Base64 of three digits of hex, by their value: 18 of them are the message's own part of WhatsApp's id. */
 const GROUPS = Array.from({ length: 4_096 }, (_, n) =>
   Buffer.from(n.toString(16).toUpperCase().padStart(3, '0')).toString('base64'),
 )

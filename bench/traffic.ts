@@ -17,7 +17,7 @@ export const trafficSchema = z.discriminatedUnion('kind', [
   }),
   /** Lookups of messages at random. */
   z.object({ kind: z.literal('lookup'), ...target, keys: z.array(z.string()), ids: z.array(z.string()) }),
-  /** The chat product's webhooks: each brings news of `size` messages. */
+  /** WhatsApp's webhooks: each brings news of `size` messages. */
   z.object({
     kind: z.literal('webhook'),
     ...target,

@@ -25,10 +25,7 @@ export function bannerLines({ main }: DemoRecord, urls: Urls, file: string): Ban
       `  admin_key      ${main.admin_key}   ${weak('lanes')}`,
       `  operator_key   ${main.operator_key}   ${weak('everything')}`,
     ],
-    tools: [
-      `  simulator      ${urls.simulator}   ${weak('stands in for the chat product')}`,
-      `  all keys       ${file}`,
-    ],
+    tools: [`  simulator      ${urls.simulator}   ${weak('stands in for WhatsApp')}`, `  all keys       ${file}`],
     rest: [
       styled('bold', 'Look around in a browser, and switch made-up traffic on there:'),
       `  ${urls.base}/console   ${weak('sign in with the operator_key')}`,

@@ -2,7 +2,7 @@
 //
 //   demo.json            for people and programs; there exactly while the service is ready
 //   demo-keys.<n>.json   the keys that were seeded: Redis holds hashes of them only, so no other place can show them again
-//   cloud-api.json       the two secrets of cloud-api webhooks, as the simulator plays the chat product
+//   cloud-api.json       the two secrets of cloud-api webhooks, as the simulator plays WhatsApp
 import { createHash, randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The simulator of the chat product as a child process, reached by URL only. It ends by itself when this process does (the
+// The simulator of WhatsApp as a child process, reached by URL only. It ends by itself when this process does (the
 // channel between them closes), and is started again on the same port when it dies. The port is kept over restarts, because
 // people's tools and the demo senders remember it.
 import type { ChildProcess } from 'node:child_process'

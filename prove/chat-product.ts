@@ -1,4 +1,4 @@
-// The simulator of the chat product as a process, and what the proof asks of it: to misbehave, and for its ledger.
+// The simulator of WhatsApp as a process, and what the proof asks of it: to misbehave, and for its ledger.
 import { join } from 'node:path'
 import { z } from 'zod'
 import { getJson, postJson } from './http.ts'
@@ -12,7 +12,7 @@ const ledgerLine = z.object({
   to: z.string(),
 })
 
-/** One message that the chat product took. */
+/** One message that WhatsApp took. */
 export interface Sent {
   atMs: number
   /** Digits of the recipient. */
@@ -21,7 +21,7 @@ export interface Sent {
   id: string | undefined
   /** Our attempt, where the request says which: on the Cloud API wire. */
   attempt: string | undefined
-  /** The chat product's own id. */
+  /** WhatsApp's own id. */
   providerId: string
   /** What the request carried along: the opaque field or the Idempotency-Key. */
   opaque: string | null
@@ -72,7 +72,7 @@ export function createChatProduct(options: {
     count: async () => (await ask()).accepted,
     async hasTaken(count: number, limitMs = FLOW_LIMIT_MS) {
       const came = await eventually(async () => (await ask()).accepted >= count, limitMs, 20)
-      if (!came) throw new Error(`the chat product has not taken ${count} messages in ${limitMs} ms`)
+      if (!came) throw new Error(`WhatsApp has not taken ${count} messages in ${limitMs} ms`)
     },
     async control(body: object) {
       const answer = await postJson(`${part.url}/_control`, body)

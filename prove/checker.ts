@@ -1,4 +1,4 @@
-// The judge: compares what the client was told, what the chat product took, and what the service says, and finds every
+// The judge: compares what the client was told, what WhatsApp took, and what the service says, and finds every
 // message whose case is not one of the three promised: proven sent, proven unsent, flagged. Pure.
 
 /** One message as the client knows it. */
@@ -9,7 +9,7 @@ export interface Request {
   ids: readonly string[]
 }
 
-/** One line of the chat product's ledger. */
+/** One line of WhatsApp's ledger. */
 export interface LedgerLine {
   to: string
   /** Our message id in it. */
@@ -23,9 +23,9 @@ export interface Case {
   states: ReadonlyMap<string, string>
   /** Ids with the flag possible_duplicate. */
   possibleDuplicates: ReadonlySet<string>
-  /** Recipients whose message the chat product took and reported as failed afterwards: `failed` is the truth then. */
+  /** Recipients whose message WhatsApp took and reported as failed afterwards: `failed` is the truth then. */
   refusedLater: ReadonlySet<string>
-  /** Whether the chat product was still being sent messages when the time was over: what is open then is late, not lost. */
+  /** Whether WhatsApp was still being sent messages when the time was over: what is open then is late, not lost. */
   atWork?: boolean
   /** Most messages that may end flagged: killed attempts and answers that prove nothing. */
   flagsEarned: number
@@ -34,7 +34,7 @@ export interface Case {
 export interface Judgement {
   accepted: number
   inLedger: number
-  /** Accepted, never taken by the chat product, and the service does not say so; nor is it still about to be sent. */
+  /** Accepted, never taken by WhatsApp, and the service does not say so; nor is it still about to be sent. */
   lostSilently: string[]
   /** Taken more than once without the flag. */
   sentTwiceSilently: string[]

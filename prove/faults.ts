@@ -1,4 +1,4 @@
-// The lying provider: which message meets which misbehaviour of the chat product, drawn from the seed and told to the
+// The lying provider: which message meets which misbehaviour of WhatsApp, drawn from the seed and told to the
 // simulator one recipient at a time, so that the judge knows what each message met.
 import type { ChatProduct } from './chat-product.ts'
 import type { Random } from './random.ts'
@@ -8,7 +8,7 @@ interface Fault {
   behaviour: string
   /** Share of all messages. */
   share: number
-  /** Whether the chat product takes the message all the same. */
+  /** Whether WhatsApp takes the message all the same. */
   taken: boolean
   /** Whether the answer proves what became of it. */
   proves: boolean

@@ -1,5 +1,5 @@
 // The end of the line that speaks HTTP/2 over TLS, and passes each request on in plain text. A reply that is lost, or that
-// the chat product breaks off, ends its stream or the whole session, as servers do.
+// WhatsApp breaks off, ends its stream or the whole session, as servers do.
 import { Agent, type IncomingMessage, request } from 'node:http'
 import {
   constants,

@@ -23,15 +23,12 @@ process.on('exit', () => {
 })
 
 const program = new Command('npm run prove --')
-  .description('Runs real processes against the ledger of the chat product while they are being killed.')
+  .description('Runs real processes against the ledger of WhatsApp while they are being killed.')
   .option('--seed <number>', 'repeats the run of that seed; without it a new one is drawn', wholeNumber)
   .option('--only <names>', 'only these scenarios, separated by commas', namesOfScenarios)
   .option('--full', 'at the size of the published figures, one scenario at a time, and without each safeguard once')
   .addOption(
-    new Option('--tls <protocol>', 'workers reach the chat product over TLS, by HTTP/1.1 or HTTP/2').choices([
-      'h1',
-      'h2',
-    ]),
+    new Option('--tls <protocol>', 'workers reach WhatsApp over TLS, by HTTP/1.1 or HTTP/2').choices(['h1', 'h2']),
   )
   .option('--json', 'prints JSON instead of the table')
   .addOption(new Option('--record', `keeps what was printed of each scenario in ${PAGE}`).conflicts('tls'))

@@ -29,7 +29,7 @@ export interface Plan {
   /** Each scenario gets a folder in it. */
   place: string
   full: boolean
-  /** How workers reach the chat product; undefined in plain text. */
+  /** How workers reach WhatsApp; undefined in plain text. */
   tls: LineTls | undefined
   say(line: string): void
 }

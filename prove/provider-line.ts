@@ -10,10 +10,10 @@ import { startProxy, type TcpProxy } from './tcp-proxy.ts'
 
 export type TlsProtocol = 'h1' | 'h2'
 
-/** How workers speak to the chat product, where it is over TLS. */
+/** How workers speak to WhatsApp, where it is over TLS. */
 export interface LineTls {
   protocol: TlsProtocol
-  /** Of the chat product. */
+  /** Of WhatsApp. */
   certificate: Certificate
   /** Settings of processes that trust it. */
   settings: Record<string, string>
@@ -41,7 +41,7 @@ export interface ProviderLine extends Omit<TcpProxy, 'cut'> {
   spareOthers(): void
 }
 
-/** `upstream` says where the chat product is. */
+/** `upstream` says where WhatsApp is. */
 export async function startProviderLine(
   upstream: () => number | undefined,
   random: Random,

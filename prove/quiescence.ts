@@ -29,7 +29,7 @@ export interface KnownMessage {
   id: string
   /** What its lookup says. */
   state: string
-  /** How often the chat product took it. */
+  /** How often WhatsApp took it. */
   taken: number
   /** The attempts that it took, where its ledger tells them apart. */
   attempts: string[]

@@ -1,4 +1,4 @@
-// Everything that runs for one scenario: a private Redis, the simulator of the chat product, producers and workers as
+// Everything that runs for one scenario: a private Redis, the simulator of WhatsApp, producers and workers as
 // processes of their own, and proxies between them where the scenario wants to disturb a line.
 //
 //   client ──> producers ──[proxy]──> Redis <──[proxy]── workers ──[provider line]──> simulator
@@ -56,7 +56,7 @@ export interface Rig {
   redisLine: TcpProxy
   /** Between workers and chat product. */
   providerLine: ProviderLine
-  /** Where the chat product posts its webhooks. */
+  /** Where WhatsApp posts its webhooks. */
   frontUrl: string
   /** Address of a producer that runs. */
   liveProducer(): string
@@ -98,7 +98,7 @@ const SIMULATOR_SETTINGS = {
   SIMULATOR_READ_MS: '500',
 }
 
-/** Starts it all in `folder`, from `build`; workers reach the chat product over `tls`, if there is any. */
+/** Starts it all in `folder`, from `build`; workers reach WhatsApp over `tls`, if there is any. */
 export async function startRig(
   where: { build: string; folder: string; random: Random; tls: LineTls | undefined },
   plan: RigPlan,

@@ -33,13 +33,13 @@ export interface Run {
   build: string
   /** Folder of this run: data, logs, ledger. */
   folder: string
-  /** How workers reach the chat product; undefined in plain text. */
+  /** How workers reach WhatsApp; undefined in plain text. */
   tls: LineTls | undefined
   /** Whether to run at the size of the published figures instead of about 500 messages. */
   full: boolean
   /** How long a service may take to come to rest after the last trouble. */
   quiescenceLimitMs: number
-  /** On a build without a safeguard: when the chat product took nothing for so long, the service is as still as at rest. */
+  /** On a build without a safeguard: when WhatsApp took nothing for so long, the service is as still as at rest. */
   stillMs?: number
   /** Prints a line about how far it is. */
   say(line: string): void

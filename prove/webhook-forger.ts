@@ -1,12 +1,12 @@
-// Posts webhooks to the service that the chat product did not send: as somebody who knows the app secret and the ids of
+// Posts webhooks to the service that WhatsApp did not send: as somebody who knows the app secret and the ids of
 // messages, but not the key under which Laneway signs what it sends along.
 import { createHmac } from 'node:crypto'
 import { postJson } from './http.ts'
 import { APP_SECRET } from './rig.ts'
 
-/** One status update as the chat product writes it. */
+/** One status update as WhatsApp writes it. */
 export interface Update {
-  /** The chat product's id of the message; Laneway does not go by it. */
+  /** WhatsApp's id of the message; Laneway does not go by it. */
   providerId: string
   to: string
   status: 'sent' | 'delivered' | 'read' | 'failed'

@@ -22,7 +22,7 @@ export interface Acknowledgement {
 /** How a wire words a refusal. */
 export type RefusalBody = (refusal: Refusal) => unknown
 
-/** The answer to a send request, from what the chat product decided and how the wire words it. */
+/** The answer to a send request, from what WhatsApp decided and how the wire words it. */
 export function answerTo(
   verdict: Verdict,
   acknowledge: (id: string) => Acknowledgement,

@@ -23,7 +23,7 @@ export type Rejection = { code: ChatErrorCode } | { broken: 'plain-500' | 'reset
 /** How the acknowledgement of an accepted message is spoilt. */
 export type SpoiltAnswer = 'slow' | 'hang' | 'reset' | 'cut' | 'garbage' | 'no-id' | 'plain-500' | 'huge' | 'drip'
 
-/** One row of the table: what the chat product does to messages for one reserved number. */
+/** One row of the table: what WhatsApp does to messages for one reserved number. */
 export interface Behaviour {
   /** Name that `POST /_control` takes. */
   name: string

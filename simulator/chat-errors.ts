@@ -1,8 +1,8 @@
-// The error codes of the chat product that the simulator can answer with: HTTP status, title and details of each.
-// Codes, titles and HTTP statuses are the chat product's published ones; where its own editions disagree on 400 or 429
+// The error codes of WhatsApp that the simulator can answer with: HTTP status, title and details of each.
+// Codes, titles and HTTP statuses are WhatsApp's published ones; where its own editions disagree on 400 or 429
 // for throttling, the rate limits of a number and of an app are 429 here and the pair limit is 400, as seen live.
 
-/** One error of the chat product, without the envelope that a wire puts around it. */
+/** One error of WhatsApp, without the envelope that a wire puts around it. */
 export interface ChatError {
   /** HTTP status when the code travels in the answer to a request; in a status update it is not used. */
   http: number
@@ -12,7 +12,7 @@ export interface ChatError {
   subcode?: number
   /** Seconds, sent as `Retry-After`. */
   retryAfterS?: number
-  /** The chat product marks some faults of its own as passing. */
+  /** WhatsApp marks some faults of its own as passing. */
   transient?: true
 }
 
@@ -62,7 +62,7 @@ export const CHAT_ERRORS = {
   131026: {
     http: 400,
     title: 'Message undeliverable',
-    details: 'The recipient is not on the chat product, has not accepted its terms or uses an old version.',
+    details: 'The recipient is not on WhatsApp, has not accepted its terms or uses an old version.',
   },
   131030: {
     http: 400,
@@ -147,7 +147,7 @@ export const CHAT_ERRORS = {
 /** A code that the simulator knows. */
 export type ChatErrorCode = keyof typeof CHAT_ERRORS
 
-/** A request refused by the chat product: its code and, where the check knows better than the table, the details. */
+/** A request refused by WhatsApp: its code and, where the check knows better than the table, the details. */
 export interface Refusal {
   code: ChatErrorCode
   details?: string

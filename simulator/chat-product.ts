@@ -1,4 +1,4 @@
-// The chat product behind both wires: decides about a submission that its wire found in order, gives it an id, writes
+// WhatsApp behind both wires: decides about a submission that its wire found in order, gives it an id, writes
 // the ledger and sets its fate going. The wires translate requests into submissions and verdicts into answers.
 
 import { type Behaviour, behaviourNamed, behaviourOfNumber, type Rejection, type SpoiltAnswer } from './behaviours.ts'
@@ -38,7 +38,7 @@ export interface MessageInfo {
   atMs: number
 }
 
-/** The chat product behind both wires: judges sends, keeps the ledger, schedules status webhooks. */
+/** WhatsApp behind both wires: judges sends, keeps the ledger, schedules status webhooks. */
 export class ChatProduct {
   readonly config: SimulatorConfig
   readonly ledger: Ledger

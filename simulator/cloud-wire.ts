@@ -85,7 +85,7 @@ function errorEnvelope(refusal: Refusal): { error: Record<string, unknown> } {
   }
 }
 
-/** What the chat product says of a path, or a method, that it does not serve. */
+/** What WhatsApp says of a path, or a method, that it does not serve. */
 function noSuchObject(request: IncomingMessage, path: string): Answer {
   const message =
     `Unsupported ${String(request.method).toLowerCase()} request. Object with ID '${excerpt(path.split('/')[2])}' ` +

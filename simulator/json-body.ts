@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 
-/** Larger bodies are refused; the largest message of the chat product is far smaller. */
+/** Larger bodies are refused; the largest message of WhatsApp is far smaller. */
 const BODY_LIMIT = 1024 * 1024
 
 /** The object, or why there is none, in a sentence for a person. */

@@ -10,7 +10,7 @@ export interface LedgerEntry {
   /** Epoch ms of acceptance. */
   at_ms: number
   wire: 'partner' | 'cloud'
-  /** The chat product's message id. */
+  /** WhatsApp's message id. */
   id: string
   /** `biz_opaque_callback_data` on the cloud wire, the `Idempotency-Key` header on the partner wire, else null. */
   opaque: string | null

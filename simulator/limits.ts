@@ -1,18 +1,18 @@
-// The limits of the chat product, each off until the control endpoint switches it on: messages per second of a sender,
+// The limits of WhatsApp, each off until the control endpoint switches it on: messages per second of a sender,
 // messages to one recipient, and the 24 hours after a person's last message in which anything but a template may be sent.
 
 import { BoundedMap } from './bounded-map.ts'
 import type { Refusal } from './chat-errors.ts'
 import type { Submission } from './submission.ts'
 
-/** A burst of 45 to one recipient, then one per 6 seconds: the chat product's published pair limit. */
+/** A burst of 45 to one recipient, then one per 6 seconds: WhatsApp's published pair limit. */
 const PAIR_BURST = 45
 const PAIR_REFILL_MS = 6000
 const WINDOW_MS = 24 * 60 * 60 * 1000
 /** Pairs and conversations remembered. */
 const REMEMBERED = 100_000
 
-/** The chat product's limits, with what must be remembered of earlier messages to hold them. */
+/** WhatsApp's limits, with what must be remembered of earlier messages to hold them. */
 export class Limits {
   /** Messages per second and sender, or null for no limit. */
   throughput: number | null = null

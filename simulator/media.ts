@@ -11,7 +11,7 @@ export interface MediaFile {
 }
 
 const KEPT = 1_000
-/** As the chat product writes a hash. */
+/** As WhatsApp writes a hash. */
 export const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64')
 
 /** The latest files, by their ids. */

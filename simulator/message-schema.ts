@@ -1,12 +1,12 @@
 // The shape of a send request on each wire, as zod schemas: fields, limits and what the wires disagree on. Limits are
-// the chat product's published ones. The components of a template are looked at in template-check.ts, because there the
+// WhatsApp's published ones. The components of a template are looked at in template-check.ts, because there the
 // error codes depend on more than the shape.
 
 import { z } from 'zod'
 import { context, plainKinds } from './kinds-schema.ts'
 import { fault, link, oneSource, source, text, type Wire } from './schema-parts.ts'
 
-/** Plus, spaces, dashes, dots and brackets are tolerated by the chat product. */
+/** Plus, spaces, dashes, dots and brackets are tolerated by WhatsApp. */
 const recipient = z.string().refine((to) => /^\+?[\d\s().-]{7,40}$/.test(to) && /^\d{7,15}$/.test(digitsOf(to)), {
   error: 'must be a phone number with country code',
 })
@@ -151,7 +151,7 @@ export const partnerTemplateMessage = z.strictObject({
 export type PartnerMessage = z.infer<typeof partnerServiceMessage> | z.infer<typeof partnerTemplateMessage>
 export type CheckedMessage = z.infer<typeof cloudMessage> | PartnerMessage
 
-/** A phone number as the chat product writes it: digits only. */
+/** A phone number as WhatsApp writes it: digits only. */
 export function digitsOf(phone: string): string {
   return phone.replace(/\D/g, '')
 }

@@ -1,5 +1,5 @@
 // The partner wire: two send endpoints and two lookups, all POST, all with an `api_key` in the body. The interface does
-// not say what a refusal looks like; here it is one envelope with the chat product's code:
+// not say what a refusal looks like; here it is one envelope with WhatsApp's code:
 // `{status: false, success: false, message: "<title>: <details>", error: {code: 130429, details: "…"}}`.
 
 import type { IncomingMessage } from 'node:http'
@@ -137,7 +137,7 @@ function sentenceOf(refusal: Refusal): string {
   return `${title}: ${refusal.details ?? details}`
 }
 
-/** A refusal that the chat product has no code for. */
+/** A refusal that WhatsApp has no code for. */
 function failure(http: number, message: string): { http: number; body: unknown } {
   return { http, body: { status: false, success: false, message, error: { code: null, details: message } } }
 }

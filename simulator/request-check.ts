@@ -1,4 +1,4 @@
-// From the body of a send request to a checked message or the chat product's refusal. Like the chat product it names
+// From the body of a send request to a checked message or WhatsApp's refusal. Like WhatsApp it names
 // only the first fault: code 100 with the parameter in brackets where the shape is wrong, 131009 where a value is.
 
 import type { z } from 'zod'
@@ -45,7 +45,7 @@ function refusalOfIssue(issue: z.core.$ZodIssue | undefined, body: unknown): Ref
   }
 }
 
-/** The chat product answers a text that is too long, and anything at the top of the body, with 100 and not 131009. */
+/** WhatsApp answers a text that is too long, and anything at the top of the body, with 100 and not 131009. */
 function limitCode(path: readonly PropertyKey[]): ChatErrorCode {
   return path.length === 1 || path[0] === 'text' ? 100 : 131009
 }

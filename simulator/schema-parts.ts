@@ -13,7 +13,7 @@ export const link = z
   .max(2048)
   .regex(/^https?:\/\/[^\s/]/i)
 
-/** A problem that the shape cannot express, with the chat product's code for it. */
+/** A problem that the shape cannot express, with WhatsApp's code for it. */
 export function fault(code: number, message: string) {
   return { error: message, params: { code } }
 }

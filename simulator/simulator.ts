@@ -1,4 +1,4 @@
-// Starts the simulator: one HTTP server for both wires of the chat product and for the underscore paths, with which
+// Starts the simulator: one HTTP server for both wires of WhatsApp and for the underscore paths, with which
 // tests and people look at it and control it.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-// What the chat product refuses in the components of a template message. It knows every approved template; the
+// What WhatsApp refuses in the components of a template message. It knows every approved template; the
 // simulator knows none, so it holds each component to the rules that all templates share: numbers of parameters where
 // they are fixed, kinds of parameters, whitespace, lengths, card numbers. Types compare without regard to case.
 
@@ -28,7 +28,7 @@ const BUTTON_PARAMETER = new Map([
   ['quick_reply', { type: 'payload', field: 'payload', max: 128 }],
 ])
 
-/** The first fault of a template, or null. `at` below is the bracketed path of the chat product's own answers. */
+/** The first fault of a template, or null. `at` below is the bracketed path of WhatsApp's own answers. */
 export function templateFault(template: Template, wire: Wire): Refusal | null {
   if (!/^[a-z0-9_]+$/.test(template.name) || !/^[a-z]{2,3}(_[A-Z]{2,3})?$/.test(template.language.code)) {
     const details = `template name (${excerpt(template.name)}) does not exist in ${excerpt(template.language.code)}`
@@ -109,7 +109,7 @@ function bodyFault(parameters: Parameter[]): Refusal | null {
 
 function buttonFault(component: Component, parameters: Parameter[], at: string, wire: Wire): Refusal | null {
   const { index } = component
-  // the partner's interface says that an index is a string; the chat product itself takes numbers too
+  // the partner's interface says that an index is a string; WhatsApp itself takes numbers too
   const isTaken = typeof index === 'string' || (wire === 'cloud' && typeof index === 'number')
   if (!isTaken || !/^\d$/.test(String(index)))
     return { code: 100, details: `Param ${at}['index'] must be a button's place, "0" to "9".` }

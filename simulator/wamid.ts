@@ -1,4 +1,4 @@
-// Message ids in the shape of the chat product's: `wamid.` and base64 of a few marker bytes, the recipient and a hex
+// Message ids in the shape of WhatsApp's: `wamid.` and base64 of a few marker bytes, the recipient and a hex
 // string. Ours carry in that hex string all that a status lookup needs (when the message was accepted, on which wire,
 // what becomes of it), so that the simulator remembers nothing per message and still answers after a restart.
 

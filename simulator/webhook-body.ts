@@ -1,4 +1,4 @@
-// The body and the signature of a webhook as the chat product sends it: one POST with up to a thousand changes,
+// The body and the signature of a webhook as WhatsApp sends it: one POST with up to a thousand changes,
 // grouped by business number, signed over the bytes that are sent.
 
 import { createHmac } from 'node:crypto'
@@ -36,7 +36,7 @@ export type Change = { message: TrackedMessage; update: StatusUpdate } | { inbou
 /** Stands for the business account that owns every number. */
 const BUSINESS_ACCOUNT_ID = '100000000000001'
 
-/** The bytes to post. Characters outside ASCII are escaped, as the chat product does: only the raw bytes verify. */
+/** The bytes to post. Characters outside ASCII are escaped, as WhatsApp does: only the raw bytes verify. */
 export function webhookBody(changes: readonly Change[]): Buffer {
   const bySender = new Map<string, { statuses: unknown[]; contacts: unknown[]; messages: unknown[] }>()
   for (const change of changes) {

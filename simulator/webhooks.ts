@@ -3,13 +3,13 @@
 // no timer of its own, because a run has a million of them.
 //
 // Order: changes due at different ticks leave in order but may arrive in another, since several posts are under way at
-// once and a repeated one comes later. The chat product promises no more.
+// once and a repeated one comes later. WhatsApp promises no more.
 
 import { Agent, request } from 'undici'
 import { type Change, signatureOf, webhookBody } from './webhook-body.ts'
 
 const TICK_MS = 20
-/** Updates in one POST, the chat product's published maximum. */
+/** Updates in one POST, WhatsApp's published maximum. */
 const BATCH = 1000
 const CONCURRENT_POSTS = 8
 const ANSWER_LIMIT_MS = 10_000

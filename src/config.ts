@@ -162,7 +162,7 @@ export const settings = {
     .int()
     .min(1)
     .default(100 * 1024 * 1024)
-    .describe('Largest gallery upload in bytes; the chat product takes documents of up to 100 MB'),
+    .describe('Largest gallery upload in bytes; WhatsApp takes documents of up to 100 MB'),
   ...limitSettings,
   LANEWAY_EVENTS_RETENTION_HOURS: z.coerce
     .number()

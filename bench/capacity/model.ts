@@ -80,7 +80,7 @@ export interface Capacity {
   perMillion: number
 }
 
-/** What the chat product lets a number send a second, unless it has raised it. */
+/** What WhatsApp lets a number send a second, unless it has raised it. */
 export const SENDER_PACE = 80
 /** Of a core's time that is planned with: beyond it waits grow. */
 export const TARGET = 0.6

@@ -14,7 +14,7 @@ import { type Figure, withGoal } from '../report.ts'
 
 const LANES = 1_000
 const WORKERS = 4
-/** What the chat product lets a number send: its lanes need no more workers than two. */
+/** What WhatsApp lets a number send: its lanes need no more workers than two. */
 const RATE = 80
 /** Lanes that have work, at most. */
 const WITH_WORK = 500

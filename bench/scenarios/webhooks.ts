@@ -1,4 +1,4 @@
-// How many updates that the chat product reports are settled per second: signed webhooks with one update each, and with
+// How many updates that WhatsApp reports are settled per second: signed webhooks with one update each, and with
 // a hundred. Every update is of another message and changes it.
 import { type Bench, cpuPer } from '../bench.ts'
 import { send, sinkGets, watchSink } from '../contender.ts'

@@ -1,4 +1,4 @@
-// Those who come while somebody else holds all connections: another tenant, a probe, and the chat product with a webhook,
+// Those who come while somebody else holds all connections: another tenant, a probe, and WhatsApp with a webhook,
 // each on a new connection.
 import { createHmac } from 'node:crypto'
 import { request } from 'node:http'

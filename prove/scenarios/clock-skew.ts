@@ -60,7 +60,7 @@ export const clockSkew: Scenario = {
             unit: 'messages',
             atMost: rate * AFTER_STALL,
           })),
-          { what: 'taken by the chat product', value: ledger.length, unit: 'messages' },
+          { what: 'taken by WhatsApp', value: ledger.length, unit: 'messages' },
         ],
       }
     })

@@ -18,14 +18,14 @@ export const producerKill: Scenario = {
       await kills.stop()
       const repeated = rig.client.log.filter(({ answers }) => answers.length > 1).length
       run.say(`${rig.client.acknowledged()} accepted, ${kills.strikes()} producers killed, ${repeated} repeated`)
-      // Workers live and the chat product tells the truth: nothing can earn a flag.
+      // Workers live and WhatsApp tells the truth: nothing can earn a flag.
       const found = await testimonyAtQuiescence(rig, run, { flagsEarned: 0 })
       const behind = found.messages.filter(({ state }) => state !== 'read').length
       return {
         judgement: found.judgement,
         figures: [
           { what: 'requests repeated with their key', value: repeated, unit: 'requests' },
-          { what: 'states behind what the chat product reported', value: behind, unit: 'messages', atMost: 0 },
+          { what: 'states behind what WhatsApp reported', value: behind, unit: 'messages', atMost: 0 },
         ],
       }
     }),

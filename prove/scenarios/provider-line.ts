@@ -1,4 +1,4 @@
-// The line to the chat product is cut again and again, goes half open, and swallows answers to requests that passed.
+// The line to WhatsApp is cut again and again, goes half open, and swallows answers to requests that passed.
 import { strikeEvery } from '../nemesis.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
@@ -29,7 +29,7 @@ const providerLine = (name: string, wire: Wire): Scenario => ({
       const flagsEarned = strikes.strikes() * inFlight + rig.providerLine.swallowed()
       run.say(`${strikes.strikes()} strikes, ${rig.providerLine.swallowed()} answers lost`)
       const { judgement } = await testimonyAtQuiescence(rig, run, { flagsEarned })
-      const lost = { what: 'answers of the chat product lost', value: rig.providerLine.swallowed(), unit: 'answers' }
+      const lost = { what: 'answers of WhatsApp lost', value: rig.providerLine.swallowed(), unit: 'answers' }
       return { judgement, figures: [lost] }
     }),
 })

@@ -1,4 +1,4 @@
-// The chat product is down: every request is answered with a plain 500, which proves nothing. What leaves then is
+// WhatsApp is down: every request is answered with a plain 500, which proves nothing. What leaves then is
 // flagged, so a lane must not go on at its pace until its backlog is gone; it asks now and then whether it is back.
 
 import { testimonyAtQuiescence } from '../quiescence.ts'

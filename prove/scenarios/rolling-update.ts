@@ -25,7 +25,7 @@ export const rollingUpdate: Scenario = {
       run,
       {
         ...{ producers: 2, workers: run.full ? 4 : 2, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] },
-        // Longer than other processes hold up the chat product here, shorter than what a worker waits for at its end.
+        // Longer than other processes hold up WhatsApp here, shorter than what a worker waits for at its end.
         env: { LANEWAY_STOP_DELAY_SECONDS: String(delay), LANEWAY_SEND_TIMEOUT_SECONDS: '15' },
       },
       (rig) => play(run, rig, delay),

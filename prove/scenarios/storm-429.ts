@@ -1,4 +1,4 @@
-// The lane is set to ten times what the chat product takes, which refuses the rest with 429 and Retry-After.
+// The lane is set to ten times what WhatsApp takes, which refuses the rest with 429 and Retry-After.
 //
 // Two things are looked at. A claim after a refusal was written down is our fault on any machine, and told exactly by
 // one clock, that of Redis. What a request on the line is depends on the machine as well: those that had been claimed

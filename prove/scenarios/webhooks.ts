@@ -66,7 +66,7 @@ async function drawBehaviours(rig: Rig, random: Random, recipients: readonly str
   return endOf
 }
 
-/** Tries to move every message by updates that are not the chat product's, and counts those that moved. */
+/** Tries to move every message by updates that are not WhatsApp's, and counts those that moved. */
 async function forge(
   rig: Rig,
   tenant: Tenant,

@@ -1,4 +1,4 @@
-// One of three workers is killed every second while the chat product lies about one message in twelve. Half of the
+// One of three workers is killed every second while WhatsApp lies about one message in twelve. Half of the
 // messages must arrive, half must never be repeated.
 import { type PlannedFaults, planFaults } from '../faults.ts'
 import { killEvery, mostKills } from '../nemesis.ts'
@@ -76,7 +76,7 @@ export function policyFigures(found: Testimony, faults: PlannedFaults, wire: Wir
   ]
 }
 
-/** Whether the chat product took an attempt of which the worker never learnt, by a lie or because it was killed. */
+/** Whether WhatsApp took an attempt of which the worker never learnt, by a lie or because it was killed. */
 function wasTakenUnanswered({ to, attempts, inside }: KnownMessage, faults: PlannedFaults): boolean {
   const fault = faults.met.get(to)
   const history = inside?.history ?? []

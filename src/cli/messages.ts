@@ -22,7 +22,7 @@ export const messages: Noun = {
   verbs: [
     verb({
       usage: 'show <id>',
-      summary: 'show a message, why it waits, and its history; for a received message give the id of the chat product',
+      summary: 'show a message, why it waits, and its history; for a received message give the id of WhatsApp',
       example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
       options: {},
       values: z.strictObject({ id: z.string() }),

@@ -26,9 +26,9 @@ const newSender = z
     provider: oneOf(providerNameSchema.options),
     baseUrl: httpAddress,
     token: z.string(),
-    phoneNumberId: parser('digits, as the chat product shows them', (id) =>
-      /^\d{1,30}$/.test(id) ? id : undefined,
-    ).default(''),
+    phoneNumberId: parser('digits, as WhatsApp shows them', (id) => (/^\d{1,30}$/.test(id) ? id : undefined)).default(
+      '',
+    ),
     name: newName.default(''),
     rate: rate.default(DEFAULT_RATE),
     honoursIdempotency: z.boolean().default(false),
@@ -58,7 +58,7 @@ export const senders: Noun = {
         '!--provider <name>': providerNameSchema.options.join(' or '),
         '!--base-url <address>': "address of the provider's server",
         '!--token <token>': `token or api_key of the provider${TOKEN_MEANING}`,
-        '--phone-number-id <id>': "the chat product's id of the number (required with cloud-api)",
+        '--phone-number-id <id>': "WhatsApp's id of the number (required with cloud-api)",
         '--name <name>': 'alias for the sender',
         '--rate <number>': `messages per second (default: ${DEFAULT_RATE})`,
         '--honours-idempotency': 'the provider honours our Idempotency-Key, which makes a repeat safe (partner-api)',

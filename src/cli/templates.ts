@@ -30,7 +30,7 @@ export const templates: Noun = {
     verb({
       usage: 'import <file>',
       summary:
-        'import templates from a JSON file (- for standard input) as the chat product has them: one, a list, or the answer of its listing',
+        'import templates from a JSON file (- for standard input) as WhatsApp has them: one, a list, or the answer of its listing',
       act: 'template.import',
       example: 'order_update.json --account 1',
       options: {

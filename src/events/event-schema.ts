@@ -33,7 +33,7 @@ const messageData = z.strictObject({
 
 const receivedData = z.strictObject({
   event_id: eventIdField,
-  id: z.string().describe('The id of the chat product.'),
+  id: z.string().describe('The id of WhatsApp.'),
   seq: z.literal(1),
   kind: z.string(),
   sender: z.string().nullable(),

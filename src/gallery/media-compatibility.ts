@@ -34,7 +34,7 @@ const rules = new Map(table.flatMap(({ types, ...rule }) => types.map((type) => 
 export function compatibilityOf(mimeType: string, size: number): { compatible: boolean; reason: string } {
   const type = mimeType.replace(/;.*$/s, '').trim().toLowerCase()
   const rule = rules.get(type)
-  if (!rule) return { compatible: false, reason: `The chat product takes no files of type ${type || 'unknown'}.` }
+  if (!rule) return { compatible: false, reason: `WhatsApp takes no files of type ${type || 'unknown'}.` }
   if (size < 1) return { compatible: false, reason: 'The file is empty.' }
   const compatible = size <= rule.limit
   const bounds = `files of type ${type} are sent as ${rule.kind}, at most ${inWords(rule.limit)}`

@@ -20,9 +20,7 @@ export const laneStatusSchema = z.strictObject({
   cooldown_until: time.nullable().describe('When its cooldown ends; null while there is none.'),
   cooldown_code: z
     .string()
-    .describe(
-      'What began the cooldown: a code of the chat product or a word of ours. Empty without one, or when unknown.',
-    ),
+    .describe('What began the cooldown: a code of WhatsApp or a word of ours. Empty without one, or when unknown.'),
   cooldown_for: z.string().describe('The same in a sentence, without numbers.'),
   waiting: count,
   oldest_waiting_at: time

@@ -170,5 +170,5 @@ function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: strin
   const code = answer.code === undefined ? `HTTP ${answer.status}` : `code ${answer.code}`
   const said = means ?? 'the message is refused'
   const text = newWords(answer.text?.slice(0, MAX_TEXT) ?? '', said)
-  return `The chat product answered: ${said} (${code})${text === '' ? '' : `: ${text}`}`
+  return `WhatsApp answered: ${said} (${code})${text === '' ? '' : `: ${text}`}`
 }

@@ -50,9 +50,9 @@ type Row = readonly [code: number, concerns: Concern, rule: CodeRule, means: str
 
 const ROWS: readonly Row[] = [
   // Nothing is known of the message.
-  [1, 'provider', unconfirmed, 'unknown error of the chat product'],
-  [2, 'provider', unconfirmed, 'the chat product was down or overloaded'],
-  [131000, 'provider', unconfirmed, 'something went wrong at the chat product'],
+  [1, 'provider', unconfirmed, 'unknown error of WhatsApp'],
+  [2, 'provider', unconfirmed, 'down or overloaded at WhatsApp'],
+  [131000, 'provider', unconfirmed, 'something went wrong at WhatsApp'],
 
   // Throttled.
   [4, 'account', pauseLane(60), 'too many calls by the app', PROOF],
@@ -141,5 +141,5 @@ export function codeEntry(code: number): CodeEntry {
   if (entry) return entry
   if (code >= 200 && code <= 299)
     return { means: 'the app lacks a permission', concerns: 'account', rule: blockSender, provesUnsent: false }
-  return { means: 'refused by the chat product', concerns: 'message', rule: fail, provesUnsent: false }
+  return { means: 'refused by WhatsApp', concerns: 'message', rule: fail, provesUnsent: false }
 }

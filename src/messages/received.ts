@@ -7,7 +7,7 @@ const words = z.string().optional()
 
 /** A file that came with a message; `GET /messages/{id}/media` fetches it. */
 const mediaSchema = z.strictObject({
-  id: text.describe('The chat product’s id of the file, good for some days.'),
+  id: text.describe('WhatsApp’s id of the file, good for some days.'),
   mime_type: words,
   sha256: words,
   filename: words,
@@ -23,7 +23,7 @@ export const receivedPartsSchema = z.strictObject({
   group_id: words,
   context: z
     .strictObject({
-      message_id: words.describe('The message that it answers, by the chat product’s id.'),
+      message_id: words.describe('The message that it answers, by WhatsApp’s id.'),
       from: words,
       forwarded: z.boolean().optional(),
       frequently_forwarded: z.boolean().optional(),

@@ -149,7 +149,7 @@ function bounded(body: Readable): Readable {
   const counted = new Transform({
     transform(chunk: Buffer, _encoding, next) {
       read += chunk.length
-      if (read > MEDIA_MAX_BYTES) next(new Error('the file is larger than the chat product allows'))
+      if (read > MEDIA_MAX_BYTES) next(new Error('the file is larger than WhatsApp allows'))
       else next(null, chunk)
     },
   })

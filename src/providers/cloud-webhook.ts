@@ -196,9 +196,9 @@ function toUpdate(item: z.infer<typeof statusItem>): StatusUpdate {
 }
 
 function problemOf(error: z.infer<typeof reportedError> | undefined): Problem {
-  if (!error) return { code: 'failed', sentence: 'The chat product reports that it failed and gives no reason.' }
+  if (!error) return { code: 'failed', sentence: 'WhatsApp reports that it failed and gives no reason.' }
   const details = error.error_data?.details ?? error.title
-  const sentence = `The chat product reports: ${codeEntry(error.code).means} (code ${error.code})`
+  const sentence = `WhatsApp reports: ${codeEntry(error.code).means} (code ${error.code})`
   return { code: String(error.code), sentence: details ? `${sentence}: ${details.slice(0, 200)}` : sentence }
 }
 

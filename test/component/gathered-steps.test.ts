@@ -18,7 +18,7 @@ withOwnRedis((own) => {
 
 const HOUR_MS = 3_600_000
 const times = { lostAfterMs: 20_000, evidenceWaitMs: 1_000, retentionMs: HOUR_MS }
-const problem = { code: '131026', sentence: 'The chat product refused it.' }
+const problem = { code: '131026', sentence: 'WhatsApp refused it.' }
 let lanes = 0
 let people = 0
 const someone = () => `4917${String(++people).padStart(8, '0')}`

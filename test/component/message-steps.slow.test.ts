@@ -37,7 +37,7 @@ withOwnRedis((own) => {
 
 const PAST = Date.now() - 3_600_000
 const FUTURE = Date.now() + 3_600_000
-const PROBLEM = { code: 'a|b', sentence: 'The chat product answered c|d.' }
+const PROBLEM = { code: 'a|b', sentence: 'WhatsApp answered c|d.' }
 const WAIT_MS = 1_000
 
 type Told = { verdict: Verdict | 'missing' | ClaimResult['verdict']; state?: State }

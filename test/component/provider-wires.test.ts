@@ -311,7 +311,7 @@ describe('on partner-api', () => {
       const { title, details } = error
       const known = codeEntry(Number(code)).means
       expect(codeIn(`${title}: ${details} (code ${code})`)).toBe(code)
-      expect(codeIn(`The chat product reports: ${known} (code ${code}): ${details}`)).toBe(code)
+      expect(codeIn(`WhatsApp reports: ${known} (code ${code}): ${details}`)).toBe(code)
       expect(codeIn(`(#${code}) ${title}`)).toBe(code)
       const noise = fc.stringMatching(/^(HTTP code \d{3}|code [56]\d{2}|\d{1,9}|[a-z ]{1,9}|\(code [56]\d{2}\))$/)
       fc.assert(

@@ -20,7 +20,7 @@ import { answering, anySender, laneOf, sendingTo } from '../support/sending.ts'
 import { cooldownOf, inDoubtOn, pollsOn, probingOf, recipientCooldownOf, waitOf } from '../support/state/messages.ts'
 
 const HOUR_MS = 3_600_000
-const problem = { code: '131026', sentence: 'The chat product refused it.' }
+const problem = { code: '131026', sentence: 'WhatsApp refused it.' }
 const config = { maxTries: 3, unconfirmedWaitMs: HOUR_MS }
 const DONE = { kind: 'done' }
 

@@ -13,12 +13,12 @@ test('what looks like a token is masked', () => {
 })
 
 test('codes, status codes and words stay', () => {
-  const sentence = 'The chat product answered: the token has expired (code 190): subcode 463, HTTP 401'
+  const sentence = 'WhatsApp answered: the token has expired (code 190): subcode 463, HTTP 401'
   expect(masked(sentence)).toBe(sentence)
 })
 
 test('a code stays however long it is, and a number in its place does not', () => {
-  const sentence = 'The chat product answered: access denied (code 131005): The permission is missing'
+  const sentence = 'WhatsApp answered: access denied (code 131005): The permission is missing'
   expect(masked(sentence)).toBe(sentence)
   expect(masked('access denied (code 491700000001)')).toBe('access denied (code …)')
 })

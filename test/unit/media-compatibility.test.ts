@@ -51,5 +51,5 @@ test('the reason names the type, the limit and what is too much', () => {
   expect(compatibilityOf('image/png', 10).reason).toBe(
     'Can be sent: files of type image/png are sent as image, at most 5 MB.',
   )
-  expect(compatibilityOf('image/gif', 10).reason).toBe('The chat product takes no files of type image/gif.')
+  expect(compatibilityOf('image/gif', 10).reason).toBe('WhatsApp takes no files of type image/gif.')
 })

@@ -207,11 +207,11 @@ describe('an answer with a code', () => {
     [
       999,
       'Media upload error: the link gave 404.',
-      'refused by the chat product (code 999): Media upload error: the link gave 404.',
+      'refused by WhatsApp (code 999): Media upload error: the link gave 404.',
     ],
   ])('%s says nothing a second time', (code, text, words) => {
     const outcome = outcomeOf(answered(401, { code, text }))
-    expect(outcome).toMatchObject({ problem: { sentence: `The chat product answered: ${words}` } })
+    expect(outcome).toMatchObject({ problem: { sentence: `WhatsApp answered: ${words}` } })
   })
 
   test('concerns the person or the template, or neither', () => {

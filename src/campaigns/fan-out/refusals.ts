@@ -48,7 +48,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
     /** Whether the refusal is about all of the campaign. Then it is paused, and the message is to stay queued. */
     async pausesCampaign(campaign: CampaignId, { concerns, problem: { code } }: Refusal): Promise<boolean> {
       if (concerns === 'template') {
-        return (await pause(campaign, `The chat product refuses its template: ${inWords(code)}.`, code)) !== undefined
+        return (await pause(campaign, `WhatsApp refuses its template: ${inWords(code)}.`, code)) !== undefined
       }
       if (concerns !== 'message' && concerns !== 'sender') return false
       const name = idOf(campaign)
@@ -61,7 +61,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
         rows.delete(oldest)
       }
       if (row.count < IN_A_ROW) return false
-      const reason = `The chat product refused ${IN_A_ROW} messages in a row: ${inWords(code)}.`
+      const reason = `WhatsApp refused ${IN_A_ROW} messages in a row: ${inWords(code)}.`
       row.epoch = await pause(campaign, reason, code, row.epoch)
       if (row.epoch !== undefined) return true
       // A person has resumed it: what was refused before no longer counts.

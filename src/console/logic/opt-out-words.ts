@@ -3,7 +3,7 @@ import type { OptOutSource } from '../../people/opt-outs/opt-out.ts'
 
 const SAID: Readonly<Record<OptOutSource, string>> = {
   word: 'the person, by a stop word',
-  provider: 'the chat product',
+  provider: 'WhatsApp',
   http: 'somebody of the account',
   cli: 'somebody on the command line',
 }

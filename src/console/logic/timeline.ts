@@ -22,7 +22,7 @@ const EVENTS: Readonly<Record<string, readonly [TimelineEntry['tone'], string]>>
   'held by another attempt': ['wait', 'Another attempt had it already, so this one did not send.'],
   'proven unsent': ['wait', 'The provider certainly did not take it.'],
   'no trustworthy answer': ['wait', 'The request left and no answer that can be trusted came.'],
-  sent: ['busy', 'Evidence: the chat product has taken it.'],
+  sent: ['busy', 'Evidence: WhatsApp has taken it.'],
   delivered: ['good', 'Evidence: it is on the person’s device.'],
   read: ['good', 'Evidence: the person has seen it.'],
   failed: ['bad', 'It will not be sent, or was not delivered.'],

@@ -74,8 +74,8 @@ export function OptOuts() {
             <Empty title={person === '' ? 'Nobody has opted out.' : 'This person has not opted out.'}>
               {person === '' ? (
                 <p>
-                  Who writes STOP, or tells the chat product so, is put on this list by itself. Add those here who told
-                  you otherwise.
+                  Who writes STOP, or tells WhatsApp so, is put on this list by itself. Add those here who told you
+                  otherwise.
                 </p>
               ) : (
                 <p>

@@ -53,7 +53,7 @@ export function Person() {
       {job !== undefined && <Erased job={job} onDone={loaded.reload} />}
       {person === '' ? (
         <Empty title="Whose data?">
-          <p>Give the full international number, or the chat product’s id of a person without one.</p>
+          <p>Give the full international number, or WhatsApp’s id of a person without one.</p>
         </Empty>
       ) : (
         <>

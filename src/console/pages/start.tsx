@@ -67,7 +67,7 @@ export function Start() {
               required
               help={
                 inDemo
-                  ? 'A simulator stands in for the chat product: no real person gets anything.'
+                  ? 'A simulator stands in for WhatsApp: no real person gets anything.'
                   : 'A number of yours, with its country code. Real people get real messages.'
               }
             />

@@ -57,7 +57,7 @@ export function Templates() {
 
 const None = () => (
   <Empty title="No template yet.">
-    <p>Campaigns and template messages need templates that the chat product has approved. Import its export as JSON.</p>
+    <p>Campaigns and template messages need templates that WhatsApp has approved. Import its export as JSON.</p>
   </Empty>
 )
 

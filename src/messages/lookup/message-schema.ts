@@ -56,7 +56,7 @@ const receivedMessageSchema = z.strictObject({
   state: z.literal('delivered'),
   possible_duplicate: z.literal(false),
   class: z.null(),
-  kind: z.string().describe('The chat product’s own word; `unsupported` for one that is not known.'),
+  kind: z.string().describe('WhatsApp’s own word; `unsupported` for one that is not known.'),
   from: z.string().describe('Digits of the person who wrote, or the user id where there is no number.'),
   ...receivedPartsSchema.shape,
   campaign_id: z.null(),

@@ -51,7 +51,7 @@ async function recipientCooldown(
   const until = turn ?? Math.max(end, next)
   // What remains of a cooldown that is over says only how often there was one.
   if (until <= now) return undefined
-  const sentence = `The chat product takes no more messages to this recipient for now; its turn is at ${timeOf(until)}.`
+  const sentence = `WhatsApp takes no more messages to this recipient for now; its turn is at ${timeOf(until)}.`
   return { why: 'recipient_cooldown', until, sentence }
 }
 

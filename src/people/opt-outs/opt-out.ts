@@ -12,7 +12,7 @@ export const optOutSchema = z.strictObject({
   person: z.string().describe('Digits, or the id of a person without a number.'),
   source: z
     .enum(OPT_OUT_SOURCES)
-    .describe('`word`: they wrote a stop word. `provider`: the chat product said so. Else who wrote it down.'),
+    .describe('`word`: they wrote a stop word. `provider`: WhatsApp said so. Else who wrote it down.'),
   since: z.iso.datetime(),
 })
 optOutSchema.register(z.globalRegistry, { id: 'OptOut' })

@@ -54,7 +54,7 @@ ${tags
         .join('\n')}</section>`,
   )
   .join('\n')}
-<section id="webhooks"><h2>Webhooks</h2><p>What the chat product sends to us.</p>
+<section id="webhooks"><h2>Webhooks</h2><p>What WhatsApp sends to us.</p>
 ${received.map(section).join('\n')}
 </section>
 <section id="schemas"><h2>Schemas</h2>

@@ -53,7 +53,7 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
   },
   webhooks: {
     name: 'Provider webhooks',
-    description: 'Where the Cloud API of the chat product reports. What it sends is under `webhooks`.',
+    description: 'Where the WhatsApp Cloud API reports. What it sends is under `webhooks`.',
   },
   admin: {
     name: 'Administration',
@@ -81,7 +81,7 @@ export const FAMILY_NOTES: Readonly<Record<keyof typeof FAMILIES, { name: string
   },
   webhookSecrets: {
     name: 'Webhook secrets',
-    description: 'What webhooks of the chat product are verified by, for each account.',
+    description: 'What webhooks of WhatsApp are verified by, for each account.',
   },
   activity: {
     name: 'Activity',

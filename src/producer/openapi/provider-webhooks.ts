@@ -14,7 +14,7 @@ const titled = z.object({ title: text }).optional()
 const captioned = z.object({ caption: text.optional() }).optional()
 
 const status = z.object({
-  id: text.describe('The chat product’s id of the message.'),
+  id: text.describe('WhatsApp’s id of the message.'),
   status: z.enum(['sent', 'delivered', 'read', 'failed', 'played']),
   timestamp: seconds,
   recipient_id: text.optional(),
@@ -31,10 +31,10 @@ const status = z.object({
 })
 
 const message = z.object({
-  id: text.describe('The chat product’s id of the message.'),
+  id: text.describe('WhatsApp’s id of the message.'),
   from: text.optional().describe('Digits of the person.'),
   timestamp: seconds,
-  type: text.describe('The chat product’s own word, such as `text` or `image`.'),
+  type: text.describe('WhatsApp’s own word, such as `text` or `image`.'),
   text: z.object({ body: text }).optional(),
   button: z.object({ text }).optional(),
   interactive: z.object({ button_reply: titled, list_reply: titled }).optional(),
@@ -76,7 +76,7 @@ export const providerWebhooks: ZodOpenApiPathsObject = {
   cloudApiMessage: report({
     id: 'cloudApiMessage',
     summary: 'Somebody wrote to one of our numbers.',
-    description: 'The message is kept and can be looked up by the chat product’s id.',
+    description: 'The message is kept and can be looked up by WhatsApp’s id.',
     value: z.object({ messaging_product: text.optional(), metadata, messages: z.array(message) }),
     example: {
       messaging_product: 'whatsapp',
@@ -149,7 +149,7 @@ function report(options: {
       responses: {
         200: { description: 'All of it is written down.' },
         401: { description: 'The signature is not that of the body.' },
-        503: { description: 'Redis is away; the chat product brings it again.' },
+        503: { description: 'Redis is away; WhatsApp brings it again.' },
       },
     },
   }

@@ -5,7 +5,7 @@ import type { ZodOpenApiComponentsObject } from 'zod-openapi'
 export const KEY_EXAMPLE = 'lw_00000000000000000000000000000000000000'
 
 export const INTRODUCTION = `
-Laneway takes messages for a chat product, sends each at the pace that its sender may have, and tells what became of it.
+Laneway takes messages for WhatsApp, sends each at the pace that its sender may have, and tells what became of it.
 
 **Credentials.** There is one kind of key, with permissions and, if wanted, an expiry. Where it travels differs: as
 \`api_key\` in the body where an operation has that field, else as \`Authorization: Bearer <key>\`. The permission that an

@@ -46,7 +46,7 @@ export function MessageFacts({ message }: { message: SentMessage | ReceivedMessa
           </Fact>
         )}
         {message.provider_id && (
-          <Fact name="Id of the chat product">
+          <Fact name="Id of WhatsApp">
             <Said class="mono" text={message.provider_id} />
           </Fact>
         )}

@@ -8,7 +8,7 @@ import { say } from '../../parts/notices.tsx'
 import { dataOf, idempotencyKey } from '../../state/http.ts'
 
 const PROVIDERS = [
-  ['cloud-api', 'the chat product’s Cloud API'],
+  ['cloud-api', 'WhatsApp’s Cloud API'],
   ['partner-api', 'a partner'],
 ] as const
 

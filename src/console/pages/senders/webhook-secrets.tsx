@@ -18,8 +18,8 @@ type Counts = Readonly<Record<WebhookSecretName, number>>
 const ADDRESS = '/admin/webhook-secrets'
 const LEAST = 16
 const KINDS: readonly { name: WebhookSecretName; title: string; purpose: string }[] = [
-  { name: 'webhook.app_secret', title: 'App secret', purpose: 'proves that a webhook comes from the chat product' },
-  { name: 'webhook.verify_token', title: 'Verify token', purpose: 'answers the chat product when you set the address' },
+  { name: 'webhook.app_secret', title: 'App secret', purpose: 'proves that a webhook comes from WhatsApp' },
+  { name: 'webhook.verify_token', title: 'Verify token', purpose: 'answers WhatsApp when you set the address' },
 ]
 const titleOf = (name: WebhookSecretName): string => KINDS.find((kind) => kind.name === name)?.title ?? name
 
@@ -38,12 +38,12 @@ export function WebhookSecrets() {
     <section class="card" aria-labelledby="webhooks">
       <h2 id="webhooks">Webhooks of the Cloud API</h2>
       <p>
-        Have the chat product send webhooks of this account to <code class="anywhere">{address}</code>{' '}
+        Have WhatsApp send webhooks of this account to <code class="anywhere">{address}</code>{' '}
         <Copy what="address" text={address} />
       </p>
       <p class="help">
         Two secrets of a kind are good at a time, so that one is replaced without a webhook being lost: add the new one,
-        change it at the chat product, then remove the older one. None is ever shown again.
+        change it at WhatsApp, then remove the older one. None is ever shown again.
       </p>
       <Shown loaded={loaded}>
         {(counts) => (
@@ -168,7 +168,7 @@ function RemoveSecret({ name, isLast, onDone, onClose }: Props & { isLast: boole
       <p>
         {isLast
           ? 'It is the only one: webhooks at the address of this account are refused until another one is added.'
-          : 'Webhooks that the chat product signs or verifies with the older one are refused within a second.'}
+          : 'Webhooks that WhatsApp signs or verifies with the older one are refused within a second.'}
       </p>
     </Confirm>
   )

@@ -43,7 +43,7 @@ export function ImportTemplates({ onDone, onClose }: { onDone: () => void; onClo
         value={text}
         onValue={setText}
         rows={9}
-        help="As the chat product exports them. One of the same name and language is replaced."
+        help="As WhatsApp exports them. One of the same name and language is replaced."
       />
     </Confirm>
   )

@@ -27,8 +27,8 @@ export function RemoveTemplate({
   return (
     <Confirm title={`Remove ${name}`} verb="Remove the template" danger act={act} onClose={onClose}>
       <p>
-        Messages and campaigns with <Said text={name} /> in {language} are refused from now on. The chat product keeps
-        it: it can be imported again.
+        Messages and campaigns with <Said text={name} /> in {language} are refused from now on. WhatsApp keeps it: it
+        can be imported again.
       </p>
     </Confirm>
   )

@@ -31,7 +31,7 @@ export const conversations = {
     forSenders: true,
     params: z.object({
       person: textUpTo(140).meta({
-        description: 'A number in any spelling, or the chat product’s id of a person without one.',
+        description: 'A number in any spelling, or WhatsApp’s id of a person without one.',
       }),
     }),
     query: z.strictObject({

@@ -22,7 +22,7 @@ export const fileSchema = z.strictObject({
   hash: z.string().describe('SHA-256 of the bytes.'),
   path_hash: z.null(),
   mime_type: z.string(),
-  type: z.enum(['image', 'video', 'audio', 'document']).describe('The kind of file that the chat product sends it as.'),
+  type: z.enum(['image', 'video', 'audio', 'document']).describe('The kind of file that WhatsApp sends it as.'),
   extension: z.string(),
   size: z.int().nonnegative(),
   url: z.string(),
@@ -215,7 +215,7 @@ export const galleryFiles = {
     summary: 'The file itself, whole or a range of it.',
     access: {
       in: 'open',
-      why: 'the token in the address is the secret; the chat product fetches links without a key',
+      why: 'the token in the address is the secret; WhatsApp fetches links without a key',
     },
     // The name is for people, the token alone finds the file.
     params: z.object({ token: z.string(), name: z.string() }),

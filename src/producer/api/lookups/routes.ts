@@ -10,7 +10,7 @@ const asked = { message_id: 'msg_1_01M7WMESZP60D32VY8E5FM00EP' }
 const infoSchema = z.strictObject({
   message_id: z.string(),
   message_text: z.string(),
-  message_type: z.string().describe('The `type` of its request; of a received message the chat product’s own word.'),
+  message_type: z.string().describe('The `type` of its request; of a received message WhatsApp’s own word.'),
   message_from: z.string().describe('Digits of the sender, or of who wrote.'),
   direction: z.enum(['outbound', 'inbound']),
   status: z.enum(['pending', 'success', 'failed', 'unknown']),

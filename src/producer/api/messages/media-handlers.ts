@@ -56,16 +56,12 @@ export function messageMediaHandlers(deps: MessageMediaDeps): Handlers<Pick<type
           if (isTakenBack) stream.destroy()
           return answerOf(found, { name: file.filename, type: file.mime_type })
         }
-        if (found.kind === 'gone') throw gone('The chat product does not keep this file any more.')
+        if (found.kind === 'gone') throw gone('WhatsApp does not keep this file any more.')
         if (found.kind === 'too_large') {
-          throw new ApiError(
-            502,
-            'media_unavailable',
-            'The chat product has a file there that is larger than it may be.',
-          )
+          throw new ApiError(502, 'media_unavailable', 'WhatsApp has a file there that is larger than it may be.')
         }
-        throw new ApiError(502, 'media_unavailable', 'The chat product did not hand the file over; try again later.', {
-          cause: new Error(`the chat product: ${found.cause}`),
+        throw new ApiError(502, 'media_unavailable', 'WhatsApp did not hand the file over; try again later.', {
+          cause: new Error(`WhatsApp: ${found.cause}`),
         })
       } catch (error) {
         share.release()

@@ -196,9 +196,9 @@ export const messages = {
   media: route({
     method: 'get',
     path: '/messages/:id/media',
-    summary: 'Fetches the file of a received message from the chat product.',
+    summary: 'Fetches the file of a received message from WhatsApp.',
     details:
-      'As it comes, of up to 100 MB, to be saved and never shown inline. The chat product keeps it for some days, then ' +
+      'As it comes, of up to 100 MB, to be saved and never shown inline. WhatsApp keeps it for some days, then ' +
       'the answer is 410. The length may be missing; a file that ends too early ends the connection.',
     access: mayLook,
     forSenders: true,

@@ -10,7 +10,7 @@ import { idempotencyHeaders, pageFields } from '../fields.ts'
 const mayLook = { in: 'bearer', permission: 'contacts:read' } as const
 const mayChange = { in: 'bearer', permission: 'contacts:write' } as const
 const person = textUpTo(140).meta({
-  description: 'A number in any spelling, or the chat product’s id of a person without one.',
+  description: 'A number in any spelling, or WhatsApp’s id of a person without one.',
 })
 const params = z.object({ person })
 const errors = { 404: ['not_found'] } as const

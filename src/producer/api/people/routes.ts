@@ -9,7 +9,7 @@ import { doneWith } from '../answers.ts'
 const access = { in: 'bearer', permission: 'admin', removedToo: true } as const
 const params = z.object({
   person: textUpTo(140).meta({
-    description: 'A number in any spelling, or the chat product’s id of a person without one.',
+    description: 'A number in any spelling, or WhatsApp’s id of a person without one.',
   }),
 })
 const count = z.int().nonnegative()

@@ -38,7 +38,7 @@ const newSender = z
     token: tokenField,
     phone_number_id: z
       .string()
-      .regex(/^\d{1,30}$/, 'expected digits, as the chat product shows them')
+      .regex(/^\d{1,30}$/, 'expected digits, as WhatsApp shows them')
       .optional(),
     name: nameField.optional(),
     rate: rateField.default(80),

@@ -53,8 +53,8 @@ export const templates = {
   import: route({
     method: 'post',
     path: '/admin/templates',
-    summary: "Imports templates in the chat product's own format, all or none; they replace those of the same name.",
-    details: 'One definition, or `data` with several, as the chat product lists them. Doing it again changes nothing.',
+    summary: "Imports templates in WhatsApp's own format, all or none; they replace those of the same name.",
+    details: 'One definition, or `data` with several, as WhatsApp lists them. Doing it again changes nothing.',
     access,
     act: 'template.import',
     headers: idempotencyHeaders,

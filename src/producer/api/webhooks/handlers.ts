@@ -103,7 +103,7 @@ async function receive(
   const signature = headers['X-Hub-Signature-256']
   if (!secrets.some((secret) => isSigned(raw, signature, secret))) throw badSignature()
   const content = await readWebhook(await parseRaw(raw))
-  if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of the chat product.')
+  if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of WhatsApp.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
   for (const field of content.otherFields) deps.asides.otherField(field)
 
