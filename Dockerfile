@@ -1,8 +1,11 @@
 # One image for every part of the service; docker-compose.yml says which one a container runs. The stage `simulator` is
 # the same image with the simulator in it, for trying Laneway out.
-FROM node:24-bookworm-slim AS sources
+FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev
+
+FROM packages AS sources
 RUN npm ci
 COPY tsconfig.json ./
 COPY scripts ./scripts
@@ -27,12 +30,12 @@ ENV LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=background_thread:true,narenas:2,dir
 VOLUME /data
 EXPOSE 3000
 CMD ["node", "dist/start/producer.js"]
+COPY --from=packages /app/package.json ./
+COPY --from=packages /app/node_modules ./node_modules
 
 FROM base AS simulator
-COPY --from=build-with-simulator /app/package.json ./
 COPY --from=build-with-simulator /app/dist ./dist
 
-# Libraries are in the bundles: nothing is installed beside them. The last stage is what `docker build .` makes.
+# The last stage is what `docker build .` makes.
 FROM base AS production
-COPY --from=build /app/package.json ./
 COPY --from=build /app/dist ./dist

@@ -7,10 +7,9 @@
 // of one, and the other checks fill the other cores.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { cacheFolder, prepareDependencies, root } from './prepare.mjs'
-import { takeWords } from './words.mjs'
+import { cacheFolder, prepareDependencies, root, typed } from './prepare.mjs'
 
-const isStaged = takeWords('npm run check', ['--staged']).length > 0
+const isStaged = typed({ staged: { type: 'boolean' } }).staged
 // Types depend on each other, so they are always checked as a whole.
 const scope = isStaged ? ['--staged', '--no-errors-on-unmatched'] : ['.']
 const typesOf = (project, cache) => [

@@ -4,23 +4,21 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from './prepare.mjs'
-import { takeWords } from './words.mjs'
+import { root, typed } from './prepare.mjs'
 
 const FILES = ['Dockerfile', 'docker-compose.yml']
 /** `FROM <image> AS <stage>` or `image: <image>`, with a tag and perhaps a digest. A stage has no tag. */
 const IMAGE = /^(\s*(?:FROM|image:) +)([\w./-]+:[\w.-]+)(@sha256:[0-9a-f]{64})?(?=\s|$)/gm
 const LIMIT_MS = 60_000
 
-const say = (line) => process.stdout.write(`${line}\n`)
-process.exit(takeWords('npm run pin:images', ['--check']).length > 0 ? check() : pin())
+process.exit(typed({ check: { type: 'boolean' } }).check ? check() : pin())
 
 function check() {
   let status = 0
   for (const file of FILES) {
     for (const [, , image, digest] of readFileSync(join(root, file), 'utf8').matchAll(IMAGE)) {
       if (digest !== undefined) continue
-      say(`${file}: ${image} is not pinned.`)
+      console.log(`${file}: ${image} is not pinned.`)
       status = 1
     }
   }
@@ -36,7 +34,7 @@ function pin() {
   for (const image of digests.keys()) {
     const { digest, why } = look(image)
     if (digest === undefined) {
-      say(`Not pinned: the digest of ${image} cannot be looked up (${why}).`)
+      console.log(`Not pinned: the digest of ${image} cannot be looked up (${why}).`)
       return 2
     }
     digests.set(image, digest)
@@ -47,7 +45,7 @@ function pin() {
     const pinned = text.replace(IMAGE, (_line, before, image) => `${before}${image}@${digests.get(image)}`)
     if (pinned !== text) writeFileSync(path, pinned)
   }
-  for (const [image, digest] of digests) say(`${image}@${digest}`)
+  for (const [image, digest] of digests) console.log(`${image}@${digest}`)
   return 0
 }
 

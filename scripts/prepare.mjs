@@ -1,21 +1,38 @@
-// Makes a fresh clone runnable: locked dependencies, then the build, each only when it is missing or out of date.
-// Plain Node without dependencies, because it runs before there are any.
+// Makes a fresh clone runnable: locked dependencies, then the build, each only when it is missing or out of date. Plain Node
+// without dependencies, because it runs before there are any. It writes to stderr: stdout belongs to what is started.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { giveUp, say } from './say.mjs'
+import { parseArgs } from 'node:util'
 
 /** The folder of package.json. */
-export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+export const root = join(fileURLToPath(import.meta.url), '../..')
 const inRoot = (path) => join(root, path)
 
 /** Where scripts keep what only saves time; it may be deleted at any time. */
 export const cacheFolder = inRoot('node_modules/.cache/laneway')
 
-/** Holds the fingerprint of the sources that dist/ was built from. */
+/** Where the fingerprint of the sources stands that dist/ was built from. */
 export const BUILD_STAMP = 'built-from'
+
+export const compiler = inRoot('node_modules/typescript-compiler/bin/tsc')
+
+/** Ends the script with the reason. */
+export function giveUp(reason, status = 1) {
+  console.error(reason)
+  process.exit(status)
+}
+
+/** The options on the command line; ends with 2 for a word that the script does not know. */
+export function typed(options = {}) {
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    giveUp(error.message, 2)
+  }
+}
 
 /** Installs what package-lock.json says, unless exactly that is installed. */
 export function prepareDependencies() {
@@ -23,7 +40,7 @@ export function prepareDependencies() {
     giveUp(`Laneway needs Node 20.19 or newer; this is ${process.versions.node}.`)
   }
   if (dependenciesAreInstalled()) return
-  say('Installing the locked dependencies (npm ci) ...')
+  console.error('Installing the locked dependencies (npm ci) ...')
   // With NODE_ENV=production npm would leave out the compiler.
   const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
@@ -36,7 +53,7 @@ export function prepareDependencies() {
 export function prepareBuild() {
   prepareDependencies()
   if (buildIsFresh()) return
-  say('Building dist/ ...')
+  console.error('Building dist/ ...')
   const build = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], {
     stdio: ['ignore', process.stderr, process.stderr],
   })
@@ -50,22 +67,16 @@ export function buildIsFresh() {
 }
 
 /** SHA-256 over everything that decides what dist/ holds. */
-export const fingerprintOfSources = () =>
-  fingerprintOf(
-    ['src', 'simulator', 'demo'],
-    ['build', 'build-console', 'bundle', 'carried', 'left-out'].map((name) => `scripts/${name}.mjs`),
-  )
-
-/** SHA-256 over the files of these folders, these files, and what decides how they are compiled. */
-export function fingerprintOf(folders, files) {
+export function fingerprintOfSources() {
   const hash = createHash('sha256')
-  const sources = folders
+  const sources = ['src', 'simulator', 'demo']
     .filter((folder) => existsSync(inRoot(folder)))
     .flatMap((folder) => readdirSync(inRoot(folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
-  for (const path of [...sources, ...['tsconfig.json', 'package-lock.json', ...files].map(inRoot)]) {
+  const others = ['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map(inRoot)
+  for (const path of [...sources, ...others]) {
     hash.update(path.slice(root.length)).update('\0').update(readFileSync(path)).update('\0')
   }
   return hash.digest('hex')

@@ -4,15 +4,11 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { billOf } from './bill.mjs'
-import { carriedBy } from './carried.mjs'
-import { prepareBuild, root } from './prepare.mjs'
-import { giveUp, say } from './say.mjs'
-import { refuseWords } from './words.mjs'
+import { giveUp, root } from './prepare.mjs'
 
 const [version = '', ...rest] = process.argv.slice(2)
 if (rest.length > 0 || !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
-  refuseWords('npm run release takes a version, for example: npm run release -- 0.2.0')
+  giveUp('npm run release takes a version, for example: npm run release -- 0.2.0', 2)
 if (run('git', 'status', '--porcelain') !== '') giveUp('The working tree has changes: commit or stash them first.')
 if (run('git', 'tag', '--list', `v${version}`) !== '') giveUp(`The tag v${version} exists already.`)
 
@@ -27,14 +23,12 @@ writeFileSync(changelog, text.replace('## Unreleased\n', `## Unreleased\n\n## ${
 run('npm', 'version', '--no-git-tag-version', '--workspaces', '--include-workspace-root', version)
 run('git', 'commit', '--all', '--message', `Release ${version}`)
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Laneway ${version}`)
-// What is in the release, for whoever has to know: CycloneDX, of what the build carries.
+// The bill of materials: CycloneDX, of what production installs.
 const sbom = `laneway-${version}.cdx.json`
-prepareBuild()
-const carried = carriedBy(join(root, 'dist'))
-writeFileSync(join(root, sbom), `${JSON.stringify(billOf(version, carried), undefined, 2)}\n`)
+writeFileSync(join(root, sbom), `${run('npm', 'sbom', '--omit=dev', '--sbom-format=cyclonedx')}\n`)
 const packed = run('npm', 'pack', '--silent', '--workspace', 'laneway-client')
-say(`Committed and tagged v${version}; packed ${packed.split('\n').at(-1)} and ${sbom}.`)
-say('Publish it with: git push --follow-tags')
+console.error(`Committed and tagged v${version}; packed ${packed.split('\n').at(-1)} and ${sbom}.`)
+console.error('Publish it with: git push --follow-tags')
 
 /** Runs a command in the root and returns what it printed; ends the script when the command fails. */
 function run(command, ...args) {

@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
-import { prepareBuild, root } from './prepare.mjs'
-import { giveUp, say } from './say.mjs'
+import { giveUp, prepareBuild, root } from './prepare.mjs'
 
 const READY_MS = 120_000
 /** Until the campaign of the made-up traffic is half done. */
@@ -18,7 +17,7 @@ mkdirSync(images, { recursive: true })
 prepareBuild()
 const dataDir = mkdtempSync(join(tmpdir(), 'laneway-screenshots-'))
 const env = { ...process.env, PORT: '0', LANEWAY_DATA_DIR: dataDir, SIMULATOR_READ_MS: '3000' }
-const app = spawn(process.execPath, [join(root, 'scripts/start.mjs')], { env, stdio: 'ignore' })
+const app = spawn(process.execPath, [join(root, 'scripts/run.mjs'), 'start'], { env, stdio: 'ignore' })
 try {
   const demo = await readyDemo()
   const key = keyOf(demo)
@@ -114,5 +113,5 @@ async function take(page, name) {
   await wait(1_500)
   const path = join(images, `console-${name}.png`)
   await page.screenshot({ path })
-  say(`${path}: ${Math.round(statSync(path).size / 1024)} KB`)
+  console.error(`${path}: ${Math.round(statSync(path).size / 1024)} KB`)
 }

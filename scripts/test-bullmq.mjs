@@ -5,30 +5,28 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheFolder, prepareBuild, root } from './prepare.mjs'
-import { prepareRedis } from './redis-binary.mjs'
-import { say } from './say.mjs'
-import { takeWords } from './words.mjs'
+import { cacheFolder, prepareBuild, root, typed } from './prepare.mjs'
+import { prepareRedis } from './system-packages.mjs'
 
 /** A registry that cannot be reached is not waited for. */
 const PATIENCE = ['--fetch-retries=1', '--fetch-timeout=30000']
 
-const isPinnedOnly = takeWords('npm run test:bullmq', ['--pinned']).length > 0
+const isPinnedOnly = typed({ pinned: { type: 'boolean' } }).pinned
 prepareBuild()
 prepareRedis()
 const manifestOf = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'))
-const pinned = manifestOf('package.json').devDependencies.bullmq
+const pinned = manifestOf('package.json').dependencies.bullmq
 const [, oldest] = /^>=(\S+) /.exec(manifestOf('packages/client/package.json').dependencies.bullmq)
 const folder = join(cacheFolder, `bullmq-${process.pid}`)
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
-say(`Testing with BullMQ ${pinned}, which is pinned.`)
+console.error(`Testing with BullMQ ${pinned}, which is pinned.`)
 const results = [{ name: pinned, passed: passes({}) }]
 const published = isPinnedOnly ? [] : versions()
-if (published === undefined) say('The registry cannot be reached: no other BullMQ was tested.')
+if (published === undefined) console.error('The registry cannot be reached: no other BullMQ was tested.')
 for (const version of others(published ?? [])) test(version)
 if (published?.length) test(oldest, 'client')
-for (const { name, passed } of results) say(`BullMQ ${name}: ${passed ? 'passed' : 'failed'}`)
+for (const { name, passed } of results) console.error(`BullMQ ${name}: ${passed ? 'passed' : 'failed'}`)
 process.exitCode = results.every(({ passed }) => passed) ? 0 : 1
 
 /** Whether the tests pass. */
@@ -42,9 +40,9 @@ function passes(env) {
 /** Tests with another version; `of` the client alone, beside a service with the pinned one. */
 function test(version, of = '') {
   const name = of === '' ? version : `${version} of the ${of}`
-  say(`Testing with BullMQ ${name}.`)
+  console.error(`Testing with BullMQ ${name}.`)
   const installed = install(version)
-  if (!installed) say(`BullMQ ${version} could not be installed, see above.`)
+  if (!installed) console.error(`BullMQ ${version} could not be installed, see above.`)
   const env = { LANEWAY_TEST_BULLMQ: folder, LANEWAY_TEST_BULLMQ_VERSION: version, LANEWAY_TEST_BULLMQ_OF: of }
   results.push({ name, passed: installed && passes(env) })
 }
@@ -54,7 +52,7 @@ function install(version) {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{}')
-  const packages = [`bullmq@${version}`, `ioredis@${manifestOf('package.json').devDependencies.ioredis}`]
+  const packages = [`bullmq@${version}`, `ioredis@${manifestOf('package.json').dependencies.ioredis}`]
   const options = ['--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', ...PATIENCE]
   return spawnSync('npm', ['install', ...options, '--prefix', folder, ...packages], { stdio: 'inherit' }).status === 0
 }
@@ -73,7 +71,7 @@ function others(published) {
   const [major, minor] = pinned.split('.')
   const before = published.findLast((version) => compare(version, `${major}.${minor}.0`) < 0)
   const newest = published.at(-1)
-  if (newest === pinned) say(`BullMQ ${pinned} is the newest that is published.`)
+  if (newest === pinned) console.error(`BullMQ ${pinned} is the newest that is published.`)
   return [before, newest].filter((version) => version !== undefined && version !== pinned)
 }
 

@@ -4,10 +4,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { prepareBuild, root } from './prepare.mjs'
-import { prepareRedis } from './redis-binary.mjs'
-import { giveUp, say } from './say.mjs'
-import { refuseWords } from './words.mjs'
+import { giveUp, prepareBuild, root } from './prepare.mjs'
+import { prepareRedis } from './system-packages.mjs'
 
 /** The release of each supported line that the tests run on: the oldest that package.json admits, then recent ones. */
 const RELEASES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0' }
@@ -15,14 +13,12 @@ const RELEASES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0' }
 const [line, ...rest] = process.argv.slice(2)
 const release = RELEASES[line]
 if (release === undefined)
-  refuseWords(
-    `npm run test:node takes one of ${Object.keys(RELEASES).join(', ')}, for example: npm run test:node -- 24`,
-  )
+  giveUp(`npm run test:node takes one of ${Object.keys(RELEASES).join(', ')}, for example: npm run test:node -- 24`, 2)
 
 prepareBuild()
 prepareRedis()
 const node = nodeBinary(release)
-say(`Testing on Node ${release}.`)
+console.error(`Testing on Node ${release}.`)
 const vitest = join(root, 'node_modules/vitest/vitest.mjs')
 const paths = rest.length > 0 ? rest : ['test/unit', 'test/component']
 const run = spawnSync(node, [vitest, 'run', ...paths], {
@@ -39,7 +35,7 @@ function nodeBinary(version) {
   const place = join(root, 'node_modules/.cache/node', version)
   const binary = join(place, 'node_modules', name, 'bin/node')
   if (existsSync(binary)) return binary
-  say(`Installing Node ${version} ...`)
+  console.error(`Installing Node ${version} ...`)
   const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
   const npm = spawnSync('npm', ['install', ...options, '--prefix', place, `${name}@${version}`], { stdio: 'inherit' })
   if (npm.status !== 0 || !existsSync(binary)) giveUp(`Node ${version} could not be installed, see above.`)

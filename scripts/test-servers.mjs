@@ -3,10 +3,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { installPackages, mayInstall, runs } from './debian-packages.mjs'
-import { root } from './prepare.mjs'
-import { runTests } from './run-tests.mjs'
-import { giveUp, say } from './say.mjs'
+import { giveUp, root } from './prepare.mjs'
+import { installPackages, mayInstall, runs } from './system-packages.mjs'
 
 /** Each program, how one sees that it is there, and its Debian package. */
 const PROGRAMS = [
@@ -23,7 +21,7 @@ const PROGRAMS = [
 const missing = () => PROGRAMS.filter(({ program, args }) => !runs(program, ...args))
 const packages = missing().map((each) => each.package)
 if (packages.length > 0 && mayInstall()) {
-  say(`Installing ${packages.join(', ')} with apt-get ...`)
+  console.error(`Installing ${packages.join(', ')} with apt-get ...`)
   installPackages(packages)
 }
 if (missing().length > 0) {
@@ -35,13 +33,14 @@ if (missing().length > 0) {
   )
 }
 installSchemas()
-runTests(['--config', 'vitest.servers.config.ts', ...process.argv.slice(2)])
+process.argv.splice(2, 0, '--config', 'vitest.servers.config.ts')
+await import('./test.mjs')
 
 /** The published schemas that deploy/kubernetes is judged by: 33 MB that nothing else needs. */
 function installSchemas() {
   const folder = join(root, 'test/servers/kubernetes-schemas')
   if (existsSync(join(folder, 'node_modules/.package-lock.json'))) return
-  say('Installing the schemas of Kubernetes and KEDA (npm ci) ...')
+  console.error('Installing the schemas of Kubernetes and KEDA (npm ci) ...')
   const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
   const npm = spawnSync('npm', ['ci', ...options], { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] })
   if (npm.status !== 0) giveUp('npm ci failed, see above.')

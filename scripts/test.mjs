@@ -1,5 +1,14 @@
-// `npm test`: the same set-up as `npm start`, then every test. Further arguments go to vitest:
-// `npm test -- test/unit/phone.test.ts -t plus`.
-import { runTests } from './run-tests.mjs'
+// `npm test`: makes a fresh clone ready, then runs vitest with the arguments given: `npm test -- test/unit/phone.test.ts -t plus`.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { prepareBuild, root } from './prepare.mjs'
+import { prepareRedis } from './system-packages.mjs'
 
-runTests(process.argv.slice(2))
+prepareBuild()
+prepareRedis()
+const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts/summary-reporter.mjs')}`]
+const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...process.argv.slice(2)]
+const vitest = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' })
+// Ctrl-C in a terminal reaches vitest by itself; a signal sent to npm alone does not.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => vitest.kill(signal))
+vitest.on('exit', (code) => process.exit(code ?? 1))

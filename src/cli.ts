@@ -1,6 +1,9 @@
 // The command line: `npm run cli -- <noun> <verb>`.
 import { runCommandLine } from './cli/run.ts'
 
+// Node looks sources up only when an error is printed: a part does not, as it asks for stacks that nobody reads.
+process.setSourceMapsEnabled(true)
+
 // A reader that has seen enough, such as `| head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error

@@ -1,16 +1,18 @@
 // The log of a process: JSON lines through pino, or on a terminal lines for people. Message text, phone numbers and secrets never go into it: callers log
 // ids, codes and counts, and of an error only what is safe goes in.
+import debug from 'debug'
 import { pino } from 'pino'
 import type { Config } from './config.ts'
 import { createLogOutput } from './log-output.ts'
 import { prettyLine } from './log-pretty.ts'
-import { sourceStack } from './log-stack.ts'
 import { traceOfLog } from './tracing.ts'
 
 export type Log = pino.Logger
 
 /** A log for one process. Lines carry `part`, so that several processes can share one output. */
 export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
+  // With DEBUG set, libraries would print what they send to Redis, numbers and texts included.
+  debug.disable()
   const timestamp = pino.stdTimeFunctions.isoTime
   const serializers = { err: loggedError }
   const options = { level: config.logLevel, base: { part }, timestamp, serializers, mixin: traceOfLog }
@@ -29,5 +31,5 @@ export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
  */
 export function loggedError(error: Error): object {
   const { type, message, stack, code } = pino.stdSerializers.err(error)
-  return { type, message, stack: sourceStack(stack), ...(code === undefined ? {} : { code }) }
+  return { type, message, stack, ...(code === undefined ? {} : { code }) }
 }

@@ -1,6 +1,6 @@
 // A copy of the build in which pieces of text were replaced: how a safeguard is taken away, or a bug put in, without
 // an option in the product that could be left on.
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Alteration {
@@ -10,21 +10,12 @@ export interface Alteration {
   replace: string
 }
 
-/** The end of a program's name as it was compiled, see scripts/bundle.mjs. */
-const PLAIN = /\.plain\.js$/
-
-/**
- * Copies `build` to `to`, alters it and returns `to`. Its programs load the compiled files, not the bundles made of them
- * before. Throws unless exactly one match was replaced by each alteration.
- */
+/** Copies `build` to `to`, alters it and returns `to`. Throws unless each alteration replaced exactly one match. */
 export function alteredBuild(build: string, to: string, ...alterations: readonly Alteration[]): string {
   cpSync(build, to, { recursive: true })
   // A build reads its version from beside it.
   const manifest = join(build, '../package.json')
   if (existsSync(manifest)) cpSync(manifest, join(to, '../package.json'))
-  for (const file of readdirSync(to, { recursive: true, encoding: 'utf8' })) {
-    if (PLAIN.test(file)) renameSync(join(to, file), join(to, file.replace(PLAIN, '.js')))
-  }
   for (const { file, find, replace } of alterations) {
     const path = join(to, file)
     const parts = readFileSync(path, 'utf8').split(find)

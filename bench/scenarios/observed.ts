@@ -34,7 +34,7 @@ export async function observed(bench: Bench): Promise<Figure[]> {
   const { rig, dir, closing } = bench
   const contenders: Laneway[] = []
   for (const { name, alterations } of KINDS) {
-    // Beside dist/, where what it imports is found; also of the unaltered one, as a copy is not bundled.
+    // Beside dist/, where what it imports is found.
     const build = alteredBuild(fileURLToPath(dist), fileURLToPath(new URL(`../${name}/dist`, dist)), ...alterations)
     const options = { build, profile: bench.profile }
     contenders.push({ ...(await startLaneway(rig, `${dir}/${name}`, closing, options)), name })

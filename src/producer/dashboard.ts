@@ -3,7 +3,7 @@
 // would break the promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone
 // numbers and message text are masked. Of the queues that all accounts share it shows counts.
 import { createRequire } from 'node:module'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { createBullBoard } from '@bull-board/api'
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
@@ -27,10 +27,8 @@ import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
 import { sessionIdOf } from './session-cookie.ts'
 
-/** Holds bull-board's pages in dist/: where the build puts them, or the package itself when this runs from its source. */
-const pagesFolder = import.meta.filename.endsWith('.ts')
-  ? dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
-  : resolve(import.meta.dirname, '../dashboard')
+/** Holds bull-board's pages. */
+const pagesFolder = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
 
 /** A tab asks this often; the pages of a large installation are not free. */
 const POLL_SECONDS = 5

@@ -51,7 +51,8 @@ test('npm start ends all its parts and says why, when it has only just begun', a
     process.execPath,
     '--import',
     `data:text/javascript,${encodeURIComponent(THROWS)}`,
-    'scripts/start.mjs',
+    'scripts/run.mjs',
+    'start',
   ])
   await readyDemo(dataDir, started)
   started.kill('SIGUSR2')
@@ -69,7 +70,8 @@ test('npm start that has lived a while starts again with the same data, and ends
     process.execPath,
     '--import',
     `data:text/javascript,${encodeURIComponent(preload)}`,
-    'scripts/start.mjs',
+    'scripts/run.mjs',
+    'start',
   ])
   const before = await readyDemo(dataDir, started)
   started.kill('SIGUSR2')

@@ -14,7 +14,11 @@ test.each([
 ])(
   'the scenario %s keeps its promise',
   async (name) => {
-    const prove = startProcess(process.execPath, ['scripts/prove.mjs', '--json', '--seed', '1', '--only', name], {})
+    const prove = startProcess(
+      process.execPath,
+      ['scripts/run-aside.mjs', 'prove', '--json', '--seed', '1', '--only', name],
+      {},
+    )
     await prove.ended
     const { scenarios } = report.parse(JSON.parse(prove.stdout()))
     expect(

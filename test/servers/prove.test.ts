@@ -25,7 +25,11 @@ type Played = z.infer<typeof report>['scenarios']
 
 /** Plays scenarios; the zeros must hold however busy the machine is. */
 async function play(...words: string[]): Promise<{ scenarios: Played; told: string }> {
-  const prove = startProcess(process.execPath, ['scripts/prove.mjs', '--json', '--seed', '1', ...words], {})
+  const prove = startProcess(
+    process.execPath,
+    ['scripts/run-aside.mjs', 'prove', '--json', '--seed', '1', ...words],
+    {},
+  )
   await prove.ended
   const { scenarios } = report.parse(JSON.parse(prove.stdout()))
   for (const { scenario, skipped, accepted, lost_silently, sent_twice_silently, violations } of scenarios) {
@@ -68,13 +72,13 @@ test.each([
   ['another protocol', ['--tls', 'h3'], 'Allowed choices are h1, h2'],
   ['what is recorded, which is of plain text', ['--tls', 'h2', '--record'], "cannot be used with option '--tls"],
 ])('TLS is refused for %s', async (_what, words, why) => {
-  const prove = startProcess(process.execPath, ['scripts/prove.mjs', ...words], {})
+  const prove = startProcess(process.execPath, ['scripts/run-aside.mjs', 'prove', ...words], {})
   expect((await prove.ended).code).toBe(2)
   expect(prove.stderr()).toContain(why)
 })
 
 test('an unknown scenario is refused by name', async () => {
-  const prove = startProcess(process.execPath, ['scripts/prove.mjs', '--only', 'no-such-thing'], {})
+  const prove = startProcess(process.execPath, ['scripts/run-aside.mjs', 'prove', '--only', 'no-such-thing'], {})
   expect((await prove.ended).code).toBe(2)
   expect(prove.stderr()).toContain('no scenario no-such-thing')
 })

@@ -74,7 +74,7 @@ export function testInFolder(title: string, act: (folder: { dataDir: string }) =
 export function launchLaneway(
   dataDir: string,
   env: Record<string, string> = {},
-  [command, ...args]: readonly [string, ...string[]] = [process.execPath, 'scripts/start.mjs'],
+  [command, ...args]: readonly [string, ...string[]] = [process.execPath, 'scripts/run.mjs', 'start'],
 ): TestProcess {
   return startProcess(command, args, {
     LANEWAY_DATA_DIR: dataDir,

@@ -15,7 +15,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  */
 const LEVELS: readonly (readonly string[])[] = [
   ['accounts', 'deadline', 'files', 'gallery', 'messages', 'people/opt-outs', 'redis-address', 'version'],
-  ['config-limits', 'config-contradictions', 'log-output', 'log-pretty', 'log-stack'],
+  ['config-limits', 'config-contradictions', 'log-output', 'log-pretty'],
   ['campaigns', 'redis-socket', 'tracing'],
   ['jobs', 'production'],
   ['events'],

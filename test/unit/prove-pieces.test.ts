@@ -44,16 +44,6 @@ describe('a safeguard is taken away', () => {
     expect(readFileSync(join(folder, 'run/package.json'), 'utf8')).toBe('{}')
   })
 
-  test('also from what a program loads, which is the bundle in the original', () => {
-    const original = build('if (claimed) send()')
-    mkdirSync(join(original, 'start'))
-    writeFileSync(join(original, 'start/worker.js'), "import '../bundle/worker.js'")
-    writeFileSync(join(original, 'start/worker.plain.js'), "import '../a.js'")
-    const altered = alteredBuild(original, join(folder, 'altered'), away)
-    expect(readFileSync(join(altered, 'start/worker.js'), 'utf8')).toBe("import '../a.js'")
-    expect(readFileSync(join(original, 'start/worker.js'), 'utf8')).toBe("import '../bundle/worker.js'")
-  })
-
   test.each(['send()', 'if (claimed) a(); if (claimed) b()'])(
     'and not when the match is not the only one: %s',
     (text) => {

@@ -8,7 +8,8 @@ import { CONSOLE_PATH } from '../../console-path.ts'
 import { ApiError } from '../../errors.ts'
 
 /** Beside the compiled producer; when it runs from its source, where the last build is. */
-const BUILT = resolve(import.meta.dirname, import.meta.filename.endsWith('.ts') ? '../../dist/console' : '../console')
+const ROOT = resolve(import.meta.dirname, '../../..')
+const BUILT = join(ROOT, import.meta.filename.endsWith('.ts') ? '../dist/console' : 'console')
 
 const POLICY = [
   ...[
