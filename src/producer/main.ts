@@ -22,32 +22,28 @@ import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { accountRoutes } from './api/accounts/handlers.ts'
 import { activityRoutes } from './api/activity/handlers.ts'
 import { campaignRoutes } from './api/campaigns/handlers.ts'
-import { consoleDemoRoutes, type DemoSwitch } from './api/console/demo-handlers.ts'
-import { consoleLiveRoutes } from './api/console/live-handlers.ts'
+import { consoleDemoRoutes, consoleLiveRoutes, consoleSessionRoutes, type DemoSwitch } from './api/console/handlers.ts'
 import { consolePages } from './api/console/pages.ts'
-import { consoleSessionRoutes } from './api/console/session-handlers.ts'
 import { createSnapshotStreams } from './api/console/snapshot-streams.ts'
-import { contactBookRoutes } from './api/contacts/handlers.ts'
-import { contactRoutes } from './api/contacts/tag-handlers.ts'
+import { contactRoutes, tagRoutes } from './api/contacts/handlers.ts'
 import { conversationRoutes } from './api/conversations/handlers.ts'
 import { eventRoutes } from './api/events/handlers.ts'
 import { openBulkMoves } from './api/gallery/bulk-moves.ts'
 import { galleryRoutes } from './api/gallery/handlers.ts'
 import { healthRoutes } from './api/health/handlers.ts'
 import { keyRoutes } from './api/keys/handlers.ts'
-import { adminRoutes } from './api/lanes/handlers.ts'
+import { laneRoutes } from './api/lanes/handlers.ts'
 import { limitRoutes } from './api/limits/handlers.ts'
 import { lookupRoutes } from './api/lookups/handlers.ts'
 import { messageRoutes } from './api/messages/handlers.ts'
 import { metricsRoutes } from './api/metrics/handlers.ts'
-import { descriptionRoutes } from './api/openapi/handlers.ts'
 import { optOutRoutes } from './api/opt-outs/handlers.ts'
 import { peopleRoutes } from './api/people/handlers.ts'
+import { referenceRoutes } from './api/reference/handlers.ts'
 import { senderRoutes } from './api/senders/handlers.ts'
 import { sendingRoutes } from './api/sending/handlers.ts'
 import { templateRoutes } from './api/templates/handlers.ts'
-import { webhookRoutes } from './api/webhooks/handlers.ts'
-import { webhookSecretRoutes } from './api/webhooks/secret-handlers.ts'
+import { webhookRoutes, webhookSecretRoutes } from './api/webhooks/handlers.ts'
 import type { Route } from './bind.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
@@ -97,34 +93,34 @@ export async function startProducer(
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (whose) => snapshots.take(whose), log })
   let stopping = false
-  // In the order of routes/table.ts.
+  // In the order of api/table.ts.
   const routes: Route[] = [
-    ...healthRoutes({ redis, isStopping: () => stopping }),
-    ...descriptionRoutes(),
     ...sendingRoutes({ redis, config, queues, log }),
     ...lookupRoutes({ redis, config }),
     ...messageRoutes({ redis, config, queues, requeues, seal, media }),
+    ...campaignRoutes({ redis, config, campaigns }),
+    ...tagRoutes({ redis }),
+    ...contactRoutes({ redis, config }),
+    ...optOutRoutes({ redis }),
     ...conversationRoutes({ redis }),
     ...galleryRoutes({ redis, config, moves }),
-    ...contactRoutes({ redis }),
-    ...contactBookRoutes({ redis, config }),
-    ...optOutRoutes({ redis }),
-    ...campaignRoutes({ redis, config, campaigns }),
     ...eventRoutes({ redis, config, seal }),
-    ...adminRoutes({ redis, queues }),
+    ...webhookRoutes({ redis, config, log, opaqueIds, seal }),
+    ...laneRoutes({ redis, queues }),
     ...accountRoutes({ redis, queues, config }),
     ...limitRoutes({ redis, config }),
     ...keyRoutes({ redis }),
     ...senderRoutes({ redis, queues, seal, production: config.production, config }),
     ...templateRoutes({ redis }),
+    ...webhookSecretRoutes({ redis, seal }),
     ...activityRoutes({ redis }),
     ...peopleRoutes({ redis, config, erasures, tombstones: createTombstones(redis, secretKeys) }),
     ...consoleSessionRoutes({ redis }),
     ...consoleLiveRoutes({ redis, streams }),
     ...consoleDemoRoutes({ demo }),
     ...metricsRoutes({ redis, telemetry }),
-    ...webhookSecretRoutes({ redis, seal }),
-    ...webhookRoutes({ redis, config, log, opaqueIds, seal }),
+    ...healthRoutes({ redis, isStopping: () => stopping }),
+    ...referenceRoutes(),
   ]
   const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard(gate) }

@@ -7,7 +7,7 @@ import { findAccount, setAccountSettings } from '../../src/accounts/store/accoun
 import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { countBytes, keptBytes } from '../../src/gallery/store/kept-bytes.ts'
-import { GALLERY } from '../../src/producer/api/gallery/folder-routes.ts'
+import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'

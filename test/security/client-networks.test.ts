@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { clientOf } from '../../src/accounts/networks.ts'
-import { createSignInAttempts } from '../../src/producer/api/console/sign-in-attempts.ts'
+import { createSignInAttempts } from '../../src/producer/api/console/handlers.ts'
 import { createClientAddress } from '../../src/producer/client-address.ts'
 import { createWrongKeys } from '../../src/producer/wrong-keys.ts'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { createAccount, setAccountSetting } from '../../src/accounts/store/accounts.ts'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
-import { contactRoutes } from '../../src/producer/api/contacts/tag-handlers.ts'
+import { tagRoutes } from '../../src/producer/api/contacts/handlers.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'
 import { startApp } from './app.ts'
 import { startRedis } from './redis.ts'
@@ -15,7 +15,7 @@ export async function startContacts() {
   const redis = connectFailFast(server.url)
   redis.on('error', () => {})
   await new Promise((resolve) => redis.once('ready', resolve))
-  const app = await startApp(redis, contactRoutes({ redis }))
+  const app = await startApp(redis, tagRoutes({ redis }))
   const accountOf = async (shape: 'records' | 'contacts') => {
     const id = await createAccount(redis, shape)
     await setAccountSetting(redis, id, 'contacts_shape', shape)

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { ROUTES } from '../../src/producer/api/table.ts'
 import { createDescription, operations } from '../../src/producer/openapi/document.ts'
 import { documentedErrors } from '../../src/producer/openapi/operation-answers.ts'
-import { documentedPath } from '../../src/producer/openapi/operation-names.ts'
+import { documentedPath } from '../../src/producer/openapi/names.ts'
 
 const document = createDescription('1.2.3')
 const text = JSON.stringify(document)

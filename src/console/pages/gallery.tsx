@@ -1,7 +1,7 @@
 // The gallery: folders, their files, and the trash.
 import { useState } from 'preact/hooks'
-import type { FileJson } from '../../producer/api/gallery/file-routes.ts'
-import type { FolderJson } from '../../producer/api/gallery/folder-routes.ts'
+import type { FileJson } from '../../producer/api/gallery/routes.ts'
+import type { FolderJson } from '../../producer/api/gallery/routes.ts'
 import { countText } from '../logic/numbers.ts'
 import { Age, Empty, Page, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'

@@ -1,13 +1,13 @@
-// A CSV file in the body of a request, read as it comes.
+// A CSV file in the body of a request, read as it arrives.
 import type { IncomingMessage } from 'node:http'
 import type { CsvSaid, ReadAs } from '../../files/csv-head.ts'
 import { type NormalCsv, normalCsv } from '../../files/normal-csv.ts'
 import { counted } from '../../messages/fault.ts'
 import { ApiError } from '../errors.ts'
 import { flowingWhile } from '../flowing.ts'
-import { IMPORT_MAX_BYTES, REFUSED_SHOWN } from './csv-import.ts'
+import { IMPORT_MAX_BYTES, REFUSED_SHOWN } from './fields.ts'
 
-/** Rows that were refused, as an answer names them: the first of them. */
+/** Collects the refused rows that the answer names. */
 export function collectRefused() {
   const rows: { line: number; reason: string }[] = []
   return {
@@ -19,9 +19,9 @@ export function collectRefused() {
 }
 
 /**
- * Hands the file to `work`, and adds to what it returns how the file was read. Throws an ApiError for another type
- * (415), a body that is too large (413) or that ended too early (400), and what `mayStill` throws once the client may no
- * longer; what is left of it is then read and dropped, so that the client gets to read the answer.
+ * Hands the file to `work`, and adds how the file was read to the result. Throws an ApiError for another type (415), a
+ * body that is too large (413) or that ended too early (400), and what `mayStill` throws once the key is no longer good.
+ * The rest of the body is then read and dropped, so that the client gets to read the answer.
  */
 export async function readCsv<T>(
   { incoming, mayStill }: { incoming: IncomingMessage; mayStill: () => Promise<unknown> },
@@ -31,7 +31,7 @@ export async function readCsv<T>(
   const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowingWhile(mayStill, incoming)), said)
   try {
     refuseOtherTypes(incoming.headers)
-    // What announces its size need not be read first.
+    // An announced size is checked before anything is read.
     if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge()
     return { ...(await work(csv)), read_as: csv.readAs() }
   } catch (error) {
@@ -41,7 +41,7 @@ export async function readCsv<T>(
     }
     throw error
   } finally {
-    // What is not read to its end would be watched for ever.
+    // Otherwise the watch on an unfinished body would never end.
     await csv.bytes.return(undefined)
   }
 }

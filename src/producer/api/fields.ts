@@ -1,8 +1,15 @@
-// The kinds of fields that several routes take, in a path, a query or a body.
+// Fields that several routes take in a path, a query, a header or a body.
 import { z } from 'zod'
+import { ENCODINGS } from '../../files/csv-encoding.ts'
+import { SEPARATORS } from '../../files/csv-head.ts'
 import { IDEMPOTENCY_KEY_MAX } from '../../messages/accept/body-limits.ts'
 import { textUpTo } from '../../messages/bounded.ts'
 import { quoted } from '../../messages/fault.ts'
+import { parsePhone } from '../../messages/phone.ts'
+import { parsePerson } from '../../people/person.ts'
+
+/** A count in an answer. */
+export const count = z.int().nonnegative()
 
 /** An id in a body: a positive integer. */
 export const idField = z.int().min(1)
@@ -20,10 +27,21 @@ const digitsField = (low: number, high: number, expected: string) =>
 /** An id as text. */
 export const textIdField = digitsField(1, Number.MAX_SAFE_INTEGER, 'a positive integer')
 
+/** `true` or `false` in a query; false unless given. */
+export const flagField = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true')
+
+/** A time with its zone, read as epoch ms. */
+export const timeField = z.iso
+  .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
+  .transform((text) => Date.parse(text))
+
 /** How many records a list gives at once. */
 const PAGE_DEFAULT = 100
 const PAGE_MAX = 1_000
-/** Most that a page may leave out: they are looked through. */
+/** Most records that a page may skip: they have to be read. */
 const OFFSET_MAX = 10_000
 
 /** `?after=<id>&limit=<n>` of a list: the records whose ids follow `after`, at most `limit` of them. */
@@ -36,13 +54,19 @@ export const pageFields = {
     .default(PAGE_DEFAULT),
 }
 
-/** `?cursor=<n>&limit=<n>` of a list that has the latest first: the cursor is how many of them have been seen. */
+/** `?cursor=<n>&limit=<n>` of a list with the latest first: the cursor is how many were seen. */
 export const offsetPageFields = {
   cursor: digitsField(0, OFFSET_MAX, `the next of the page before, at most ${OFFSET_MAX}`)
     .meta({ description: '`next` of the page before; the latest unless given.' })
     .default(0),
   limit: pageFields.limit,
 }
+
+/** The query of a list whose cursors are texts of up to `max` characters. */
+export const pageQuery = (max: number) => z.strictObject({ limit: pageFields.limit, cursor: textUpTo(max).optional() })
+
+/** The query of a list whose cursors are ids. */
+export const idPageQuery = z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional() })
 
 /** A name that people give: trimmed, 1 to `max` UTF-16 code units. */
 export const nameField = (max: number) =>
@@ -51,20 +75,41 @@ export const nameField = (max: number) =>
     .trim()
     .refine((name) => name !== '', 'must not be empty')
     .pipe(textUpTo(max))
-    .meta({ minLength: 1, maxLength: max, description: 'Spaces at its ends are left out.' })
+    .meta({ minLength: 1, maxLength: max, description: 'Spaces at either end are removed.' })
 
-/** Control characters, of which C1 are no less confusing in a name than C0. */
-const CONTROL = /\p{Cc}/u
+/** Trimmed text of up to `max` characters, none of them a control character. */
+export const plainText = (max: number) =>
+  textUpTo(max)
+    .trim()
+    .regex(/^\P{Cc}*$/u, 'must have no control characters')
 
-/** Name of a folder or file: no control characters, no slash. */
+/** Name of a folder or file: no control characters (C1 confuse as much as C0), no slash. */
 export const galleryNameField = nameField(255)
-  .refine((name) => !CONTROL.test(name), 'must have no control characters')
+  .refine((name) => !/\p{Cc}/u.test(name), 'must have no control characters')
   .refine((name) => !name.includes('/'), 'must have no slash')
+
+/** A phone number in any spelling, read as digits with country code. */
+export const phoneField = textUpTo(40).transform((given, context) => {
+  const phone = parsePhone(given)
+  if (phone.ok) return phone.digits
+  context.addIssue(phone.message)
+  return z.NEVER
+})
+
+/** A person, read as digits with country code or as a user id. */
+export const personField = textUpTo(140)
+  .meta({ description: 'A number in any spelling, or WhatsApp’s id of a person without one.' })
+  .transform((given, context) => {
+    const person = parsePerson(given)
+    if (person !== undefined) return person
+    context.addIssue('expected a full international number such as +14155550123, or the id of a person without one')
+    return z.NEVER
+  })
 
 /** Why something is paused, for people. */
 export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by hand') }).meta({ id: 'PauseReason' })
 
-/** Fields to change, at least one of them. Where another fault is found, as of a field that nobody knows, it is told alone. */
+/** Fields to change, at least one. Another fault, such as an unknown field, is reported alone. */
 export const changesOf = <S extends z.ZodRawShape>(fields: S, what = 'change') =>
   z
     .strictObject(fields)
@@ -74,21 +119,62 @@ export const changesOf = <S extends z.ZodRawShape>(fields: S, what = 'change') =
       when: ({ issues }) => issues.length === 0,
     })
 
-/** A body in which nothing is to be said. */
+/** A body without any field. */
 export const noFields = z.strictObject({}).meta({ id: 'NoFields' })
 
-/** The trace that a request belongs to. No request fails for it. */
+/** The trace that a request belongs to. No request fails because of it. */
 export const traceHeaders = z.object({
   traceparent: z.string().optional().meta({
-    description: 'W3C Trace Context: the trace that the request belongs to. One that is none is ignored.',
+    description: 'W3C Trace Context: the trace that the request belongs to. A malformed one is ignored.',
     example: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   }),
 })
 
-/** The header that makes a repeat the same request. Its length is checked by what it is for (idempotency-key.ts). */
+/** The header that makes a repeat the same request. Its length is checked where it is used (idempotency-key.ts). */
 export const idempotencyHeaders = z.object({
   'Idempotency-Key': z.string().optional().meta({
     maxLength: IDEMPOTENCY_KEY_MAX,
     description: 'A text of your own for this request: a repeat with it does nothing twice, for at least 8 days.',
   }),
 })
+
+/** Largest CSV file: some ten million rows, which are imported as they arrive. */
+export const IMPORT_MAX_BYTES = 1024 ** 3
+/** Refused rows that an answer names. */
+export const REFUSED_SHOWN = 1_000
+
+/** A CSV file as a body. */
+export const csvBody = {
+  as: 'stream',
+  contentTypes: ['text/csv'],
+  limit: IMPORT_MAX_BYTES,
+  schema: z.string(),
+} as const
+
+/** How to read a CSV file where detection would be wrong. */
+export const csvSaidFields = {
+  encoding: z.enum(ENCODINGS).optional().describe('Detected unless given, where it is one of the first four.'),
+  separator: z
+    .enum([...SEPARATORS, 'tab'])
+    .transform((typed) => (typed === 'tab' ? '\t' : typed))
+    .optional()
+    .describe('Detected unless given: a comma, a semicolon or a tab, or what a first line `sep=` names.'),
+}
+
+export const readAsSchema = z
+  .strictObject({
+    encoding: z.enum(ENCODINGS),
+    separator: z.enum(SEPARATORS),
+    columns: z.array(z.string()).describe('As the header names them.'),
+  })
+  .describe('How the file was read.')
+readAsSchema.register(z.globalRegistry, { id: 'ReadAs' })
+
+/** What an answer says of the file and of refused rows. */
+export const importedFields = {
+  refused: count,
+  read_as: readAsSchema,
+  refused_rows: z
+    .array(z.strictObject({ line: z.int(), reason: z.string() }))
+    .describe(`The first ${REFUSED_SHOWN} of them.`),
+}

@@ -1,6 +1,6 @@
 // Lists that are read whole and answered in pages. A cursor holds a place in the order of the list, not a name to look
-// for: what it stood for may be gone by the next page, and whatever follows it must still come.
-import { invalid } from '../errors.ts'
+// for: its record may be gone by the next page, and those after it must still come.
+import { badCursor } from './requests.ts'
 
 /** Where an item stands in its list: by `at`, and by `id` where that is the same. No two stand at one place. */
 export interface Place {
@@ -26,7 +26,7 @@ const written = ({ at, id }: Place): string => (id === '' ? String(at) : `${at}.
 
 function readPlace(cursor: string): Place {
   const [, at, id = ''] = CURSOR.exec(cursor) ?? []
-  if (at === undefined) throw invalid([{ path: 'cursor', message: 'expected `next` of the page before' }])
+  if (at === undefined) throw badCursor()
   return { at: Number(at), id }
 }
 
@@ -52,4 +52,10 @@ export function pageOfAll<T>(
     data: page.map(({ item }) => item),
     next: last !== undefined && left.length > limit ? written(last.place) : null,
   }
+}
+
+/** A page of records with growing ids, of which one more than `limit` was read to know whether another page follows. */
+export function pageOf<T extends { id: number }>(records: readonly T[], limit: number) {
+  const page = records.slice(0, limit)
+  return { page, nextAfter: records.length > limit ? (page.at(-1)?.id ?? null) : null }
 }

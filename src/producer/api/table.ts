@@ -1,65 +1,120 @@
-// The table of all routes, in the order in which they are looked through. Only data: whoever reads it loads no Redis, no
-// Express and no queue. main.ts binds each family to its handlers. The dashboard is not here: it is an application of its
-// own, mounted under /dashboard.
+// The table of all routes, by feature, in the order in which they are looked through and described. Only data: reading it
+// loads no Redis, no Express and no queue. main.ts binds each feature to its handlers.
 import type { RouteSpec } from '../route.ts'
 import { accounts } from './accounts/routes.ts'
 import { activity } from './activity/routes.ts'
 import { campaigns } from './campaigns/routes.ts'
-import { consoleDemo } from './console/demo-routes.ts'
-import { consoleLive, consoleSession } from './console/routes.ts'
-import { contactBook } from './contacts/routes.ts'
-import { contacts } from './contacts/tag-routes.ts'
+import { consoleDemo, consoleLive, consoleSession } from './console/routes.ts'
+import { contacts, tags } from './contacts/routes.ts'
 import { conversations } from './conversations/routes.ts'
 import { events } from './events/routes.ts'
-import { galleryFiles } from './gallery/file-routes.ts'
-import { galleryFolders } from './gallery/folder-routes.ts'
+import { galleryFiles, galleryFolders } from './gallery/routes.ts'
 import { health } from './health/routes.ts'
 import { keys } from './keys/routes.ts'
-import { admin } from './lanes/routes.ts'
+import { lanes } from './lanes/routes.ts'
 import { limits } from './limits/routes.ts'
 import { lookups } from './lookups/routes.ts'
 import { messages } from './messages/routes.ts'
 import { metrics } from './metrics/routes.ts'
-import { description } from './openapi/routes.ts'
 import { optOuts } from './opt-outs/routes.ts'
 import { people } from './people/routes.ts'
+import { reference } from './reference/routes.ts'
 import { senders } from './senders/routes.ts'
 import { sending } from './sending/routes.ts'
 import { templates } from './templates/routes.ts'
-import { webhooks } from './webhooks/routes.ts'
-import { webhookSecrets } from './webhooks/secret-routes.ts'
+import { webhookSecrets, webhooks } from './webhooks/routes.ts'
 
-/** By name: with the name of a route in it, that is the name of an operation, which generators make functions of. */
-export const FAMILIES = {
-  health,
-  description,
-  sending,
-  lookups,
-  messages,
-  conversations,
-  galleryFolders,
-  galleryFiles,
-  contacts,
-  contactBook,
-  optOuts,
-  campaigns,
-  events,
-  admin,
-  accounts,
-  limits,
-  keys,
-  senders,
-  templates,
-  activity,
-  people,
-  consoleSession,
-  consoleLive,
-  consoleDemo,
-  metrics,
-  webhookSecrets,
-  webhooks,
-} satisfies Readonly<Record<string, Readonly<Record<string, RouteSpec>>>>
+/** Routes of one feature, with its name and a sentence or two for the description. */
+interface Family {
+  /** With the name of a route this is the name of an operation, which generated clients have functions of. */
+  id: string
+  name: string
+  about: string
+  routes: Readonly<Record<string, RouteSpec>>
+}
 
-export const ROUTES: readonly RouteSpec[] = Object.values(FAMILIES).flatMap((family): RouteSpec[] =>
-  Object.values(family),
-)
+const family = (id: string, routes: Family['routes'], name: string, about: string): Family => ({
+  id,
+  name,
+  about,
+  routes,
+})
+
+export const FAMILIES: readonly Family[] = [
+  family(
+    'sending',
+    sending,
+    'Sending',
+    'Answered as soon as the message is on disk in Redis; the provider is not asked in the request. ' +
+      'Send an `Idempotency-Key` with each: without one, a repeat is a second message.',
+  ),
+  family('lookups', lookups, 'Lookups', 'The older interface to a message. It is found until its record is removed.'),
+  family('messages', messages, 'Messages', 'Where a message is, why it waits, and sending it again.'),
+  family(
+    'campaigns',
+    campaigns,
+    'Campaigns',
+    'One template to many people: create, check with a preflight, start, watch, export.',
+  ),
+  family('contacts', tags, 'Contact lists', 'Contacts by the lists (tags) that they are in.'),
+  family('contactBook', contacts, 'Contacts', 'Contacts one by one: searched, created, imported, changed and deleted.'),
+  family(
+    'optOuts',
+    optOuts,
+    'Opt-outs',
+    'People who want no advertising: campaigns and MARKETING templates skip them.',
+  ),
+  family('conversations', conversations, 'Conversations', 'Whether a person may be sent more than templates.'),
+  family('galleryFolders', galleryFolders, 'Gallery folders', 'Folders of the gallery.'),
+  family(
+    'galleryFiles',
+    galleryFiles,
+    'Gallery files',
+    'Uploads, moves, the trash, and the public address of each file.',
+  ),
+  family(
+    'events',
+    events,
+    'Events',
+    'What has happened, pulled as a feed or pushed to endpoints; deliveries are described under `webhooks`. The `seq` of ' +
+      'a message distinguishes a repetition from news.',
+  ),
+  family(
+    'webhooks',
+    webhooks,
+    'Provider webhooks',
+    'Where the WhatsApp Cloud API reports. What it sends is described under `webhooks`.',
+  ),
+  family('admin', lanes, 'Administration', 'Lanes, one per sender. An operator names the account, or sees all.'),
+  family('accounts', accounts, 'Accounts', 'The owners of everything else, for operators.'),
+  family('limits', limits, 'Limits', 'What an account may use, and how much of it is used.'),
+  family('keys', keys, 'Keys', 'Credentials of applications and people. A key is shown once, when it is made.'),
+  family(
+    'senders',
+    senders,
+    'Senders',
+    'The numbers that messages are sent from, each with its provider and its lane.',
+  ),
+  family('templates', templates, 'Templates', 'The approved templates that messages are checked against.'),
+  family('webhookSecrets', webhookSecrets, 'Webhook secrets', 'Secrets of the account’s own provider webhooks.'),
+  family('activity', activity, 'Activity', 'The audit log: who did what and when, by key or at the command line.'),
+  family('people', people, 'People', 'All that is kept of a person, and erasing it.'),
+  family(
+    'consoleSession',
+    consoleSession,
+    'Sessions of the console',
+    'A browser shows the cookie of a session in place of a key, from pages of this service only.',
+  ),
+  family(
+    'consoleLive',
+    consoleLive,
+    'Live figures',
+    'Lanes, campaigns and workers now and in the last week, as the console shows them.',
+  ),
+  family('consoleDemo', consoleDemo, 'Demo', 'Made-up traffic, where `npm start` has made demo data.'),
+  family('metrics', metrics, 'Metrics', 'Metrics of the account’s lanes, for Prometheus.'),
+  family('health', health, 'Health', 'Whether the process lives, and whether the service works.'),
+  family('description', reference, 'Description', 'This description, for programs and for people.'),
+]
+
+export const ROUTES: readonly RouteSpec[] = FAMILIES.flatMap(({ routes }) => Object.values(routes))

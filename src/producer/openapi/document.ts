@@ -1,5 +1,5 @@
-// The description of everything that the service answers over HTTP, in OpenAPI 3.1, made from the table of routes: what
-// is not in the table is not in it, and what is cannot be left out.
+// The description of the HTTP interface in OpenAPI 3.1, made from the table of routes: exactly what is in the table is in
+// the description.
 import {
   type CreateDocumentOptions,
   createDocument,
@@ -11,14 +11,11 @@ import { FAMILIES } from '../api/table.ts'
 import { DASHBOARD_PATH } from '../dashboard-path.ts'
 import type { RouteSpec } from '../route.ts'
 import { errorExamples } from './error-examples.ts'
-import { eventWebhooks } from './event-webhooks.ts'
-import { FAMILY_NOTES } from './families.ts'
-import { createNames } from './named-schemas.ts'
+import { createNames, documentedPath, operationId } from './names.ts'
 import { operationOf } from './operation.ts'
 import { errorAnswer } from './operation-answers.ts'
-import { documentedPath, operationId } from './operation-names.ts'
-import { providerWebhooks } from './provider-webhooks.ts'
 import { COMPONENTS, INTRODUCTION } from './shared-parts.ts'
+import { eventWebhooks, providerWebhooks } from './webhooks.ts'
 
 /** Makes the document for this version of the service. Takes some 100 ms: the build does it. */
 export function createDescription(version: string): oas31.OpenAPIObject {
@@ -39,7 +36,7 @@ export function createDescription(version: string): oas31.OpenAPIObject {
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/', description: 'The producer that serves this description.' }],
-      tags: Object.values(FAMILY_NOTES).map(({ name, description }) => ({ name, description })),
+      tags: FAMILIES.map(({ name, about }) => ({ name, description: about })),
       paths,
       webhooks: { ...providerWebhooks, ...eventWebhooks },
       components: { ...COMPONENTS, examples: examplesOfErrors() },
@@ -48,7 +45,7 @@ export function createDescription(version: string): oas31.OpenAPIObject {
   )
 }
 
-/** Of the errors that an operation may answer: an address that is none is no operation's. */
+/** Without errors of addresses that do not exist, which no operation has. */
 function examplesOfErrors() {
   const { no_such_route: _none, method_not_allowed: _other, invalid_http: _noHttp, ...examples } = errorExamples()
   return examples
@@ -60,18 +57,16 @@ interface Operation {
   tag: string
 }
 
-/** Every route with the name of its operation and of its family, family by family as they are described. */
-export function operations(): Operation[] {
-  const families: Readonly<Record<string, Readonly<Record<string, RouteSpec>>>> = FAMILIES
-  return Object.entries(FAMILY_NOTES).flatMap(([family, { name: tag }]) =>
-    Object.entries(families[family] ?? {}).map(([name, spec]) => ({ spec, id: operationId(family, name), tag })),
+/** Every route with the names of its operation and its family. */
+export const operations = (): Operation[] =>
+  FAMILIES.flatMap(({ id: family, name: tag, routes }) =>
+    Object.entries(routes).map(([name, spec]) => ({ spec, id: operationId(family, name), tag })),
   )
-}
 
-/** An application of its own, and no route. */
+/** The dashboard is an application of its own, and no route. */
 const dashboard: ZodOpenApiOperationObject = {
   operationId: 'dashboardShow',
-  tags: [FAMILY_NOTES.admin.name],
+  tags: ['Administration'],
   summary: 'Shows the queues in a browser, read-only.',
   description:
     'Only for a session of the console whose key has the permission `operator`; a key itself opens nothing here.',
@@ -84,7 +79,7 @@ const dashboard: ZodOpenApiOperationObject = {
   },
 }
 
-/** What zod says of its types and no reader wants: patterns of 300 characters, bounds that every number has. */
+/** Removes what no reader wants of zod's output: patterns of 300 characters, bounds that every number has. */
 const readable: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema, io }) => {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
   if (jsonSchema.type === 'integer') {
@@ -92,7 +87,7 @@ const readable: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema, 
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     jsonSchema.format = 'int64'
   }
-  // Answers may get more fields in a later version, and a client must not break on them.
+  // A later version may add fields to answers, and a client must not break on them.
   if (io === 'output') delete jsonSchema.additionalProperties
   if (Array.isArray(jsonSchema.prefixItems) && jsonSchema.prefixItems.length === 0) {
     delete jsonSchema.prefixItems

@@ -6,8 +6,7 @@ import { EDGE_ERRORS, type ErrorsByStatus } from '../error-codes.ts'
 import { errorBodySchema } from '../errors.ts'
 import type { BytesSchema, RouteSpec } from '../route.ts'
 import { errorsOf } from '../route-errors.ts'
-import type { SchemaNames } from './named-schemas.ts'
-import { exampleName, pascal } from './operation-names.ts'
+import { exampleName, pascal, type SchemaNames } from './names.ts'
 
 type Headers = Record<string, { $ref: string }>
 

@@ -1,11 +1,10 @@
 // A route as an operation of the description.
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
 import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../../messages/accept/body-limits.ts'
 import type { Access, BodyRule, Example, RouteSpec } from '../route.ts'
-import type { SchemaNames } from './named-schemas.ts'
+import { exampleName, pascal, type SchemaNames } from './names.ts'
 import { answersOf } from './operation-answers.ts'
-import { exampleName, pascal } from './operation-names.ts'
 import { KEY_EXAMPLE } from './shared-parts.ts'
 
 /** A route as an operation. Schemas are named by `names`. */
@@ -24,7 +23,8 @@ export function operationOf(
     security:
       access.in === 'bearer' ? [access.permission, ...(access.also ?? [])].map((name) => ({ bearer: [name] })) : [],
     ...(permission !== undefined && { 'x-laneway-permission': permission }),
-    parameters: parametersOf(spec),
+    requestParams: paramsOf(spec),
+    parameters: [...(access.in === 'open' ? [] : [shared('Account')]), shared('RequestId')],
     ...(body && { requestBody: body }),
     responses: answersOf(spec, id, names),
   }
@@ -38,25 +38,44 @@ function keySentence(access: Access): string {
   return `Needs a key with the permission ${permissions}, ${where}.`
 }
 
-type Parameters = NonNullable<ZodOpenApiOperationObject['parameters']>
+const shared = (name: string) => ({ $ref: `#/components/parameters/${name}` })
 
-function parametersOf({ access, params, query, headers, examples }: RouteSpec): Parameters {
-  const kinds = [
-    { in: 'path', shape: params?.shape, shown: examples.map((each) => each.params) },
-    { in: 'query', shape: query?.shape, shown: examples.map((each) => each.query) },
-    { in: 'header', shape: headers?.shape, shown: examples.map((each) => each.headers) },
-  ] as const
-  const own = kinds.flatMap(({ in: place, shape, shown }) =>
-    Object.entries<z.ZodType>(shape ?? {}).map(([name, schema]) => {
-      const value = shown.find((values) => values?.[name] !== undefined)?.[name]
-      const required = place === 'path' || !schema.safeParse(undefined).success
-      return schema.meta({
-        param: { in: place, name, required, ...(value !== undefined && { example: shownAs(value, schema) }) },
-      })
+/** Parameters of the path, the query and the headers, each with the value that the first example with it has. */
+function paramsOf({
+  params,
+  query,
+  headers,
+  examples,
+}: RouteSpec): NonNullable<ZodOpenApiOperationObject['requestParams']> {
+  const shown = (schema: z.ZodObject, values: readonly (Readonly<Record<string, string>> | undefined)[]) =>
+    z.object(
+      Object.fromEntries(
+        Object.entries<z.ZodType>(schema.shape).map(([name, field]) => {
+          const value = values.find((each) => each?.[name] !== undefined)?.[name]
+          return [name, value === undefined ? field : field.meta({ param: { example: shownAs(value, field) } })]
+        }),
+      ),
+    )
+  return {
+    ...(params && {
+      path: shown(
+        params,
+        examples.map((each) => each.params),
+      ),
     }),
-  )
-  const account = access.in === 'open' ? [] : [{ $ref: '#/components/parameters/Account' } as const]
-  return [...own, ...account, { $ref: '#/components/parameters/RequestId' }]
+    ...(query && {
+      query: shown(
+        query,
+        examples.map((each) => each.query),
+      ),
+    }),
+    ...(headers && {
+      header: shown(
+        headers,
+        examples.map((each) => each.headers),
+      ),
+    }),
+  }
 }
 
 /** Numbers in a path or a query are text on the way and numbers in the description. */
@@ -74,7 +93,7 @@ function bodyOf(spec: RouteSpec, id: string, names: SchemaNames): ZodOpenApiRequ
     return { required: true, description: sizeOf(body), content: Object.fromEntries(content) }
   }
   const isKeyed = spec.access.in === 'api_key'
-  const schema = isKeyed ? names.withKey(body.schema, name) : names.of(body.schema, name)
+  const schema = isKeyed ? withKey(body.schema, name) : names.of(body.schema, name)
   const shown = spec.examples.filter((each) => each.body !== undefined)
   return {
     required: !(body.as === 'json' && body.mayBeAbsent),
@@ -120,4 +139,24 @@ function bytes(count: number): string {
     ([size]) => count >= size,
   ) ?? [1, 'bytes']
   return `${count / unit} ${name}`
+}
+
+const keySchema = z.string().meta({
+  format: 'password',
+  writeOnly: true,
+  description: 'The key. It is checked before anything else and never stored.',
+})
+
+/** A body with `api_key` beside its fields, named after the request; of a union each of its kinds. */
+function withKey(schema: z.ZodType, otherwise: string): z.ZodType {
+  const own = z.globalRegistry.get(schema)?.id
+  const id = own === undefined ? otherwise : `${own}Request`
+  if (schema instanceof z.ZodDiscriminatedUnion) {
+    const kinds = schema.options.map((kind) => (kind instanceof z.ZodObject ? withKey(kind, otherwise) : kind))
+    const [first, ...others] = kinds.filter((kind) => kind instanceof z.ZodObject)
+    if (first === undefined) throw new Error(`${id} has no kinds`)
+    return z.discriminatedUnion(schema.def.discriminator, [first, ...others]).meta({ id })
+  }
+  if (!(schema instanceof z.ZodObject)) throw new Error(`${id} is no object that could have an api_key`)
+  return z.object({ api_key: keySchema, ...schema.shape }).meta({ id })
 }

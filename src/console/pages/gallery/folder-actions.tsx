@@ -1,6 +1,6 @@
 // Creating and renaming folders, and uploading a file into one.
 import { useId, useState } from 'preact/hooks'
-import type { FolderJson } from '../../../producer/api/gallery/folder-routes.ts'
+import type { FolderJson } from '../../../producer/api/gallery/routes.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { say, sayRefusal } from '../../parts/notices.tsx'

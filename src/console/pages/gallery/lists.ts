@@ -1,6 +1,6 @@
 // Folders and files of the gallery, whose lists have pages of their own kind.
-import type { FileJson } from '../../../producer/api/gallery/file-routes.ts'
-import type { FolderJson } from '../../../producer/api/gallery/folder-routes.ts'
+import type { FileJson } from '../../../producer/api/gallery/routes.ts'
+import type { FolderJson } from '../../../producer/api/gallery/routes.ts'
 import { call, type Page } from '../../state/http.ts'
 
 /** The address of everything of the gallery. */

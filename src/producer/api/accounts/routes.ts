@@ -2,13 +2,15 @@
 import { z } from 'zod'
 import { LIMIT_SETTINGS, limitSchema } from '../../../accounts/limits.ts'
 import { accountSettings } from '../../../accounts/settings.ts'
-import { route } from '../../route.ts'
-import { done, doneWith, listOf } from '../answers.ts'
-import { changesOf, idempotencyHeaders, nameField, pageFields, textIdField } from '../fields.ts'
+import { made, one, page } from '../answers.ts'
+import { routesOf } from '../define.ts'
+import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'
 
-const access = { in: 'bearer', permission: 'operator', withoutAccount: true } as const
-const params = z.object({ id: textIdField })
-const errors = { 404: ['not_found'] } as const
+const route = routesOf({
+  access: { in: 'bearer', permission: 'operator', withoutAccount: true },
+  params: z.object({ id: textIdField }),
+  shown: { id: '1' },
+})
 
 const settings = {
   contacts_shape: accountSettings.contacts_shape.unwrap(),
@@ -28,18 +30,9 @@ const settings = {
   'limit.contacts': limitSchema,
 }
 
-/** Every setting, by the names of the command line: a limit that is null is the installation's. */
-const accountSchema = z.strictObject({
-  id: z.int(),
-  name: z.string(),
-  ...settings,
-})
+/** Every setting, by its name on the command line: a limit of null is the installation's. */
+const accountSchema = z.strictObject({ id: z.int(), name: z.string(), ...settings })
 accountSchema.register(z.globalRegistry, { id: 'Account' })
-
-/** A page of accounts: the ids of accounts that follow `cursor`. */
-const query = z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional() })
-
-const changes = changesOf(settings, 'setting')
 
 const example = {
   id: 1,
@@ -56,77 +49,35 @@ const example = {
 }
 
 export const accounts = {
-  list: route({
-    method: 'get',
-    path: '/admin/accounts',
-    summary: 'Lists all accounts with their settings.',
-    access,
-    query,
-    body: { as: 'ignored' },
-    answers: { 200: listOf(accountSchema) },
-    examples: [{ status: 200, answer: { status: true, data: [example], next: null } }],
+  list: route.get('/admin/accounts', 'Lists all accounts with their settings.', {
+    query: idPageQuery,
+    answers: page(accountSchema),
+    examples: [{ data: [example] }],
   }),
-  create: route({
-    method: 'post',
-    path: '/admin/accounts',
-    summary: 'Creates an account with the default settings.',
-    access,
+  create: route.post('/admin/accounts', 'Creates an account with the default settings.', {
     act: 'account.create',
-    headers: idempotencyHeaders,
-    body: { as: 'json', schema: z.strictObject({ name: nameField(100) }) },
-    answers: { 201: doneWith(accountSchema) },
-    errors: { 422: ['idempotency_key_reused'] },
-    examples: [
-      {
-        body: { name: 'Corner shop' },
-        status: 201,
-        answer: { status: true, message: 'created', data: example },
-      },
-    ],
+    idempotent: true,
+    body: z.strictObject({ name: nameField(100) }),
+    answers: made(accountSchema),
+    examples: [{ body: { name: 'Corner shop' }, says: 'created', data: example }],
   }),
-  show: route({
-    method: 'get',
-    path: '/admin/accounts/:id',
-    summary: 'Shows an account with its settings.',
-    access,
-    params,
-    body: { as: 'ignored' },
-    answers: { 200: doneWith(accountSchema) },
-    errors,
-    examples: [{ params: { id: '1' }, status: 200, answer: { status: true, message: 'account', data: example } }],
+  show: route.get('/admin/accounts/:id', 'Shows an account with its settings.', {
+    answers: one(accountSchema),
+    examples: [{ says: 'account', data: example }],
   }),
-  change: route({
-    method: 'patch',
-    path: '/admin/accounts/:id',
-    summary: 'Changes settings of an account, all that are given or none.',
-    details: 'A limit (`limit.…`) of 0 is none, and of null the one of the installation.',
-    access,
+  change: route.patch('/admin/accounts/:id', 'Changes settings of an account, all that are given or none.', {
+    details: 'A limit (`limit.…`) of 0 means none, and null that of the installation.',
     act: 'account.set',
-    params,
-    body: { as: 'json', schema: changes },
-    answers: { 200: doneWith(accountSchema) },
-    errors,
-    examples: [
-      {
-        params: { id: '1' },
-        body: { template_check: 'on' },
-        status: 200,
-        answer: { status: true, message: 'changed', data: example },
-      },
-    ],
+    body: changesOf(settings, 'setting'),
+    answers: one(accountSchema),
+    examples: [{ body: { template_check: 'on' }, says: 'changed', data: example }],
   }),
-  remove: route({
-    method: 'delete',
-    path: '/admin/accounts/:id',
-    summary: 'Removes an account whose senders have nothing to do; takes about 2 s.',
+  remove: route.delete('/admin/accounts/:id', 'Removes an account whose senders have nothing to do; takes about 2 s.', {
     details:
-      'Its keys end at once; senders, contacts, gallery, templates, endpoints and settings go. Messages and opt-outs are kept until the last message has ended, and then go too.',
-    access,
+      'Its keys end at once; senders, contacts, gallery, templates, endpoints and settings go. Messages and opt-outs are ' +
+      'kept until the last message has ended, and then go too.',
     act: 'account.remove',
-    params,
-    body: { as: 'ignored' },
-    answers: { 200: done },
-    errors: { ...errors, 409: ['sender_busy'] },
-    examples: [{ params: { id: '9' }, status: 200, answer: { status: true, message: 'removed' } }],
+    errors: { 409: ['sender_busy'] },
+    examples: [{ params: { id: '9' }, says: 'removed' }],
   }),
 }

@@ -1,15 +1,15 @@
-// Who did what and when.
+// The audit log.
 import { readActivity } from '../../../accounts/activity/read.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountOf } from '../../acting-for.ts'
 import { bind, type Route } from '../../bind.ts'
+import { lists } from '../answers.ts'
 import { activity } from './routes.ts'
 
-/** The routes of routes/activity.ts. */
 export const activityRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(activity)({
     async list({ caller, query: { limit, cursor } }) {
       const { entries, next } = await readActivity(redis, { account: accountOf(caller), limit, cursor }, Date.now())
-      return { body: { status: true, data: entries, next } }
+      return lists({ data: entries, next })
     },
   })

@@ -1,57 +1,33 @@
-// Who did what and when.
+// The audit log: who did what and when.
 import { z } from 'zod'
 import { activityEntrySchema } from '../../../accounts/activity/entry.ts'
-import { route } from '../../route.ts'
-import { listOf } from '../answers.ts'
+import { page } from '../answers.ts'
+import { routesOf } from '../define.ts'
 import { pageFields } from '../fields.ts'
 
-const query = z.strictObject({
-  limit: pageFields.limit,
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}-\d{1,15}$/, 'expected `next` of the page before')
-    .optional(),
-})
+const route = routesOf({ access: { in: 'bearer', permission: 'admin', withoutAccount: true } })
+const cursor = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'expected `next` of the page before')
+
+const entry = {
+  at: '2026-11-22T10:00:00.000Z',
+  actor: { key_id: 'key_0f1e2d3c4b5a', key_name: 'console of Ada' },
+  account: 1,
+  action: 'lane.pause',
+  target: '1',
+  detail: null,
+  request_id: '876b615f-6d2d-4f67-844a-d64879f2f9f2',
+}
+const typed = { actor: { cli: 'ada' }, action: 'key.revoke', target: 'key_1b2c3d4e5f60', request_id: null }
 
 export const activity = {
-  list: route({
-    method: 'get',
-    path: '/admin/activity',
-    summary: 'Lists who did what and when, over HTTP and on the command line, the latest first; kept for 90 days.',
-    details: 'An operator that names no account sees the whole installation.',
-    access: { in: 'bearer', permission: 'admin', withoutAccount: true },
-    query,
-    body: { as: 'ignored' },
-    answers: { 200: listOf(activityEntrySchema) },
-    examples: [
-      {
-        query: { limit: '2' },
-        status: 200,
-        answer: {
-          status: true,
-          data: [
-            {
-              at: '2026-11-22T10:00:00.000Z',
-              actor: { key_id: 'key_0f1e2d3c4b5a', key_name: 'console of Ada' },
-              account: 1,
-              action: 'lane.pause',
-              target: '1',
-              detail: null,
-              request_id: '876b615f-6d2d-4f67-844a-d64879f2f9f2',
-            },
-            {
-              at: '2026-11-22T09:00:00.000Z',
-              actor: { cli: 'ada' },
-              account: 1,
-              action: 'key.revoke',
-              target: 'key_1b2c3d4e5f60',
-              detail: null,
-              request_id: null,
-            },
-          ],
-          next: null,
-        },
-      },
-    ],
-  }),
+  list: route.get(
+    '/admin/activity',
+    'Lists who did what and when, over HTTP and on the command line, the latest first.',
+    {
+      details: 'Kept for 90 days. An operator that names no account sees the whole installation.',
+      query: z.strictObject({ limit: pageFields.limit, cursor: cursor.optional() }),
+      answers: page(activityEntrySchema),
+      examples: [{ query: { limit: '2' }, data: [entry, { ...entry, ...typed, at: '2026-11-22T09:00:00.000Z' }] }],
+    },
+  ),
 }

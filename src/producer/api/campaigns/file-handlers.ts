@@ -1,6 +1,5 @@
-// The files of a campaign, streamed in and out: rows, what became of every recipient, who was left out and why.
+// The files of a campaign, streamed in and out: rows, the outcome of every recipient, refused recipients with reasons.
 import type { IncomingHttpHeaders } from 'node:http'
-import { Readable } from 'node:stream'
 import { exportCampaign } from '../../../campaigns/commands/export.ts'
 import { incomingRows } from '../../../campaigns/commands/incoming-rows.ts'
 import { uploadRecipients } from '../../../campaigns/commands/upload-recipients.ts'
@@ -15,12 +14,15 @@ import { counted } from '../../../messages/fault.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
 import { flowingWhile } from '../../flowing.ts'
-import type { CallOf, Handlers, StreamAnswer } from '../../route.ts'
-import { type campaigns, ROWS_MAX_BYTES } from './routes.ts'
+import type { CallOf, Handlers } from '../../route.ts'
+import { shows } from '../answers.ts'
+import { IMPORT_MAX_BYTES } from '../fields.ts'
+import { download, found, streamed } from '../requests.ts'
+import type { campaigns } from './routes.ts'
 
 type FileRoutes = Pick<typeof campaigns, 'rows' | 'export' | 'refused'>
 
-/** Handlers of what is uploaded for a campaign and downloaded of it. */
+/** Handlers of uploads and downloads of a campaign. */
 export function campaignFileHandlers({
   redis,
   config,
@@ -33,18 +35,18 @@ export function campaignFileHandlers({
       const { incoming, query } = call
       const format = formatOf(incoming.headers)
       try {
-        // What announces its size need not be written down first.
+        // An announced size is checked before anything is stored.
         refuseForNdjson(format, query)
-        if (Number(incoming.headers['content-length'] ?? 0) > ROWS_MAX_BYTES) throw new TooLargeError('announced')
+        if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw new TooLargeError('announced')
         const campaign = await ownCampaign(redis, call)
         const { upload, figures } = incomingRows(format, flowingWhile(call.mayStill, incoming), query)
-        await uploadRecipients({ redis, ...config }, campaign, upload, ROWS_MAX_BYTES)
-        return { body: { status: true, message: 'rows uploaded', data: { id: idOf(campaign), ...figures() } } }
+        await uploadRecipients({ redis, ...config }, campaign, upload, IMPORT_MAX_BYTES)
+        return shows('rows uploaded', { id: idOf(campaign), ...figures() })
       } catch (error) {
-        // What is left of it is read and dropped, so that the client gets to read the answer.
+        // The rest is read and dropped, so that the client gets to read the answer.
         incoming.resume()
         if (error instanceof TooLargeError) {
-          throw new ApiError(413, 'too_large', `The rows are too large: at most ${counted(ROWS_MAX_BYTES, 'byte')}.`)
+          throw new ApiError(413, 'too_large', `The rows are too large: at most ${counted(IMPORT_MAX_BYTES, 'byte')}.`)
         }
         if (incoming.destroyed && !incoming.complete)
           throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
@@ -55,35 +57,27 @@ export function campaignFileHandlers({
     async export(call) {
       const { format } = call.query
       const campaign = await ownCampaign(redis, call)
-      const lines = call.inPieces(exportCampaign({ redis, files: config.files }, campaign, format))
-      // Before the header is sent, so that what cannot be read is still answered as what it is.
-      const first = await lines.next()
-      async function* all() {
-        if (!first.done) yield first.value
-        yield* lines
-      }
       const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson'
-      return download(`${idOf(campaign)}.${format}`, type, Readable.from(all()))
+      const lines = exportCampaign({ redis, files: config.files }, campaign, format)
+      return streamed(call, lines, download(`${idOf(campaign)}.${format}`, type))
     },
 
     async refused(call) {
       const campaign = await ownCampaign(redis, call)
       if (campaign.snapshot === '') throw notFound('A preflight of this campaign')
-      // What cannot be read is told before the header is sent.
-      const list = await readRefused(config.files, campaign, campaign.snapshot)
-      return download(`${idOf(campaign)}.refused.csv`, 'text/csv; charset=utf-8', list)
+      // Opened before the header is sent, so that a failure is still answered with its own status.
+      const stream = await readRefused(config.files, campaign, campaign.snapshot)
+      return { headers: download(`${idOf(campaign)}.refused.csv`, 'text/csv; charset=utf-8'), stream }
     },
   }
 }
 
-/** The campaign of the path, when it is the caller's. */
+/** The campaign of the path, if it is the caller's. */
 export async function ownCampaign(
   redis: Redis,
   { params, caller }: Pick<CallOf<(typeof campaigns)['show']>, 'params' | 'caller'>,
 ): Promise<Campaign> {
-  const campaign = await findOwnCampaign(redis, caller.account, params.id)
-  if (!campaign) throw notFound('The campaign')
-  return campaign
+  return found(await findOwnCampaign(redis, caller.account, params.id), 'The campaign')
 }
 
 function formatOf(headers: IncomingHttpHeaders): RowFormat {
@@ -95,14 +89,9 @@ function formatOf(headers: IncomingHttpHeaders): RowFormat {
   throw new ApiError(415, 'unsupported_media_type', sentence)
 }
 
-/** What was said must not be left out without a word. */
+/** Settings for CSV must not be ignored silently. */
 function refuseForNdjson(format: RowFormat, said: CsvSaid): void {
   if (format === 'csv') return
   const faults = Object.keys(said).map((path) => ({ path, message: 'only for CSV, NDJSON is UTF-8' }))
   if (faults.length > 0) throw invalid(faults)
 }
-
-const download = (name: string, type: string, stream: Readable): StreamAnswer => ({
-  headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
-  stream,
-})

@@ -1,4 +1,4 @@
-// Campaigns: many people, one template. What creates one takes the header Idempotency-Key.
+// Campaigns: one template to many people.
 import { z } from 'zod'
 import { campaignDocumentSchema } from '../../../campaigns/commands/campaign-document.ts'
 import { definitionSchema, RESUME_CLASSES } from '../../../campaigns/definition.ts'
@@ -7,18 +7,16 @@ import { CAMPAIGN_STATES } from '../../../campaigns/states.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { notOneOf } from '../../../messages/fault.ts'
 import { instantSchema } from '../../../messages/instant.ts'
-import { route } from '../../route.ts'
-import { doneWith, listOf } from '../answers.ts'
-import { csvSaidFields, readAsSchema } from '../csv-import.ts'
-import { idempotencyHeaders, noFields, offsetPageFields, pauseFields } from '../fields.ts'
-import { saleComponents } from '../sending/example-messages.ts'
-import { exampleCampaign } from './example.ts'
+import { made, one, page } from '../answers.ts'
+import { orNothing, routesOf } from '../define.ts'
+import { count, csvSaidFields, IMPORT_MAX_BYTES, offsetPageFields, pauseFields, readAsSchema } from '../fields.ts'
+import { saleComponents } from '../sending/examples.ts'
+import { exampleCampaign } from './examples.ts'
 
-const mayChange = { in: 'bearer', permission: 'messages:send' } as const
-const mayLook = { in: 'bearer', permission: 'messages:read' } as const
-
-/** Some ten million rows; they go to disk as they come. */
-export const ROWS_MAX_BYTES = 1024 ** 3
+const { id } = exampleCampaign
+const shared = { params: z.object({ id: z.string() }), shown: { id } }
+const look = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:read' } })
+const change = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:send' } })
 
 const scheduleBody = z.strictObject({ at: instantSchema.refine((at) => at > Date.now(), 'must be in the future') })
 const resumeBody = z.strictObject({ class: z.enum(RESUME_CLASSES).optional() })
@@ -36,35 +34,26 @@ const listQuery = z.strictObject({
     .describe(`One or several of ${CAMPAIGN_STATES.join(', ')}, separated by commas.`),
 })
 
-const params = z.object({ id: z.string() })
-const answers = { 200: doneWith(campaignDocumentSchema) }
-const isHere = { 404: ['not_found'] } as const
-const fitsState = { ...isHere, 422: ['wrong_state'] } as const
-
 const rowsUploaded = z.strictObject({
   id: z.string(),
-  rows: z.int().nonnegative(),
+  rows: count,
   read_as: readAsSchema.optional().describe('Of CSV.'),
 })
 
-const id = exampleCampaign.id
-const shown = (message: string, state: string) => ({
-  status: 200,
-  answer: { status: true, message, data: { ...exampleCampaign, state } },
-})
+/** Every change answers with the campaign as it is afterwards. */
+const answers = one(campaignDocumentSchema)
+const wrongState = { 422: ['wrong_state'] } as const
+const toStart = { ...wrongState, 400: ['template_not_approved', 'template_changed'] } as const
+const shown = (says: string, state: string) => ({ says, data: { ...exampleCampaign, state } })
 
 export const campaigns = {
-  create: route({
-    method: 'post',
-    path: '/campaigns',
-    summary: 'Creates a draft.',
-    access: mayChange,
+  create: change.post('/campaigns', 'Creates a draft.', {
     act: 'campaign.create',
     takesRoom: true,
-    headers: idempotencyHeaders,
+    idempotent: true,
     body: { as: 'json', schema: definitionSchema, readBy: 'handler' },
-    answers: { 201: doneWith(campaignDocumentSchema) },
-    errors: { 400: ['unknown_sender'], 409: ['too_many_drafts'], 422: ['idempotency_key_reused'] },
+    answers: made(campaignDocumentSchema),
+    errors: { 400: ['unknown_sender'], 409: ['too_many_drafts'] },
     examples: [
       {
         body: {
@@ -77,177 +66,99 @@ export const campaigns = {
           },
           recipients: { tags: [1, 2] },
         },
-        status: 201,
-        answer: { status: true, message: 'created', data: { ...exampleCampaign, state: 'draft' } },
+        ...shown('created', 'draft'),
       },
     ],
   }),
-  list: route({
-    method: 'get',
-    path: '/campaigns',
-    summary: 'Lists the account’s campaigns, the latest first.',
-    access: mayLook,
+  list: look.get('/campaigns', 'Lists the account’s campaigns, the latest first.', {
     query: listQuery,
-    body: { as: 'ignored' },
-    answers: { 200: listOf(campaignDocumentSchema) },
-    examples: [
-      {
-        query: { state: 'running,paused' },
-        status: 200,
-        answer: { status: true, data: [exampleCampaign], next: null },
-      },
-    ],
+    answers: page(campaignDocumentSchema),
+    examples: [{ query: { state: 'running,paused' }, data: [exampleCampaign] }],
   }),
-  show: route({
-    method: 'get',
-    path: '/campaigns/:id',
-    summary: 'Shows a campaign with its progress.',
-    access: mayLook,
-    params,
-    body: { as: 'ignored' },
+  show: look.get('/campaigns/:id', 'Shows a campaign with its progress.', {
     answers,
-    errors: isHere,
-    examples: [{ params: { id }, ...shown('campaign', 'running') }],
+    examples: [shown('campaign', 'running')],
   }),
-  preflight: route({
-    method: 'post',
-    path: '/campaigns/:id/preflight',
-    summary: 'Counts, checks and freezes the recipients, in the background.',
-    access: mayChange,
+  preflight: change.post('/campaigns/:id/preflight', 'Counts, checks and freezes the recipients, in the background.', {
     act: 'campaign.preflight',
     takesRoom: true,
-    params,
-    body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers,
-    errors: { ...fitsState, 400: ['no_rows'] },
-    examples: [{ params: { id }, ...shown('checking', 'checking') }],
+    errors: { ...wrongState, 400: ['no_rows'] },
+    examples: [shown('checking', 'checking')],
   }),
-  schedule: route({
-    method: 'post',
-    path: '/campaigns/:id/schedule',
-    summary: 'Starts the campaign at a time.',
-    access: mayChange,
+  schedule: change.post('/campaigns/:id/schedule', 'Starts the campaign at a given time.', {
     act: 'campaign.schedule',
-    params,
-    body: { as: 'json', schema: scheduleBody, mayBeAbsent: true },
+    body: orNothing(scheduleBody),
     answers,
-    errors: { ...fitsState, 400: ['template_not_approved', 'template_changed'] },
-    examples: [{ params: { id }, body: { at: '2126-11-22T09:00:00Z' }, ...shown('scheduled', 'scheduled') }],
+    errors: toStart,
+    examples: [{ body: { at: '2126-11-22T09:00:00Z' }, ...shown('scheduled', 'scheduled') }],
   }),
-  start: route({
-    method: 'post',
-    path: '/campaigns/:id/start',
-    summary: 'Starts the campaign now.',
-    access: mayChange,
+  start: change.post('/campaigns/:id/start', 'Starts the campaign now.', {
     act: 'campaign.start',
     takesRoom: true,
-    params,
-    body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers,
-    errors: { ...fitsState, 400: ['template_not_approved', 'template_changed'] },
-    examples: [{ params: { id }, ...shown('started', 'running') }],
+    errors: toStart,
+    examples: [shown('started', 'running')],
   }),
-  pause: route({
-    method: 'post',
-    path: '/campaigns/:id/pause',
-    summary: 'Lets nothing more of the campaign be sent until it is resumed.',
-    access: mayChange,
+  pause: change.post('/campaigns/:id/pause', 'Pauses the campaign: nothing more is sent until it is resumed.', {
     act: 'campaign.pause',
-    params,
-    body: { as: 'json', schema: pauseFields, mayBeAbsent: true },
+    body: orNothing(pauseFields),
     answers,
-    errors: fitsState,
-    examples: [{ params: { id }, body: { reason: 'a typo' }, ...shown('paused', 'paused') }],
+    errors: wrongState,
+    examples: [{ body: { reason: 'a typo' }, ...shown('paused', 'paused') }],
   }),
-  cancel: route({
-    method: 'post',
-    path: '/campaigns/:id/cancel',
-    summary: 'Cancels the campaign: nothing more of it is ever sent.',
-    access: mayChange,
+  cancel: change.post('/campaigns/:id/cancel', 'Cancels the campaign: nothing more of it is ever sent.', {
     act: 'campaign.cancel',
-    params,
-    body: { as: 'json', schema: noFields, mayBeAbsent: true },
     answers,
-    errors: fitsState,
-    examples: [{ params: { id }, ...shown('cancelled', 'cancelled') }],
+    errors: wrongState,
+    examples: [shown('cancelled', 'cancelled')],
   }),
-  resume: route({
-    method: 'post',
-    path: '/campaigns/:id/resume',
-    summary: 'Goes on; with a class, makes and starts a new campaign for those recipients.',
-    access: mayChange,
-    act: 'campaign.resume',
-    params,
-    headers: idempotencyHeaders,
-    body: { as: 'json', schema: resumeBody, mayBeAbsent: true },
-    answers,
-    errors: {
-      ...isHere,
-      400: ['template_not_approved', 'template_changed', 'unknown_sender'],
-      422: ['wrong_state', 'nobody_in_class', 'idempotency_key_reused'],
+  resume: change.post(
+    '/campaigns/:id/resume',
+    'Resumes the campaign; with a class, starts a new one for those recipients.',
+    {
+      act: 'campaign.resume',
+      idempotent: true,
+      body: orNothing(resumeBody),
+      answers,
+      errors: { 400: [...toStart[400], 'unknown_sender'], 422: ['wrong_state', 'nobody_in_class'] },
+      examples: [
+        { name: 'Those that were cancelled', body: { class: 'cancelled' }, ...shown('resumed', 'running') },
+        { name: 'The same campaign', body: {}, ...shown('resumed', 'running') },
+      ],
     },
-    examples: [
-      {
-        name: 'Those that were cancelled',
-        params: { id },
-        body: { class: 'cancelled' },
-        ...shown('resumed', 'running'),
-      },
-      { name: 'The same campaign', params: { id }, body: {}, ...shown('resumed', 'running') },
-    ],
-  }),
-  rows: route({
-    method: 'post',
-    path: '/campaigns/:id/rows',
-    summary: 'Uploads the recipients of a campaign, a row each.',
-    access: mayChange,
+  ),
+  rows: change.post('/campaigns/:id/rows', 'Uploads the recipients of a campaign, one per row.', {
     act: 'campaign.upload_rows',
     takesRoom: true,
-    params,
     query: z.strictObject(csvSaidFields),
     body: {
       as: 'stream',
       contentTypes: ['text/csv', 'application/x-ndjson'],
-      limit: ROWS_MAX_BYTES,
+      limit: IMPORT_MAX_BYTES,
       schema: z.string(),
     },
-    answers: { 200: doneWith(rowsUploaded) },
-    errors: { ...fitsState, 400: ['invalid_request', 'no_rows_expected'], 409: ['rows_replaced', 'rows_full'] },
+    answers: one(rowsUploaded),
+    errors: { ...wrongState, 400: ['invalid_request', 'no_rows_expected'], 409: ['rows_replaced', 'rows_full'] },
     examples: [
       {
-        params: { id },
         headers: { 'Content-Type': 'text/csv' },
         text: 'phone,name\n+44 7700 900123,Ada\n+44 7700 900124,Ben\n',
-        status: 200,
-        answer: {
-          status: true,
-          message: 'rows uploaded',
-          data: { id, rows: 2, read_as: { encoding: 'utf-8', separator: ',', columns: ['phone', 'name'] } },
-        },
+        says: 'rows uploaded',
+        data: { id, rows: 2, read_as: { encoding: 'utf-8', separator: ',', columns: ['phone', 'name'] } },
       },
     ],
   }),
-  export: route({
-    method: 'get',
-    path: '/campaigns/:id/export',
-    summary: 'Tells what became of every recipient, as a file.',
-    access: mayLook,
-    params,
+  export: look.get('/campaigns/:id/export', 'Exports what became of every recipient, as a file.', {
     query: z.strictObject({ format: z.enum(EXPORT_FORMATS).default('csv') }),
-    body: { as: 'ignored' },
     answers: { 200: { contentTypes: ['text/csv', 'application/x-ndjson'] } },
-    errors: isHere,
-    examples: [{ params: { id }, query: { format: 'ndjson' }, status: 200 }],
+    examples: [{ query: { format: 'ndjson' } }],
   }),
-  refused: route({
-    method: 'get',
-    path: '/campaigns/:id/refused',
-    summary: 'Tells whom the preflight left out and why, as CSV.',
-    access: mayLook,
-    params,
-    body: { as: 'ignored' },
-    answers: { 200: { contentTypes: ['text/csv'] } },
-    errors: isHere,
-    examples: [{ params: { id }, status: 200 }],
-  }),
+  refused: look.get(
+    '/campaigns/:id/refused',
+    'Exports the recipients that the preflight refused, with reasons, as CSV.',
+    {
+      answers: { 200: { contentTypes: ['text/csv'] } },
+    },
+  ),
 }

@@ -51,7 +51,7 @@ export function consolePages(folder = BUILT): RequestHandler {
     response.set(HEADERS)
     const inside = path.slice(CONSOLE_PATH.length)
     const isAsset = inside.startsWith('/assets/')
-    // Ids of the chat product have dots in them, so that only what lies at the top can be a file.
+    // Ids of WhatsApp have dots in them, so that only what lies at the top can be a file.
     if (!isAsset && !/^\/[\w-]+\.\w+$/.test(inside)) return sendPage(folder, response, next)
     request.url = isAsset ? inside.slice('/assets'.length) : inside
     const files = isAsset ? assets : others

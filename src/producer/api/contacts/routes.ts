@@ -1,197 +1,237 @@
-// Contacts of an account, by Laneway's own addresses: looked for, created, imported, changed and deleted.
+// Contacts by Laneway's own addresses, and contact lists (tags) by those of the older interface.
 import { z } from 'zod'
 import { textUpTo } from '../../../messages/bounded.ts'
-import { parsePhone } from '../../../messages/phone.ts'
-import { route } from '../../route.ts'
-import { done, doneWith, listOf } from '../answers.ts'
-import { csvSaidFields, IMPORT_MAX_BYTES, readAsSchema, refusedRows } from '../csv-import.ts'
-import { changesOf, idempotencyHeaders, idField, pageFields, textIdField } from '../fields.ts'
+import { ApiError } from '../../errors.ts'
+import { made, one, page } from '../answers.ts'
+import { routesOf } from '../define.ts'
+import {
+  changesOf,
+  count,
+  csvBody,
+  csvSaidFields,
+  idempotencyHeaders,
+  idField,
+  idPageQuery,
+  importedFields,
+  nameField,
+  pageQuery,
+  phoneField,
+  plainText,
+  textIdField,
+} from '../fields.ts'
 
 const mayLook = { in: 'bearer', permission: 'contacts:read' } as const
 const mayChange = { in: 'bearer', permission: 'contacts:write' } as const
-const params = z.object({ id: textIdField })
-const errors = { 404: ['not_found'] } as const
+const shared = { params: z.object({ id: textIdField }), shown: { id: '1' } }
+const look = routesOf({ ...shared, access: mayLook })
+const change = routesOf({ ...shared, access: mayChange })
 
+/** Most tags of a contact, and of one request for contacts. */
 const TAGS_MAX = 100
 
 const text = z.string().nullable()
-const count = z.int().nonnegative()
 
 const contactSchema = z.strictObject({
   id: z.int(),
   phone: z.string().describe('Digits with country code.'),
   name: text,
   email: text,
-  tags: z.array(z.int()).describe('All lists that it is in, by id, in the order it joined them.'),
+  tags: z.array(z.int()).describe('All lists that the contact is in, by id, in the order it joined them.'),
 })
 contactSchema.register(z.globalRegistry, { id: 'ContactEntry' })
 
 const tagSchema = z.strictObject({ id: z.int(), name: z.string(), contacts: count })
 tagSchema.register(z.globalRegistry, { id: 'ContactList' })
 
-const phoneField = textUpTo(40).transform((given, context) => {
-  const phone = parsePhone(given)
-  if (phone.ok) return phone.digits
-  context.addIssue(phone.message)
-  return z.NEVER
-})
-const plain = (max: number) =>
-  textUpTo(max)
-    .trim()
-    .regex(/^\P{Cc}*$/u, 'must have no control characters')
-const nameField = plain(255)
 const emailField = z.union([z.literal(''), z.email().max(254)], 'expected an email address, or nothing')
-const tagsField = z.array(idField).max(TAGS_MAX).describe('Ids of all lists that it is in from then on.')
-
-const changes = changesOf({
-  phone: phoneField,
-  name: nameField.nullable(),
-  email: emailField.nullable(),
-  tags: tagsField,
-})
+const tagsField = z.array(idField).max(TAGS_MAX).describe('Ids of all lists that the contact is in from then on.')
 
 const importedSchema = z.strictObject({
   tag: z.strictObject({ id: z.int(), name: z.string() }),
   imported: count.describe('Rows that are contacts of the list now.'),
   joined: count.describe('Contacts that were not in it before.'),
   created: count.describe('Contacts that the account did not have before.'),
-  refused: count,
   repeated: count.describe('Rows with a number of an earlier row; the last row counts.'),
-  read_as: readAsSchema,
-  refused_rows: refusedRows,
+  ...importedFields,
 })
 importedSchema.register(z.globalRegistry, { id: 'ImportedContacts' })
 
 const contact = { id: 1, phone: '447700900101', name: 'Ada Example', email: 'ada@shop.example', tags: [1] }
-const shown = (message: string, data: object = contact) => ({ status: 200, answer: { status: true, message, data } })
 
-export const contactBook = {
-  list: route({
-    method: 'get',
-    path: '/contacts',
-    summary: 'Lists contacts, of one list or of all, and looks for a name, an email or a number, a page at a time.',
+export const contacts = {
+  list: look.get('/contacts', 'Lists contacts of one list or of all, and searches them, a page at a time.', {
     details:
       'In the order they joined the list where `tag` is given, else in none. A page may be short and still not be the ' +
       'last: go on until `next` is null.',
-    access: mayLook,
-    query: z.strictObject({
+    query: pageQuery(60).extend({
       tag: textIdField.optional().describe('Id of a list.'),
       q: textUpTo(100).trim().min(1).optional().describe('A part of a name, an email or a number.'),
-      limit: pageFields.limit,
-      cursor: textUpTo(60).optional(),
     }),
-    body: { as: 'ignored' },
-    answers: { 200: listOf(contactSchema) },
-    errors,
-    examples: [{ query: { tag: '1', limit: '1' }, status: 200, answer: { status: true, data: [contact], next: 'm1' } }],
+    answers: page(contactSchema),
+    examples: [{ query: { tag: '1', limit: '1' }, data: [contact], next: 'm1' }],
   }),
-  tags: route({
-    method: 'get',
-    path: '/contacts/tags',
-    summary: 'Lists the contact lists (tags) of the account, the oldest first.',
-    access: mayLook,
-    query: z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional() }),
-    body: { as: 'ignored' },
-    answers: { 200: listOf(tagSchema) },
-    examples: [
-      {
-        status: 200,
-        answer: { status: true, data: [{ id: 1, name: 'Newsletter', contacts: 2 }], next: null },
-      },
-    ],
+  tags: look.get('/contacts/tags', 'Lists the contact lists (tags) of the account, the oldest first.', {
+    query: idPageQuery,
+    answers: page(tagSchema),
+    examples: [{ data: [{ id: 1, name: 'Newsletter', contacts: 2 }] }],
   }),
-  import: route({
-    method: 'post',
-    path: '/contacts/import',
-    summary: 'Imports a CSV file with the columns name, phone and email into a list, as it comes.',
+  import: change.post('/contacts/import', 'Imports a CSV file with the columns name, phone and email into a list.', {
     details: 'Doing it again changes nothing: a contact is known by its number. Rows before a broken one are imported.',
-    access: mayChange,
     act: 'contacts.import',
     takesRoom: true,
     query: z.strictObject({
-      tag: plain(100).min(1).describe('Id or name of a list; a name that does not exist yet is created.'),
+      tag: plainText(100).min(1).describe('Id or name of a list; a name that does not exist yet is created.'),
       ...csvSaidFields,
     }),
-    body: { as: 'stream', contentTypes: ['text/csv'], limit: IMPORT_MAX_BYTES, schema: z.string() },
-    answers: { 200: doneWith(importedSchema) },
-    errors: { ...errors, 400: ['invalid_request'], 409: ['too_many_contacts'] },
+    body: csvBody,
+    answers: one(importedSchema),
+    errors: { 400: ['invalid_request'], 409: ['too_many_contacts'] },
     examples: [
       {
         query: { tag: 'Newsletter' },
         headers: { 'Content-Type': 'text/csv' },
         text: 'name,phone,email\nAda Example,+44 7700 900101,ada@shop.example\nBen,none,\n',
-        ...shown('imported', {
+        says: 'imported',
+        data: {
           tag: { id: 1, name: 'Newsletter' },
           ...{ imported: 1, joined: 1, created: 1, refused: 1, repeated: 0 },
           read_as: { encoding: 'utf-8', separator: ',', columns: ['name', 'phone', 'email'] },
           refused_rows: [{ line: 3, reason: 'phone: expected a full international number' }],
-        }),
-      },
-    ],
-  }),
-  create: route({
-    method: 'post',
-    path: '/contacts',
-    summary: 'Creates a contact.',
-    access: mayChange,
-    act: 'contact.create',
-    headers: idempotencyHeaders,
-    body: {
-      as: 'json',
-      schema: z.strictObject({
-        phone: phoneField,
-        name: nameField.default(''),
-        email: emailField.default(''),
-        tags: tagsField.default([]),
-      }),
-    },
-    answers: { 201: doneWith(contactSchema) },
-    errors: { 409: ['duplicate_phone', 'too_many_contacts'], 422: ['idempotency_key_reused'] },
-    examples: [
-      {
-        body: { phone: '+44 7700 900188', name: 'Ivy Example', tags: [1] },
-        status: 201,
-        answer: {
-          status: true,
-          message: 'created',
-          data: { id: 9, phone: '447700900188', name: 'Ivy Example', email: null, tags: [1] },
         },
       },
     ],
   }),
-  show: route({
-    method: 'get',
-    path: '/contacts/:id',
-    summary: 'Shows a contact.',
-    access: mayLook,
-    params,
-    body: { as: 'ignored' },
-    answers: { 200: doneWith(contactSchema) },
-    errors,
-    examples: [{ params: { id: '1' }, ...shown('contact') }],
+  create: change.post('/contacts', 'Creates a contact.', {
+    act: 'contact.create',
+    idempotent: true,
+    body: z.strictObject({
+      phone: phoneField,
+      name: plainText(255).default(''),
+      email: emailField.default(''),
+      tags: tagsField.default([]),
+    }),
+    answers: made(contactSchema),
+    errors: { 409: ['duplicate_phone', 'too_many_contacts'] },
+    examples: [
+      {
+        body: { phone: '+44 7700 900188', name: 'Ivy Example', tags: [1] },
+        says: 'created',
+        data: { id: 9, phone: '447700900188', name: 'Ivy Example', email: null, tags: [1] },
+      },
+    ],
   }),
-  change: route({
-    method: 'patch',
-    path: '/contacts/:id',
-    summary: 'Changes what is given of a contact; null removes a name or an email.',
-    access: mayChange,
+  show: look.get('/contacts/:id', 'Shows a contact.', {
+    answers: one(contactSchema),
+    examples: [{ says: 'contact', data: contact }],
+  }),
+  change: change.patch('/contacts/:id', 'Changes the given fields of a contact; null removes a name or an email.', {
     act: 'contact.change',
-    params,
-    body: { as: 'json', schema: changes },
-    answers: { 200: doneWith(contactSchema) },
-    errors: { ...errors, 409: ['duplicate_phone'] },
-    examples: [{ params: { id: '1' }, body: { name: 'Ada Example' }, ...shown('changed') }],
+    body: changesOf({
+      phone: phoneField,
+      name: plainText(255).nullable(),
+      email: emailField.nullable(),
+      tags: tagsField,
+    }),
+    answers: one(contactSchema),
+    errors: { 409: ['duplicate_phone'] },
+    examples: [{ body: { name: 'Ada Example' }, says: 'changed', data: contact }],
   }),
-  remove: route({
-    method: 'delete',
-    path: '/contacts/:id',
-    summary: 'Deletes a contact from all lists; messages that were sent to it stay.',
-    access: mayChange,
+  remove: change.delete('/contacts/:id', 'Deletes a contact from all lists; messages that were sent to it stay.', {
     act: 'contact.delete',
-    params,
-    body: { as: 'ignored' },
-    answers: { 200: done },
-    errors,
-    examples: [{ params: { id: '2' }, status: 200, answer: { status: true, message: 'deleted' } }],
+    examples: [{ params: { id: '2' }, says: 'deleted' }],
+  }),
+}
+
+/** One record per contact and tag. */
+const contactRecordSchema = z.strictObject({
+  id: z.int(),
+  user_id: z.int(),
+  contact_tag_id: z.int().describe('The membership of this contact in this tag, unique.'),
+  tag_id: z.int(),
+  name: text,
+  phone: z.string(),
+  email: text,
+})
+contactRecordSchema.register(z.globalRegistry, { id: 'ContactRecord' })
+export type ContactRecord = z.infer<typeof contactRecordSchema>
+
+/** One object per contact, under the first of the tags that it carries. */
+const taggedContactSchema = z.strictObject({
+  contact_id: z.int(),
+  name: text,
+  phone: z.string(),
+  email: text,
+  tags: z.array(z.int()),
+})
+taggedContactSchema.register(z.globalRegistry, { id: 'Contact' })
+export type TaggedContact = z.infer<typeof taggedContactSchema>
+
+/** A setting of the account decides between the two shapes. */
+const fetchedSchema = z.union([
+  z
+    .strictObject({ status: z.literal(true), msg: z.string(), data: z.array(contactRecordSchema) })
+    .meta({ id: 'ContactRecords' }),
+  z
+    .strictObject({ success: z.literal(true), data: z.array(taggedContactSchema), message: z.string() })
+    .meta({ id: 'Contacts' }),
+])
+
+const record = { id: 1, user_id: 1, contact_tag_id: 1, tag_id: 1, name: contact.name, phone: contact.phone }
+
+export const tags = {
+  fetch: look.post(
+    '/api/betav3/tagmanage/tag/fetchContactsTagWise',
+    'Fetches the contacts that carry at least one of the tags.',
+    {
+      access: { in: 'api_key', permission: 'contacts:read', missing: 400 },
+      body: {
+        as: 'json',
+        schema: z.object({ tags: z.array(idField) }),
+        unknown: 'named',
+        // Before the ids are looked at: a body has room for 60,000 of them.
+        refuse({ tags }) {
+          if (!Array.isArray(tags) || (tags.length > 0 && tags.length <= TAGS_MAX)) return
+          const message = `expected 1 to ${TAGS_MAX} tags, got ${tags.length}`
+          throw new ApiError(422, 'invalid_tags', `tags: ${message}.`, { details: [{ path: 'tags', message }] })
+        },
+      },
+      answers: { 200: { contentTypes: ['application/json'], schema: fetchedSchema } },
+      errors: { 422: ['invalid_tags'] },
+      examples: [
+        {
+          body: { tags: [1] },
+          answer: { status: true, msg: 'Contacts fetched', data: [{ ...record, email: contact.email }] },
+        },
+        {
+          body: { tags: [3, 4] },
+          answer: {
+            success: true,
+            data: [{ contact_id: 5, name: 'Eve Example', phone: '447700900105', email: null, tags: [3, 4] }],
+            message: 'Contacts fetched',
+          },
+        },
+      ],
+    },
+  ),
+  createList: change.post('/partners/broadcast/addnewcontacttag', 'Creates a contact list.', {
+    idempotent: true,
+    headers: z.object({
+      'X-Requested-With': z.string().refine((value) => value.toLowerCase() === 'xmlhttprequest', {
+        error: 'expected "XMLHttpRequest"',
+      }),
+      ...idempotencyHeaders.shape,
+    }),
+    body: { as: 'json', schema: z.object({ name: nameField(100) }), unknown: 'named' },
+    answers: {
+      200: z.strictObject({ status: z.literal(true), message: z.string(), tagId: z.int().positive() }),
+    },
+    errors: { 400: ['duplicate_name'] },
+    examples: [
+      {
+        headers: { 'X-Requested-With': 'XMLHttpRequest' },
+        body: { name: 'Spring customers' },
+        answer: { status: true, message: 'Contact list created', tagId: 7 },
+      },
+    ],
   }),
 }

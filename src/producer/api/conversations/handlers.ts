@@ -1,19 +1,17 @@
-// How a conversation with a person stands.
+// The conversation with a person.
 import { assertForSender } from '../../../messages/accept/check-key.ts'
 import { senderOf } from '../../../messages/accept/prepare-message.ts'
 import { replyWindowOf, WINDOW_MS } from '../../../messages/store/reply-window.ts'
 import { findOptOut } from '../../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
-import { personOf } from '../person-field.ts'
+import { shows } from '../answers.ts'
 import { conversations } from './routes.ts'
 
-/** The routes of routes/conversations.ts. */
 export const conversationRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(conversations)({
-    async show({ caller, params, query }) {
+    async show({ caller, params: { person }, query }) {
       const { account } = caller
-      const person = personOf(params.person)
       const sender = await senderOf({ redis }, account, query.sender)
       assertForSender(caller, sender.id)
       const [until, optOut] = await Promise.all([
@@ -21,14 +19,13 @@ export const conversationRoutes = ({ redis }: { redis: Redis }): Route[] =>
         findOptOut(redis, account, person),
       ])
       const isHeard = sender.provider === 'cloud-api'
-      const data = {
+      return shows('conversation', {
         person,
         sender: sender.number,
         open: isHeard ? until !== undefined : null,
         open_until: until === undefined ? null : new Date(until).toISOString(),
         last_received_at: until === undefined ? null : new Date(until - WINDOW_MS).toISOString(),
         opted_out: optOut !== undefined,
-      }
-      return { body: { status: true, message: 'conversation', data } }
+      })
     },
   })

@@ -1,12 +1,18 @@
-// How a conversation with a person stands.
+// The conversation with a person: whether they may be sent more than templates.
 import { z } from 'zod'
 import { textUpTo } from '../../../messages/bounded.ts'
-import { route } from '../../route.ts'
-import { doneWith } from '../answers.ts'
+import { one } from '../answers.ts'
+import { routesOf } from '../define.ts'
+import { personField } from '../fields.ts'
 
+const route = routesOf({
+  access: { in: 'bearer', permission: 'messages:read' },
+  params: z.object({ person: personField }),
+  shown: { person: '+447700900123' },
+})
 const time = z.iso.datetime()
 
-const conversationSchema = z.strictObject({
+const conversation = z.strictObject({
   person: z.string().describe('Digits, or the id of a person without a number.'),
   sender: z.string().describe('Digits of the number that the conversation is with.'),
   open: z
@@ -14,51 +20,34 @@ const conversationSchema = z.strictObject({
     .nullable()
     .describe(
       'Whether any kind of message may be sent: within 24 hours of what the person wrote last. Null where the provider ' +
-        'does not bring what people write.',
+        'does not deliver what people write.',
     ),
   open_until: time.nullable().describe('Null while it is not open.'),
   last_received_at: time.nullable().describe('Of the message that keeps it open.'),
   opted_out: z.boolean().describe('Whether the person wants no advertising of the account.'),
 })
-conversationSchema.register(z.globalRegistry, { id: 'Conversation' })
+conversation.register(z.globalRegistry, { id: 'Conversation' })
 
 export const conversations = {
-  show: route({
-    method: 'get',
-    path: '/conversations/:person',
-    summary: 'Tells whether a person may be sent more than templates, and until when.',
-    access: { in: 'bearer', permission: 'messages:read' },
+  show: route.get('/conversations/:person', 'Shows whether a person may be sent more than templates, and until when.', {
     forSenders: true,
-    params: z.object({
-      person: textUpTo(140).meta({
-        description: 'A number in any spelling, or WhatsApp’s id of a person without one.',
-      }),
-    }),
     query: z.strictObject({
       sender: textUpTo(255)
         .optional()
-        .describe(
-          'The sender by its number or name; the default sender unless given, which service messages leave from.',
-        ),
+        .describe('The sender by number or name; unless given, the default sender of the account.'),
     }),
-    body: { as: 'ignored' },
-    answers: { 200: doneWith(conversationSchema) },
+    answers: one(conversation),
     errors: { 400: ['unknown_sender'] },
     examples: [
       {
-        params: { person: '+447700900123' },
-        status: 200,
-        answer: {
-          status: true,
-          message: 'conversation',
-          data: {
-            person: '447700900123',
-            sender: '447700900001',
-            open: true,
-            open_until: '2026-11-22T10:00:00.000Z',
-            last_received_at: '2026-11-21T10:00:00.000Z',
-            opted_out: false,
-          },
+        says: 'conversation',
+        data: {
+          person: '447700900123',
+          sender: '447700900001',
+          open: true,
+          open_until: '2026-11-22T10:00:00.000Z',
+          last_received_at: '2026-11-21T10:00:00.000Z',
+          opted_out: false,
         },
       },
     ],

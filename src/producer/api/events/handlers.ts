@@ -1,26 +1,113 @@
-// What happens, told: the feed, and the endpoints.
+// Events: the feed and the endpoints. The producer only records; the relay of a worker delivers.
+import type { Seal } from '../../../accounts/seal.ts'
+import type { Config } from '../../../config.ts'
+import {
+  addEndpoint,
+  alterEndpoint,
+  countReplayed,
+  replayEvents,
+  testEndpoint,
+} from '../../../events/commands/endpoints.ts'
 import { readPlaces, writePlaces } from '../../../events/pull-cursor.ts'
+import { listAttempts } from '../../../events/store/attempts.ts'
+import { rotateSecret } from '../../../events/store/endpoint-secrets.ts'
+import {
+  type Endpoint,
+  endpointDocument,
+  findEndpoint,
+  listEndpoints,
+  removeEndpoint,
+} from '../../../events/store/endpoints.ts'
 import { notePull } from '../../../events/store/listening.ts'
 import { pullEvents } from '../../../events/store/pull.ts'
+import { findReplay } from '../../../events/store/replays.ts'
+import { redisNowMs } from '../../../redis/clock.ts'
+import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
-import { invalid } from '../../errors.ts'
-import { type EndpointDeps, endpointHandlers } from './endpoint-handlers.ts'
+import type { Caller } from '../../route.ts'
+import { created, lists, queued, says, shows } from '../answers.ts'
+import { byAge, pageOfAll } from '../pages.ts'
+import { addressOf, badCursor, found, idFor } from '../requests.ts'
 import { events } from './routes.ts'
 
-/** The routes of routes/events.ts. */
-export function eventRoutes(deps: EndpointDeps): Route[] {
-  const { redis } = deps
+interface EventDeps {
+  redis: Redis
+  config: Pick<Config, 'events' | 'publicUrl'>
+  seal: Seal
+}
+
+export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
+  const commands = { redis, seal, allowPrivate: config.events.allowPrivate }
+
+  const own = async ({ params, caller }: { params: { id: string }; caller: Caller }): Promise<Endpoint> =>
+    found(await findEndpoint(redis, caller.account, params.id), 'The endpoint')
+
   return bind(events)({
     async pull({ query, caller }) {
       const { account } = caller
       const after = query.after === undefined ? new Map() : readPlaces(query.after)
-      if (after === undefined)
-        throw invalid([{ path: 'after', message: 'expected what an earlier answer had as next' }])
+      if (after === undefined) throw badCursor('after')
       await notePull(redis, account)
       const { types, limit, include_content: includeContent } = query
       const page = await pullEvents(redis, { account, after, types: types && new Set(types), limit, includeContent })
       return { body: { status: true, data: page.events, next: writePlaces(page.next) } }
     },
-    ...endpointHandlers(deps),
+    async create(call) {
+      const idOf = (proposed: string) => idFor(redis, call, 'event-endpoints', proposed)
+      const { endpoint, secret } = await addEndpoint(commands, call.caller.account, call.body, idOf)
+      return created({ ...endpointDocument(endpoint), secret })
+    },
+    async list({ caller, query }) {
+      return lists(pageOfAll((await listEndpoints(redis, caller.account)).map(endpointDocument), byAge, query))
+    },
+    async show(call) {
+      return shows('endpoint', endpointDocument(await own(call)))
+    },
+    async change(call) {
+      return shows('changed', endpointDocument(await alterEndpoint(commands, await own(call), call.body)))
+    },
+    async remove(call) {
+      await removeEndpoint(redis, await own(call))
+      return says('removed')
+    },
+    async rotate(call) {
+      return shows('rotated', {
+        secret: await rotateSecret(redis, await own(call), { seal, nowMs: await redisNowMs(redis) }),
+      })
+    },
+    async test(call) {
+      return queued({ delivery: await testEndpoint(redis, await own(call)) })
+    },
+    async replay(call) {
+      const endpoint = await own(call)
+      const nowMs = await redisNowMs(redis)
+      const { since, until = nowMs, types, failed_only, dry_run } = call.body
+      const order = { sinceMs: since, untilMs: Math.min(until, nowMs), types, failedOnly: failed_only }
+      if (dry_run) return shows('nothing was told', await countReplayed(redis, endpoint, order))
+      const idOf = (proposed: string) => idFor(redis, call, `event-replays ${endpoint.id}`, proposed)
+      const id = await replayEvents(redis, endpoint, order, idOf)
+      const status_url = addressOf(config, call, `/event-endpoints/${endpoint.id}/replays/${id}`)
+      return queued({ replay_id: id, status_url })
+    },
+    async replayed(call) {
+      const id = call.params.replay
+      const { state, delivered, created_at, ended_at } = found(
+        await findReplay(redis, await own(call), id),
+        'The replay',
+      )
+      return shows(state, {
+        ...{ replay_id: id, state, delivered, created_at: iso(created_at) },
+        ended_at: ended_at === undefined ? null : iso(ended_at),
+      })
+    },
+    async attempts(call) {
+      const { account, id } = await own(call)
+      const { cursor, ...query } = call.query
+      const page = await listAttempts(redis, account, id, { ...query, cursor, nowMs: Date.now() })
+      if (page === undefined) throw badCursor()
+      return lists({ data: page.attempts, next: page.next })
+    },
   })
 }
+
+const iso = (ms: number): string => new Date(ms).toISOString()

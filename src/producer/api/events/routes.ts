@@ -1,55 +1,175 @@
-// What happens, told: the feed that is pulled, and the endpoints that it is pushed to.
+// Events: the feed that is pulled, the endpoints that they are pushed to, and pushing them again.
 import { z } from 'zod'
+import { attemptSchema, endpointChanges, endpointSchema, newEndpointFields } from '../../../events/endpoint.ts'
 import { eventSchema } from '../../../events/event-schema.ts'
 import { EVENT_TYPES, eventTypeSchema } from '../../../events/event-types.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
-import { route } from '../../route.ts'
-import { pageFields } from '../fields.ts'
-import { eventAttempts, eventEndpoints } from './endpoint-routes.ts'
-import { deliveredEvent } from './example.ts'
-import { eventReplays } from './replay-routes.ts'
+import { doneWith, made, one, page } from '../answers.ts'
+import { routesOf } from '../define.ts'
+import { count, flagField, pageFields, pageQuery, timeField } from '../fields.ts'
+import { deliveredEvent, exampleAttempt, exampleEndpoint, exampleSecret } from './examples.ts'
 
 const access = { in: 'bearer', permission: 'events' } as const
+const { id, url, types } = exampleEndpoint
+const route = routesOf({ access, params: z.object({ id: z.string() }), shown: { id } })
 
-/** Types separated by commas. */
 const typesField = textUpTo(1_000)
   .transform((list) => list.split(',').map((type) => type.trim()))
   .pipe(z.array(eventTypeSchema).min(1))
   .meta({ type: 'string', description: `Types separated by commas, all unless given: ${EVENT_TYPES.join(', ')}.` })
 
-const flag = z
-  .enum(['true', 'false'])
-  .default('false')
-  .transform((text) => text === 'true')
-
 const feedQuery = z.strictObject({
-  // A cursor names a place for each sender.
+  // A cursor holds a place for each sender.
   after: textUpTo(8_000).optional().meta({ description: '`next` of an earlier answer; without it, all that is kept.' }),
   types: typesField.optional(),
   limit: pageFields.limit,
-  include_content: flag.meta({ description: 'Whether numbers and texts are told.' }),
+  include_content: flagField.meta({ description: 'Whether numbers and texts are included.' }),
 })
 
+const withSecret = z
+  .strictObject({
+    ...endpointSchema.shape,
+    secret: z.string().nullable().describe('Shown now and never again; null in a repeat after it was rotated.'),
+  })
+  .meta({ id: 'NewlyMadeEventEndpoint' })
+
+const replayBody = z
+  .strictObject({
+    since: timeField,
+    until: timeField.optional(),
+    types: z.array(eventTypeSchema).min(1).max(EVENT_TYPES.length).optional(),
+    failed_only: z.boolean().default(false),
+    dry_run: z.boolean().default(false),
+  })
+  .meta({ id: 'EventReplay' })
+
+const replaySchema = z
+  .strictObject({
+    replay_id: z.string(),
+    state: z.enum(['waiting', 'running', 'done']),
+    delivered: count.describe('Events that were delivered again so far.'),
+    created_at: z.iso.datetime(),
+    ended_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'EventReplayProgress' })
+
+const replay = 'rpl_01M7WMMBQHKTZHMT677YAAW3FV'
+const since = '2026-11-21T00:00:00Z'
+
 export const events = {
-  pull: route({
-    method: 'get',
-    path: '/events',
-    summary: 'Tells what has happened since a cursor, in its order for each sender. The first request turns it on.',
-    access,
-    query: feedQuery,
-    body: { as: 'ignored' },
-    answers: {
-      200: z.strictObject({
-        status: z.literal(true),
-        data: z.array(eventSchema),
-        next: z.string().describe('What to give as `after` next time, also when nothing is new.'),
-      }),
+  pull: route.get(
+    '/events',
+    'Lists events since a cursor, in order for each sender. The first request starts the feed.',
+    {
+      query: feedQuery,
+      answers: {
+        200: z.strictObject({
+          status: z.literal(true),
+          data: z.array(eventSchema),
+          next: z.string().describe('What to give as `after` next time, also when nothing is new.'),
+        }),
+      },
+      examples: [{ query: { limit: '1' }, data: [deliveredEvent], next: 'AQHg7ce0zjQAAQ' }],
     },
+  ),
+  create: route.post('/event-endpoints', 'Creates an endpoint that gets all events from now on.', {
+    details: 'The answer holds the secret that deliveries are signed with.',
+    act: 'endpoint.create',
+    idempotent: true,
+    body: newEndpointFields,
+    answers: made(withSecret),
+    errors: { 400: ['unknown_sender'], 422: ['too_many_endpoints'] },
     examples: [
-      { query: { limit: '1' }, status: 200, answer: { status: true, data: [deliveredEvent], next: 'AQHg7ce0zjQAAQ' } },
+      {
+        body: { url, types, batch: { max_events: 100 } },
+        says: 'created',
+        data: { ...exampleEndpoint, secret: exampleSecret },
+      },
     ],
   }),
-  ...eventEndpoints,
-  ...eventReplays,
-  ...eventAttempts,
+  list: route.get('/event-endpoints', 'Lists the endpoints of the account.', {
+    query: pageQuery(40),
+    answers: page(endpointSchema),
+    examples: [{ data: [exampleEndpoint] }],
+  }),
+  show: route.get('/event-endpoints/:id', 'Shows an endpoint.', {
+    answers: one(endpointSchema),
+    examples: [{ says: 'endpoint', data: exampleEndpoint }],
+  }),
+  change: route.patch('/event-endpoints/:id', 'Changes an endpoint. Enabled again, it goes on where it stopped.', {
+    act: 'endpoint.change',
+    body: endpointChanges,
+    answers: one(endpointSchema),
+    errors: { 400: ['unknown_sender'] },
+    examples: [
+      {
+        body: { enabled: false },
+        says: 'changed',
+        data: { ...exampleEndpoint, enabled: false, disabled_for: 'by hand' },
+      },
+    ],
+  }),
+  remove: route.delete('/event-endpoints/:id', 'Removes an endpoint and its waiting deliveries.', {
+    act: 'endpoint.remove',
+    examples: [{ says: 'removed' }],
+  }),
+  rotate: route.post('/event-endpoints/:id/rotate-secret', 'Rotates the secret of an endpoint.', {
+    details: 'Deliveries are signed with the old one as well for 24 hours.',
+    act: 'endpoint.rotate_secret',
+    answers: one(z.strictObject({ secret: z.string() })),
+    examples: [{ body: {}, says: 'rotated', data: { secret: exampleSecret } }],
+  }),
+  test: route.post('/event-endpoints/:id/test', 'Sends the endpoint an event of the type endpoint.test, once.', {
+    details: 'Its attempts show what it answered.',
+    act: 'endpoint.test',
+    answers: { 202: doneWith(z.strictObject({ delivery: z.string() })) },
+    examples: [{ body: {}, says: 'queued', data: { delivery: 'tst_01M7WMMBQHKTZHMT677YAAW3FV' } }],
+  }),
+  replay: route.post(
+    '/event-endpoints/:id/replay',
+    'Delivers past events to the endpoint again, as a job; dry_run only counts them.',
+    {
+      act: 'endpoint.replay',
+      idempotent: true,
+      body: replayBody,
+      answers: {
+        200: doneWith(z.strictObject({ matched: z.int(), complete: z.boolean().describe('False: there are more.') })),
+        202: doneWith(z.strictObject({ replay_id: z.string(), status_url: z.string() })),
+      },
+      examples: [
+        { body: { since, dry_run: true }, says: 'nothing was told', data: { matched: 3, complete: true } },
+        {
+          body: { since, types: ['message.failed'] },
+          status: 202,
+          says: 'queued',
+          data: { replay_id: replay, status_url: `http://127.0.0.1:3000/event-endpoints/${id}/replays/${replay}` },
+        },
+      ],
+    },
+  ),
+  replayed: route.get('/event-endpoints/:id/replays/:replay', 'Shows the progress of a replay.', {
+    params: z.object({ id: z.string(), replay: z.string() }),
+    answers: one(replaySchema),
+    examples: [
+      {
+        params: { id, replay },
+        says: 'done',
+        data: {
+          ...{ replay_id: replay, state: 'done', delivered: 3 },
+          created_at: '2026-11-21T10:00:00.000Z',
+          ended_at: '2026-11-21T10:00:01.000Z',
+        },
+      },
+    ],
+  }),
+  attempts: route.get(
+    '/event-endpoints/:id/attempts',
+    'Lists recent attempts of deliveries to the endpoint, the latest first.',
+    {
+      details: 'Some 500 successes and 500 failures, for 7 days.',
+      query: pageQuery(200),
+      answers: page(attemptSchema),
+      examples: [{ query: { limit: '1' }, data: [exampleAttempt] }],
+    },
+  ),
 }

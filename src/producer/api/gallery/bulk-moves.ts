@@ -1,7 +1,6 @@
-// Bulk moves as the producer sees them: queue one, wait for its outcome, ask for its state later.
-// The worker records an outcome and then announces it; here one subscription per process hears all announcements, and
-// whoever waits reads the record: an announcement that is missed costs time, never the answer.
-
+// Bulk moves as the producer sees them: queue one, wait for its outcome, ask for its state later. The worker records an
+// outcome and then announces it. One subscription per process hears all announcements, and a request that waits then reads
+// the record: a missed announcement costs time, never the answer.
 import { openMoveQueue } from '../../../gallery/store/move-queue.ts'
 import { findMoveOutcome, type MoveOutcome } from '../../../gallery/store/moves.ts'
 import type { MovePayload } from '../../../jobs/bulk-move.ts'
@@ -12,25 +11,25 @@ import { ApiError } from '../../errors.ts'
 /** Waits before SUBSCRIBE is tried again: doubled each time, up to the last one. */
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000
-/** How often a waiting request reads the outcome while it can hear no announcement. */
-const LOOK_AGAIN_MS = 250
-/** The same while it should hear: a cluster moves subscriptions to another server without a word. */
-const LOOK_ANYWAY_MS = 1_000
+/** How often a waiting request reads the outcome while it is not subscribed. */
+const UNSUBSCRIBED_POLL_MS = 250
+/** And while it is: a cluster moves subscriptions to another server silently. */
+const SUBSCRIBED_POLL_MS = 1_000
 
 /**
- * Moves of one account that are waited for at the same time in a process. Workers do all moves in the order in which they
- * came, some ms each: so many are done before another account's client notices.
+ * Moves of one account that wait at the same time in a process. Workers do moves in order of arrival, some ms each, so
+ * that this many delay no other account noticeably.
  */
-const MOST_EACH = 50
+const WAITING_MAX = 50
 
-/** How a move stands: its outcome, or where its job is. */
+/** The outcome of a move, or the state of its job. */
 export type MoveState = MoveOutcome | { state: 'pending' } | { state: 'given_up' }
 
 const tooMany = (): ApiError =>
   new ApiError(
     429,
     'too_many_moves',
-    `${MOST_EACH} moves of this account are under way; wait until one of them is done.`,
+    `${WAITING_MAX} moves of this account are under way; wait until one of them is done.`,
     {
       headers: { 'Retry-After': '1' },
     },
@@ -41,9 +40,9 @@ export type BulkMoves = ReturnType<typeof openBulkMoves>
 /** Opens the queue on a connection that fails fast, and the subscription on one of its own. */
 export function openBulkMoves(redis: Redis) {
   const queue = openMoveQueue(redis)
-  /** Move id → wakes whoever waits for it. */
+  /** Move id → wakes the request that waits for it. */
   const waiting = new Map<string, () => void>()
-  /** Moves that are waited for, by account. */
+  /** Waiting moves, by account. */
   const underWay = new Map<number, number>()
   let closed = false
 
@@ -54,7 +53,7 @@ export function openBulkMoves(redis: Redis) {
   let isSubscribed = false
   let refusals = 0
   let timer: NodeJS.Timeout | undefined
-  /** Tries again until the connection is lost: a Redis may refuse it for good, and the producer does without it then. */
+  /** Retries until the connection is lost. If Redis refuses for good, polling alone finds the outcome. */
   const subscribe = () => {
     clearTimeout(timer)
     if (closed || subscriber.status !== 'ready') return
@@ -74,10 +73,10 @@ export function openBulkMoves(redis: Redis) {
   subscriber.on('ready', subscribe)
   subscriber.on('close', () => {
     isSubscribed = false
-    // Those who wait find out by reading that Redis is away, and say so instead of waiting on.
+    // Requests that wait then read, find Redis away, and answer that at once.
     wakeAll()
   })
-  // The shared connection reports the same trouble.
+  // The shared connection reports the same errors.
   subscriber.on('error', () => {})
   subscriber.on('message', (_channel, move) => waiting.get(move)?.())
 
@@ -87,7 +86,7 @@ export function openBulkMoves(redis: Redis) {
     const heard = new Promise<void>((resolve) => {
       wake = resolve
     })
-    const soon = Math.min(limitMs, isSubscribed ? LOOK_ANYWAY_MS : LOOK_AGAIN_MS)
+    const soon = Math.min(limitMs, isSubscribed ? SUBSCRIBED_POLL_MS : UNSUBSCRIBED_POLL_MS)
     const limit = setTimeout(wake, Math.max(0, soon))
     waiting.set(move, wake)
     return { heard, stop: () => clearTimeout(limit) }
@@ -114,14 +113,11 @@ export function openBulkMoves(redis: Redis) {
   }
 
   return {
-    /**
-     * Queues a move and waits up to `waitMs` for its outcome; undefined when there is none yet. Refused with 429 while
-     * the account has too many that are waited for.
-     */
+    /** Queues a move and waits up to `waitMs` for its outcome; undefined if there is none yet. 429 if too many wait. */
     async run(payload: MovePayload, waitMs: number): Promise<MoveOutcome | undefined> {
       const { account } = payload
       const own = underWay.get(account) ?? 0
-      if (own >= MOST_EACH) throw tooMany()
+      if (own >= WAITING_MAX) throw tooMany()
       underWay.set(account, own + 1)
       try {
         return await queueAndWait(payload, waitMs)
@@ -132,9 +128,9 @@ export function openBulkMoves(redis: Redis) {
       }
     },
 
-    /** How a move of the account stands; undefined when it has none of this id. */
+    /** The state of a move; undefined if the account has none of this id. */
     async stateOf(account: number, move: string): Promise<MoveState | undefined> {
-      // The job is looked for first: it may be removed as soon as the outcome is there, never before.
+      // The job first: it may be removed as soon as the outcome is stored, never before.
       const job = await queue.find(account, move)
       const outcome = await findMoveOutcome(redis, account, move)
       if (outcome !== undefined) return outcome
@@ -142,7 +138,7 @@ export function openBulkMoves(redis: Redis) {
       return { state: job === 'failed' ? 'given_up' : 'pending' }
     },
 
-    /** Ends the subscription; those who still wait learn that there is no outcome yet. */
+    /** Ends the subscription; requests that still wait are answered that there is no outcome yet. */
     async close(): Promise<void> {
       closed = true
       clearTimeout(timer)

@@ -3,8 +3,7 @@ import { compatibilityOf } from '../../../gallery/media-compatibility.ts'
 import { contentPath } from '../../../gallery/store/content.ts'
 import type { GalleryFile } from '../../../gallery/store/files.ts'
 import type { Folder } from '../../../gallery/store/folders.ts'
-import type { FileJson } from './file-routes.ts'
-import type { FolderJson } from './folder-routes.ts'
+import type { FileJson, FolderJson } from './routes.ts'
 
 /** A folder as it is answered. */
 export function folderJson(folder: Folder): FolderJson {
@@ -21,7 +20,7 @@ export function folderJson(folder: Folder): FolderJson {
   }
 }
 
-/** A file as it is answered. `baseUrl` is the address that people reach the service at, without a slash at its end. */
+/** A file as it is answered. `baseUrl` is the public address of the service, without a slash at its end. */
 export function fileJson(file: GalleryFile, folder: Folder, baseUrl: string): FileJson {
   const compatibility = compatibilityOf(file.mime_type, file.size)
   return {
@@ -50,7 +49,7 @@ export function fileJson(file: GalleryFile, folder: Folder, baseUrl: string): Fi
   }
 }
 
-/** The kind of file that the chat product sends it as. */
+/** The kind of file that WhatsApp sends it as. */
 function kindOf(mimeType: string): FileJson['type'] {
   const [kind] = mimeType.split('/')
   return kind === 'image' || kind === 'video' || kind === 'audio' ? kind : 'document'

@@ -1,24 +1,36 @@
-// Bulk move: the producer only checks, queues the job and waits for a while; a worker does it.
+// Bulk moves: the producer checks, queues the job and waits for a while; a worker moves the files.
+import type { Config } from '../../../config.ts'
+import type { FileStore } from '../../../files/store.ts'
 import type { MoveOutcome } from '../../../gallery/store/moves.ts'
 import { moveIdSchema, newMoveId } from '../../../jobs/bulk-move.ts'
 import { counted, type Fault } from '../../../messages/fault.ts'
-import { ApiError, internal, notFound } from '../../errors.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { ApiError, internal } from '../../errors.ts'
 import type { Handlers } from '../../route.ts'
-import type { GalleryDeps } from './deps.ts'
-import type { galleryFiles } from './file-routes.ts'
-import { GALLERY } from './folder-routes.ts'
+import { succeeds } from '../answers.ts'
+import { addressOf, found } from '../requests.ts'
+import type { BulkMoves } from './bulk-moves.ts'
+import { GALLERY, type galleryFiles } from './routes.ts'
+
+/** `bulkMoveWaitMs` is how long a request waits for its move before it is answered 202. */
+export interface GalleryDeps {
+  redis: Redis
+  config: Pick<Config, 'publicUrl' | 'uploadMaxBytes' | 'bulkMoveWaitMs' | 'limits'> & { files: FileStore }
+  moves: BulkMoves
+}
 
 type MoveRoutes = Pick<typeof galleryFiles, 'move' | 'showMove'>
 
 /** Handlers of bulk moves. */
 export const moveHandlers = ({ config, moves }: Pick<GalleryDeps, 'config' | 'moves'>): Handlers<MoveRoutes> => ({
-  async move({ caller, body, origin }) {
+  async move(call) {
+    const { caller, body } = call
     const id = newMoveId(Date.now())
     const outcome = await moves.run({ v: 1, account: caller.account, move: id, ...body }, config.bulkMoveWaitMs)
     if (outcome === undefined) {
-      const statusUrl = `${config.publicUrl ?? origin()}${GALLERY}/jobs/${id}`
+      const status_url = addressOf(config, call, `${GALLERY}/jobs/${id}`)
       const message = 'The move is queued and not done yet. Ask status_url how it ended.'
-      return { status: 202, body: { success: true, message, data: { job_id: id, status_url: statusUrl } } }
+      return { status: 202, ...succeeds(message, { job_id: id, status_url }) }
     }
     if (outcome.state === 'done') return { body: { success: true, message: doneMessage(outcome.moved) } }
     const faults = faultsOfMove(outcome)
@@ -27,28 +39,26 @@ export const moveHandlers = ({ config, moves }: Pick<GalleryDeps, 'config' | 'mo
   },
 
   async showMove({ caller, params }) {
-    const id = moveIdSchema.safeParse(params.job_id)
-    const found = id.success ? await moves.stateOf(caller.account, id.data) : undefined
-    if (!id.success || found === undefined) throw notFound('This job')
-    const answer = (status: 'pending' | 'done' | 'failed', message: string, details: readonly Fault[] = []) => ({
-      body: { success: true as const, message, data: { job_id: id.data, status, details } },
-    })
-    switch (found.state) {
+    const { data: job_id = '' } = moveIdSchema.safeParse(params.job_id)
+    const move = found(job_id ? await moves.stateOf(caller.account, job_id) : undefined, 'This job')
+    const answer = (status: 'pending' | 'done' | 'failed', message: string, details: readonly Fault[] = []) =>
+      succeeds(message, { job_id, status, details })
+    switch (move.state) {
       case 'pending':
         return answer('pending', 'The move is queued and not done yet.')
       case 'done':
-        return answer('done', doneMessage(found.moved))
+        return answer('done', doneMessage(move.moved))
       case 'given_up':
         return answer('failed', failedMessage([]))
       case 'failed': {
-        const faults = faultsOfMove(found)
+        const faults = faultsOfMove(move)
         return answer('failed', failedMessage(faults), faults)
       }
     }
   },
 })
 
-/** Literally this text: interface.md has it so. */
+/** Exactly this text is part of the interface. */
 const doneMessage = (moved: number): string => `${moved} file(s) moved`
 
 /** What the caller asked for that does not exist; none when the failure is ours. */

@@ -5,15 +5,16 @@ import { networkSchema } from '../../../accounts/networks.ts'
 import { anyPermissionSchema } from '../../../accounts/permissions.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { instantSchema } from '../../../messages/instant.ts'
-import { route } from '../../route.ts'
-import { doneWith, listOf } from '../answers.ts'
-import { idempotencyHeaders, idField, pageFields } from '../fields.ts'
+import { made, one, page } from '../answers.ts'
+import { orNothing, routesOf } from '../define.ts'
+import { idField, pageQuery, plainText } from '../fields.ts'
 
-const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
-const params = z.object({
-  key: z.string().regex(/^key_[0-9a-f]{12}$/, 'expected the id of a key such as key_0f1e2d3c4b5a'),
+const keyId = z.string().regex(/^key_[0-9a-f]{12}$/, 'expected the id of a key such as key_0f1e2d3c4b5a')
+const route = routesOf({
+  access: { in: 'bearer', permission: 'admin', withoutAccount: true },
+  params: z.object({ key: keyId }),
+  shown: { key: 'key_0f1e2d3c4b5a' },
 })
-const errors = { 404: ['not_found'] } as const
 
 /** Most senders or networks of one key. */
 const SCOPE_MAX = 100
@@ -21,26 +22,23 @@ const OVERLAP_MAX_SECONDS = 90 * 86_400
 const OVERLAP_SECONDS = 86_400
 
 const newKeySchema = z.strictObject({
-  name: textUpTo(100)
-    .trim()
-    .regex(/^\P{Cc}*$/u, 'must have no control characters')
-    .default(''),
+  name: plainText(100).default(''),
   permissions: z.array(anyPermissionSchema).min(1).max(20),
   expires_at: instantSchema.refine((at) => at > Date.now(), 'must be in the future').optional(),
   senders: z
     .array(z.union([textUpTo(255).min(1), idField]).transform(String))
     .max(SCOPE_MAX)
     .default([])
-    .describe('The only senders that it is for, each by its number in any spelling, its name or its id; none: all.'),
+    .describe('The only senders that the key is for, each by number in any spelling, name or id; none: all.'),
   addresses: z
     .array(textUpTo(50).pipe(networkSchema))
     .max(SCOPE_MAX)
     .default([])
-    .describe('The only networks that it may be used from, such as `10.0.0.0/8`; none: all.'),
+    .describe('The only networks that the key may be used from, such as `10.0.0.0/8`; none: all.'),
 })
 
 /** The key itself, in the one answer that shows it. */
-const secretField = z.string().nullable().describe('The key, shown only now; null where a repeat of the request asks.')
+const secretField = z.string().nullable().describe('The key, shown only now; null in the answer to a repeat.')
 const madeSchema = z.strictObject({ ...keyDocumentSchema.shape, key: secretField })
 madeSchema.register(z.globalRegistry, { id: 'NewKey' })
 
@@ -50,7 +48,7 @@ const overlapSchema = z.strictObject({
     .min(0)
     .max(OVERLAP_MAX_SECONDS)
     .default(OVERLAP_SECONDS)
-    .describe(`How long the old key is still good; a day unless given.`),
+    .describe('How long the old key stays good; a day unless given.'),
 })
 
 const key = {
@@ -58,93 +56,59 @@ const key = {
   name: 'order service',
   account: 1,
   permissions: ['messages:send', 'messages:read'],
-  senders: null,
-  addresses: null,
-  state: 'active',
-  expires_at: null,
+  ...{ senders: null, addresses: null, state: 'active', expires_at: null },
   created_at: '2026-11-22T10:00:00.000Z',
   last_used_at: null,
 }
 const secret = 'lw_00000000000000000000000000000000000000'
 
 export const keys = {
-  list: route({
-    method: 'get',
-    path: '/admin/keys',
-    summary: 'Lists keys without the keys themselves, the oldest first.',
+  list: route.get('/admin/keys', 'Lists keys without their secrets, the oldest first.', {
     details: 'An operator that names no account gets the keys of the whole installation.',
-    access,
-    query: z.strictObject({ limit: pageFields.limit, cursor: textUpTo(40).optional() }),
-    body: { as: 'ignored' },
-    answers: { 200: listOf(keyDocumentSchema) },
-    examples: [{ status: 200, answer: { status: true, data: [key], next: null } }],
+    query: pageQuery(40),
+    answers: page(keyDocumentSchema),
+    examples: [{ data: [key] }],
   }),
-  create: route({
-    method: 'post',
-    path: '/admin/keys',
-    summary: 'Makes a key, shown only in this answer; it has never more than the key that makes it.',
+  create: route.post('/admin/keys', 'Makes a key and shows it, for the only time.', {
     details:
       'Permissions, senders, addresses and expiry are bounded by those of the key that makes it. An operator that names ' +
       'no account makes one with the permission `operator`, of no account.',
-    access,
     act: 'key.create',
-    headers: idempotencyHeaders,
-    body: { as: 'json', schema: newKeySchema },
-    answers: { 201: doneWith(madeSchema) },
-    errors: { 409: ['too_many_keys'], 422: ['idempotency_key_reused'] },
+    idempotent: true,
+    body: newKeySchema,
+    answers: made(madeSchema),
+    errors: { 409: ['too_many_keys'] },
     examples: [
-      {
-        body: { name: 'order service', permissions: ['messages:send', 'messages:read'] },
-        status: 201,
-        answer: { status: true, message: 'created', data: { ...key, key: secret } },
-      },
+      { body: { name: key.name, permissions: key.permissions }, says: 'created', data: { ...key, key: secret } },
     ],
   }),
-  revoke: route({
-    method: 'delete',
-    path: '/admin/keys/:key',
-    summary: 'Revokes a key: it is refused everywhere within a second.',
+  revoke: route.delete('/admin/keys/:key', 'Revokes a key: it is refused everywhere within a second.', {
     details:
-      'Only an operator revokes the last key with `admin` of an account, and only the command line the last operator key.',
-    access,
+      'Only an operator can revoke the last key with `admin` of an account, and only the command line the last operator key.',
     act: 'key.revoke',
-    params,
-    body: { as: 'ignored' },
-    answers: { 200: doneWith(keyDocumentSchema) },
-    errors: { ...errors, 409: ['last_admin_key'] },
-    examples: [
-      {
-        params: { key: key.id },
-        status: 200,
-        answer: { status: true, message: 'revoked', data: { ...key, state: 'revoked' } },
-      },
-    ],
+    answers: one(keyDocumentSchema),
+    errors: { 409: ['last_admin_key'] },
+    examples: [{ says: 'revoked', data: { ...key, state: 'revoked' } }],
   }),
-  rotate: route({
-    method: 'post',
-    path: '/admin/keys/:key/rotate',
-    summary: 'Makes a key that may do the same; the old one is good until the overlap is over.',
-    access,
-    act: 'key.rotate',
-    params,
-    headers: idempotencyHeaders,
-    body: { as: 'json', schema: overlapSchema, mayBeAbsent: true },
-    answers: { 201: doneWith(z.strictObject({ ...madeSchema.shape, replaces: keyDocumentSchema })) },
-    errors: { ...errors, 409: ['wrong_state', 'too_many_keys'], 422: ['idempotency_key_reused'] },
-    examples: [
-      {
-        params: { key: key.id },
-        body: { overlap_seconds: 3600 },
-        status: 201,
-        answer: {
-          status: true,
-          message: 'rotated',
+  rotate: route.post(
+    '/admin/keys/:key/rotate',
+    'Makes a key with the same rights; the old one stays good for the overlap.',
+    {
+      act: 'key.rotate',
+      idempotent: true,
+      body: orNothing(overlapSchema),
+      answers: made(z.strictObject({ ...madeSchema.shape, replaces: keyDocumentSchema })),
+      errors: { 409: ['wrong_state', 'too_many_keys'] },
+      examples: [
+        {
+          body: { overlap_seconds: 3600 },
+          says: 'rotated',
           data: {
             ...{ ...key, id: 'key_1b2c3d4e5f60', key: secret },
             replaces: { ...key, expires_at: '2026-11-22T11:00:00.000Z' },
           },
         },
-      },
-    ],
-  }),
+      ],
+    },
+  ),
 }

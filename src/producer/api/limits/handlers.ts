@@ -5,7 +5,6 @@ import { bind, type Route } from '../../bind.ts'
 import { limitsInForce } from '../../limits-in-force.ts'
 import { limits } from './routes.ts'
 
-/** The routes of routes/limits.ts. */
 export const limitRoutes = ({ redis, config }: { redis: Redis; config: Pick<Config, 'limits'> }): Route[] =>
   bind(limits)({
     list: async ({ caller }) => ({

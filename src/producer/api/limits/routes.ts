@@ -1,36 +1,30 @@
-// The limits of an account, and what of them is used.
+// The limits of an account, and how much of each is used.
 import { z } from 'zod'
 import { LIMIT_SETTINGS, type LimitSetting } from '../../../accounts/limits.ts'
-import { route } from '../../route.ts'
+import { bare } from '../answers.ts'
+import { routesOf } from '../define.ts'
 
+const route = routesOf({ access: { in: 'bearer', permission: 'admin' } })
 const names = Object.keys(LIMIT_SETTINGS) as [LimitSetting, ...LimitSetting[]]
 
-const limitInForceSchema = z.strictObject({
-  limit: z.enum(names).describe('By the name of the setting of the account.'),
+const limitInForce = z.strictObject({
+  limit: z.enum(names).describe('The name of the setting of the account.'),
   most: z
     .int()
     .positive()
     .nullable()
     .describe('Messages, campaigns, contacts, bytes or requests a second; null: no limit.'),
-  own: z.boolean().describe('Whether it is the account’s own; else it is the installation’s.'),
-  used: z.int().nonnegative().nullable().describe('Null where the limit is of each second.'),
+  own: z.boolean().describe('True for a limit of the account, false for that of the installation.'),
+  used: z.int().nonnegative().nullable().describe('Null for a limit per second.'),
 })
-limitInForceSchema.register(z.globalRegistry, { id: 'LimitInForce' })
+limitInForce.register(z.globalRegistry, { id: 'LimitInForce' })
 
 export const limits = {
-  list: route({
-    method: 'get',
-    path: '/admin/limits',
-    summary: 'Tells the limits of the account that are in force, and how much of each is used.',
-    access: { in: 'bearer', permission: 'admin' },
+  list: route.get('/admin/limits', 'Lists the limits in force for the account and how much of each is used.', {
     query: z.strictObject({}),
-    body: { as: 'ignored' },
-    answers: { 200: z.strictObject({ status: z.literal(true), data: z.array(limitInForceSchema) }) },
+    answers: { 200: bare(z.array(limitInForce)) },
     examples: [
-      {
-        status: 200,
-        answer: { status: true, data: [{ limit: 'limit.waiting', most: 10_000_000, own: false, used: 1_240 }] },
-      },
+      { answer: { status: true, data: [{ limit: 'limit.waiting', most: 10_000_000, own: false, used: 1_240 }] } },
     ],
   }),
 }

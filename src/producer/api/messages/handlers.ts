@@ -1,20 +1,141 @@
-// Messages in lists and by their id, and sending again.
+// Messages in lists and by their id. What cannot exist is refused before anything is searched: a filter by a name that
+// nobody has would bring an empty list and look as if all were well.
+import { cachedSender, findSender, listKeptSenders } from '../../../accounts/store/senders.ts'
+import { parseCampaignId } from '../../../campaigns/campaign-id.ts'
+import type { ListSettings } from '../../../campaigns/store/in-chunk.ts'
+import type { Config } from '../../../config.ts'
+import { assertForSender } from '../../../messages/accept/check-key.ts'
+import { existingSenders } from '../../../messages/accept/named-senders.ts'
+import type { State } from '../../../messages/lifecycle.ts'
+import { cancelWherever } from '../../../messages/lookup/cancel.ts'
+import { readCursor, writeCursor } from '../../../messages/lookup/cursor.ts'
+import { findMessages } from '../../../messages/lookup/find-messages.ts'
+import { findMessage, owns } from '../../../messages/lookup/lookup.ts'
+import { receivedDocument, sentDocument } from '../../../messages/lookup/message-document.ts'
+import { findOwnMessage, type OwnMessage } from '../../../messages/lookup/own-message.ts'
+import { type MessageId, parseMessageId } from '../../../messages/message-id.ts'
+import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
+import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
+import { requeueMessage } from '../../../messages/requeue/requeue.ts'
+import type { LaneQueues } from '../../../queue/lane/queues.ts'
+import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
-import { messageHandlers } from './by-id-handlers.ts'
-import { listHandlers } from './list-handlers.ts'
-import { messageMediaHandlers } from './media-handlers.ts'
-import { requeueHandlers } from './requeue-handlers.ts'
+import { ApiError, invalid, notFound } from '../../errors.ts'
+import type { Caller, CallOf } from '../../route.ts'
+import { lists, shows } from '../answers.ts'
+import { badCursor, found } from '../requests.ts'
+import { type MediaDeps, mediaHandlers } from './media-handlers.ts'
+import { type RequeueDeps, requeueHandlers } from './requeue-handlers.ts'
 import { messages } from './routes.ts'
 
-/** The routes of routes/messages.ts. */
-export const messageRoutes = (
-  deps: Parameters<typeof messageHandlers>[0] &
-    Parameters<typeof requeueHandlers>[0] &
-    Parameters<typeof messageMediaHandlers>[0],
-): Route[] =>
-  bind(messages)({
-    ...listHandlers(deps),
+interface MessageDeps {
+  redis: Redis
+  queues: LaneQueues
+  config: Pick<Config, 'retentionMs' | 'validityMs'> & ListSettings
+}
+
+type ById = Pick<CallOf<typeof messages.show>, 'caller' | 'params'>
+
+export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps): Route[] {
+  const { redis, config } = deps
+
+  async function documentOf({ params, caller }: ById) {
+    const own = await ownMessage(deps, caller, params.id)
+    return 'inbound' in own
+      ? receivedDocument(own.inbound, await findSender(redis, own.inbound.lane))
+      : sentDocument(redis, own.message, own.sender)
+  }
+
+  /** The id of the path, if a sender of the caller has it; a received message can be neither cancelled nor requeued. */
+  async function ownId({ params, caller }: ById): Promise<MessageId> {
+    const id = parseMessageId(params.id)
+    if (!id || !owns(await cachedSender(redis, id.lane), caller.account)) throw notFound('The message')
+    assertForSender(caller, id.lane)
+    return id
+  }
+
+  /** The state that a lookup shows, which may differ from the stored one. */
+  const shownState = async (id: MessageId, stored: State | undefined): Promise<State> =>
+    found((await findMessage(redis, id, Date.now(), config))?.state ?? stored, 'The message')
+
+  return bind(messages)({
+    async list(call) {
+      const { sender, to, from, campaign, campaign_id: campaignId, since, until, limit, cursor, ...same } = call.query
+      const { account } = call.caller
+      const after = cursor === undefined ? undefined : readCursor(account, cursor)
+      if (cursor !== undefined && after === undefined) throw badCursor()
+      const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
+      if (campaign !== undefined && ours === undefined) {
+        const message = 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter'
+        throw invalid([{ path: 'campaign', message }])
+      }
+      const all = await listKeptSenders(redis, account)
+      const { messages: data, next } = await findMessages(redis, {
+        senders: sender === undefined ? all : existingSenders(all, sender, account),
+        filter: {
+          ...same,
+          to: to === undefined ? undefined : digitsOf('to', to),
+          from: from === undefined ? undefined : digitsOf('from', from),
+          campaign: ours && campaign !== undefined ? { ...ours, id: campaign } : undefined,
+          campaignId,
+          sinceMs: since,
+          untilMs: until,
+        },
+        limit,
+        after,
+        nowMs: Date.now(),
+        lists: config,
+        isWanted: () => !call.isGone(),
+      })
+      return lists({ data, next: next ? writeCursor(account, next) : null })
+    },
+
+    show: async (call) => shows('message', await documentOf(call)),
+
+    async cancel(call) {
+      const id = await ownId(call)
+      const result = await cancelWherever(deps, id)
+      if (result.verdict === 'missing') throw notFound('The message')
+      if (result.verdict !== 'done') {
+        throw wrongState(await shownState(id, result.state), 'only one that is queued can be cancelled')
+      }
+      return shows('cancelled', await documentOf(call))
+    },
+
+    async requeue(call) {
+      const id = await ownId(call)
+      const { verdict, state } = await requeueMessage(deps, id)
+      if (verdict === 'missing' || verdict === 'ignored') throw wrongState(await shownState(id, state), REQUEUEABLE)
+      if (verdict !== 'done') throw new ApiError(409, verdict, NOT_REQUEUED[verdict])
+      return shows('queued again', await documentOf(call))
+    },
+
     ...requeueHandlers(deps),
-    ...messageHandlers(deps),
-    ...messageMediaHandlers(deps),
+    ...mediaHandlers(deps),
+  })
+}
+
+/** A message that the caller may see; one of another account does not exist for it. */
+export async function ownMessage(
+  { redis, config }: { redis: Redis; config: ListSettings },
+  caller: Caller,
+  id: string,
+): Promise<OwnMessage> {
+  const own = found(await findOwnMessage(redis, caller.account, id, Date.now(), config), 'The message')
+  assertForSender(caller, 'inbound' in own ? own.inbound.lane : own.sender.id)
+  return own
+}
+
+const REQUEUEABLE = `only one that is ${REQUEUE_STATES.slice(0, -1).join(', ')} or ${REQUEUE_STATES.at(-1)} can be requeued`
+
+/** Why a message is not sent again, by code. */
+const NOT_REQUEUED = {
+  campaign_over: 'Its campaign is cancelled or no longer stored, so nothing of it is sent.',
+  sender_removed: 'Its sender was removed, so it cannot be sent again.',
+  without_content: 'Its content is no longer stored, so it cannot be sent again.',
+}
+
+const wrongState = (state: string, needed: string): ApiError =>
+  new ApiError(409, 'wrong_state', `The message is ${state}; ${needed}.`, {
+    details: [{ path: 'state', message: state }],
   })

@@ -1,5 +1,5 @@
-// The file of a received message, as the chat product has it. Whoever wrote may have sent anything, so nothing is shown
-// inline: it is saved, whatever it calls itself.
+// The file of a received message, as WhatsApp has it. People may have sent anything, so nothing is shown inline:
+// every file is saved, whatever its type.
 import type { Readable } from 'node:stream'
 import type { Seal } from '../../../accounts/seal.ts'
 import { cachedSender, tokenPlaceOf } from '../../../accounts/store/senders.ts'
@@ -7,35 +7,34 @@ import { assertForSender } from '../../../messages/accept/check-key.ts'
 import { findInbound } from '../../../messages/store/inbound.ts'
 import { type MediaSource, MOST_OPEN } from '../../../providers/cloud-media.ts'
 import type { Redis } from '../../../redis/connect.ts'
-import { ApiError, notFound, overloaded } from '../../errors.ts'
-import type { CallOf, Handlers, StreamAnswer } from '../../route.ts'
+import { ApiError, overloaded } from '../../errors.ts'
+import type { Handlers, StreamAnswer } from '../../route.ts'
 import { accountHolder, createShares } from '../../shares.ts'
+import { found } from '../requests.ts'
 import type { messages } from './routes.ts'
 
-interface MessageMediaDeps {
+export interface MediaDeps {
   redis: Redis
   seal: Seal
   media: MediaSource
 }
 
-/** What a browser does with them when it has to save them: nothing. All else goes by no name. */
+/** Types that are harmless to save; any other is served as application/octet-stream. */
 const TYPES =
   /^(?:image\/(?:jpeg|png|webp|gif)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain|application\/(?:pdf|msword|zip|vnd\.[\w.+-]+))(?:;[ \w.+=-]*)?$/i
 
 /** Handler of `/messages/{id}/media`. */
-export function messageMediaHandlers(deps: MessageMediaDeps): Handlers<Pick<typeof messages, 'media'>> {
+export function mediaHandlers(deps: MediaDeps): Handlers<Pick<typeof messages, 'media'>> {
   const { redis, seal, media } = deps
   const shares = createShares(MOST_OPEN)
 
   return {
-    async media({ params, caller }: CallOf<typeof messages.media>) {
-      const inbound = await findInbound(redis, caller.account, params.id)
-      if (inbound === undefined) throw notFound('The received message')
+    async media({ params, caller }) {
+      const inbound = found(await findInbound(redis, caller.account, params.id), 'The received message')
       assertForSender(caller, inbound.lane)
-      const file = inbound.parts.media
-      if (file === undefined) throw notFound('A file of this message')
+      const file = found(inbound.parts.media, 'A file of this message')
       const sender = await cachedSender(redis, inbound.lane)
-      // Its token went with it.
+      // The token was removed with the sender.
       if (sender === undefined || sender.removed_at !== undefined)
         throw gone('The sender that received it was removed.')
       const holder = accountHolder(caller.account)
@@ -50,19 +49,16 @@ export function messageMediaHandlers(deps: MessageMediaDeps): Handlers<Pick<type
       try {
         const token = seal.decrypt(sender.token, tokenPlaceOf(sender))
         const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
-        const found = await media.open({ number, baseUrl, token, phoneNumberId }, file.id)
-        if (found.kind === 'found') {
-          stream = found.stream.once('close', share.release)
+        const opened = await media.open({ number, baseUrl, token, phoneNumberId }, file.id)
+        if (opened.kind === 'found') {
+          stream = opened.stream.once('close', share.release)
           if (isTakenBack) stream.destroy()
-          return answerOf(found, { name: file.filename, type: file.mime_type })
+          return answerOf(opened, { name: file.filename, type: file.mime_type })
         }
-        if (found.kind === 'gone') throw gone('WhatsApp does not keep this file any more.')
-        if (found.kind === 'too_large') {
-          throw new ApiError(502, 'media_unavailable', 'WhatsApp has a file there that is larger than it may be.')
-        }
-        throw new ApiError(502, 'media_unavailable', 'WhatsApp did not hand the file over; try again later.', {
-          cause: new Error(`WhatsApp: ${found.cause}`),
-        })
+        if (opened.kind === 'gone') throw gone('WhatsApp does not keep this file any more.')
+        if (opened.kind === 'too_large') throw unavailable('The file that WhatsApp has is too large.')
+        const cause = new Error(`WhatsApp: ${opened.cause}`)
+        throw unavailable('WhatsApp did not hand the file over; try again later.', cause)
       } catch (error) {
         share.release()
         throw error
@@ -70,6 +66,9 @@ export function messageMediaHandlers(deps: MessageMediaDeps): Handlers<Pick<type
     },
   }
 }
+
+const unavailable = (message: string, cause?: Error): ApiError =>
+  new ApiError(502, 'media_unavailable', message, { cause })
 
 const gone = (message: string): ApiError => new ApiError(410, 'media_gone', message)
 

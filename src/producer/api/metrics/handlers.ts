@@ -1,4 +1,4 @@
-// Metrics of an account's lanes, or of all that the process knows.
+// Metrics of an account's lanes, or of the whole installation.
 import { Readable } from 'node:stream'
 import type { Redis } from '../../../redis/connect.ts'
 import type { Telemetry } from '../../../telemetry/telemetry.ts'
@@ -6,7 +6,6 @@ import { accountOf } from '../../acting-for.ts'
 import { bind, type Route } from '../../bind.ts'
 import { metrics } from './routes.ts'
 
-/** The routes of routes/metrics.ts. */
 export const metricsRoutes = ({ redis, telemetry }: { redis: Redis; telemetry: Telemetry }): Route[] =>
   bind(metrics)({
     async metrics({ caller }) {

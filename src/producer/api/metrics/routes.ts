@@ -1,16 +1,11 @@
-// Metrics for whoever has an admin key, and of the whole installation for an operator; those are on
-// LANEWAY_METRICS_PORT too, see docs/guides/operating/monitoring.md.
-import { route } from '../../route.ts'
+// Metrics for Prometheus. LANEWAY_METRICS_PORT may serve them too, see docs/guides/operating/monitoring.md.
+import { routesOf } from '../define.ts'
+
+const route = routesOf({ access: { in: 'bearer', permission: 'admin', withoutAccount: true } })
 
 export const metrics = {
-  metrics: route({
-    method: 'get',
-    path: '/metrics',
-    summary: "Tells how the account's lanes stand, for Prometheus.",
-    details: 'A key with `operator` that names no account gets what the process knows of the whole installation.',
-    access: { in: 'bearer', permission: 'admin', withoutAccount: true },
-    body: { as: 'ignored' },
+  metrics: route.get('/metrics', 'Shows the metrics of the account’s lanes, for Prometheus.', {
+    details: 'A key with `operator` that names no account gets the metrics of the whole installation.',
     answers: { 200: { contentTypes: ['text/plain'] } },
-    examples: [{ status: 200 }],
   }),
 }

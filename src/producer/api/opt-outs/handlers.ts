@@ -1,7 +1,4 @@
-// Who wants no advertising: listed, added, removed, imported and exported.
-import { Readable } from 'node:stream'
-import { once } from '../../../messages/accept/once.ts'
-import { bodyDigest } from '../../../messages/store/idempotency.ts'
+// Opt-outs.
 import { exportOptOuts } from '../../../people/opt-outs/commands/export-opt-outs.ts'
 import { importOptOuts } from '../../../people/opt-outs/commands/import-opt-outs.ts'
 import { optOutsHold } from '../../../people/opt-outs/store/hold.ts'
@@ -14,46 +11,43 @@ import {
 } from '../../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
-import { invalid, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
+import { created, lists, says, shows } from '../answers.ts'
 import { collectRefused, readCsv } from '../csv-upload.ts'
-import { personOf } from '../person-field.ts'
+import { badCursor, download, found, makeOnce, streamed } from '../requests.ts'
 import { optOuts } from './routes.ts'
 
-/** The activity names no number. */
+/** The audit log holds no numbers. */
 const SOMEBODY = { target: 'a person' }
 
-/** The routes of routes/opt-outs.ts. */
 export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(optOuts)({
     async list({ caller: { account }, query: { limit, cursor } }) {
-      if (cursor !== undefined && !isOptOutCursor(cursor)) {
-        throw invalid([{ path: 'cursor', message: 'expected `next` of the page before' }])
-      }
-      return { body: { status: true, ...(await listOptOuts(redis, account, { limit, cursor })) } }
+      if (cursor !== undefined && !isOptOutCursor(cursor)) throw badCursor()
+      return lists(await listOptOuts(redis, account, { limit, cursor }))
     },
 
-    async add({ caller: { account }, body, sent, headers, note }) {
-      const person = personOf(body.person)
-      note(SOMEBODY)
-      const use = { account, route: 'opt-out', key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }
-      const data = await once(redis, use, {
-        prepare: async () => ({ name: person, work: undefined }),
-        async make(name) {
-          await addOptOuts(redis, account, [name], { source: 'http' })
-          // Removed again by somebody else within this moment.
-          const now = { person: name, source: 'http' as const, since: new Date().toISOString() }
-          return (await findOptOut(redis, account, name)) ?? now
+    async add(call) {
+      const { account } = call.caller
+      call.note(SOMEBODY)
+      const data = await makeOnce(redis, call, 'opt-out', {
+        prepare: async () => ({ name: call.body.person, work: undefined }),
+        async make(person) {
+          await addOptOuts(redis, account, [person], { source: 'http' })
+          // Another request may have removed it within this moment.
+          const now = { person, source: 'http' as const, since: new Date().toISOString() }
+          return (await findOptOut(redis, account, person)) ?? now
         },
-        async find(name) {
-          const found = await findOptOut(redis, account, name)
+        async find(person) {
+          const known = await findOptOut(redis, account, person)
           // Another request may have written it a moment ago, and not be answered yet.
-          if (found !== undefined) await optOutsHold()
-          return found
+          if (known !== undefined) await optOutsHold()
+          return known
         },
       })
       // For a repeat as well: what it found may have been written a moment ago.
       await optOutsHold()
-      return { status: 201, body: { status: true, message: 'opted out', data } }
+      return created(data, 'opted out')
     },
 
     async import(call) {
@@ -63,34 +57,19 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
         importOptOuts(redis, { account, csv, saidBy: 'http', report }),
       )
       call.note({ detail: `${counts.imported} rows` })
-      return { body: { status: true, message: 'imported', data: { ...counts, refused_rows: report.rows } } }
+      return shows('imported', { ...counts, refused_rows: report.rows })
     },
 
-    async export({ caller: { account }, inPieces }) {
-      const pieces = inPieces(exportOptOuts(redis, account))
-      // Before the header is sent, so that what cannot be read is still answered as what it is.
-      const first = await pieces.next()
-      async function* all() {
-        if (!first.done) yield first.value
-        yield* pieces
-      }
-      const headers = {
-        'Content-Type': 'text/csv; charset=utf-8',
-        'Content-Disposition': 'attachment; filename="opt-outs.csv"',
-      }
-      return { headers, stream: Readable.from(all()) }
+    export: (call) =>
+      streamed(call, exportOptOuts(redis, call.caller.account), download('opt-outs.csv', 'text/csv; charset=utf-8')),
+
+    async show({ caller: { account }, params: { person } }) {
+      return shows('opted out', found(await findOptOut(redis, account, person), 'The opt-out'))
     },
 
-    async show({ caller: { account }, params }) {
-      const data = await findOptOut(redis, account, personOf(params.person))
-      if (!data) throw notFound('The opt-out')
-      return { body: { status: true, message: 'opted out', data } }
-    },
-
-    async remove({ caller: { account }, params, note }) {
+    async remove({ caller: { account }, params: { person }, note }) {
       note(SOMEBODY)
-      if ((await removeOptOuts(redis, account, [personOf(params.person)], { source: 'http' })) === 0)
-        throw notFound('The opt-out')
-      return { body: { status: true, message: 'may be written to' } }
+      if ((await removeOptOuts(redis, account, [person], { source: 'http' })) === 0) throw notFound('The opt-out')
+      return says('may be written to')
     },
   })

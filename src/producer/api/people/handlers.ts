@@ -1,16 +1,15 @@
-// A person's data: showing it as it is read, and having a worker forget it.
-import { Readable } from 'node:stream'
+// A person's data: showing it as it is read, and having a worker erase it.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../../config.ts'
 import { iso } from '../../../messages/lookup/message-document.ts'
-import type { ErasureQueue } from '../../../people/erasures.ts'
-import { type Erasure, findErasure, newErasureId } from '../../../people/erasures.ts'
+import { type Erasure, type ErasureQueue, findErasure, newErasureId } from '../../../people/erasures.ts'
 import { type GatherDeps, personPieces } from '../../../people/gather.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import { accountKey } from '../../../redis/keys.ts'
 import { bind, type Route } from '../../bind.ts'
-import { personOf } from '../person-field.ts'
+import { queued, shows } from '../answers.ts'
+import { addressOf, JSON_TYPE, streamed } from '../requests.ts'
 import { people } from './routes.ts'
 
 interface PeopleDeps extends GatherDeps {
@@ -19,43 +18,30 @@ interface PeopleDeps extends GatherDeps {
   tombstones: Tombstones
 }
 
-const LOOK_MS = 50
+const POLL_MS = 50
 
-/** The routes of routes/people.ts. */
 export function peopleRoutes(deps: PeopleDeps): Route[] {
   const { redis, config, erasures, tombstones } = deps
   return bind(people)({
-    async show({ params, caller, inPieces }) {
-      const pieces = inPieces(personPieces(deps, caller.account, personOf(params.person), Date.now()))
-      // Before the header is sent, so that an unreachable Redis is answered as what it is.
-      const first = await pieces.next()
-      async function* all() {
-        if (!first.done) yield first.value
-        yield* pieces
-      }
-      return { headers: { 'Content-Type': 'application/json; charset=utf-8' }, stream: Readable.from(all()) }
-    },
+    show: (call) => streamed(call, personPieces(deps, call.caller.account, call.params.person, Date.now()), JSON_TYPE),
 
-    async erase({ params, caller: { account }, note, isGone, origin }) {
-      const person = personOf(params.person)
+    async erase(call) {
+      const { account } = call.caller
+      const { person } = call.params
       const nowMs = await redisNowMs(redis, accountKey(account))
       const id = newErasureId(nowMs)
-      // The activity names the job: a number must not stand there.
-      note({ target: id })
-      // First: from now on no campaign that exists sends them anything, whenever the job is done.
+      // The audit log names the job, never a number.
+      call.note({ target: id })
+      // First: from now on no existing campaign sends them anything, whenever the job is done.
       await tombstones.bury(account, person, nowMs, config.retentionMs)
       await erasures.start(id, { account, person, nowMs })
-      for (
-        const endMs = performance.now() + config.bulkMoveWaitMs;
-        performance.now() < endMs && !isGone();
-        await pause(LOOK_MS)
-      ) {
-        const found = await findErasure(redis, id)
-        if (found?.state === 'done')
-          return { body: { status: true, message: 'erased', data: erasureDocument(id, found) } }
+      const endMs = performance.now() + config.bulkMoveWaitMs
+      while (performance.now() < endMs && !call.isGone()) {
+        const erasure = await findErasure(redis, id)
+        if (erasure?.state === 'done') return shows('erased', erasureDocument(id, erasure))
+        await pause(POLL_MS)
       }
-      const statusUrl = `${config.publicUrl ?? origin()}/jobs/${id}`
-      return { status: 202, body: { status: true, message: 'queued', data: { job_id: id, status_url: statusUrl } } }
+      return queued({ job_id: id, status_url: addressOf(config, call, `/jobs/${id}`) })
     },
   })
 }

@@ -1,18 +1,16 @@
-// A person's data: all that is kept of them, and forgetting it.
+// A person's data: showing all that is kept of them, and erasing it.
 import { z } from 'zod'
-import { textUpTo } from '../../../messages/bounded.ts'
 import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
 import { optOutSchema } from '../../../people/opt-outs/opt-out.ts'
-import { route } from '../../route.ts'
-import { doneWith } from '../answers.ts'
+import { doneWith, queuedJob } from '../answers.ts'
+import { routesOf } from '../define.ts'
+import { count, personField } from '../fields.ts'
 
-const access = { in: 'bearer', permission: 'admin', removedToo: true } as const
-const params = z.object({
-  person: textUpTo(140).meta({
-    description: 'A number in any spelling, or WhatsApp’s id of a person without one.',
-  }),
+const route = routesOf({
+  access: { in: 'bearer', permission: 'admin', removedToo: true },
+  params: z.object({ person: personField }),
+  shown: { person: '+447700900123' },
 })
-const count = z.int().nonnegative()
 
 const personSchema = z.strictObject({
   person: z.string().describe('Digits, or the id.'),
@@ -25,21 +23,21 @@ const personSchema = z.strictObject({
       tags: z.array(z.int()),
     })
     .nullable(),
-  opt_out: optOutSchema.nullable().describe('Since when they want no advertising; null when they said nothing.'),
+  opt_out: optOutSchema.nullable().describe('Null for a person who never opted out.'),
   messages: z.array(listedMessageSchema).describe('Sent ones and then received ones, the newest first.'),
   campaigns: z.array(
     z.strictObject({
       campaign: z.string(),
       campaign_state: z.string(),
-      state: z.string().nullable().describe('Of their message; null when nobody has taken it up.'),
+      state: z.string().nullable().describe('Of their message; null while no worker has taken it.'),
       values: z.array(z.string()).describe('What is filled in for them.'),
-      rows: count.describe('Rows of the uploaded file that have their number.'),
+      rows: count.describe('Rows of the uploaded file with their number.'),
     }),
   ),
 })
 personSchema.register(z.globalRegistry, { id: 'Person' })
 
-/** How far an erasure is, and what it has forgotten so far. */
+/** Progress of an erasure, and what it has erased so far. */
 export const erasureSchema = z.strictObject({
   job_id: z.string(),
   state: z.enum(['waiting', 'running', 'done', 'failed']),
@@ -59,62 +57,34 @@ const example = {
 }
 
 export const people = {
-  show: route({
-    method: 'get',
-    path: '/admin/people/:person',
-    summary: 'Answers all that is kept of a person.',
-    access,
-    params,
-    body: { as: 'ignored' },
+  show: route.get('/admin/people/:person', 'Shows all that is kept of a person.', {
     answers: { 200: { contentTypes: ['application/json'], schema: doneWith(personSchema) } },
     examples: [
       {
-        params: { person: '+447700900123' },
-        status: 200,
-        answer: {
-          status: true,
-          message: 'person',
-          data: {
-            person: '447700900123',
-            contact: { id: 1, phone: '447700900123', name: 'Ada Example', email: null, tags: [1] },
-            opt_out: null,
-            messages: [],
-            campaigns: [
-              { campaign: 'cmp_1_1', campaign_state: 'done', state: 'read', values: ['Ada Example'], rows: 0 },
-            ],
-          },
+        says: 'person',
+        data: {
+          person: '447700900123',
+          contact: { id: 1, phone: '447700900123', name: 'Ada Example', email: null, tags: [1] },
+          opt_out: null,
+          messages: [],
+          campaigns: [{ campaign: 'cmp_1_1', campaign_state: 'done', state: 'read', values: ['Ada Example'], rows: 0 }],
         },
       },
     ],
   }),
-  erase: route({
-    method: 'delete',
-    path: '/admin/people/:person',
-    summary: 'Forgets a person: all that is kept of them but the figures.',
+  erase: route.delete('/admin/people/:person', 'Erases all that is kept of a person, except for figures.', {
     details:
-      'What waits to be sent to them is cancelled, and campaigns that exist already send them nothing. 202 when it takes longer than 10 s (a setting).',
-    access,
+      'What waits to be sent to them is cancelled, and campaigns that exist already send them nothing. 202 when it takes ' +
+      'longer than 10 s (a setting).',
     act: 'person.erase',
-    params,
-    body: { as: 'ignored' },
-    answers: {
-      200: doneWith(erasureSchema),
-      202: doneWith(z.strictObject({ job_id: z.string(), status_url: z.string() })),
-    },
+    answers: { 200: doneWith(erasureSchema), 202: doneWith(queuedJob()) },
     examples: [
-      {
-        params: { person: '+447700900124' },
-        status: 200,
-        answer: { status: true, message: 'erased', data: example },
-      },
+      { params: { person: '+447700900124' }, says: 'erased', data: example },
       {
         params: { person: '+447700900124' },
         status: 202,
-        answer: {
-          status: true,
-          message: 'queued',
-          data: { job_id: example.job_id, status_url: `http://127.0.0.1:3000/jobs/${example.job_id}` },
-        },
+        says: 'queued',
+        data: { job_id: example.job_id, status_url: `http://127.0.0.1:3000/jobs/${example.job_id}` },
       },
     ],
   }),

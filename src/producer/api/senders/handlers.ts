@@ -1,5 +1,4 @@
 // Senders of an account, and for operators of all.
-
 import {
   changeSender,
   dropSender,
@@ -13,20 +12,19 @@ import {
 import { isOperator } from '../../../accounts/permissions.ts'
 import { SenderTakenError } from '../../../accounts/store/add-sender.ts'
 import { listSenders, newSenderId } from '../../../accounts/store/senders.ts'
-import { once } from '../../../messages/accept/once.ts'
-import { bodyDigest } from '../../../messages/store/idempotency.ts'
 import { accountOf } from '../../acting-for.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller, CallOf } from '../../route.ts'
+import { created, lists, says, shows } from '../answers.ts'
 import { byId, pageOfAll } from '../pages.ts'
+import { makeOnceById } from '../requests.ts'
 import { senders } from './routes.ts'
 
-/** The routes of routes/senders.ts. */
 export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number } }): Route[] {
   const { redis, config } = deps
 
-  /** The sender of the path, when it is the caller's; what is done to it is told to its account. */
+  /** The sender of the path, if it is the caller's. The audit log of its account gets what is done to it. */
   async function own({ params, caller, note }: SenderCall, find = existingSender) {
     const sender = await find(redis, params.id, accountOf(caller))
     note({ account: sender.account })
@@ -34,8 +32,8 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
   }
 
   /**
-   * Where a provider's requests go decides who gets the tokens and what of the network is reached: an account's admin
-   * chooses only among the servers that its senders use already.
+   * The provider's address decides who gets the token and which host of the network is reached: an account's admin may
+   * choose only servers that its senders use already.
    */
   async function refuseNewServer(caller: Caller, account: number, baseUrl: string): Promise<void> {
     if (isOperator(caller)) return
@@ -47,20 +45,20 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
 
   return bind(senders)({
     async list({ caller, query }) {
-      const all = await showSenders(redis, accountOf(caller))
-      return { body: { status: true, ...pageOfAll(all, byId, query) } }
+      return lists(pageOfAll(await showSenders(redis, accountOf(caller)), byId, query))
     },
 
-    async create({ caller: { account }, caller, body, sent, headers, note }) {
+    async create(call) {
+      const { caller, body } = call
+      const { account } = caller
       await refuseNewServer(caller, account, body.base_url)
-      const { token, ...public_ } = sent
       // The token stays out of what is kept of the request.
-      const use = { account, route: 'sender', key: headers['Idempotency-Key'], digest: () => bodyDigest(public_) }
-      const data = await once(redis, use, {
-        prepare: async () => ({ name: String(await newSenderId(redis)), work: undefined }),
+      const { token: _token, ...sent } = call.sent
+      const data = await makeOnceById(redis, { ...call, sent }, 'sender', {
+        newId: newSenderId,
         make: (id) =>
           makeSender(deps, {
-            id: Number(id),
+            id,
             account,
             number: body.number,
             name: body.name ?? '',
@@ -72,14 +70,14 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
             honoursIdempotency: body.honours_idempotency,
             isDefault: body.default,
           }).catch(refuseTaken),
-        find: (id) => showSender(redis, Number(id)).catch(() => undefined),
+        find: (id) => showSender(redis, id).catch(() => undefined),
       })
-      note({ target: String(data.id) })
-      return { status: 201, body: { status: true, message: 'created', data } }
+      call.note({ target: String(data.id) })
+      return created(data)
     },
 
     async show(call) {
-      return { body: { status: true, message: 'sender', data: await showSender(redis, (await own(call)).id) } }
+      return shows('sender', await showSender(redis, (await own(call)).id))
     },
 
     async change(call) {
@@ -89,12 +87,12 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
       const changes = { name: name === null ? '' : name, rate, token, baseUrl, isDefault }
       const data = await changeSender(deps, sender.id, changes).catch(refuseTaken)
       call.note({ detail: Object.keys(call.body).join(',') })
-      return { body: { status: true, message: 'changed', data } }
+      return shows('changed', data)
     },
 
     async remove(call) {
       await dropSender(deps, (await own(call, keptSender)).id, config.retentionMs)
-      return { body: { status: true, message: 'removed' } }
+      return says('removed')
     },
   })
 }
@@ -103,7 +101,7 @@ type SenderCall = Pick<CallOf<typeof senders.show>, 'params' | 'caller' | 'note'
 
 const FIELDS = { number: 'number', name: 'name', phoneNumberId: 'phone_number_id' } as const
 
-/** Whose sender it is, is nobody's business. */
+/** Does not tell which account has it. */
 function refuseTaken(error: unknown): never {
   if (!(error instanceof SenderTakenError)) throw error
   const path = FIELDS[error.what]

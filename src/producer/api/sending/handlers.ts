@@ -1,5 +1,4 @@
 // Sending: service messages, template messages, batches of both.
-
 import type { Log } from '../../../log.ts'
 import { acceptBatch } from '../../../messages/accept/accept-batch.ts'
 import { type AcceptDeps, acceptMessage } from '../../../messages/accept/accept-message.ts'
@@ -9,10 +8,9 @@ import { ignoredHeader } from '../../ignored.ts'
 import type { CallOf } from '../../route.ts'
 import { sending } from './routes.ts'
 
-/** The header of what was accepted and may not arrive all the same. */
+/** Header of a message that was accepted and may not arrive all the same. */
 const WARNING = 'x-laneway-warning'
 
-/** The routes of routes/sending.ts. */
 export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
   const send =
     (kind: SendKind) =>

@@ -1,13 +1,13 @@
-// Sending: one message of any kind but a template, one template, and many of both in one request. Their bodies are read
-// where the intake queue is read too (src/messages/accept).
+// Sending: one message of any kind but a template, one template, and many of both in one request. The intake queue takes
+// the same bodies, so src/messages/accept reads them.
 import { z } from 'zod'
 import { acknowledgementSchema, BATCH_MAX, batchResultSchema } from '../../../messages/accept/acknowledgement.ts'
 import { serviceContentSchema, templateMessageContent } from '../../../messages/content.ts'
 import { envelopeSchema } from '../../../messages/envelope.ts'
 import { templateEnvelopeSchema } from '../../../messages/templates/template-message.ts'
-import { route } from '../../route.ts'
+import { routesOf } from '../define.ts'
 import { idempotencyHeaders, traceHeaders } from '../fields.ts'
-import { imageMessage, serviceMessages, templateMessages } from './example-messages.ts'
+import { imageMessage, serviceMessages, templateMessages } from './examples.ts'
 
 /** A thousand messages of 4 KB. */
 const BATCH_LIMIT_BYTES = 4 * 1024 * 1024
@@ -30,75 +30,63 @@ const kinds = [
 const serviceMessage = z.discriminatedUnion('type', kinds).meta({ id: 'ServiceMessage' })
 const templateMessage = templateEnvelopeSchema.extend(templateMessageContent.shape).meta({ id: 'TemplateMessage' })
 const anyMessage = z.discriminatedUnion('type', [...kinds, templateMessage]).meta({ id: 'BatchMessage' })
+/** The answer has a fault for each item: one that is refused harms no other. */
+const batch = z.strictObject({ messages: z.array(anyMessage).min(1).max(BATCH_MAX) })
 
 const acknowledgement = {
   messaging_product: 'chatapp',
   contacts: [{ input: '+44 7700 900123', wa_id: '447700900123' }],
   messages: [{ id: 'msg_1_01M7WMESZP60D32VY8E5FM00EP' }],
 }
-const sendHeaders = idempotencyHeaders.extend(traceHeaders.shape)
-const REFUSALS = {
-  400: ['unknown_sender', 'not_supported_by_provider'],
-  422: ['idempotency_key_reused'],
-  429: ['too_many_waiting'],
-} as const
+const headers = idempotencyHeaders.extend(traceHeaders.shape)
+const one = routesOf({ access: { in: 'api_key', permission: 'messages:send' }, forSenders: true })
+const many = routesOf({ access: { in: 'bearer', permission: 'messages:send' } })
+const bodyOf = <S extends z.ZodType<Record<string, unknown>>>(schema: S) =>
+  ({ as: 'json', schema, readBy: 'handler', unknown: 'named' }) as const
+const REFUSALS = { 400: ['unknown_sender', 'not_supported_by_provider'], 429: ['too_many_waiting'] } as const
 
 export const sending = {
-  service: route({
-    method: 'post',
-    path: '/sendservicemessages/sendmessages',
-    summary: 'Sends any message but a template, from the sender that it names or the account’s default one.',
-    access: { in: 'api_key', permission: 'messages:send' },
-    forSenders: true,
-    isFast: true,
-    headers: sendHeaders,
-    body: { as: 'json', schema: serviceMessage, readBy: 'handler', unknown: 'named' },
+  service: one.post('/sendservicemessages/sendmessages', 'Sends any message but a template.', {
     details:
-      'Outside of the 24 hours after what the person wrote last, the answer has the header `x-laneway-warning: ' +
-      'outside_window`, or is 409 where the account says so (`outside_window refuse`).',
+      'It leaves from the sender that it names, or from the default sender of the account. Outside of the 24 hours after ' +
+      'what the person wrote last, the answer has the header `x-laneway-warning: outside_window`, or is 409 where the ' +
+      'account is set to `outside_window refuse`.',
+    isFast: true,
+    idempotent: true,
+    headers,
+    body: bodyOf(serviceMessage),
     answers: { 200: acknowledgementSchema },
     errors: { ...REFUSALS, 409: ['outside_window'] },
     examples: serviceMessages.map((each, place) => ({
       ...each,
       headers: { 'Idempotency-Key': `order-77-${place}` },
-      status: 200,
       answer: acknowledgement,
     })),
   }),
-  template: route({
-    method: 'post',
-    path: '/chatappbusiness/send-templated-message',
-    summary: 'Sends one approved template, filled in, to one recipient.',
-    access: { in: 'api_key', permission: 'messages:send' },
-    forSenders: true,
-    isFast: true,
-    headers: sendHeaders,
-    body: { as: 'json', schema: templateMessage, readBy: 'handler', unknown: 'named' },
-    answers: { 200: acknowledgementSchema },
-    errors: REFUSALS,
-    examples: templateMessages.map((each) => ({ ...each, status: 200, answer: acknowledgement })),
-  }),
-  batch: route({
-    method: 'post',
-    path: '/messages/batch',
-    summary: `Sends up to ${BATCH_MAX} messages and tells of each what became of it.`,
-    access: { in: 'bearer', permission: 'messages:send' },
+  template: one.post(
+    '/chatappbusiness/send-templated-message',
+    'Sends one approved template, filled in, to one recipient.',
+    {
+      isFast: true,
+      idempotent: true,
+      headers,
+      body: bodyOf(templateMessage),
+      answers: { 200: acknowledgementSchema },
+      errors: REFUSALS,
+      examples: templateMessages.map((each) => ({ ...each, answer: acknowledgement })),
+    },
+  ),
+  batch: many.post('/messages/batch', `Sends up to ${BATCH_MAX} messages and answers what became of each.`, {
     takesRoom: true,
     isFast: true,
-    headers: sendHeaders,
-    body: {
-      as: 'json',
-      // What is wrong with an item, the answer says for each by itself: one that is refused harms no other.
-      schema: z.strictObject({ messages: z.array(anyMessage).min(1).max(BATCH_MAX) }),
-      readBy: 'handler',
-      limit: BATCH_LIMIT_BYTES,
-    },
+    idempotent: true,
+    headers,
+    body: { as: 'json', schema: batch, readBy: 'handler', limit: BATCH_LIMIT_BYTES },
     answers: { 200: z.strictObject({ results: z.array(batchResultSchema) }) },
-    errors: { 422: ['idempotency_key_reused'], 429: ['too_many_waiting'] },
+    errors: { 429: ['too_many_waiting'] },
     examples: [
       {
         body: { messages: [imageMessage, { ...templateMessages[0]?.body, sender: 'nobody' }] },
-        status: 200,
         answer: {
           results: [
             { index: 0, id: 'msg_1_01M7WMESZP60D32VY8E5FM00EP' },

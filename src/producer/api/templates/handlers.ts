@@ -5,12 +5,12 @@ import type { Template } from '../../../messages/templates/template.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { notFound } from '../../errors.ts'
+import { lists, says, shows } from '../answers.ts'
 import { byText, pageOfAll } from '../pages.ts'
 import { templates } from './routes.ts'
 
-/** The routes of routes/templates.ts. */
 export function templateRoutes({ redis }: { redis: Redis }): Route[] {
-  /** The template of the path in its languages, or in the one that is asked for. */
+  /** The template of the path in all its languages, or in the one that is asked for. */
   async function named(account: number, name: string, language: string | undefined): Promise<Template[]> {
     const found = (await listTemplates(redis, account)).filter(
       (each) => each.name === name && (language === undefined || each.language === language),
@@ -21,24 +21,22 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
 
   return bind(templates)({
     async list({ caller, query }) {
-      const all = (await listTemplates(redis, caller.account)).map(listed)
-      return { body: { status: true, ...pageOfAll(all, byText, query) } }
+      return lists(pageOfAll((await listTemplates(redis, caller.account)).map(listed), byText, query))
     },
     async import({ caller, body, note }) {
       const definitions = 'data' in body && Array.isArray(body.data) ? body.data : [body]
       const imported = await importDefinitions(redis, caller.account, definitions)
       note({ target: [...new Set(imported.map(({ name }) => name))].join(','), detail: `${imported.length} imported` })
-      return { body: { status: true, message: 'imported', data: imported.map(listed) } }
+      return shows('imported', imported.map(listed))
     },
     async show({ caller, params, query }) {
-      const data = await named(caller.account, params.name, query.language)
-      return { body: { status: true, message: 'template', data } }
+      return shows('template', await named(caller.account, params.name, query.language))
     },
     async remove({ caller, params, query, note }) {
       const languages = (await named(caller.account, params.name, query.language)).map(({ language }) => language)
       for (const language of languages) await removeTemplate(redis, caller.account, params.name, language)
       note({ detail: languages.join(',') })
-      return { body: { status: true, message: `removed in ${languages.join(', ')}` } }
+      return says(`removed in ${languages.join(', ')}`)
     },
   })
 }

@@ -1,15 +1,19 @@
-// Templates that messages are held against, in the chat product's own format.
+// Templates that messages are checked against, in WhatsApp's own format.
 import { z } from 'zod'
 import { textUpTo } from '../../../messages/bounded.ts'
-import { route } from '../../route.ts'
-import { done, doneWith, listOf } from '../answers.ts'
-import { idempotencyHeaders, pageFields } from '../fields.ts'
+import { one, page } from '../answers.ts'
+import { routesOf } from '../define.ts'
+import { idempotencyHeaders, pageQuery } from '../fields.ts'
 
 const access = { in: 'bearer', permission: 'admin' } as const
-/** Whoever sends templates, or looks at what was sent, may read what they say. */
-const mayLook = { ...access, also: ['messages:send', 'messages:read'] } as const
 const params = z.object({ name: textUpTo(512) })
-const errors = { 404: ['not_found'] } as const
+const change = routesOf({ access, params, shown: { name: 'gift_note' } })
+/** A key that sends templates, or reads what was sent, may read what they say. */
+const look = routesOf({
+  access: { ...access, also: ['messages:send', 'messages:read'] },
+  params,
+  shown: { name: 'gift_note' },
+})
 
 /** Most definitions of one import. */
 const IMPORT_MAX = 1_000
@@ -31,82 +35,50 @@ const definitionSchema = z.strictObject({
 })
 definitionSchema.register(z.globalRegistry, { id: 'Template' })
 
+const importSchema = z.union(
+  [
+    z.object({ data: z.array(z.unknown()).min(1).max(IMPORT_MAX) }),
+    z.looseObject({ name: z.unknown(), language: z.unknown(), components: z.unknown() }),
+  ],
+  `expected name, language and components, or data with a list of 1 to ${IMPORT_MAX} of these`,
+)
 const language = z.strictObject({ language: textUpTo(20).optional().describe('Only in this language.') })
 
 const listed = { id: 'gift_note/en_US', name: 'gift_note', language: 'en_US', category: 'UTILITY', status: 'APPROVED' }
-const { id: _id, ...definition } = {
-  ...listed,
-  components: [{ type: 'BODY', text: 'Your gift for {{1}} is on its way.' }],
-}
+const { id: _id, ...inOneLanguage } = listed
+const definition = { ...inOneLanguage, components: [{ type: 'BODY', text: 'Your gift for {{1}} is on its way.' }] }
 
 export const templates = {
-  list: route({
-    method: 'get',
-    path: '/admin/templates',
-    summary: "Lists the account's templates by name and language.",
-    access: mayLook,
-    query: z.strictObject({ limit: pageFields.limit, cursor: textUpTo(600).optional() }),
-    body: { as: 'ignored' },
-    answers: { 200: listOf(listedSchema) },
-    examples: [{ status: 200, answer: { status: true, data: [listed], next: null } }],
+  list: look.get('/admin/templates', "Lists the account's templates by name and language.", {
+    query: pageQuery(600),
+    answers: page(listedSchema),
+    examples: [{ data: [listed] }],
   }),
-  import: route({
-    method: 'post',
-    path: '/admin/templates',
-    summary: "Imports templates in WhatsApp's own format, all or none; they replace those of the same name.",
-    details: 'One definition, or `data` with several, as WhatsApp lists them. Doing it again changes nothing.',
-    access,
-    act: 'template.import',
-    headers: idempotencyHeaders,
-    body: {
-      as: 'json',
-      limit: IMPORT_BYTES,
-      schema: z.union(
-        [
-          z.object({ data: z.array(z.unknown()).min(1).max(IMPORT_MAX) }),
-          z.looseObject({ name: z.unknown(), language: z.unknown(), components: z.unknown() }),
-        ],
-        `expected name, language and components, or data with a list of 1 to ${IMPORT_MAX} of these`,
-      ),
+  import: change.post(
+    '/admin/templates',
+    "Imports templates in WhatsApp's format, all or none, replacing older ones.",
+    {
+      details:
+        'One definition, or `data` with several, as WhatsApp lists them. Doing it again changes nothing.',
+      act: 'template.import',
+      headers: idempotencyHeaders,
+      body: { as: 'json', limit: IMPORT_BYTES, schema: importSchema },
+      answers: one(z.array(listedSchema)),
+      examples: [{ body: { data: [definition] }, says: 'imported', data: [listed] }],
     },
-    answers: { 200: doneWith(z.array(listedSchema)) },
-    examples: [
-      {
-        body: { data: [definition] },
-        status: 200,
-        answer: { status: true, message: 'imported', data: [listed] },
-      },
-    ],
-  }),
-  show: route({
-    method: 'get',
-    path: '/admin/templates/:name',
-    summary: 'Shows a template in all its languages, as it was imported.',
-    access: mayLook,
-    params,
+  ),
+  show: look.get('/admin/templates/:name', 'Shows a template in all its languages, as it was imported.', {
     query: language,
-    body: { as: 'ignored' },
-    answers: { 200: doneWith(z.array(definitionSchema)) },
-    errors,
-    examples: [
-      {
-        params: { name: 'gift_note' },
-        status: 200,
-        answer: { status: true, message: 'template', data: [{ ...definition, parameter_format: 'POSITIONAL' }] },
-      },
-    ],
+    answers: one(z.array(definitionSchema)),
+    examples: [{ says: 'template', data: [{ ...definition, parameter_format: 'POSITIONAL' }] }],
   }),
-  remove: route({
-    method: 'delete',
-    path: '/admin/templates/:name',
-    summary: 'Removes a template, in one language or in all: messages that name it are refused from then on.',
-    access,
-    act: 'template.remove',
-    params,
-    query: language,
-    body: { as: 'ignored' },
-    answers: { 200: done },
-    errors,
-    examples: [{ params: { name: 'gift_note' }, status: 200, answer: { status: true, message: 'removed in en_US' } }],
-  }),
+  remove: change.delete(
+    '/admin/templates/:name',
+    'Removes a template, in one language or in all; messages with it are then refused.',
+    {
+      act: 'template.remove',
+      query: language,
+      examples: [{ says: 'removed in en_US' }],
+    },
+  ),
 }

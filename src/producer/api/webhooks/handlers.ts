@@ -1,12 +1,18 @@
-// Where the chat product's Cloud API reports: GET is the verification handshake, POST brings statuses and received
-// messages. What a webhook reports is written before it is answered 200; when Redis is away the answer is 503, and the
-// chat product brings it again for days. Doing it twice changes nothing.
+// Webhooks of WhatsApp's Cloud API: GET is the verification handshake, POST brings statuses and received messages.
+// Everything in a webhook is stored before it is answered 200. When Redis is away the answer is 503, and WhatsApp
+// sends it again for days. Storing it twice changes nothing.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Seal } from '../../../accounts/seal.ts'
 import { cachedSender, senderOfPhoneNumberId } from '../../../accounts/store/senders.ts'
-import { webhookSecrets } from '../../../accounts/store/webhook-secrets.ts'
+import {
+  addWebhookSecret,
+  countWebhookSecrets,
+  removeWebhookSecrets,
+  webhookSecrets as secretsOf,
+} from '../../../accounts/store/webhook-secrets.ts'
 import type { Config } from '../../../config.ts'
 import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
@@ -27,11 +33,11 @@ import { bind, type Route } from '../../bind.ts'
 import { parseRaw } from '../../body.ts'
 import { ApiError } from '../../errors.ts'
 import type { AnswerOf, CallOf } from '../../route.ts'
-import { type Asides, createAsides } from './asides.ts'
-import { webhooks } from './routes.ts'
+import { says, shows } from '../answers.ts'
+import { webhookSecrets, webhooks } from './routes.ts'
 
 const SIGNATURE = 'x-hub-signature-256'
-/** Updates that are written down at once. */
+/** Updates that are stored at the same time. */
 const AT_ONCE = 200
 
 interface WebhookDeps {
@@ -43,7 +49,7 @@ interface WebhookDeps {
   asides: Asides
 }
 
-/** Who may have signed, and what it is about: one account, or undefined for all of them. */
+/** The account that a webhook is for, undefined for all of them, and the secrets that may have signed it. */
 interface Source {
   account: number | undefined
   secrets: readonly string[]
@@ -56,22 +62,20 @@ export function webhookRoutes(given: Omit<WebhookDeps, 'asides'>): Route[] {
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)
 
-  // 4 MB are read only for those that claim to have signed them.
+  // Up to 4 MB are read only of a request that claims to be signed.
   const looksSigned = (headers: IncomingHttpHeaders): void => {
     if (!isSignature(headers[SIGNATURE])) throw badSignature()
   }
   return bind(webhooks)(
     {
-      async handshake({ query }) {
-        return shake(query, installationTokens)
-      },
+      handshake: async ({ query }) => shake(query, installationTokens),
       report: (call) => receive(deps, call, ofInstallation),
       async accountHandshake({ params, query }) {
-        return shake(query, await webhookSecrets(redis, seal, Number(params.account), 'verify_token'))
+        return shake(query, await secretsOf(redis, seal, Number(params.account), 'verify_token'))
       },
       async accountReport({ params, ...call }) {
         const account = Number(params.account)
-        return receive(deps, call, { account, secrets: await webhookSecrets(redis, seal, account, 'app_secret') })
+        return receive(deps, call, { account, secrets: await secretsOf(redis, seal, account, 'app_secret') })
       },
     },
     {
@@ -112,20 +116,20 @@ async function receive(
     ...content.received.map((message) => () => keep(deps, message, account)),
     ...content.preferences.map((preference) => () => heed(deps, preference, account)),
   ]
-  // Many at once: the commands share the connection's round trips. As many as may come would be 30 ms without a turn.
+  // Many at once share the connection's round trips; all of them would block the event loop for 30 ms.
   let failure: PromiseRejectedResult | undefined
   for (let at = 0; at < work.length; at += AT_ONCE) {
     const done = await Promise.allSettled(work.slice(at, at + AT_ONCE).map((each) => each()))
     failure ??= done.find((each) => each.status === 'rejected')
-    // Redis may have answered all of them within one turn.
-    await nextTurn()
+    // Redis may have answered all of them within one tick.
+    await nextTick()
   }
   if (failure) throw failure.reason
-  return { body: { status: true, message: 'received' } }
+  return says('received')
 }
 
 async function settleBy(deps: WebhookDeps, update: StatusUpdate, account: number | undefined): Promise<void> {
-  // Not ours: another app on the same number, or a forgery. Nothing of ours may move because of it.
+  // Not ours: another app on the same number, or a forgery. It must change nothing.
   const ours = update.opaque === undefined ? undefined : deps.opaqueIds.verify(update.opaque)
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
@@ -146,7 +150,7 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number
   const { account: owner, id: lane } = sender
   const { providerId: id, from, type, text, parts } = message
   const nowMs = Date.now()
-  // A time to come is a clock that goes wrong: the message would stand before all others for as long.
+  // A time in the future comes from a wrong clock and would put the message before all others until then.
   const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
   await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, (receivedAt) =>
     heedWords(deps.redis, owner, received, message.atMs ?? receivedAt),
@@ -163,7 +167,55 @@ async function heed(deps: WebhookDeps, preference: Preference, account: number |
 
 const badSignature = (): ApiError => new ApiError(401, 'bad_signature', 'X-Hub-Signature-256 does not match the body.')
 
-/** Compares digests: how long it takes says nothing of where they differ, nor of how long the token is. */
+/** Compares digests in constant time, whatever the lengths. */
 const isSame = (a: string, b: string): boolean => timingSafeEqual(digestOf(a), digestOf(b))
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** Secrets of an account's own webhooks. */
+export const webhookSecretRoutes = ({ redis, seal }: { redis: Redis; seal: Seal }): Route[] =>
+  bind(webhookSecrets)({
+    async list({ caller: { account } }) {
+      return shows('webhook secrets', await countWebhookSecrets(redis, account))
+    },
+    async add({ caller: { account }, params, body }) {
+      await addWebhookSecret(redis, seal, account, params.name, body.secret)
+      return shows('added', await countWebhookSecrets(redis, account))
+    },
+    async remove({ caller: { account }, params, query, note }) {
+      const removed = await removeWebhookSecrets(redis, account, params.name, query.all === 'true')
+      if (removed === 0) note('nothing')
+      return shows('removed', await countWebhookSecrets(redis, account))
+    },
+  })
+
+/** Kinds of unexpected contents that are remembered. */
+const REMEMBERED = 500
+const EVERY_MS = 3_600_000
+const ID = /^\d{1,32}$/
+
+/** Logs what a webhook brings that is not for us, each kind once an hour, so that the log cannot be flooded. */
+export interface Asides {
+  /** A change of a field that we do not read, such as `message_echoes`. */
+  otherField(field: string): void
+  /** A message or preference for a number that no sender has, or one of another account. */
+  unknownNumber(phoneNumberId: string): void
+}
+
+export function createAsides(log: Log): Asides {
+  const logged = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
+  const isNew = (what: string): boolean => {
+    if (logged.has(what)) return false
+    logged.set(what, true)
+    return true
+  }
+  return {
+    otherField(field) {
+      if (isNew(`field ${field}`)) log.info({ field }, 'webhook.other_field')
+    },
+    unknownNumber(phoneNumberId) {
+      const id = ID.test(phoneNumberId) ? phoneNumberId : null
+      if (isNew(`number ${id}`)) log.warn({ phone_number_id: id }, 'webhook.unknown_number')
+    },
+  }
+}

@@ -1,90 +1,103 @@
-// Where the chat product's Cloud API reports. Both look after themselves: one by the verify token, one by a signature.
+// Webhooks of WhatsApp's Cloud API, which check a verify token or a signature themselves, and the secrets of an
+// account for them. Two secrets of each name are valid at a time, so that changing one loses no webhook.
 import { z } from 'zod'
-import { route } from '../../route.ts'
-import { done } from '../answers.ts'
+import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, webhookSecretSchema } from '../../../accounts/webhook-secrets.ts'
+import { one } from '../answers.ts'
+import { routesOf } from '../define.ts'
 import { textIdField } from '../fields.ts'
 
-/** The chat product sends up to 3 MB and 1,000 updates in one POST. */
+/** WhatsApp sends up to 3 MB and 1,000 updates in one POST. */
 const LIMIT_BYTES = 4 * 1024 * 1024
 
 const path = '/webhooks/cloud-api'
+const route = routesOf({
+  access: { in: 'open', why: 'checks the signature or the verify token itself' },
+  params: z.object({ account: textIdField }),
+  shown: { account: '1' },
+})
+
 const word = z.unknown().meta({ type: 'string' })
-const ofAccount = `${path}/:account`
-const access = { in: 'open', why: 'checks the signature or the verify token itself' } as const
-
-// Whatever is wrong is a wrong token: it is refused by the handler.
-const query = z.object({
-  'hub.mode': word.optional(),
-  'hub.verify_token': word.optional(),
-  'hub.challenge': word.optional(),
-})
-const params = z.object({ account: textIdField })
-const shake = { 'hub.mode': 'subscribe', 'hub.verify_token': 'a secret', 'hub.challenge': '1158201444' }
-
-const headers = z.object({
-  'X-Hub-Signature-256': z
-    .string()
-    .optional()
-    .describe('`sha256=` and the HMAC-SHA256 of the raw body under the app secret, in hex.'),
-})
-const body = {
-  as: 'raw',
-  schema: z.looseObject({ object: z.string(), entry: z.array(z.unknown()) }),
-  limit: LIMIT_BYTES,
+const handshake = {
+  // Anything wrong here is a wrong token, which the handler refuses.
+  query: z.object({
+    'hub.mode': word.optional(),
+    'hub.verify_token': word.optional(),
+    'hub.challenge': word.optional(),
+  }),
+  answers: { 200: { contentTypes: ['text/plain'] } },
+  errors: { 403: ['forbidden'] },
+  examples: [{ query: { 'hub.mode': 'subscribe', 'hub.verify_token': 'a secret', 'hub.challenge': '1158201444' } }],
 } as const
+
 const report = {
-  headers: { 'X-Hub-Signature-256': 'sha256=…' },
-  body: { object: 'whatsapp_business_account', entry: [{ id: '1', changes: [] }] },
-  status: 200,
-  answer: { status: true, message: 'received' },
-}
+  headers: z.object({
+    'X-Hub-Signature-256': z
+      .string()
+      .optional()
+      .describe('`sha256=` and the HMAC-SHA256 of the raw body under the app secret, in hex.'),
+  }),
+  body: {
+    as: 'raw',
+    schema: z.looseObject({ object: z.string(), entry: z.array(z.unknown()) }),
+    limit: LIMIT_BYTES,
+  },
+  errors: { 401: ['bad_signature'] },
+  examples: [
+    {
+      headers: { 'X-Hub-Signature-256': 'sha256=…' },
+      body: { object: 'whatsapp_business_account', entry: [{ id: '1', changes: [] }] },
+      says: 'received',
+    },
+  ],
+} as const
 
 export const webhooks = {
-  handshake: route({
-    method: 'get',
-    path,
-    summary: 'The verification handshake: answers the challenge to who knows the verify token.',
-    access,
-    query,
-    body: { as: 'ignored' },
-    answers: { 200: { contentTypes: ['text/plain'] } },
-    errors: { 403: ['forbidden'] },
-    examples: [{ query: shake, status: 200 }],
-  }),
-  report: route({
-    method: 'post',
-    path,
-    summary: 'Takes statuses and received messages, and answers once all of it is written down.',
-    access,
+  handshake: route.get(path, 'Answers the verification handshake to a caller that knows the verify token.', handshake),
+  report: route.post(path, 'Takes statuses and received messages, and answers once all of it is stored.', {
     isFast: true,
-    headers,
-    body,
-    answers: { 200: done },
-    errors: { 401: ['bad_signature'] },
-    examples: [report],
+    ...report,
   }),
-  accountHandshake: route({
-    method: 'get',
-    path: ofAccount,
-    summary: 'The same handshake, with a verify token of the account.',
-    access,
-    params,
-    query,
-    body: { as: 'ignored' },
-    answers: { 200: { contentTypes: ['text/plain'] } },
-    errors: { 403: ['forbidden'] },
-    examples: [{ params: { account: '1' }, query: shake, status: 200 }],
+  accountHandshake: route.get(`${path}/:account`, 'The same handshake, with a verify token of the account.', handshake),
+  accountReport: route.post(`${path}/:account`, 'The same, signed with an app secret of the account.', {
+    details: 'It changes nothing of another account.',
+    ...report,
   }),
-  accountReport: route({
-    method: 'post',
-    path: ofAccount,
-    summary: 'The same, signed with an app secret of the account; it moves nothing of another one.',
-    access,
-    params,
-    headers,
-    body,
-    answers: { 200: done },
-    errors: { 401: ['bad_signature'] },
-    examples: [{ ...report, params: { account: '1' } }],
+}
+
+const secret = routesOf({
+  access: { in: 'bearer', permission: 'admin' },
+  params: z.object({ name: z.enum(WEBHOOK_SECRETS) }),
+  shown: { name: 'webhook.app_secret' },
+})
+const countField = z.int().min(0).max(WEBHOOK_SECRETS_MAX).describe('How many are valid at the moment.')
+const countsSchema = z.strictObject({ 'webhook.app_secret': countField, 'webhook.verify_token': countField })
+countsSchema.register(z.globalRegistry, { id: 'WebhookSecrets' })
+const counts = (appSecrets: number) => ({ 'webhook.app_secret': appSecrets, 'webhook.verify_token': 1 })
+
+export const webhookSecrets = {
+  list: secret.get('/admin/webhook-secrets', 'Counts the secrets of each name of the account; none is ever shown.', {
+    answers: one(countsSchema),
+    examples: [{ says: 'webhook secrets', data: counts(1) }],
   }),
+  add: secret.put(
+    '/admin/webhook-secrets/:name',
+    'Adds a secret; the previous one stays valid beside it until it is removed.',
+    {
+      details: 'An older one is removed. In force within a second. Sent again it changes nothing.',
+      act: 'webhook.add_secret',
+      body: z.strictObject({ secret: webhookSecretSchema }),
+      answers: one(countsSchema),
+      examples: [{ body: { secret: '0123456789abcdef0123456789abcdef' }, says: 'added', data: counts(2) }],
+    },
+  ),
+  remove: secret.delete(
+    '/admin/webhook-secrets/:name',
+    'Removes the older secret of this name within a second; with `all` every one.',
+    {
+      act: 'webhook.remove_secret',
+      query: z.strictObject({ all: z.enum(['true', 'false']).optional() }),
+      answers: one(countsSchema),
+      examples: [{ says: 'removed', data: counts(1) }],
+    },
+  ),
 }

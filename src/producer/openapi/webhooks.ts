@@ -1,8 +1,42 @@
-// What the chat product's Cloud API posts to POST /webhooks/cloud-api. What is read of it is in
-// src/providers/cloud-webhook.ts; all else in it is skipped.
+// Webhooks: what endpoints of events get, and what WhatsApp's Cloud API posts to POST /webhooks/cloud-api. Of the
+// latter src/providers/cloud-webhook.ts reads these fields and skips all others.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
-import { FAMILY_NOTES } from './families.ts'
+import { eventSchema } from '../../events/event-schema.ts'
+import { deliveredEvent } from '../api/events/examples.ts'
+
+const batch = z.strictObject({ type: z.literal('batch'), timestamp: z.iso.datetime(), data: z.array(eventSchema) })
+
+const headers = z.object({
+  'webhook-id': z.string().describe('Of the delivery, the same at each try.'),
+  'webhook-timestamp': z.string().describe('Of the try, Unix seconds.'),
+  'webhook-signature': z
+    .string()
+    .describe('`v1,` and the HMAC-SHA256 of id, time and body, base64; several by spaces.'),
+})
+
+export const eventWebhooks: ZodOpenApiPathsObject = {
+  event: {
+    post: {
+      operationId: 'event',
+      tags: ['Events'],
+      summary: 'Something has happened: one event, or a batch for an endpoint that takes them.',
+      description:
+        'Signed by Standard Webhooks 1.0. Delivered at least once; drop a `seq` that is not above what you know.',
+      security: [],
+      requestParams: { header: headers },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: z.union([eventSchema, batch]), example: deliveredEvent } },
+      },
+      responses: {
+        204: { description: 'Taken; any 2xx is.' },
+        410: { description: 'The endpoint is disabled from now on.' },
+        503: { description: 'It is delivered again later; `Retry-After` is honoured, as after any other failure.' },
+      },
+    },
+  },
+}
 
 const text = z.string()
 const seconds = z
@@ -109,7 +143,7 @@ export const providerWebhooks: ZodOpenApiPathsObject = {
   }),
 }
 
-/** One report in the envelope of all, signed like all. */
+/** A report in the common envelope, signed. */
 function report(options: {
   id: string
   summary: string
@@ -125,7 +159,7 @@ function report(options: {
   return {
     post: {
       operationId: id,
-      tags: [FAMILY_NOTES.webhooks.name],
+      tags: ['Provider webhooks'],
       summary,
       description: `${description} Sent to \`POST /webhooks/cloud-api\`, several in one request.`,
       security: [],

@@ -1,14 +1,13 @@
-// What the interface is, as a document and as a page.
+// The description of the interface, as a document and as a page.
 import { bind, type Route } from '../../bind.ts'
 import { published } from '../../openapi/published.ts'
-import { description } from './routes.ts'
+import { reference } from './routes.ts'
 
-/** A proxy may keep it, and asks whether it is still the same: the next version of the service has another one. */
+/** A proxy may keep it and has to ask whether it is still current: each version of the service has another one. */
 const CACHED = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' }
 
-/** The routes of routes/description.ts. */
-export const descriptionRoutes = (): Route[] =>
-  bind(description)({
+export const referenceRoutes = (): Route[] =>
+  bind(reference)({
     async openapi() {
       const { text, etag } = (await published()).document
       // Tools that run in a browser read it from other pages; it holds nothing of an account.

@@ -1,6 +1,4 @@
-// Messages of the examples, one of each kind, without `api_key`. Senders and templates are those of the demo.
-
-import { plainKinds } from './example-kinds.ts'
+// Example messages, one of each kind, without `api_key`. Senders and templates are those of the demo.
 
 const address = { to: '+44 7700 900123', recipient_type: 'individual', messaging_product: 'chatapp' }
 const link = 'https://shop.example/spring.png'
@@ -11,9 +9,66 @@ const buttons = { buttons: [reply('yes', 'Yes'), reply('no', 'No')] }
 
 export const imageMessage = { ...address, type: 'image', image: { link, caption: 'Spring is here' } }
 
+const at = (path: string): string => `https://shop.example/${path}`
+
+/** Kinds that are neither interactive nor a template. */
+const plainKinds = [
+  {
+    name: 'A text',
+    content: { type: 'text', text: { body: 'We are open until 8: https://shop.example/hours', preview_url: true } },
+  },
+  {
+    name: 'A text that answers a message',
+    content: {
+      sender: '447700900002',
+      type: 'text',
+      text: { body: 'Yes, until Friday.' },
+      context: { message_id: 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhggM0FFQjEyMzQ1Njc4OTBBQkNERUYA' },
+    },
+  },
+  { name: 'Audio', content: { type: 'audio', audio: { link: at('hello.ogg') } } },
+  { name: 'A video', content: { type: 'video', video: { link: at('spring.mp4'), caption: 'Spring is here' } } },
+  {
+    name: 'A document',
+    content: {
+      type: 'document',
+      document: { link: at('offer.pdf'), caption: 'Our offer for you', filename: 'offer.pdf' },
+    },
+  },
+  { name: 'A sticker', content: { type: 'sticker', sticker: { link: at('thanks.webp') } } },
+  {
+    name: 'A location',
+    content: {
+      type: 'location',
+      location: { latitude: 51.5079, longitude: -0.0877, name: 'Corner shop', address: '1 High Street, London' },
+    },
+  },
+  {
+    name: 'Contacts',
+    content: {
+      type: 'contacts',
+      contacts: [
+        {
+          name: { formatted_name: 'Ada Lovelace', first_name: 'Ada', last_name: 'Lovelace' },
+          phones: [{ phone: '+44 7700 900456', type: 'WORK' }],
+          emails: [{ email: 'ada@shop.example', type: 'WORK' }],
+          org: { company: 'Corner shop', title: 'Deliveries' },
+        },
+      ],
+    },
+  },
+  {
+    name: 'A reaction',
+    content: {
+      type: 'reaction',
+      reaction: { message_id: 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhggM0FFQjEyMzQ1Njc4OTBBQkNERUYA', emoji: '👍' },
+    },
+  },
+]
+
 const plainMessages = plainKinds.map(({ name, content }) => ({ name, body: { ...address, ...content } }))
 
-/** What a client sends that is no template. */
+/** Messages other than templates. */
 export const serviceMessages = [
   {
     name: 'A list',

@@ -1,6 +1,6 @@
-// The campaign of the examples, as it is answered.
+// A campaign as the examples show it.
 
-import { saleComponents } from '../sending/example-messages.ts'
+import { saleComponents } from '../sending/examples.ts'
 
 export const exampleCampaign = {
   id: 'cmp_2_1',
