@@ -6,7 +6,7 @@
 import { styleText } from 'node:util'
 import { type Config, loadConfig, startedByNpm } from '../config.ts'
 import { createLog, type Log } from '../log.ts'
-import type { DemoSwitch } from '../producer/api/console/demo-handlers.ts'
+import type { DemoSwitch } from '../producer/api/console/handlers.ts'
 import { checkRedis } from '../redis/safety.ts'
 import { checkData, pingRedis, startupErrorMessage, warnOfUnknownSettings } from './checks.ts'
 import { lockDataDir } from './data-dir-lock.ts'

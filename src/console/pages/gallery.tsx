@@ -1,7 +1,6 @@
 // The gallery: folders, their files, and the trash.
 import { useState } from 'preact/hooks'
-import type { FileJson } from '../../producer/api/gallery/routes.ts'
-import type { FolderJson } from '../../producer/api/gallery/routes.ts'
+import type { FileJson, FolderJson } from '../../producer/api/gallery/routes.ts'
 import { countText } from '../logic/numbers.ts'
 import { Age, Empty, Page, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'

@@ -8,8 +8,6 @@ import { countMatching } from './search.ts'
 /** Counts of one account at a time. */
 const MOST_EACH = 2
 
-type DryRuns = ReturnType<typeof createDryRuns>
-
 /** The counts of one process: at most MOST_EACH of an account under way, and one page at a time over all of them. */
 export function createDryRuns(deps: { redis: Redis; queues: LaneQueues }) {
   const underWay = new Map<number, number>()

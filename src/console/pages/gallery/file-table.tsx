@@ -1,7 +1,6 @@
 // Files as rows, and what can be done with those that are chosen.
 import { useState } from 'preact/hooks'
-import type { FileJson } from '../../../producer/api/gallery/routes.ts'
-import type { FolderJson } from '../../../producer/api/gallery/routes.ts'
+import type { FileJson, FolderJson } from '../../../producer/api/gallery/routes.ts'
 import { bytesText, counted } from '../../logic/numbers.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Copy } from '../../parts/copy.tsx'

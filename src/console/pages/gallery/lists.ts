@@ -1,6 +1,5 @@
 // Folders and files of the gallery, whose lists have pages of their own kind.
-import type { FileJson } from '../../../producer/api/gallery/routes.ts'
-import type { FolderJson } from '../../../producer/api/gallery/routes.ts'
+import type { FileJson, FolderJson } from '../../../producer/api/gallery/routes.ts'
 import { call, type Page } from '../../state/http.ts'
 
 /** The address of everything of the gallery. */
