@@ -58,8 +58,7 @@ export const templates = {
     '/admin/templates',
     "Imports templates in WhatsApp's format, all or none, replacing older ones.",
     {
-      details:
-        'One definition, or `data` with several, as WhatsApp lists them. Doing it again changes nothing.',
+      details: 'One definition, or `data` with several, as WhatsApp lists them. Doing it again changes nothing.',
       act: 'template.import',
       headers: idempotencyHeaders,
       body: { as: 'json', limit: IMPORT_BYTES, schema: importSchema },
