@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSeal } from '../src/accounts/seal.ts'
-import { MAX_RATE } from '../src/accounts/sender-settings.ts'
+import { MAX_RATE } from '../src/accounts/sender.ts'
 import { createAccount } from '../src/accounts/store/accounts.ts'
 import { addSender } from '../src/accounts/store/add-sender.ts'
 import { createCredential } from '../src/accounts/store/credentials.ts'

@@ -2,7 +2,7 @@
 // soon it begins, how fast it is, what it needs of CPU and memory, and whether everybody got exactly one message: sink,
 // records and counts are compared one by one, and the figures of the campaign, read ten times a second, must add up at
 // each reading.
-import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { readStates } from '../../src/messages/store/states.ts'

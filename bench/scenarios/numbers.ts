@@ -4,7 +4,7 @@
 // its own. Plain BullMQ has a queue with a limiter for each number.
 import { Queue } from 'bullmq'
 import { z } from 'zod'
-import { MAX_RATE } from '../../src/accounts/sender-settings.ts'
+import { MAX_RATE } from '../../src/accounts/sender.ts'
 import { type Certificate, makeCertificate } from '../../testbed/certificate.ts'
 import type { Bench } from '../bench.ts'
 import { type Child, startChild, WORKER_FLAGS } from '../child.ts'

@@ -3,7 +3,7 @@
 // of the messages.
 import { createSeal } from '../../src/accounts/seal.ts'
 import { newEndpointFields } from '../../src/events/endpoint.ts'
-import { EVENT_TYPES } from '../../src/events/event-types.ts'
+import { EVENT_TYPES } from '../../src/events/event-schema.ts'
 import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
 import { readHistory } from '../../src/messages/history.ts'
 import { LETTERS } from '../../src/messages/lifecycle.ts'

@@ -2,10 +2,17 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
-import { isLimitSetting, LIMIT_SETTINGS, limitSchema } from '../accounts/limits.ts'
-import { createSeal } from '../accounts/seal.ts'
-import { secretKeysOf } from '../accounts/secret-key.ts'
-import { isAccountSetting } from '../accounts/settings.ts'
+import { createSeal, secretKeysOf } from '../accounts/seal.ts'
+import {
+  isAccountSetting,
+  isLimitSetting,
+  isWebhookSecret,
+  LIMIT_SETTINGS,
+  limitSchema,
+  WEBHOOK_SECRETS,
+  type WebhookSecretName,
+  webhookSecretSchema,
+} from '../accounts/settings.ts'
 import {
   type Account,
   type AccountSetting,
@@ -20,12 +27,6 @@ import {
   setAccountSettings,
 } from '../accounts/store/accounts.ts'
 import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/store/webhook-secrets.ts'
-import {
-  isWebhookSecret,
-  WEBHOOK_SECRETS,
-  type WebhookSecretName,
-  webhookSecretSchema,
-} from '../accounts/webhook-secrets.ts'
 import type { Redis } from '../redis/connect.ts'
 import { confirm } from './confirm.ts'
 import { CliFailure } from './failure.ts'

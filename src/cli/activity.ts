@@ -1,7 +1,7 @@
 // activity: who did what and when, over HTTP and on the command line.
 import { z } from 'zod'
-import type { ActivityEntry } from '../accounts/activity/entry.ts'
-import { readActivity } from '../accounts/activity/read.ts'
+import type { ActivityEntry } from '../accounts/audit-log.ts'
+import { readActivity } from '../accounts/store/audit-log.ts'
 import { existingAccount } from './accounts.ts'
 import { table } from './table.ts'
 import { accountId, parser } from './values.ts'

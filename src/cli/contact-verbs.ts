@@ -1,8 +1,8 @@
 // contacts: list, show, change, delete.
 import { z } from 'zod'
 import { changeContact, removeContact, showContact } from '../contacts/commands/one-contact.ts'
+import type { Contact } from '../contacts/store/contacts.ts'
 import { findContacts } from '../contacts/store/find-contacts.ts'
-import type { Contact } from '../contacts/store/one-contact.ts'
 import { existingAccount } from './accounts.ts'
 import { table } from './table.ts'
 import { accountId, nameUpTo, parser, phoneNumber } from './values.ts'

@@ -1,10 +1,9 @@
 // events: endpoints that are told what happens, and telling them again.
 import { z } from 'zod'
-import { createSeal } from '../accounts/seal.ts'
-import { secretKeysOf } from '../accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { addEndpoint, alterEndpoint, countReplayed, replayEvents, testEndpoint } from '../events/commands/endpoints.ts'
 import { newEndpointFields } from '../events/endpoint.ts'
-import { EVENT_TYPES } from '../events/event-types.ts'
+import { EVENT_TYPES } from '../events/event-schema.ts'
 import { listAttempts } from '../events/store/attempts.ts'
 import { rotateSecret } from '../events/store/endpoint-secrets.ts'
 import {

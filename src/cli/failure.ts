@@ -1,7 +1,6 @@
 // How a command ends when it cannot do what was asked: one sentence for the person who typed it and an exit code.
 
-import { SealError } from '../accounts/seal.ts'
-import { SecretKeyError } from '../accounts/secret-key.ts'
+import { SealError, SecretKeyError } from '../accounts/seal.ts'
 import { ConfigError } from '../config.ts'
 import { isFilesAway } from '../files/store.ts'
 import { Refusal } from '../messages/accept/refusal.ts'

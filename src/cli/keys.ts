@@ -1,8 +1,8 @@
 // keys: create, list, revoke, rotate. A key is shown once, when it is made.
 import { z } from 'zod'
 import { makeKey, revokeKey, rotateKey, showKeys } from '../accounts/commands/keys.ts'
-import type { KeyDocument } from '../accounts/key-document.ts'
 import { networkSchema } from '../accounts/networks.ts'
+import type { KeyDocument } from '../accounts/permissions.ts'
 import { NO_ACCOUNT, OPERATOR, PERMISSIONS, type Permission } from '../accounts/permissions.ts'
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { findCredentialById, newKey } from '../accounts/store/credentials.ts'

@@ -1,7 +1,7 @@
 // messages list: the messages that a person asks about, the newest first.
 import { z } from 'zod'
 import { listKeptSenders } from '../accounts/store/senders.ts'
-import { parseCampaignId } from '../campaigns/campaign-id.ts'
+import { parseCampaignId } from '../campaigns/campaign.ts'
 import { sendersNamed } from '../messages/accept/named-senders.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import { readCursor, writeCursor } from '../messages/lookup/cursor.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { keptAccounts } from '../accounts/store/accounts.ts'
 import { findSender, type Sender } from '../accounts/store/senders.ts'
-import type { ListSettings } from '../campaigns/store/in-chunk.ts'
+import type { ListSettings } from '../campaigns/store/open-campaigns.ts'
 import { findMessage } from '../messages/lookup/lookup.ts'
 import { historyOf, iso, receivedDocument, sentDocument } from '../messages/lookup/message-document.ts'
 import { type MessageId, parseMessageId } from '../messages/message-id.ts'

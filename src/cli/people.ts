@@ -1,7 +1,7 @@
 // people: show, erase. All that is kept of a person of an account, and forgetting it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { secretKeysOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/seal.ts'
 import { counted } from '../messages/fault.ts'
 import { type Erasure, findErasure, newErasureId, openErasureQueue } from '../people/erasures.ts'
 import { personPieces } from '../people/gather.ts'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { secretKeysOf } from '../accounts/secret-key.ts'
+import { secretKeysOf } from '../accounts/seal.ts'
 import type { Config } from '../config.ts'
 import { useDataKeys } from '../messages/sealed.ts'
 import { noteDataKeys } from '../messages/store/data-keys.ts'

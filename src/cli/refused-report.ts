@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
-import type { ContactCells } from '../contacts/commands/contact-rows.ts'
+import type { ContactCells } from '../contacts/commands/import-csv.ts'
 import { csvLine } from '../files/csv.ts'
 import { fileFailure } from './failure.ts'
 

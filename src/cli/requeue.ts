@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { findSender } from '../accounts/store/senders.ts'
-import { parseCampaignId } from '../campaigns/campaign-id.ts'
+import { parseCampaignId } from '../campaigns/campaign.ts'
 import { Refusal } from '../messages/accept/refusal.ts'
 import { counted } from '../messages/fault.ts'
 import { parseMessageId } from '../messages/message-id.ts'

@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { type Rotation, rotateSecrets } from '../accounts/commands/rotate-secrets.ts'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
-import { createSeal } from '../accounts/seal.ts'
-import { secretKeysOf } from '../accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { CliFailure } from './failure.ts'
 import { type Noun, verb } from './verb.ts'
 

@@ -1,5 +1,5 @@
 // What was done at the command line goes into the activity, under the name of whoever is logged in.
-import { recordAct } from '../accounts/activity/record.ts'
+import { recordAct } from '../accounts/store/audit-log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { userName } from './person.ts'
 import type { Acted } from './verb.ts'

@@ -1,7 +1,6 @@
 // What people may type as the value of an option or argument, as zod schemas that say in words what they expect.
 import { z } from 'zod'
-import { isServerAddress } from '../accounts/commands/sender-rules.ts'
-import { MAX_RATE, MIN_RATE } from '../accounts/sender-settings.ts'
+import { isServerAddress, MAX_RATE, MIN_RATE } from '../accounts/sender.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
 import { quoted } from '../messages/fault.ts'
 import { parsePhone } from '../messages/phone.ts'

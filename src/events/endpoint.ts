@@ -1,7 +1,7 @@
 // What an endpoint is: an address that is told what happens, and what of it. Pure.
 import { z } from 'zod'
 import { filledTextUpTo } from '../messages/bounded.ts'
-import { DEFAULT_TYPES, EVENT_TYPES, eventTypeSchema } from './event-types.ts'
+import { DEFAULT_TYPES, EVENT_TYPES, eventTypeSchema } from './event-schema.ts'
 
 /** Endpoints of one account. Each is told by itself, so that each costs as much as all telling did. */
 export const MOST_ENDPOINTS = 20

@@ -1,10 +1,10 @@
 // An event as a document: what is pulled, and what an endpoint gets.
 import { z } from 'zod'
-import { CAMPAIGN_STATES } from '../campaigns/states.ts'
+import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import { messageClassSchema } from '../jobs/send.ts'
-import { STATES } from '../messages/lifecycle.ts'
+import { STATES, type State } from '../messages/lifecycle.ts'
 import { receivedPartsSchema } from '../messages/received.ts'
-import { EVENT_TYPES, TEST_TYPE } from './event-types.ts'
+import { EVENT_TYPES, type EventType, TEST_TYPE } from './event-names.ts'
 
 const time = z.iso.datetime()
 const eventIdField = z.string().describe('The same however often it is told.')
@@ -80,3 +80,13 @@ export const eventSchema = z
   ])
   .meta({ id: 'Event' })
 export type EventDocument = z.infer<typeof eventSchema>
+
+// Event types as requests name them, and the one that a state is told as. Pure.
+
+export { DEFAULT_TYPES, EVENT_TYPES, type EventType, TEST_TYPE } from './event-names.ts'
+
+export const eventTypeSchema = z.enum(EVENT_TYPES)
+
+/** The event of a message that has come into a state, as people are shown it; undefined for one that goes on at once. */
+export const typeOfState = (state: State): EventType | undefined =>
+  state === 'queued' || state === 'sending' ? undefined : `message.${state}`

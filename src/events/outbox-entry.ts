@@ -1,7 +1,7 @@
 // What an entry of a lane's outbox says. Messages are lines of their own format, because they are nearly all events that
 // there are (messages/store/scripts/message-events.lua writes them); everything else is JSON. Pure.
 import { z } from 'zod'
-import { CAMPAIGN_STATES } from '../campaigns/states.ts'
+import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import { LETTERS, type State } from '../messages/lifecycle.ts'
 import { acceptedAtMs } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'

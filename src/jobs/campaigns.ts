@@ -2,7 +2,7 @@
 // a few seconds' worth at a time, until all are done. Each has a queue of its own, so that reading long lists never keeps
 // a lane waiting. Both name the epoch that they work for, and stop when the campaign is in another one by then.
 import { z } from 'zod'
-import type { CampaignId } from '../campaigns/campaign-id.ts'
+import type { CampaignId } from '../campaigns/campaign.ts'
 
 /** Of fan-outs. An older version put preflights here as well. */
 export const CAMPAIGN_QUEUE = 'campaigns'

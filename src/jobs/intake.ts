@@ -9,7 +9,7 @@
 //   campaign-preflight, campaign-start, campaign-resume, campaign-cancel, campaign-show    { v: 1, api_key, campaign_id
 // }
 import { z } from 'zod'
-import { CAMPAIGN_STATES } from '../campaigns/states.ts'
+import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import { textUpTo } from '../messages/bounded.ts'
 import { CONTENT_TYPES } from '../messages/content.ts'
 import { type Fault, notOneOf, wrongKind } from '../messages/fault.ts'

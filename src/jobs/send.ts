@@ -28,7 +28,7 @@ const payloadSchema = z.object({
   sendAt: z.number().int().positive().optional(),
   /** Grouping id of the request. */
   campaign: textUpTo(LIMITS.campaignId).optional(),
-  /** Number of the campaign of ours that it belongs to; see src/campaigns/campaign-id.ts. */
+  /** Number of the campaign of ours that it belongs to; see src/campaigns/campaign.ts. */
   run: z.number().int().positive().optional(),
   /**
    * Of a campaign's message: what was filled in for this recipient. It stands for the text, see

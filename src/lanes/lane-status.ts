@@ -1,6 +1,6 @@
 // How a lane stands: its shape, the same over HTTP and on the command line. What fills it in is control.ts.
 import { z } from 'zod'
-import { providerNameSchema } from '../accounts/sender-settings.ts'
+import { providerNameSchema } from '../accounts/sender.ts'
 
 const count = z.int().nonnegative()
 const time = z.iso.datetime()

@@ -1,11 +1,10 @@
 // Forgetting a person in the campaigns of an account: in the files that were uploaded and in the lists that were frozen.
 // Whoever has had no message of a campaign that goes on is settled as cancelled first, so that its figures add up and it
 // comes to its end; a line is written over only once nothing is to be sent to it.
-import type { CampaignId } from '../campaigns/campaign-id.ts'
-import { hasEnded } from '../campaigns/states.ts'
+import type { CampaignId } from '../campaigns/campaign.ts'
+import { hasEnded } from '../campaigns/campaign.ts'
 import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'
 import { type CampaignFiles, campaignsWithFiles } from '../campaigns/store/files.ts'
-import { readMarks } from '../campaigns/store/marks.ts'
 import {
   eraseAmongRefused,
   eraseInSnapshot,
@@ -14,6 +13,7 @@ import {
 } from '../campaigns/store/person-in-files.ts'
 import { eraseInRows } from '../campaigns/store/person-in-rows.ts'
 import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
+import { readMarks } from '../campaigns/store/recipient-states.ts'
 import type { Log } from '../log.ts'
 import { conclude } from '../messages/store/conclude.ts'
 import { CorruptRecordError } from '../redis/records.ts'

@@ -2,7 +2,7 @@
 // it, so that one answer names every fault, and what was left out of an older client's body is named in a header.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import type { Act } from '../accounts/activity/entry.ts'
+import type { Act } from '../accounts/audit-log.ts'
 import { FAULTS_MAX } from '../messages/accept/refusal.ts'
 import { type Fault, faultsOf } from '../messages/fault.ts'
 import { ACCOUNT_QUERY } from './acting-for.ts'

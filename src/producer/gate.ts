@@ -1,7 +1,7 @@
 // What stands before every request of a process: who is let in and how often, whether there is room for it, what it costs
 // to try keys, and what is told of it.
 import type { IncomingMessage } from 'node:http'
-import { UNLIMITED } from '../accounts/limits.ts'
+import { UNLIMITED } from '../accounts/settings.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'

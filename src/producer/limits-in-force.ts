@@ -1,12 +1,11 @@
 // The limits of an account as they are in force, and how much of each is used: for people who want to know before
 // somebody is refused.
-import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting } from '../accounts/limits.ts'
+import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting } from '../accounts/settings.ts'
 import { accountLimits, findAccount } from '../accounts/store/accounts.ts'
 import { lanesOf } from '../accounts/store/senders.ts'
-import { countDrafts } from '../campaigns/store/drafts.ts'
-import { readRows } from '../campaigns/store/kept-rows.ts'
+import { countDrafts, readRows } from '../campaigns/store/quotas.ts'
 import type { Config } from '../config.ts'
-import { keptBytes } from '../gallery/store/kept-bytes.ts'
+import { keptBytes } from '../gallery/store/files.ts'
 import { waitingOn } from '../queue/lane/waiting.ts'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'

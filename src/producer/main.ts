@@ -1,8 +1,7 @@
 // The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createSeal } from '../accounts/seal.ts'
-import { secretKeysOf } from '../accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'

@@ -1,8 +1,8 @@
 // How often somebody may ask: whoever comes too often is answered 429, and everybody who has a limit is told in every
 // answer how much of it is left.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AccountLimits, InstallationLimits } from '../accounts/limits.ts'
 import { clientOf } from '../accounts/networks.ts'
+import type { AccountLimits, InstallationLimits } from '../accounts/settings.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError } from './errors.ts'
 import { tellRate } from './rate-headers.ts'

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import type { Actor } from '../accounts/activity/entry.ts'
+import type { Actor } from '../accounts/audit-log.ts'
 import type { Permission } from '../accounts/permissions.ts'
 import type { Credential } from '../accounts/store/credentials.ts'
 import type { FileStore } from '../files/store.ts'

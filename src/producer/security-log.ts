@@ -1,8 +1,8 @@
 // The security log: keys that were refused, requests that were forbidden or met a limit, and what administrators did, each one line
 // with the key's id and the request's, and in the activity. Bounded: a flood of refusals must not become one of lines,
 // nor push the acts out of the activity.
-import type { Act } from '../accounts/activity/entry.ts'
-import { recordAct } from '../accounts/activity/record.ts'
+import type { Act } from '../accounts/audit-log.ts'
+import { recordAct } from '../accounts/store/audit-log.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { createLineLimit } from './line-limit.ts'

@@ -4,8 +4,7 @@
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
-import { createTargetRule } from '../events/safe-targets.ts'
-import { createTargetAgent } from '../events/target-agent.ts'
+import { createTargetAgent, createTargetRule } from '../events/targets.ts'
 import { parseJson } from './answer-body.ts'
 import type { ProviderSender } from './provider.ts'
 

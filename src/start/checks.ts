@@ -1,6 +1,6 @@
 // What is checked once Redis answers and before anything is served or sent: the Redis itself, the senders it holds, and the
 // keys that its numbers and texts are sealed with. Also which errors of a start are meant for the person at the terminal.
-import { SecretKeyError } from '../accounts/secret-key.ts'
+import { SecretKeyError } from '../accounts/seal.ts'
 import { listSenders } from '../accounts/store/senders.ts'
 import { hasWebhookSecret } from '../accounts/store/webhook-secrets.ts'
 import { type Config, ConfigError, unknownSettings } from '../config.ts'

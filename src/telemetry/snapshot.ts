@@ -1,6 +1,6 @@
 // How everything stands at one moment, as the console and `top` show it: its shape. What fills it in is live/snapshots.ts.
 import { z } from 'zod'
-import { CAMPAIGN_STATES } from '../campaigns/states.ts'
+import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { LANE_BOUNDS } from './lane-bound.ts'
 import { LANE_STATES } from './lane-state.ts'

@@ -2,9 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { createSeal } from '../accounts/seal.ts'
-import { secretKeysOf } from '../accounts/secret-key.ts'
-import { createCampaignRefusals } from '../campaigns/fan-out/refusals.ts'
+import { createSeal, secretKeysOf } from '../accounts/seal.ts'
+import { createCampaignRefusals } from '../campaigns/fan-out/circuit-breaker.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'

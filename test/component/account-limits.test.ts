@@ -1,6 +1,6 @@
 // Pins: how old the limits of an account may be when a request is held to them. Real: Redis. Stood in for: the clock.
 import { expect, test } from 'vitest'
-import { UNLIMITED } from '../../src/accounts/limits.ts'
+import { UNLIMITED } from '../../src/accounts/settings.ts'
 import { createAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { createLimitsOfAccounts } from '../../src/producer/rate-limits/account-limits.ts'
 import type { Redis } from '../../src/redis/connect.ts'

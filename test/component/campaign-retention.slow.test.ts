@@ -3,7 +3,7 @@
 // Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { exportCampaign } from '../../src/campaigns/commands/export.ts'
-import { adoptMarks, endAdopting } from '../../src/campaigns/store/marks.ts'
+import { adoptMarks, endAdopting } from '../../src/campaigns/store/recipient-states.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'

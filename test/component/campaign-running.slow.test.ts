@@ -2,7 +2,7 @@
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
-import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { takeOver } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { setLaneRate } from '../../src/lanes/control.ts'

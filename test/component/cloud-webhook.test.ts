@@ -3,8 +3,7 @@
 // chat product, so that it can lie.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import type { MessageRecord } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
-import { heedRefusal } from '../../src/people/opt-outs/commands/heed.ts'
+import { heedRefusal } from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
 import { resealErasedKey, useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
 import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'

@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { newEndpointFields } from '../../src/events/endpoint.ts'
-import { createTargetRule } from '../../src/events/safe-targets.ts'
 import { openEndpointQueue } from '../../src/events/store/endpoint-queue.ts'
 import {
   changeEndpoint,
@@ -14,13 +13,13 @@ import {
   noteOutcome,
   readCursors,
 } from '../../src/events/store/endpoints.ts'
-import { listen } from '../../src/events/store/listening.ts'
-import { createTargetAgent } from '../../src/events/target-agent.ts'
+import { listen } from '../../src/events/store/outbox.ts'
+import { createTargetAgent, createTargetRule } from '../../src/events/targets.ts'
 import type { EventJob } from '../../src/jobs/events.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
+import type { Target } from '../../src/worker/background/events/deliver.ts'
 import { createPump } from '../../src/worker/background/events/pump.ts'
 import { createRetries } from '../../src/worker/background/events/retries.ts'
-import type { Target } from '../../src/worker/background/events/tell.ts'
 import { silentLog } from '../support/app.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'

@@ -2,7 +2,7 @@
 // list and count says the same. Real: Redis. The model is a plain map; fast-check shrinks a sequence that differs.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createFile, findFile, listFilesIn, listTrash, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
+import { createFile, findFile, listFiles, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder, findFolders } from '../../src/gallery/store/folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
 import { newMoveId } from '../../src/jobs/bulk-move.ts'
@@ -88,10 +88,10 @@ test('each file is in exactly one place, and every list and count says so', asyn
         [...model].filter(([, place]) => place.folder === folder && !place.trashed).map(([id]) => id)
       const trashed = [...model].filter(([, place]) => place.trashed).map(([id]) => id)
       for (const folder of folders) {
-        const listed = await listFilesIn(redis, account, folder, 0, 1_000)
+        const listed = await listFiles(redis, account, folder, 0, 1_000)
         expect(listed.map((file) => file.id)).toEqual(inFolder(folder))
       }
-      expect((await listTrash(redis, account, 0, 1_000)).map((file) => file.id)).toEqual(trashed)
+      expect((await listFiles(redis, account, 'trash', 0, 1_000)).map((file) => file.id)).toEqual(trashed)
       expect((await findFolders(redis, account, folders)).map((folder) => folder.file_count)).toEqual(
         folders.map((folder) => inFolder(folder).length),
       )

@@ -2,7 +2,7 @@
 // nobody up. Real: Redis, BullMQ, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
-import { readCounts } from '../../src/campaigns/store/counts.ts'
+import { readCounts } from '../../src/campaigns/store/recipient-states.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { readHistory } from '../../src/messages/history.ts'

@@ -2,8 +2,7 @@
 // delays one recipient alone, stops when its sender is refused, and keeps from its neighbours. Real: Redis, HTTP,
 // producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { findSender, setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { type HistoryEvent, readHistory } from '../../src/messages/history.ts'
 import { acceptedAtMs, parseMessageId } from '../../src/messages/message-id.ts'

@@ -1,6 +1,6 @@
 // Pins: what events tell of a message that never changes, whatever its record holds. Real: Redis.
 import { expect, test } from 'vitest'
-import { readFacts } from '../../src/events/store/message-facts.ts'
+import { readFacts } from '../../src/events/store/documents.ts'
 import { newRecordFields } from '../../src/messages/store/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'

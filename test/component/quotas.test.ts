@@ -2,11 +2,10 @@
 // moment do not get past it together, that another account does not notice, and that room comes back when things go. Real:
 // Redis, HTTP, two producers, files. Stood in for: the chat product, which is not asked.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LimitSetting } from '../../src/accounts/limits.ts'
+import type { LimitSetting } from '../../src/accounts/settings.ts'
 import { findAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
-import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
-import { countBytes, keptBytes } from '../../src/gallery/store/kept-bytes.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { errorOf } from '../support/api-error.ts'
@@ -14,7 +13,6 @@ import { silentLog } from '../support/app.ts'
 import { SPRING } from '../support/campaigns.ts'
 import { buttonsBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-import { galleryOf } from '../support/state/accounts.ts'
 import { campaignRecord } from '../support/state/messages.ts'
 
 let service: Service
@@ -174,16 +172,6 @@ test('a gallery has so many bytes however many files come at once, with those in
   expect((await uploadFile(tenant, key, 300)).status).toBe(409)
   expect((await uploadFile(tenant, key, 100)).status).toBe(200)
   expect((await uploadFile(tenant, key, 1)).status).toBe(409)
-})
-
-test('a gallery of an older version is added up once, also by two at once', async () => {
-  const tenant = await service.addTenant()
-  const key = await tenant.key('gallery')
-  await uploadFile(tenant, key, 300)
-  await uploadFile(tenant, key, 40)
-  await galleryOf(service.redis, tenant.account).keptBytes.remove()
-  await Promise.all([countBytes(service.redis, tenant.account), uploadFile(tenant, key, 5)])
-  expect(await keptBytes(service.redis, tenant.account)).toBe(345)
 })
 
 test('an account has so many contacts, and those that it has already can still be changed and imported again', async () => {

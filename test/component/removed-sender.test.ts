@@ -2,8 +2,7 @@
 // is never accepted and then forgotten. Real: Redis; the producer that stalls is a connection of its own.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dropSender } from '../../src/accounts/commands/senders.ts'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender, setDefaultSender } from '../../src/accounts/store/senders.ts'

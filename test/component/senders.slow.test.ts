@@ -1,8 +1,7 @@
 // Pins: a number has one lane, however many people add it at once and wherever a command dies; and a sender that has
 // nothing to do can be removed, which frees its number and forgets no message. Real: Redis, producer, worker, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender, type NewSender, SenderTakenError } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'

@@ -2,7 +2,7 @@
 // Real: Redis and its scripts, the backoff of lanes.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findSender } from '../../src/accounts/store/senders.ts'
-import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
+import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { coolForProbe } from '../../src/lanes/cooldown.ts'
 import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { messageId, newAttemptId } from '../../src/messages/message-id.ts'

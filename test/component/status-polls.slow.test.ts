@@ -2,8 +2,7 @@
 // long, and polling stops at a final state. Real: Redis, HTTP, producer, worker. Stood in for: the partner upstream.
 // Each test waits for a few polls, a second or more apart, on a lane of its own: so they run side by side.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'

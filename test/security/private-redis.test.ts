@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { SecretKeyError, secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { SecretKeyError, secretKeysOf } from '../../src/accounts/seal.ts'
 import { bareEnvironment } from '../../src/config.ts'
 import { connectFailFast, readyOrLate } from '../../src/redis/connect.ts'
 import { socketPath } from '../../src/redis-socket.ts'

@@ -2,8 +2,7 @@
 // their reach. Real: Redis, HTTP, producer, command line. The test itself plays the chat product.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'

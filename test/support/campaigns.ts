@@ -1,7 +1,7 @@
 // A service for campaign tests: an account with a sender, a template whose body takes a name, contacts in a tag, and
 // short calls for everything a person does with a campaign.
 import { z } from 'zod'
-import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'

@@ -1,7 +1,6 @@
 // A chat product that answers as it is told, after as long as it is told: for answers that the simulator does not give.
 import { createServer } from 'node:http'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { startCampaigns } from './campaigns.ts'

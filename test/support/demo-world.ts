@@ -2,8 +2,7 @@
 // folders, files and lists have the ids that the examples name.
 
 import { seedDemo } from '../../demo/seed.ts'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { secretKeysOf } from '../../src/accounts/secret-key.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { type Service, startService } from './service.ts'

@@ -2,7 +2,7 @@
 // record that share its frozen list.
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { parseCampaignId } from '../../src/campaigns/campaign-id.ts'
+import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'

@@ -1,6 +1,6 @@
 // What a worker sends with, with a chat product that the test plays.
 import type { Sender } from '../../src/accounts/store/senders.ts'
-import { createCampaignRefusals } from '../../src/campaigns/fan-out/refusals.ts'
+import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'

@@ -1,13 +1,27 @@
 // Pins: what a campaign's figures say, how much it may put on its lane, when it slows down and when it stops.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createFailureBreaker } from '../../src/campaigns/circuit-breaker.ts'
-import { createFeeding, type Seen } from '../../src/campaigns/feeding.ts'
+import {
+  CAMPAIGN_MOVES,
+  CAMPAIGN_STATES,
+  concluded,
+  secondsLeft,
+  sharesOf,
+  shownRate,
+  unsettled,
+} from '../../src/campaigns/campaign.ts'
+import { createFailureBreaker } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
-import { createMeter } from '../../src/campaigns/meter.ts'
-import { chunkOf, chunksAtOnce, nextPace, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
-import { concluded, secondsLeft, sharesOf, shownRate, unsettled } from '../../src/campaigns/progress.ts'
-import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
+import {
+  chunkOf,
+  chunksAtOnce,
+  createFeeding,
+  createMeter,
+  nextPace,
+  type Seen,
+  WIDEST_WINDOW,
+  windowOf,
+} from '../../src/campaigns/pace.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { acceptedAtMs, messageId, parseMessageId } from '../../src/messages/message-id.ts'
 

@@ -8,9 +8,9 @@ import * as client from '../../packages/client/src/contract.ts'
 import type { ServiceContent, TemplateContent } from '../../packages/client/src/messages.ts'
 import type { OptOut } from '../../packages/client/src/opt-outs.ts'
 import type { ReceivedParts } from '../../packages/client/src/received-parts.ts'
+import { CAMPAIGN_STATES } from '../../src/campaigns/campaign.ts'
 import type { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import type { definitionSchema } from '../../src/campaigns/definition.ts'
-import { CAMPAIGN_STATES } from '../../src/campaigns/states.ts'
 import {
   contractOf,
   FORMER_INTAKE_QUEUE,

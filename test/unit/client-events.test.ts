@@ -2,7 +2,7 @@
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { EventsRefused, isNews, verifyEvents } from '../../packages/client/src/events.ts'
-import { newSecret, signatures } from '../../src/events/signature.ts'
+import { newSecret, signatures } from '../../src/events/store/endpoint-secrets.ts'
 
 const secret = newSecret()
 const event = {

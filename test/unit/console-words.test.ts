@@ -1,6 +1,6 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
-import { sharesOf } from '../../src/campaigns/progress.ts'
+import { sharesOf } from '../../src/campaigns/campaign.ts'
 import { isAtWork } from '../../src/console/logic/at-work.ts'
 import { timeMarks, valueMarks } from '../../src/console/logic/chart-scale.ts'
 import { boundWords, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'

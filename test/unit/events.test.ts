@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { eventId, readEntry } from '../../src/events/outbox-entry.ts'
-import { readPlaces, writePlaces } from '../../src/events/pull-cursor.ts'
 import { probeWaitMs, retryAfterMs, retryWaitMs } from '../../src/events/retry-times.ts'
-import { createTargetRule, literalHost, parseNetwork } from '../../src/events/safe-targets.ts'
-import { newSecret, signatures } from '../../src/events/signature.ts'
+import { newSecret, signatures } from '../../src/events/store/endpoint-secrets.ts'
+import { readPlaces, writePlaces } from '../../src/events/store/pull.ts'
+import { createTargetRule, literalHost, parseNetwork } from '../../src/events/targets.ts'
 import { acceptedAtMs, newUlid } from '../../src/messages/message-id.ts'
 
 describe('an entry of an outbox', () => {

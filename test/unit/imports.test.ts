@@ -22,7 +22,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['config', 'providers'],
   ['log'],
   ['redis', 'repeatedly'],
-  ['accounts/activity', 'accounts/store', 'contacts/store', 'observe', 'people/opt-outs/store', 'queue'],
+  ['accounts/store', 'contacts/store', 'observe', 'people/opt-outs/store', 'queue'],
   ['gallery/store', 'messages/store'],
   ['campaigns/store', 'queue/lane'],
   ['events/store', 'lanes', 'messages/accept', 'telemetry'],
@@ -37,7 +37,7 @@ const levelOf = new Map(LEVELS.flatMap((rooms, level) => rooms.map((room) => [ro
 
 /** The page of a browser: of the rest it knows types and pure tables. */
 const PURE_FOR_CONSOLE =
-  /^(messages|jobs|messages\/lookup|campaigns|campaigns\/commands|telemetry|producer|accounts|accounts\/activity|events|lanes|people\/opt-outs|files)$/
+  /^(messages|jobs|messages\/lookup|campaigns|campaigns\/commands|telemetry|producer|accounts|events|lanes|people\/opt-outs|files)$/
 
 /** What of the producer may know a provider. */
 const PROVIDERS_IN_PRODUCER = [

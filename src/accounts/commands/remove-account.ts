@@ -5,14 +5,14 @@
 // Where the process may die: anywhere. The account is marked as removed first; whoever removes it again, or the hourly look
 // of a worker, does each part once more.
 
-import { CAMPAIGN_MOVES, CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES, hasEnded } from '../../campaigns/campaign.ts'
 import { moveCampaign, NOW } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
 import { forgetContacts } from '../../contacts/store/tags.ts'
 import { removeQueue } from '../../events/store/endpoint-queue.ts'
 import { listEndpoints, removeEndpoint } from '../../events/store/endpoints.ts'
-import { forgetEvents } from '../../events/store/listening.ts'
-import { forgetGallery } from '../../gallery/store/forget-gallery.ts'
+import { forgetEvents } from '../../events/store/outbox.ts'
+import { forgetGallery } from '../../gallery/store/remove-files.ts'
 import { doesNotExist, Refusal } from '../../messages/accept/refusal.ts'
 import { ERASED_KEY_FIELD } from '../../people/opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'

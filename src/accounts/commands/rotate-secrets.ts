@@ -4,10 +4,10 @@ import { listEndpoints } from '../../events/store/endpoints.ts'
 import { resealErasedKey } from '../../people/opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type Seal, SealError } from '../seal.ts'
+import { WEBHOOK_SECRETS } from '../settings.ts'
 import { listAccounts } from '../store/accounts.ts'
 import { findSender, listKeptSenders, resealToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
 import { resealWebhookSecrets } from '../store/webhook-secrets.ts'
-import { WEBHOOK_SECRETS } from '../webhook-secrets.ts'
 
 /** What became of the sealed secrets. */
 export interface Rotation {

@@ -1,6 +1,6 @@
 // Adding, changing and removing senders: the same over HTTP and on the command line.
 
-import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../../campaigns/states.ts'
+import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../../campaigns/campaign.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
 import { laneOf, setLaneRate } from '../../lanes/control.ts'
@@ -12,7 +12,7 @@ import type { LaneQueues } from '../../queue/lane/queues.ts'
 import { waitingInChunks } from '../../queue/lane/waiting.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Seal } from '../seal.ts'
-import type { SenderDocument } from '../sender-document.ts'
+import type { SenderDocument } from '../sender.ts'
 import { addSender, changeSenderName, type NewSender, removeSender, SenderTakenError } from '../store/add-sender.ts'
 import {
   defaultSender,

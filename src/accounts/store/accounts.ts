@@ -5,8 +5,14 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { createListed, isThere, readRecord } from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
-import { type AccountLimits, type LimitSetting, limitsOf } from '../limits.ts'
-import { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
+import {
+  type AccountLimits,
+  type AccountSetting,
+  accountSettings,
+  type LimitSetting,
+  limitsOf,
+  type Policy,
+} from '../settings.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
 

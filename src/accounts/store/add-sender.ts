@@ -16,7 +16,7 @@ import {
 } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'
 import type { SealedFor, TokenPlace } from '../seal.ts'
-import type { ProviderName } from '../sender-settings.ts'
+import type { ProviderName } from '../sender.ts'
 import { dropKeptLane, keepLaneUntil } from './kept-lanes.ts'
 import {
   accessFields,

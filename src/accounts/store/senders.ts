@@ -7,7 +7,7 @@ import { readRecord } from '../../redis/records.ts'
 import { replaceField } from '../../redis/replace-field.ts'
 import { nextId } from '../../redis/sequence.ts'
 import type { SealedFor, TokenPlace } from '../seal.ts'
-import { providerNameSchema } from '../sender-settings.ts'
+import { providerNameSchema } from '../sender.ts'
 import { keptLanes } from './kept-lanes.ts'
 
 /** Messages per second of a new sender: the chat product's default for one number. */

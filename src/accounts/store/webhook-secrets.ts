@@ -4,7 +4,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountKey } from '../../redis/keys.ts'
 import { replaceField } from '../../redis/replace-field.ts'
 import { type Seal, SealError, type WebhookPlace } from '../seal.ts'
-import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../webhook-secrets.ts'
+import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../settings.ts'
 
 async function readSealed(redis: Redis, account: number, name: WebhookSecretName): Promise<readonly string[]> {
   return splitSealed(await redis.hget(accountKey(account), name))

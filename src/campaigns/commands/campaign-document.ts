@@ -3,9 +3,8 @@
 import { z } from 'zod'
 import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
 import type { State } from '../../messages/lifecycle.ts'
-import { RESUME_CLASSES } from '../definition.ts'
-import { CAMPAIGN_STATES } from '../states.ts'
-import { preflightSchema } from '../store/preflight-report.ts'
+import { CAMPAIGN_STATES } from '../campaign.ts'
+import { preflightSchema, RESUME_CLASSES } from '../definition.ts'
 
 const count = z.int().nonnegative()
 const time = z.iso.datetime()

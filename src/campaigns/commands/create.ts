@@ -1,6 +1,6 @@
 // // preflight tells later, all at once.
 import { z } from 'zod'
-import type { AccountLimits } from '../../accounts/limits.ts'
+import type { AccountLimits } from '../../accounts/settings.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
 import { once } from '../../messages/accept/once.ts'
 import { senderOf } from '../../messages/accept/prepare-message.ts'
@@ -11,11 +11,11 @@ import { validityFault } from '../../messages/instant.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { isLaneClosed } from '../../queue/lane/close.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
+import { type CampaignId, parseCampaignId } from '../campaign.ts'
 import { DEFINITION_MOST, type Definition, definitionSchema, valueSourceKind } from '../definition.ts'
 import { compileComponents } from '../parameters.ts'
 import { createCampaign, findOwnCampaign, idOf, newCampaignId } from '../store/campaigns.ts'
-import { addDraft } from '../store/drafts.ts'
+import { addDraft } from '../store/quotas.ts'
 
 /** A campaign to be created for an account whose key has been checked. `body` is parsed JSON. */
 export interface CreateRequest {

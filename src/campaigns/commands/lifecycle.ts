@@ -1,7 +1,7 @@
 // Moving a campaign through its life: what the routes, the command line and the client do alike. Each move is one step in Redis; the
 // job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
 
-import type { AccountLimits } from '../../accounts/limits.ts'
+import type { AccountLimits } from '../../accounts/settings.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
 import { rescheduleReview } from '../../lanes/review.ts'
 import { once } from '../../messages/accept/once.ts'
@@ -10,11 +10,10 @@ import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { isLaneClosed } from '../../queue/lane/close.ts'
 import { markLane } from '../../queue/lane/due-lanes.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { CampaignId } from '../campaign-id.ts'
+import type { CampaignId } from '../campaign.ts'
+import { CAMPAIGN_MOVES, type CampaignMove, sharesOf } from '../campaign.ts'
 import { type ResumeClass, STATES_OF_CLASS, valueSourceKind } from '../definition.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
-import { sharesOf } from '../progress.ts'
-import { CAMPAIGN_MOVES, type CampaignMove } from '../states.ts'
 import {
   type Campaign,
   createCampaign,
@@ -25,9 +24,8 @@ import {
   NOW,
   newCampaignId,
 } from '../store/campaigns.ts'
-import { readCounts } from '../store/counts.ts'
 import type { CampaignQueue } from '../store/queue.ts'
-import { queuedMessagesOf } from '../store/queued.ts'
+import { queuedMessagesOf, readCounts } from '../store/recipient-states.ts'
 import { existingId } from './create.ts'
 import { changedTemplate, templateProblem } from './template-problem.ts'
 

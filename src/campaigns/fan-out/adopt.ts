@@ -6,8 +6,8 @@ import type { Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
 import type { Campaign } from '../store/campaigns.ts'
-import { adoptMarks, endAdopting } from '../store/marks.ts'
 import { buildMessage, type MessageSpec } from '../store/recipient-message.ts'
+import { adoptMarks, endAdopting } from '../store/recipient-states.ts'
 import type { Snapshot } from '../store/snapshot.ts'
 
 /** How far beyond the cursor somebody may have been fed: a resume went back so far. */

@@ -1,11 +1,19 @@
 // Puts recipients of a campaign on its lane, in chunks: a job names places of the list, and the worker that runs it sends
 // to whoever has no mark by then. Feeding somebody again is therefore harmless.
 import type { Chunk } from '../../jobs/chunk.ts'
+import type { Log } from '../../log.ts'
+import { conclude } from '../../messages/store/conclude.ts'
+import { readStates } from '../../messages/store/states.ts'
+import { jobStates } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
+import { chunksOn } from '../../queue/lane/waiting.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { CampaignId } from '../campaign-id.ts'
+import type { CampaignId } from '../campaign.ts'
 import { MOST_IN_CHUNK } from '../pace.ts'
-import { firstUnclaimed, type Mark, readMarks } from '../store/marks.ts'
+import { idOf } from '../store/campaigns.ts'
+import { buildMessage, type MessageSpec } from '../store/recipient-message.ts'
+import { firstUnclaimed, type Mark, readMarks, unclaimedPlaces, unsettledPlaces } from '../store/recipient-states.ts'
+import type { Snapshot } from '../store/snapshot.ts'
 
 /**
  * Places of the list that are looked at in one step, and fed at most. These are some chunks: a fast lane takes them up
@@ -74,4 +82,101 @@ export function planChunks(
     end = last + 1
   }
   return { chunks, fed, end }
+}
+
+// What a campaign that was fed to its end and still does not end is looked through for: messages that were lost between
+// the list and a claim, and messages whose record is gone before they were settled.
+
+/** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */
+const STILL_MS = 2_000
+/** Two looks are so far apart at least; each look in vain doubles it, up to the second figure. */
+const LEAST_APART_MS = 1_000
+const MOST_APART_MS = 30_000
+/** Records asked for in one round trip. */
+const AT_ONCE = 500
+
+/** The figures that show whether a campaign that was fed to its end still moves. */
+export interface Stillness {
+  /** Recipients whose message was never claimed. */
+  unclaimed: number
+  /** Those and the messages that are not settled. */
+  unsettled: number
+  /** Messages on the lane, of whatever origin: jobs of their own, and what chunks can hold at most. */
+  backlog: number
+}
+
+/**
+ * Says when to look through a campaign that was fed to its end: at once when fewer messages stand on the lane than
+ * recipients are unclaimed, which only a loss explains, else when nothing has moved for 2 s. Looking in vain makes it wait longer,
+ * so that a message that nobody can help costs next to nothing.
+ */
+export function createStuckCheck(now: () => number = () => performance.now()) {
+  let last = { figures: '', since: now() }
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let inVain = 0
+  return ({ unclaimed, unsettled, backlog }: Stillness): boolean => {
+    const figures = `${unclaimed} ${unsettled}`
+    if (figures !== last.figures) {
+      last = { figures, since: now() }
+      inVain = 0
+    }
+    if (unsettled <= 0) return false
+    const isCertain = unclaimed > 0 && backlog < unclaimed
+    if (!isCertain && now() - last.since < STILL_MS) return false
+    if (now() - lookedAt < Math.min(MOST_APART_MS, LEAST_APART_MS * 2 ** inVain)) return false
+    lookedAt = now()
+    inVain += 1
+    return true
+  }
+}
+
+/**
+ * Ends every message of the campaign as unknown that was claimed and whose record is gone. Returns the place of the first
+ * recipient whose message was never claimed and waits in no job and no chunk, from which the list is to be fed once more;
+ * undefined when there is none. Those that stand on a lane that is paused or busy are not lost: feeding them again, and
+ * setting the cursor back for it, would keep a campaign at work that has nothing to do.
+ */
+export async function unstick(
+  deps: { redis: Redis; log: Log; config: { retentionMs: number } },
+  spec: MessageSpec,
+  total: number,
+  snapshot: Snapshot,
+): Promise<number | undefined> {
+  const { redis, log, config } = deps
+  const { lane } = spec.id
+  for await (const messages of built(unsettledPlaces(redis, spec.id, total), spec, snapshot)) {
+    const states = await readStates(
+      redis,
+      lane,
+      messages.map(({ ulid }) => ulid),
+    )
+    for (const [i, { ulid, payload }] of messages.entries()) {
+      if (states[i] !== undefined) continue
+      const ended = await conclude(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
+      if (ended) log.warn({ campaign: idOf(spec.id), message: ulid }, 'campaign.record_lost')
+    }
+  }
+  const chunks = (await chunksOn(redis, lane)).filter(({ run }) => run === spec.id.number)
+  const isInChunk = (place: number) => chunks.some(({ from, count }) => place >= from && place < from + count)
+  for await (const messages of built(unclaimedPlaces(redis, spec.id, total), spec, snapshot)) {
+    const ulids = messages.map(({ ulid }) => ulid)
+    const jobs = await jobStates(redis, lane, ulids)
+    const lost = messages.find(({ place }, i) => jobs[i] !== 'waits' && !isInChunk(place))
+    if (lost) return lost.place
+  }
+  return undefined
+}
+
+/** The messages of the recipients at these places, at most AT_ONCE at a time. */
+async function* built(pieces: AsyncIterable<number[]>, spec: MessageSpec, snapshot: Snapshot) {
+  for await (const places of pieces) {
+    for (let from = 0; from < places.length; from += AT_ONCE) {
+      const messages = []
+      for (const place of places.slice(from, from + AT_ONCE)) {
+        const [recipient] = await snapshot.read(place, 1)
+        if (recipient !== undefined) messages.push({ place, ...buildMessage(spec, recipient, place) })
+      }
+      yield messages
+    }
+  }
 }

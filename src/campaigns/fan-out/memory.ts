@@ -2,12 +2,11 @@
 // or the same after a restart, begins with the figures in Redis and measures again.
 import { findSender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { createFailureBreaker } from '../circuit-breaker.ts'
 import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
-import { createFeeding } from '../feeding.ts'
-import { createMeter } from '../meter.ts'
+import { createFeeding, createMeter } from '../pace.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
-import { createStuckCheck } from './unstick.ts'
+import { createFailureBreaker } from './circuit-breaker.ts'
+import { createStuckCheck } from './feed.ts'
 
 /** Campaigns remembered; beyond that those are forgotten whose turn was longest ago. Each is a few KB. */
 const MOST = 2_000

@@ -8,7 +8,7 @@ import { redisNowMs } from '../../redis/clock.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
-import type { CampaignId } from '../campaign-id.ts'
+import type { CampaignId } from '../campaign.ts'
 import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
   type ActiveCampaign,
@@ -19,7 +19,7 @@ import {
   moveCampaign,
   takeOver,
 } from '../store/campaigns.ts'
-import { blockBroken } from './block.ts'
+import { blockBroken } from './circuit-breaker.ts'
 
 export const WATCH_MS = 500
 /** A fan-out that works gives a sign of life several times a second. */

@@ -1,6 +1,5 @@
 // Where the recipients of a campaign come from, each source as a stream of candidates: contacts by tag, rows of an
 // uploaded file, or those of an earlier campaign whose message is in one state.
-
 import { type Member, readMembers } from '../../contacts/store/contacts.ts'
 import { findTag } from '../../contacts/store/tags.ts'
 import { cellFault } from '../../files/cell-fault.ts'
@@ -9,13 +8,14 @@ import type { Fault } from '../../messages/fault.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { parseListedPhone } from '../../messages/phone.ts'
 import { readShownStates } from '../../messages/store/states.ts'
+import { optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { parseCampaignId } from '../campaign-id.ts'
+import { parseCampaignId } from '../campaign.ts'
 import { type Definition, STATES_OF_CLASS } from '../definition.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import type { ValueSource } from '../parameters.ts'
 import { type Campaign, findCampaign, idOf, isKept } from '../store/campaigns.ts'
-import { readMarks } from '../store/marks.ts'
+import { readMarks } from '../store/recipient-states.ts'
 import { type Row, RowsError, readRows } from '../store/rows.ts'
 import { isErased, openSnapshot } from '../store/snapshot.ts'
 
@@ -187,4 +187,43 @@ async function* earlier(
  */
 function stateWithoutMessage({ state, started_at, keeps_marks }: Campaign): State | undefined {
   return state === 'cancelled' && (keeps_marks || started_at === undefined) ? 'cancelled' : undefined
+}
+
+// Candidates who want no advertising of the account are refused here already, so that the figures of a campaign are true
+// before it starts. Whoever opts out later is found before their message is claimed.
+
+/** Candidates that are asked for together. */
+const AT_ONCE = 500
+
+/** The same candidates in their order; those who have opted out are refused. */
+export async function* withoutOptedOut(
+  redis: Redis,
+  account: number,
+  candidates: AsyncIterable<Candidate>,
+): AsyncGenerator<Candidate> {
+  let some: Candidate[] = []
+  for await (const candidate of candidates) {
+    some.push(candidate)
+    if (some.length < AT_ONCE) continue
+    yield* judged(redis, account, some)
+    some = []
+  }
+  yield* judged(redis, account, some)
+}
+
+async function* judged(redis: Redis, account: number, some: readonly Candidate[]): AsyncGenerator<Candidate> {
+  const found = some.filter((each) => each.kind === 'found')
+  const optedOut = await optedOutAmong(
+    redis,
+    account,
+    found.map(({ to }) => to),
+  )
+  const refused = new Set<Candidate>([...optedOut].flatMap((at) => found[at] ?? []))
+  for (const each of some) {
+    if (each.kind !== 'found' || !refused.has(each)) yield each
+    else {
+      const { where, to: phone } = each
+      yield { kind: 'refused', where, phone, reason: 'opted_out', explanation: 'the person wants no advertising' }
+    }
+  }
 }

@@ -17,11 +17,16 @@ import {
 import { defineScript } from '../../redis/lua.ts'
 import { createListed, isThere, jsonText, readRecord } from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
-import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
-import { storedDefinitionSchema } from '../definition.ts'
-import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../states.ts'
-import { type Parked, parkedOn } from './parking.ts'
-import { preflightSchema } from './preflight-report.ts'
+import {
+  CAMPAIGN_MOVES,
+  CAMPAIGN_STATES,
+  type CampaignId,
+  type CampaignMove,
+  campaignId,
+  parseCampaignId,
+} from '../campaign.ts'
+import { preflightSchema, storedDefinitionSchema } from '../definition.ts'
+import { type Parked, parkedOn } from './fan-out-state.ts'
 
 const optionalTime = z.coerce.number().int().optional()
 const rate = z.coerce.number().nonnegative()

@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream'
 import { SEPARATORS, type Separator } from '../../files/csv-head.ts'
 import { receive } from '../../files/drafts.ts'
 import { type FileStore, removeAll } from '../../files/store.ts'
-import { type CampaignId, campaignId, parseCampaignId } from '../campaign-id.ts'
-import type { RowFormat } from '../file-formats.ts'
+import type { RowFormat } from '../campaign.ts'
+import { type CampaignId, campaignId, parseCampaignId } from '../campaign.ts'
 
 const CAMPAIGNS = 'campaigns/'
 

@@ -4,9 +4,8 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import { isThere, jsonText, readRecord, UNLISTED_FIELD } from '../../redis/records.ts'
-import { type CampaignId, parseCampaignId } from '../campaign-id.ts'
+import { CAMPAIGN_STATES, type CampaignId, type CampaignState, parseCampaignId } from '../campaign.ts'
 import { listedDefinitionSchema } from '../definition.ts'
-import { CAMPAIGN_STATES, type CampaignState } from '../states.ts'
 import { campaignSchema, idOf } from './campaigns.ts'
 
 /** Which of an account's campaigns are listed: those in one of the states, and of those a page. */

@@ -1,11 +1,15 @@
 // The campaigns that a process sends for, each with its list open and its template compiled: what every chunk needs, and
 // what would cost a small one more than its messages. A campaign that begins a new epoch is read anew.
 import { type FileStore, isFilesAway } from '../../files/store.ts'
+import type { SendPayload } from '../../jobs/send.ts'
+import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignKey } from '../../redis/keys.ts'
-import type { CampaignId } from '../campaign-id.ts'
+import { activeCampaignsKey, campaignKey } from '../../redis/keys.ts'
+import type { CampaignId } from '../campaign.ts'
+import { placeInId } from '../message-ids.ts'
 import { findCampaign, idOf } from './campaigns.ts'
-import { type MessageSpec, messageSpecOf } from './recipient-message.ts'
+import { buildMessage, type MessageSpec, messageSpecOf } from './recipient-message.ts'
+import { readMarks } from './recipient-states.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 
 /** Lists that are remembered although nobody reads them: each is some thousand lines. */
@@ -91,4 +95,44 @@ export function createOpenCampaigns(deps: { redis: Redis; files: FileStore; vali
       return undefined
     },
   }
+}
+
+// Messages of campaigns that were fed to their lane in a chunk and that nobody has taken up: nothing is stored of them but
+// their place in the list. They are found by their id, which names the start of their campaign and that place.
+
+/** Where lists are, and how long messages of a campaign without an end of its own may be sent. */
+export interface ListSettings {
+  files: FileStore
+  validityMs: { campaign: number }
+}
+
+/** What the message says, when it waits in a chunk of a running campaign; else undefined. */
+export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettings): Promise<SendPayload | undefined> {
+  const { lane, ulid } = id
+  const [startedAt, place] = [acceptedAtMs(ulid), placeInId(ulid)]
+  for (const number of await startedThen(redis, lane, startedAt, place)) {
+    const campaign = await findCampaign(redis, { lane, number })
+    if (campaign?.state !== 'running' || place >= Math.min(campaign.next, campaign.total)) continue
+    const spec = messageSpecOf(campaign, lists.validityMs.campaign)
+    // On a machine without the list nobody can say more than that there is no such message.
+    const snapshot = await openSnapshot(lists.files, campaign, campaign.snapshot).catch(() => undefined)
+    if (snapshot === undefined) continue
+    const [recipient] = await snapshot.read(place, 1)
+    const message = recipient && buildMessage(spec, recipient, place)
+    if (message?.ulid !== ulid) continue
+    const [mark] = await readMarks(redis, campaign, place, 1)
+    return mark === undefined ? message.payload : undefined
+  }
+  return undefined
+}
+
+/** Numbers of the lane's running campaigns that began at this time and have been fed beyond this place. */
+async function startedThen(redis: Redis, lane: number, startedAtMs: number, place: number): Promise<number[]> {
+  const active = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
+  const running = active.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : []))
+  const found = await Promise.all(running.map((number) => redis.hmget(campaignKey(lane, number), 'started_at', 'next')))
+  return running.filter((_number, i) => {
+    const [startedAt, next] = found[i] ?? []
+    return Number(startedAt) === startedAtMs && place < Number(next)
+  })
 }

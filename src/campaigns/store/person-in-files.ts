@@ -1,11 +1,12 @@
 // A person in the frozen lists of a campaign: finding them, and writing over them where they stand. The line stays, with
 // zeros for a number and without values, see write-over.ts.
-import { type FileStore, readPart } from '../../files/store.ts'
-import type { CampaignId } from '../campaign-id.ts'
-import { numberPattern } from '../named-person.ts'
+
+import { receive } from '../../files/drafts.ts'
+import { FileMissingError, type FileStore, readPart } from '../../files/store.ts'
+import { parseListedPhone } from '../../messages/phone.ts'
+import type { CampaignId } from '../campaign.ts'
 import { campaignFolder } from './files.ts'
 import { FILES, PLACE_BYTES, STRIDE } from './snapshot.ts'
-import { missing, type Span, thereOrNothing, writeOver } from './write-over.ts'
 
 const NEWLINE = 10
 
@@ -91,4 +92,106 @@ export async function eraseAmongRefused(
     found.map(({ 0: typed, index }) => ({ offset: index, bytes: Buffer.from('*'.repeat(typed.length)) })),
   )
   return found.length
+}
+
+// Writing over what must not stand in a file of a campaign any more. Nothing moves by that, so that places and line
+// numbers of everybody else stay, and doing it twice, or dying in the middle, does no harm: the file is written anew aside
+// and takes the place of the old one in one step.
+//
+// One at a time: of two who write a file anew at once, the later one would bring back whom the earlier one erased.
+
+/** Bytes of a file. */
+export interface Span {
+  offset: number
+  length: number
+}
+
+/** Writes a file anew with other bytes in some places, which are in order. */
+async function writeOver(
+  files: FileStore,
+  name: string,
+  pieces: readonly { offset: number; bytes: Buffer }[],
+): Promise<void> {
+  if (pieces.length === 0) return
+  async function* changed() {
+    let begin = 0
+    for await (const read of await files.read(name)) {
+      const piece = Buffer.from(read)
+      for (const { offset, bytes } of pieces) {
+        const from = Math.max(offset, begin)
+        const to = Math.min(offset + bytes.length, begin + piece.length)
+        if (from < to) bytes.copy(piece, from - begin, from - offset, to - offset)
+      }
+      yield piece
+      begin += piece.length
+    }
+  }
+  await replace(files, name, changed())
+}
+
+/** Puts this in the place of a file, in one step. */
+export async function replace(files: FileStore, name: string, content: AsyncIterable<Buffer>): Promise<void> {
+  const draft = await receive(files, content)
+  try {
+    await files.take(draft.path, name)
+  } finally {
+    await draft.discard()
+  }
+}
+
+/** A file that was purged, or replaced by another upload, has nobody in it. */
+export async function thereOrNothing(read: Promise<AsyncIterable<Buffer>>): Promise<AsyncIterable<Buffer>> {
+  const found = await read.catch(missing)
+  return found ?? nothing()
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {}
+
+/** Undefined for a file that is not there; anything else is thrown. */
+export function missing(error: unknown): undefined {
+  if (error instanceof FileMissingError) return undefined
+  throw error
+}
+
+// Whether a text that somebody has written names a person. Pure.
+
+/** What people write between the digits of a number. */
+const BETWEEN = String.raw`(?:\(0\)|[ ().\-/[\]\u00a0]){0,8}`
+
+const DIGITS = /^\d+$/
+const spaced = (digits: string): string => [...digits].join(BETWEEN)
+
+/**
+ * The source of a regular expression for a person anywhere in a text: the digits of a number, as people space them, or an
+ * id as it stands.
+ */
+function numberPattern(person: string): string {
+  if (!DIGITS.test(person)) return `(?<!\\w)${person.replaceAll('.', '\\.')}(?!\\w)`
+  return `(?<!\\d)(?:00${BETWEEN})?${spaced(person)}(?!\\d)`
+}
+
+/** What separates the values of a line, whoever wrote it. */
+const VALUES = /[,;|\t\n":{}]/
+
+/** Looks for one person in texts. */
+export function createPersonFinder(person: string) {
+  // The library takes 4 µs for a number: only what ends like the one that is looked for is read by it.
+  const end = person.slice(-6)
+  const pattern = new RegExp(numberPattern(person))
+  const endPattern = DIGITS.test(person) ? new RegExp(spaced(end)) : pattern
+  const digitsOf = (cell: string): string | undefined => {
+    const parsed = parseListedPhone(cell.trim())
+    return parsed.ok ? parsed.digits : undefined
+  }
+  const is = (cell: string): boolean => cell.replace(/\D/g, '').endsWith(end) && digitsOf(cell) === person
+  return {
+    /** Whether the cell is the person's number, in whatever spelling. */
+    is,
+    /** Whether it is worth the time to look for the person in the text. */
+    mayStandIn: (text: string): boolean => endPattern.test(text),
+    /** Whether the person's number, or id, stands somewhere in the text. */
+    standsIn: (text: string): boolean => endPattern.test(text) && (pattern.test(text) || text.split(VALUES).some(is)),
+    /** Whether the cell is somebody's number. */
+    isSomebody: (cell: string): boolean => digitsOf(cell) !== undefined,
+  }
 }

@@ -5,11 +5,10 @@ import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import type { Separator } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
-import type { CampaignId } from '../campaign-id.ts'
-import { createPersonFinder } from '../named-person.ts'
+import type { CampaignId } from '../campaign.ts'
 import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
+import { createPersonFinder, replace, type Span, thereOrNothing } from './person-in-files.ts'
 import { MAX_LINE } from './rows.ts'
-import { replace, type Span, thereOrNothing } from './write-over.ts'
 
 const NEWLINE = 10
 const SPACE = 32

@@ -10,7 +10,7 @@ import { inTime, LAST_PRIORITY, openQueue } from '../../queue/open-queue.ts'
 import { promote } from '../../queue/take-up.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'
-import type { CampaignId } from '../campaign-id.ts'
+import type { CampaignId } from '../campaign.ts'
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 

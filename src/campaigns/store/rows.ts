@@ -5,7 +5,7 @@ import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createTurns } from '../../files/turns.ts'
 import { withoutNumbers } from '../../messages/masked.ts'
-import type { CampaignId } from '../campaign-id.ts'
+import type { CampaignId } from '../campaign.ts'
 import { formatOf, readRowsFile, separatorOf } from './files.ts'
 
 export type Row =

@@ -12,7 +12,7 @@ import { csvLine } from '../../files/csv.ts'
 import { newDraft } from '../../files/drafts.ts'
 import { type FileStore, readPart, removeAll } from '../../files/store.ts'
 import { jsonText, readRecord } from '../../redis/records.ts'
-import type { CampaignId } from '../campaign-id.ts'
+import type { CampaignId } from '../campaign.ts'
 import { campaignFolder } from './files.ts'
 
 /** Lines between two known places: what is read at once. */

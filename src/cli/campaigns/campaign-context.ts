@@ -1,7 +1,7 @@
 // What the campaign verbs share: the campaign that was typed, the means to move it, and refusals as sentences.
 
-import type { CampaignId } from '../../campaigns/campaign-id.ts'
-import { parseCampaignId } from '../../campaigns/campaign-id.ts'
+import type { CampaignId } from '../../campaigns/campaign.ts'
+import { parseCampaignId } from '../../campaigns/campaign.ts'
 import { describeCampaign } from '../../campaigns/commands/describe.ts'
 import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../../campaigns/store/campaigns.ts'

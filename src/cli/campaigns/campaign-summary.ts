@@ -1,6 +1,7 @@
 // A campaign as lines for a terminal.
+
+import { isBeforeStart } from '../../campaigns/campaign.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
-import { isBeforeStart } from '../../campaigns/states.ts'
 import { counted } from '../../messages/fault.ts'
 import { STATES } from '../../messages/lifecycle.ts'
 import { formatDuration } from '../duration.ts'

@@ -1,8 +1,8 @@
 // campaigns: create, list, show, and all that the files beside this one do.
 import { z } from 'zod'
+import { CAMPAIGN_STATES, isBeforeStart } from '../../campaigns/campaign.ts'
 import { defineCampaign } from '../../campaigns/commands/create.ts'
 import { describeCampaigns } from '../../campaigns/commands/describe.ts'
-import { CAMPAIGN_STATES, isBeforeStart } from '../../campaigns/states.ts'
 import { existingAccount } from '../accounts.ts'
 import { CliFailure } from '../failure.ts'
 import { table } from '../table.ts'

@@ -2,7 +2,7 @@
 // everything stands now.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { parseCampaignId } from '../../campaigns/campaign-id.ts'
+import { parseCampaignId } from '../../campaigns/campaign.ts'
 import { pauseCampaign, resumeCampaign } from '../../campaigns/commands/lifecycle.ts'
 import { laneOf, pauseLane, resumeLane } from '../../lanes/control.ts'
 import { isRedisAway } from '../../redis/errors.ts'

@@ -1,6 +1,6 @@
 // Who did what, and when: over HTTP, in the console, on the command line. Kept for 90 days.
 
-import type { ActivityEntry } from '../../accounts/activity/entry.ts'
+import type { ActivityEntry } from '../../accounts/audit-log.ts'
 import { actWords } from '../logic/act-words.ts'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'

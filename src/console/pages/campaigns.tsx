@@ -1,6 +1,7 @@
 // All campaigns, the latest first.
+
+import { CAMPAIGN_STATES } from '../../campaigns/campaign.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
-import { CAMPAIGN_STATES } from '../../campaigns/states.ts'
 import { ledgerOf } from '../logic/ledger.ts'
 import { countText, shareText } from '../logic/numbers.ts'
 import { spanText } from '../logic/spans.ts'

@@ -1,6 +1,6 @@
 // The keys of the account: what each is for, when it was last used, and until when it works.
 import { useState } from 'preact/hooks'
-import type { KeyDocument as Key } from '../../accounts/key-document.ts'
+import type { KeyDocument as Key } from '../../accounts/permissions.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'

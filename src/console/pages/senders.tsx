@@ -1,7 +1,7 @@
 // The senders: business numbers with their providers and paces. Each has a lane of its own.
 
 import { useState } from 'preact/hooks'
-import type { SenderDocument as Sender } from '../../accounts/sender-document.ts'
+import type { SenderDocument as Sender } from '../../accounts/sender.ts'
 import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
 import { More, useRows } from '../parts/pager.tsx'
 import { Table } from '../parts/table.tsx'

@@ -8,7 +8,7 @@ import {
   findContact,
   type Written,
   writeContact,
-} from '../store/one-contact.ts'
+} from '../store/contacts.ts'
 
 /** A contact of the account. Throws a Refusal. */
 export async function showContact(redis: Redis, account: number, id: number): Promise<Contact> {

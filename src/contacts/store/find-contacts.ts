@@ -8,8 +8,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { readHashes } from '../../redis/records.ts'
-import { readMembers } from './contacts.ts'
-import { type Contact, contactOf } from './one-contact.ts'
+import { type Contact, contactOf, readMembers } from './contacts.ts'
 
 /** Contacts that one page looks at: some 20 ms of Redis, in pieces. */
 const LOOKED_AT = 5_000

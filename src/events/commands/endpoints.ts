@@ -10,8 +10,6 @@ import { inTime } from '../../queue/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type EndpointChanges, MOST_ENDPOINTS, type NewEndpoint } from '../endpoint.ts'
-import { whyUnsafe } from '../resolve-target.ts'
-import { createTargetRule } from '../safe-targets.ts'
 import { addEventJob, openEndpointQueue } from '../store/endpoint-queue.ts'
 import {
   changeEndpoint,
@@ -28,6 +26,7 @@ import {
   newReplayId,
   type ReplayOrder,
 } from '../store/replays.ts'
+import { createTargetRule, whyUnsafe } from '../targets.ts'
 
 /** `allowPrivate`: networks (CIDR) that endpoints may be in although they are private. */
 export interface EndpointCommands {

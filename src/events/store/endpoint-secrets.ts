@@ -1,10 +1,11 @@
 // The secrets of an endpoint: one that signs, and those of before that sign on for a day. Sealed like the tokens of
 // providers.
+
+import { createHmac, randomBytes } from 'node:crypto'
 import type { Seal } from '../../accounts/seal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { newSecret } from '../signature.ts'
 
 /** After a rotation deliveries are signed with the old secret as well for so long. */
 const OLD_SECRET_MS = 86_400_000
@@ -91,3 +92,28 @@ async function change(redis: Redis, { account, id }: Name, to: (from: Secrets) =
     if ((await rotateScript(redis, { endpoint }, args)) === 1) return
   }
 }
+
+// Signatures of Standard Webhooks 1.0: HMAC-SHA256 over id, time and body, under a secret that only the endpoint knows.
+// https://www.standardwebhooks.com
+
+const PREFIX = 'whsec_'
+const SECRET_BYTES = 32
+
+/** A new secret, `whsec_` and base64 of 32 random bytes. */
+export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64')
+
+/** What is signed: the id of a delivery, the time of the attempt in Unix seconds, and the body as it is sent. */
+export interface Signed {
+  id: string
+  seconds: number
+  body: string
+}
+
+/** The value of `webhook-signature`: one signature for each secret, so that a consumer may still know the old one. */
+export const signatures = (secrets: readonly string[], { id, seconds, body }: Signed): string =>
+  secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+      return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`
+    })
+    .join(' ')

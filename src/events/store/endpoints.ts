@@ -8,12 +8,11 @@ import { defineScript } from '../../redis/lua.ts'
 import { createInList, isThere, jsonText, readRecord } from '../../redis/records.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEndpoint } from '../endpoint.ts'
-import { eventTypeSchema } from '../event-types.ts'
+import { eventTypeSchema } from '../event-schema.ts'
 import { DISABLED_AFTER_MS } from '../retry-times.ts'
-import { newSecret } from '../signature.ts'
 import { noteDue } from './endpoint-queue.ts'
-import { placeOf } from './endpoint-secrets.ts'
-import { listen } from './listening.ts'
+import { newSecret, placeOf } from './endpoint-secrets.ts'
+import { listen } from './outbox.ts'
 
 const optionalTime = z.coerce.number().optional()
 const flag = z.enum(['0', '1']).transform((value) => value === '1')

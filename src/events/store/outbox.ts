@@ -1,7 +1,142 @@
-// Outboxes as they are read. They are written by those whose steps they tell of.
+// Who wants to know what happens. A lane writes events only while it has an outbox, a stream that this file makes and
+// takes away: for an account that has an endpoint, or has pulled events lately. Nobody else pays for them.
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { keptLanes } from '../../accounts/store/kept-lanes.ts'
+import { listSenders } from '../../accounts/store/senders.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { eventKeys, outboxClosingKey, outboxKey, rootKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
 import { ENTRY_FIELD, type PlacedEvent, readEntry } from '../outbox-entry.ts'
-import { sourceKey } from './listening.ts'
+
+/** What concerns no lane of an account stands in an outbox of its own, which goes by this number. */
+export const ACCOUNT_SOURCE = 0
+
+/** An account whose last listener has gone is written for so long after that: somebody may be changing endpoints. */
+const LINGER_MS = 60_000
+/** How often it is noted that somebody pulls. */
+const NOTED_EVERY_MS = 60_000
+
+/** Accounts whose endpoints are counted at a time. */
+const ACCOUNTS_AT_ONCE = 100
+
+const stateScript = defineScript(import.meta.url, 'listening-state')
+const openScript = defineScript(import.meta.url, 'outbox-open')
+const closeScript = defineScript(import.meta.url, 'outbox-close')
+
+/** Where the events of a source of the account stand. */
+export const sourceKey = (account: number, source: number): string =>
+  source === ACCOUNT_SOURCE ? eventKeys(account).outbox : outboxKey(source)
+
+/** The outboxes of the account: its own and those of its lanes, of removed senders too while anything is kept. */
+export async function sourcesOf(redis: Redis, account: number): Promise<number[]> {
+  return [ACCOUNT_SOURCE, ...(await keptLanes(redis, account))]
+}
+
+/**
+ * From now on what happens to the account is written down. Called after what makes it wanted was written: then whoever is
+ * about to stop listening sees that, or marked its outboxes before they are opened here. Dying in between leaves some
+ * lanes without an outbox, or the account off the list; the relay makes up for that (`tend`, `listenAgain`).
+ */
+export async function listen(redis: Redis, account: number): Promise<void> {
+  await openOutboxes(redis, account)
+  await redis.sadd(rootKeys.eventAccounts, account)
+}
+
+/** None is opened for a removed sender: it would stay when the lane is forgotten at this moment. */
+async function openOutboxes(redis: Redis, account: number): Promise<void> {
+  const sources = [ACCOUNT_SOURCE, ...(await listSenders(redis, account)).map(({ id }) => id)]
+  await Promise.all(sources.map((source) => openScript(redis, keysOf(account, source))))
+}
+
+/** Marks outboxes as about to be closed; what it returns closes those that nobody has opened since then. */
+async function markOutboxes(redis: Redis, account: number, sources: readonly number[]): Promise<() => Promise<void>> {
+  const by = randomBytes(9).toString('base64url')
+  const all = sources.map((source) => keysOf(account, source))
+  await Promise.all(all.map(({ closing }) => redis.set(closing, by, 'PX', LINGER_MS)))
+  return async () => {
+    await Promise.all(all.map((keys) => closeScript(redis, keys, { by })))
+  }
+}
+
+/** An outbox, and the mark that it is about to be closed. */
+function keysOf(account: number, source: number) {
+  const closing = source === ACCOUNT_SOURCE ? eventKeys(account).outboxClosing : outboxClosingKey(source)
+  return { outbox: sourceKey(account, source), closing }
+}
+
+/** Nobody listens to the account any more, and what was written for it is deleted. Doing it again changes nothing. */
+export async function forgetEvents(redis: Redis, account: number): Promise<void> {
+  await redis.srem(rootKeys.eventAccounts, account)
+  for (const source of await sourcesOf(redis, account)) await redis.del(sourceKey(account, source))
+  await redis.del(eventKeys(account).listening)
+}
+
+/** Somebody pulls events of the account: they are written down for as long after that as events are kept. */
+export async function notePull(redis: Redis, account: number): Promise<void> {
+  const key = eventKeys(account).listening
+  const now = await redisNowMs(redis)
+  const last = Number((await redis.hget(key, 'pulled_at')) ?? 0)
+  if (now - last < NOTED_EVERY_MS) return
+  await redis.hset(key, 'pulled_at', now)
+  await listen(redis, account)
+}
+
+/** All accounts that are written for. */
+export async function listeningAccounts(redis: Redis): Promise<number[]> {
+  return (await redis.smembers(rootKeys.eventAccounts)).map(Number).sort((a, b) => a - b)
+}
+
+/** Listens to accounts that have endpoints and are not on the list, as after somebody died on the way there. */
+export async function listenAgain(redis: Redis): Promise<void> {
+  const listed = new Set(await redis.smembers(rootKeys.eventAccounts))
+  const others = (await redis.smembers(rootKeys.accounts)).filter((account) => !listed.has(account)).map(Number)
+  for (let at = 0; at < others.length; at += ACCOUNTS_AT_ONCE) {
+    const some = others.slice(at, at + ACCOUNTS_AT_ONCE)
+    const counts = await Promise.all(some.map((account) => redis.zcard(eventKeys(account).endpoints)))
+    for (const [i, account] of some.entries()) if (counts[i] !== 0) await listen(redis, account)
+  }
+}
+
+/**
+ * Sees that each lane of the account has an outbox, also one that was added since, and trims them to `retentionMs`. Ends
+ * all of it when nobody has wanted to know for a minute.
+ */
+export async function tend(redis: Redis, account: number, retentionMs: number): Promise<void> {
+  const state = await stateOf(redis, account, retentionMs)
+  if (state === 'over') return endListening(redis, account, retentionMs)
+  if (state === 'lingers') return
+  await openOutboxes(redis, account)
+  const oldest = String((await redisNowMs(redis)) - retentionMs)
+  const sources = await sourcesOf(redis, account)
+  await Promise.all(sources.map((source) => redis.xtrim(sourceKey(account, source), 'MINID', '~', oldest)))
+}
+
+async function stateOf(redis: Redis, account: number, retentionMs: number, forget = false) {
+  const { endpoints, listening } = eventKeys(account)
+  const args = { now: await redisNowMs(redis), retentionMs, lingerMs: LINGER_MS, forget }
+  return z.enum(['wanted', 'lingers', 'over']).parse(await stateScript(redis, { endpoints, listening }, args))
+}
+
+/**
+ * Closes the outboxes of an account and takes it off the list, unless somebody wants to know after all. An outbox is marked,
+ * then it is asked once more, then those are closed that nobody has opened since they were marked: however long this process
+ * is frozen on the way, no outbox goes that somebody counts on. Dying on the way leaves an account that is tended once more,
+ * or at the very end one that `listenAgain` finds if it has an endpoint by then. All of it is done once more when the
+ * account is off the list, for senders that were added meanwhile.
+ */
+async function endListening(redis: Redis, account: number, retentionMs: number): Promise<void> {
+  const close = await markOutboxes(redis, account, await sourcesOf(redis, account))
+  if ((await stateOf(redis, account, retentionMs)) !== 'over') return
+  await close()
+  await redis.srem(rootKeys.eventAccounts, account)
+  const closeRest = await markOutboxes(redis, account, await sourcesOf(redis, account))
+  if ((await stateOf(redis, account, retentionMs, true)) !== 'over') return listen(redis, account)
+  await closeRest()
+}
+
+// Outboxes as they are read. They are written by those whose steps they tell of.
 
 /** An entry and its events; none in one that only opens the outbox. */
 export interface OutboxEntry {

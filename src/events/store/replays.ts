@@ -7,12 +7,11 @@ import type { Queue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { isThere, jsonText, readRecord } from '../../redis/records.ts'
-import { eventTypeSchema } from '../event-types.ts'
+import { eventTypeSchema } from '../event-schema.ts'
 import type { PlacedEvent } from '../outbox-entry.ts'
 import { typeOf } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
-import { sourcesOf } from './listening.ts'
-import { readAfter } from './outbox.ts'
+import { readAfter, sourcesOf } from './outbox.ts'
 
 const KEEP_MS = 9 * 86_400_000
 

@@ -1,5 +1,5 @@
-// Files of a gallery: their records, which folder or trash they are in, and their public tokens. The bytes are in
-// content.ts. A file is in exactly one place: its folder's set of active files, or the trash.
+// Files of a gallery: their records, their folder or the trash, their public tokens. A file is in exactly one place: its
+// folder's set of active files, or the trash. The bytes are in content.ts.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Draft } from '../../files/drafts.ts'
@@ -10,17 +10,14 @@ import { defineScript } from '../../redis/lua.ts'
 import { idField, isThere, optionalField, readHashes, readRecord, timeField } from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
 import { mediaTypeOf } from '../media-type.ts'
-import { nowMicros } from './clock.ts'
-import { contentPath } from './content.ts'
-import { countBytes } from './kept-bytes.ts'
-import { addToken, keepToken } from './new-tokens.ts'
-import { claimContent } from './purge-trash.ts'
+import { claimContent, contentPath } from './content.ts'
+import { nowMicros } from './folders.ts'
 
 const fileSchema = z.object({
   id: idField,
   /** Owner. */
   account: idField,
-  /** Stays while the file is in the trash: that is where a restore puts it. */
+  /** Stays while the file is in the trash, for a restore. */
   folder_id: idField,
   name: z.string().min(1),
   original_name: z.string().min(1),
@@ -59,20 +56,20 @@ export class GalleryFullError extends Error {
 }
 
 const addScript = defineScript(import.meta.url, 'gallery-add-file')
-const added = z.enum(['added', 'full', 'uncounted'])
 
 /**
  * Records a file whose content is stored already. The caller has checked that the folder exists. Throws a GalleryFullError
- * when the account would have more than `most` bytes (0: there is no limit).
+ * when the account would have more than `most` bytes (0: no limit).
  */
 export async function createFile(redis: Redis, account: number, file: NewFile, most = 0): Promise<GalleryFile> {
   const keys = galleryKeys(account)
   const id = await nextId(redis, 'file')
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const now = await nowMicros(redis, account)
-  // The token lives on another node of a cluster, so it cannot be part of the same step. It comes first: a crash here
-  // leaves a token that leads nowhere, the other order would leave a file without a working URL.
-  await addToken(redis, account, { token, id, nowMs: Math.floor(now / 1_000) })
+  // The token may be on another node of a cluster, so it is not part of the step. It comes first: a crash leaves a token
+  // without a file, which stands on a list for `removeLooseTokens`, rather than a file without a working URL.
+  await redis.zadd(keys.newTokens, Math.floor(now / 1_000), token)
+  await redis.set(fileTokenKey(token), `${account} ${id}`)
   const fields = {
     id,
     account,
@@ -89,33 +86,32 @@ export async function createFile(redis: Redis, account: number, file: NewFile, m
     updated_at: now,
     deleted_at: '',
   }
-  const add = async () =>
-    readRecord(
-      added,
-      'an added file',
-      await addScript(
-        redis,
-        { file: keys.file(id), filesIn: keys.filesIn(file.folderId), bytes: keys.bytes },
-        { id: String(id), size: file.size, most, fields: Object.entries(fields).flat().map(String) },
-      ),
-    )
-  let ended = await add()
-  if (ended === 'uncounted') {
-    await countBytes(redis, account)
-    ended = await add()
-  }
-  if (ended !== 'added') {
-    await redis.del(fileTokenKey(token))
-    await keepToken(redis, account, token)
+  const isAdded = await addScript(
+    redis,
+    { file: keys.file(id), filesIn: keys.filesIn(file.folderId), bytes: keys.bytes },
+    { id: String(id), size: file.size, most, fields: Object.entries(fields).flat().map(String) },
+  )
+  if (isAdded !== 1) await redis.del(fileTokenKey(token))
+  await redis.zrem(keys.newTokens, token)
+  if (isAdded !== 1) {
     throw new GalleryFullError(`the gallery of account ${account} has no room for ${file.size} bytes`)
   }
-  await keepToken(redis, account, token)
-  const [created] = await findFiles(redis, account, [id])
+  const created = await findFile(redis, account, id)
   if (created === undefined) throw new Error(`file ${id} is gone right after it was added`)
   return created
 }
 
-/** Puts a draft's content into place and records it as a file of the folder as above. */
+/** Removes tokens from before `beforeMs` (epoch ms), or all, whose file was never added. */
+export async function removeLooseTokens(redis: Redis, account: number, beforeMs: number | '+inf'): Promise<void> {
+  const keys = galleryKeys(account)
+  for (const token of await redis.zrangebyscore(keys.newTokens, '-inf', beforeMs)) {
+    const id = Number((await redis.get(fileTokenKey(token)))?.split(' ')[1])
+    if (Number.isNaN(id) || (await redis.exists(keys.file(id))) === 0) await redis.del(fileTokenKey(token))
+    await redis.zrem(keys.newTokens, token)
+  }
+}
+
+/** Puts a draft's content into place and records it as a file of the folder, as `createFile` does. */
 export async function addFile(
   redis: Redis,
   files: FileStore,
@@ -127,10 +123,14 @@ export async function addFile(
 ): Promise<GalleryFile> {
   const type = await mediaTypeOf(draft.path, name)
   await claimContent(redis, draft.hash)
-  // Content first: a crash in between leaves bytes that nobody points to, not a file without bytes.
+  // Content first: a crash in between leaves bytes without a file, not a file without bytes.
   await files.take(draft.path, contentPath(draft.hash))
   return createFile(redis, account, { folderId, name, hash: draft.hash, size: draft.size, ...type }, most)
 }
+
+/** Bytes of all files of the account, including the trash. */
+export const keptBytes = async (redis: Redis, account: number): Promise<number> =>
+  Number((await redis.get(galleryKeys(account).bytes)) ?? 0)
 
 /** A file of the account, in the trash or not; undefined for another account's or none. */
 export async function findFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
@@ -146,43 +146,16 @@ export async function findFileByToken(redis: Redis, token: string): Promise<Gall
   return findFile(redis, account, id)
 }
 
-/** Up to `limit` active files of a folder with ids above `after`, by id. */
-export async function listFilesIn(
+/** Up to `limit` active files of a folder, or of the trash, with ids above `after`, by id. */
+export async function listFiles(
   redis: Redis,
   account: number,
-  folder: number,
+  place: number | 'trash',
   after: number,
   limit: number,
 ): Promise<GalleryFile[]> {
-  return listFiles(redis, account, galleryKeys(account).filesIn(folder), after, limit)
-}
-
-/** Up to `limit` files in the trash with ids above `after`, by id. */
-export async function listTrash(redis: Redis, account: number, after: number, limit: number): Promise<GalleryFile[]> {
-  return listFiles(redis, account, galleryKeys(account).trash, after, limit)
-}
-
-const trashScript = defineScript(import.meta.url, 'gallery-trash-file')
-const restoreScript = defineScript(import.meta.url, 'gallery-restore-file')
-
-const trashKeys = (account: number, id: number) => {
-  const { file, trash, prefix } = galleryKeys(account)
-  return { file: file(id), trash, prefix }
-}
-
-/** Puts an active file into the trash; undefined when there is no active file of this id. */
-export async function trashFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
-  const moved = await trashScript(redis, trashKeys(account, id), { id: String(id) })
-  return moved === 1 ? findFile(redis, account, id) : undefined
-}
-
-/** Puts a file from the trash back into its folder; undefined when there is none of this id in the trash. */
-export async function restoreFile(redis: Redis, account: number, id: number): Promise<GalleryFile | undefined> {
-  const moved = await restoreScript(redis, trashKeys(account, id), { id: String(id) })
-  return moved === 1 ? findFile(redis, account, id) : undefined
-}
-
-async function listFiles(redis: Redis, account: number, set: string, after: number, limit: number) {
+  const keys = galleryKeys(account)
+  const set = place === 'trash' ? keys.trash : keys.filesIn(place)
   const ids = await redis.zrangebyscore(set, `(${after}`, '+inf', 'LIMIT', 0, limit)
   return findFiles(redis, account, ids.map(Number))
 }
@@ -190,4 +163,23 @@ async function listFiles(redis: Redis, account: number, set: string, after: numb
 async function findFiles(redis: Redis, account: number, ids: readonly number[]): Promise<GalleryFile[]> {
   const hashes = await readHashes(redis, ids.map(galleryKeys(account).file))
   return hashes.flatMap((hash, index) => (isThere(hash) ? [readRecord(fileSchema, `file ${ids[index]}`, hash)] : []))
+}
+
+const trashScript = defineScript(import.meta.url, 'gallery-trash-file')
+
+/** Puts an active file into the trash; undefined when there is no active file of this id. */
+export const trashFile = (redis: Redis, account: number, id: number) => switchPlace(redis, account, id, true)
+
+/** Puts a file from the trash back into its folder; undefined when there is none of this id in the trash. */
+export const restoreFile = (redis: Redis, account: number, id: number) => switchPlace(redis, account, id, false)
+
+async function switchPlace(
+  redis: Redis,
+  account: number,
+  id: number,
+  intoTrash: boolean,
+): Promise<GalleryFile | undefined> {
+  const { file, trash, prefix } = galleryKeys(account)
+  const moved = await trashScript(redis, { file: file(id), trash, prefix }, { id: String(id), intoTrash })
+  return moved === 1 ? findFile(redis, account, id) : undefined
 }

@@ -1,5 +1,6 @@
 // Folders of a gallery. Nothing removes a folder, so one that was found stays.
 import { z } from 'zod'
+import { redisNowMicros } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { galleryKeys } from '../../redis/keys.ts'
 import {
@@ -12,7 +13,6 @@ import {
   timeField,
 } from '../../redis/records.ts'
 import { nextId } from '../../redis/sequence.ts'
-import { nowMicros } from './clock.ts'
 
 const folderSchema = z.object({
   id: idField,
@@ -85,3 +85,12 @@ function existing(folder: Folder | undefined, id: number): Folder {
   if (folder === undefined) throw new Error(`folder ${id} is gone although nothing removes folders`)
   return folder
 }
+
+// The gallery's clock.
+
+/**
+ * Now, in microseconds since 1970. Redis' clock, because several producers write records of an account that are compared by
+ * time.
+ */
+export const nowMicros = (redis: Redis, account: number): Promise<number> =>
+  redisNowMicros(redis, galleryKeys(account).folders)

@@ -1,7 +1,9 @@
-// Bulk moves: the step that moves the files, and the record of how it ended.
+// Bulk moves: their queue, the step that moves the files, and the record of how it ended.
 import { z } from 'zod'
+import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../../jobs/bulk-move.ts'
+import { inTime, openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { galleryKeys, rootKeys } from '../../redis/keys.ts'
+import { galleryKeys, rootKeys, sharedQueuePrefix } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { idField, isThere, readRecord } from '../../redis/records.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
@@ -25,22 +27,16 @@ const outcomeSchema = z.discriminatedUnion('state', [
 /** How a bulk move ended. */
 export type MoveOutcome = z.infer<typeof outcomeSchema>
 
-/** A bulk move: these files of the account into that folder. */
-export interface Move {
-  account: number
-  /** Id of the move. */
-  move: string
-  file_ids: readonly number[]
-  folder_id: number
-}
-
 const moveScript = defineScript(import.meta.url, 'gallery-move-files')
 
 /**
  * Moves the files into the folder, all or none, records the outcome and announces it on `rootKeys.moveEnded`, in one
  * atomic step that changes nothing when the move has an outcome already.
  */
-export async function moveFiles(redis: Redis, { account, move, file_ids, folder_id }: Move): Promise<void> {
+export async function moveFiles(
+  redis: Redis,
+  { account, move, file_ids, folder_id }: Omit<MovePayload, 'v'>,
+): Promise<void> {
   const keys = galleryKeys(account)
   await moveScript(
     redis,
@@ -56,7 +52,7 @@ export async function moveFiles(redis: Redis, { account, move, file_ids, folder_
 }
 
 /** Records that a move can never be done, because of a broken record, and announces it. */
-export async function failMove(redis: Redis, { account, move }: Pick<Move, 'account' | 'move'>): Promise<void> {
+export async function failMove(redis: Redis, { account, move }: Pick<MovePayload, 'account' | 'move'>): Promise<void> {
   const key = galleryKeys(account).move(move)
   await execOrThrow(
     redis.multi().hset(key, { state: 'failed', moved: 0, reason: 'internal', missing: '' }).expire(key, KEEP_SECONDS),
@@ -68,4 +64,26 @@ export async function failMove(redis: Redis, { account, move }: Pick<Move, 'acco
 export async function findMoveOutcome(redis: Redis, account: number, move: string): Promise<MoveOutcome | undefined> {
   const raw = await redis.hgetall(galleryKeys(account).move(move))
   return isThere(raw) ? readRecord(outcomeSchema, `move ${move}`, raw) : undefined
+}
+
+/** Opens the queue on a connection that fails fast. */
+export function openMoveQueue(redis: Redis) {
+  const queue = openQueue(redis, MOVE_QUEUE, sharedQueuePrefix(MOVE_QUEUE))
+
+  return {
+    /** Adds a move; resolves once it is in Redis. Adding the same move again changes nothing. */
+    async add(payload: MovePayload): Promise<void> {
+      await inTime(redis, () => queue.add(MOVE_JOB, payload, { jobId: payload.move, ...MOVE_RETRY }))
+    },
+
+    /** Whether the account has a job of this id, and whether that job was given up. */
+    async find(account: number, move: string): Promise<'waiting' | 'failed' | undefined> {
+      const job = await inTime(redis, () => queue.getJob(move))
+      const payload = movePayloadSchema.safeParse(job?.data)
+      if (job === undefined || !payload.success || payload.data.account !== account) return undefined
+      return job.finishedOn !== undefined && job.failedReason ? 'failed' : 'waiting'
+    },
+
+    close: (): Promise<void> => queue.close(),
+  }
 }

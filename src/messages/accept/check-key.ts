@@ -1,8 +1,7 @@
 // May this key do that? The same answer over HTTP, through the intake queue and for the client library.
 import { insideOf } from '../../accounts/networks.ts'
 import { type Permission, permits } from '../../accounts/permissions.ts'
-import { type Credential, cachedCredential } from '../../accounts/store/credentials.ts'
-import { noteKeyUse } from '../../accounts/store/key-uses.ts'
+import { type Credential, cachedCredential, noteKeyUse } from '../../accounts/store/credentials.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { Refusal, type RefusalKind } from './refusal.ts'
 

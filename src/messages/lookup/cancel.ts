@@ -1,5 +1,5 @@
 // Cancels a message wherever it waits: in a job of its own, in a record, or in a chunk of a campaign.
-import { findInChunk, type ListSettings } from '../../campaigns/store/in-chunk.ts'
+import { findInChunk, type ListSettings } from '../../campaigns/store/open-campaigns.ts'
 import { type CancelResult, cancelMessage } from '../../lanes/cancel-message.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -2,7 +2,7 @@
 // anything matches brings pages with few messages or none, and the place to go on from, until all were looked at.
 import { z } from 'zod'
 import type { Sender } from '../../accounts/store/senders.ts'
-import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
+import type { ListSettings } from '../../campaigns/store/open-campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'

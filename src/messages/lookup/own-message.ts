@@ -2,7 +2,7 @@
 // chat product's.
 
 import { cachedSender, type Sender } from '../../accounts/store/senders.ts'
-import type { ListSettings } from '../../campaigns/store/in-chunk.ts'
+import type { ListSettings } from '../../campaigns/store/open-campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { parseMessageId } from '../message-id.ts'
 import { findInbound, type InboundMessage } from '../store/inbound.ts'

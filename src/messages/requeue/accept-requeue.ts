@@ -2,7 +2,7 @@
 // what to compare. For the HTTP interface and the command line alike.
 
 import { listSenders } from '../../accounts/store/senders.ts'
-import { parseCampaignId } from '../../campaigns/campaign-id.ts'
+import { parseCampaignId } from '../../campaigns/campaign.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { existingSenders } from '../accept/named-senders.ts'
 import { invalidFields } from '../accept/refusal.ts'

@@ -4,7 +4,7 @@
 // Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
 // the list of those queued again, and the sweep adds its job (worker/recovery/sweep-lane.ts); after that, all is done.
 
-import { createCampaignContent } from '../../campaigns/store/content.ts'
+import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { rescheduleReview } from '../../lanes/review.ts'
 import { markLane } from '../../queue/lane/due-lanes.ts'

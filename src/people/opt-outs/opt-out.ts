@@ -17,3 +17,31 @@ export const optOutSchema = z.strictObject({
 })
 optOutSchema.register(z.globalRegistry, { id: 'OptOut' })
 export type OptOut = z.infer<typeof optOutSchema>
+
+// The words by which a person stops what an account advertises, and lets it write again. Pure.
+
+/** What was written as a word by itself: letters and figures in lower case, without the signs around them. */
+const bare = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .trim()
+    .replace(/^[\p{P}\p{S}\s]+|[\p{P}\p{S}\s]+$/gu, '')
+    .toLowerCase()
+
+/** Longest text that is looked at: a word is shorter, and its case can be folded at once. */
+const TEXT_MAX = 100
+
+/** The words of a setting, separated by commas; none of an empty one. */
+export const wordsOf = (setting: string): string[] => setting.split(',').map(bare).filter(Boolean)
+
+/**
+ * What a received text asks for: it must be one of the words and nothing else, whatever its case and the signs around it.
+ * A word that stands in both settings stops.
+ */
+export function wishOf(text: string, { stop, start }: { stop: string; start: string }): 'stop' | 'start' | undefined {
+  if (text.length > TEXT_MAX) return undefined
+  const said = bare(text)
+  if (said === '') return undefined
+  if (wordsOf(stop).includes(said)) return 'stop'
+  return wordsOf(start).includes(said) ? 'start' : undefined
+}

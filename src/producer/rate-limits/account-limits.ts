@@ -1,7 +1,7 @@
 // What each account may use up, as it was within the last two seconds: asked for at every request, so it must cost nothing.
 import { LRUCache } from 'lru-cache'
-import { type AccountLimits, type InstallationLimits, limitsOf } from '../../accounts/limits.ts'
 import { NO_ACCOUNT } from '../../accounts/permissions.ts'
+import { type AccountLimits, type InstallationLimits, limitsOf } from '../../accounts/settings.ts'
 import { findAccount } from '../../accounts/store/accounts.ts'
 import type { Redis } from '../../redis/connect.ts'
 

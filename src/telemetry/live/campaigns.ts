@@ -1,10 +1,15 @@
 // What a snapshot shows of campaigns: those that are not over, and the last few that are.
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { parseCampaignId } from '../../campaigns/campaign-id.ts'
-import { secondsLeft, sharesOf, shownRate } from '../../campaigns/progress.ts'
-import { CAMPAIGN_STATES, hasEnded } from '../../campaigns/states.ts'
-import { countsOf } from '../../campaigns/store/counts.ts'
+import {
+  CAMPAIGN_STATES,
+  hasEnded,
+  parseCampaignId,
+  secondsLeft,
+  sharesOf,
+  shownRate,
+} from '../../campaigns/campaign.ts'
+import { countsOf } from '../../campaigns/store/recipient-states.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import type { SnapshotCampaign } from '../snapshot.ts'

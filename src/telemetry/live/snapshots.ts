@@ -1,7 +1,7 @@
 // Takes snapshots of how everything stands, of one account or of the whole installation. What it has seen before it keeps,
 // so that a look each second reads only what may have changed; whoever looks once pays for one look.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { campaignId } from '../../campaigns/campaign-id.ts'
+import { campaignId } from '../../campaigns/campaign.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { historyKey, rootKeys } from '../../redis/keys.ts'
 import { FINE } from '../history-fields.ts'

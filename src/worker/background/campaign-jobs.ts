@@ -3,11 +3,11 @@
 
 import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from '../../campaigns/fan-out/fan-out.ts'
+import { PURGE_EVERY_MS, purgeCampaignFiles } from '../../campaigns/fan-out/housekeeping.ts'
 import { createMemories } from '../../campaigns/fan-out/memory.ts'
-import { PURGE_EVERY_MS, purgeCampaignFiles } from '../../campaigns/fan-out/purge-files.ts'
 import { createWatch, WATCH_MS } from '../../campaigns/fan-out/watch.ts'
 import { preflight } from '../../campaigns/preflight/preflight.ts'
-import { parkCampaign } from '../../campaigns/store/parking.ts'
+import { parkCampaign } from '../../campaigns/store/fan-out-state.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
 import {
   CAMPAIGN_QUEUE,

@@ -2,8 +2,7 @@
 // end, since a status or a received message that comes late is kept from then on; so each lane is looked at when its time
 // seems to be over, and gets another time while something is left.
 import { dropKeptLane, keepLaneUntil, lanesKeptUntil, type RemovedLane } from '../../accounts/store/kept-lanes.ts'
-import { parseCampaignId } from '../../campaigns/campaign-id.ts'
-import { hasEnded } from '../../campaigns/states.ts'
+import { hasEnded, parseCampaignId } from '../../campaigns/campaign.ts'
 import { moveCampaign, NOW } from '../../campaigns/store/campaigns.ts'
 import { campaignsWithFiles } from '../../campaigns/store/files.ts'
 import { statesOf } from '../../campaigns/store/list.ts'

@@ -1,6 +1,6 @@
 // Wakes parked campaigns whose messages move: each that was taken up makes room on the lane, and the last one ends the
 // campaign. A wake that is lost costs time only: a parked campaign is looked at by time as well.
-import { findParked } from '../../campaigns/store/parking.ts'
+import { findParked } from '../../campaigns/store/fan-out-state.ts'
 import type { CampaignQueue } from '../../campaigns/store/queue.ts'
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'

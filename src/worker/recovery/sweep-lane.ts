@@ -2,7 +2,7 @@
 // wait is over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or
 // dying between two of them, changes nothing.
 
-import { createCampaignContent } from '../../campaigns/store/content.ts'
+import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import type { Config } from '../../config.ts'
 import type { SendPayload } from '../../jobs/send.ts'
 import { fileMessage, overdueMessages, removeFromReview, rescheduleReview, type SweepList } from '../../lanes/review.ts'

@@ -7,7 +7,7 @@
 //   send: the message is unconfirmed. The sweep finds it as well, job or no job.
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.
-import { notifyCampaigns } from '../../campaigns/fan-out/notify-campaign.ts'
+import { notifyCampaigns } from '../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../config.ts'
 import type { Deadline } from '../../deadline.ts'
 import type { SendPayload } from '../../jobs/send.ts'

@@ -2,10 +2,10 @@
 // job of their own, and who were not erased and have not opted out. What comes to an end without being sent is ended
 // here.
 
-import type { CampaignId } from '../../campaigns/campaign-id.ts'
-import { readMarks } from '../../campaigns/store/marks.ts'
+import type { CampaignId } from '../../campaigns/campaign.ts'
 import type { OpenCampaign } from '../../campaigns/store/open-campaigns.ts'
 import { type MessageSpec, payloadOf, ulidOf } from '../../campaigns/store/recipient-message.ts'
+import { readMarks } from '../../campaigns/store/recipient-states.ts'
 import { isErased, type Recipient } from '../../campaigns/store/snapshot.ts'
 import type { Config } from '../../config.ts'
 import type { Chunk } from '../../jobs/chunk.ts'

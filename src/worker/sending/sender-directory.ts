@@ -2,7 +2,7 @@
 // for a second, because every message needs them and they seldom change.
 
 import { type Seal, SealError } from '../../accounts/seal.ts'
-import type { ProviderName } from '../../accounts/sender-settings.ts'
+import type { ProviderName } from '../../accounts/sender.ts'
 import { findKeptAccount, type Policy } from '../../accounts/store/accounts.ts'
 import { findSender, type Sender, tokenPlaceOf } from '../../accounts/store/senders.ts'
 import { coolLane } from '../../lanes/cooldown.ts'

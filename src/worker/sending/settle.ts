@@ -7,7 +7,7 @@
 // Each outcome has a function of its own: a single one would need 2 KB for each message, and almost all are simply
 // sent.
 import { setSentAfterBlock } from '../../accounts/store/senders.ts'
-import type { CampaignRefusals } from '../../campaigns/fan-out/refusals.ts'
+import type { CampaignRefusals } from '../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../config.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
 import type { Log } from '../../log.ts'
@@ -18,7 +18,7 @@ import type { Outcome, Problem } from '../../messages/outcome.ts'
 import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { markNotSent, markUnconfirmed, recordStatus } from '../../messages/store/steps.ts'
-import { heedRefusal } from '../../people/opt-outs/commands/heed.ts'
+import { heedRefusal } from '../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -1,5 +1,5 @@
 // Revoking a key: whoever uses it is locked out within a second.
-import type { KeyDocument as Key } from '../../../accounts/key-document.ts'
+import type { KeyDocument as Key } from '../../../accounts/permissions.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { say } from '../../parts/notices.tsx'
 import { Ago, Said } from '../../parts/text.tsx'

@@ -1,6 +1,6 @@
 // A new key in place of an old one, which stays good for a while.
 import { useState } from 'preact/hooks'
-import type { KeyDocument as Key } from '../../../accounts/key-document.ts'
+import type { KeyDocument as Key } from '../../../accounts/permissions.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/field.tsx'
 import { ShownOnce } from '../../parts/shown-once.tsx'

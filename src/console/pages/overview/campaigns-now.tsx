@@ -1,6 +1,6 @@
 // Campaigns that are under way, and the last few.
 
-import { parseCampaignId } from '../../../campaigns/campaign-id.ts'
+import { parseCampaignId } from '../../../campaigns/campaign.ts'
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../../../telemetry/snapshot.ts'
 import { isInTrouble, laneWords } from '../../logic/lane-words.ts'
 import { shareText } from '../../logic/numbers.ts'

@@ -1,7 +1,7 @@
 // Changing a sender: its name, its pace, its token.
 
 import { useState } from 'preact/hooks'
-import type { SenderDocument as Sender } from '../../../accounts/sender-document.ts'
+import type { SenderDocument as Sender } from '../../../accounts/sender.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { say } from '../../parts/notices.tsx'

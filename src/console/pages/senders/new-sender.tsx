@@ -1,7 +1,7 @@
 // Adding a sender: number, provider, and the token that the provider gave for it.
 
 import { useState } from 'preact/hooks'
-import type { SenderDocument as Sender } from '../../../accounts/sender-document.ts'
+import type { SenderDocument as Sender } from '../../../accounts/sender.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Choice, TextField } from '../../parts/field.tsx'
 import { say } from '../../parts/notices.tsx'

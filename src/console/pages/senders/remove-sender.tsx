@@ -1,5 +1,5 @@
 // Removing a sender, which the server allows once nothing of it is left to be done.
-import type { SenderDocument as Sender } from '../../../accounts/sender-document.ts'
+import type { SenderDocument as Sender } from '../../../accounts/sender.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { say } from '../../parts/notices.tsx'
 import { Said } from '../../parts/text.tsx'

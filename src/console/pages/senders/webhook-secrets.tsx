@@ -1,6 +1,6 @@
 // The secrets of the account's Cloud API webhooks: how many are good, adding one, and ending the older one.
 import { useState } from 'preact/hooks'
-import type { WebhookSecretName } from '../../../accounts/webhook-secrets.ts'
+import type { WebhookSecretName } from '../../../accounts/settings.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { Confirm } from '../../parts/dialog.tsx'

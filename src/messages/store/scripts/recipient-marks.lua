@@ -1,6 +1,6 @@
 -- A campaign keeps the state of each of its recipients in a STRING, half a byte each, in the order of its list: 0 for one
 -- whose message was never claimed, else the place of the state's letter in MARKS, 15 where it cannot be known any more
--- (src/campaigns/store/marks.ts). It outlives the records, so that nobody is sent to again because a record has expired.
+-- (src/campaigns/store/recipient-states.ts). It outlives the records, so that nobody is sent to again because a record has expired.
 
 -- A recipient's place in the list, from the id of the message (src/campaigns/message-ids.ts).
 local function placeOf(ulid)

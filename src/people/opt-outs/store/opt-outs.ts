@@ -2,6 +2,8 @@
 // ZSET of who wanted it again, under one hash tag. Whoever is in the first ZSET is opted out, whatever the others say. Who
 // was erased stands in another ZSET, by what stands for them (erased.ts), and is opted out as well. One script writes all
 // of it, so that dying leaves a word taken or not.
+
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Redis } from '../../../redis/connect.ts'
 import { contactKeys } from '../../../redis/keys.ts'
@@ -142,3 +144,16 @@ function shown(person: string, at: number, times: string | null): OptOut {
   const [first] = said.flatMap(([source]) => OPT_OUT_SOURCES.filter((known) => known === source))
   return { person, source: first ?? 'http', since: new Date(at).toISOString() }
 }
+
+// Why an opt-out holds from its answer on, although workers ask for opt-outs before a message leaves and not in the step
+// that claims it. What a worker was told is good for LOOK_GOOD_FOR_MS: what leaves later is asked for again, also by a
+// process that was frozen meanwhile. Whoever answers that somebody has opted out first waits for longer than that, so that
+// everything that was told before has lost its force. No worker is waited for, and none has to be heard of.
+
+/** Counted from before the question was sent, and also while the machine is suspended (deadline.ts). */
+export const LOOK_GOOD_FOR_MS = 200
+/** Longer by what a request that has left may need until the chat product has it, and clocks may disagree. */
+const HOLD_MS = 250
+
+/** Resolves once no advertising leaves to those whose opt-outs were written before. */
+export const optOutsHold = (): Promise<void> => pause(HOLD_MS)

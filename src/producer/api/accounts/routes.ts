@@ -1,7 +1,6 @@
 // Accounts: the owners of everything else. For operators.
 import { z } from 'zod'
-import { LIMIT_SETTINGS, limitSchema } from '../../../accounts/limits.ts'
-import { accountSettings } from '../../../accounts/settings.ts'
+import { accountSettings, LIMIT_SETTINGS, limitSchema } from '../../../accounts/settings.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'

@@ -1,5 +1,5 @@
 // The audit log.
-import { readActivity } from '../../../accounts/activity/read.ts'
+import { readActivity } from '../../../accounts/store/audit-log.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountOf } from '../../acting-for.ts'
 import { bind, type Route } from '../../bind.ts'

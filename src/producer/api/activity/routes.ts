@@ -1,6 +1,6 @@
 // The audit log: who did what and when.
 import { z } from 'zod'
-import { activityEntrySchema } from '../../../accounts/activity/entry.ts'
+import { activityEntrySchema } from '../../../accounts/audit-log.ts'
 import { page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { pageFields } from '../fields.ts'

@@ -1,9 +1,8 @@
 // The files of a campaign, streamed in and out: rows, the outcome of every recipient, refused recipients with reasons.
 import type { IncomingHttpHeaders } from 'node:http'
+import type { RowFormat } from '../../../campaigns/campaign.ts'
 import { exportCampaign } from '../../../campaigns/commands/export.ts'
-import { incomingRows } from '../../../campaigns/commands/incoming-rows.ts'
-import { uploadRecipients } from '../../../campaigns/commands/upload-recipients.ts'
-import type { RowFormat } from '../../../campaigns/file-formats.ts'
+import { incomingRows, uploadRecipients } from '../../../campaigns/commands/upload-rows.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../../campaigns/store/campaigns.ts'
 import { readRefused } from '../../../campaigns/store/snapshot.ts'
 import type { Config } from '../../../config.ts'

@@ -1,5 +1,5 @@
 // Campaigns. Every change of one answers with the campaign as it is afterwards.
-import type { CampaignId } from '../../../campaigns/campaign-id.ts'
+import type { CampaignId } from '../../../campaigns/campaign.ts'
 import { defineCampaign } from '../../../campaigns/commands/create.ts'
 import { describeCampaign, describeCampaigns } from '../../../campaigns/commands/describe.ts'
 import {

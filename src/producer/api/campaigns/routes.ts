@@ -1,9 +1,8 @@
 // Campaigns: one template to many people.
 import { z } from 'zod'
+import { CAMPAIGN_STATES, EXPORT_FORMATS } from '../../../campaigns/campaign.ts'
 import { campaignDocumentSchema } from '../../../campaigns/commands/campaign-document.ts'
 import { definitionSchema, RESUME_CLASSES } from '../../../campaigns/definition.ts'
-import { EXPORT_FORMATS } from '../../../campaigns/file-formats.ts'
-import { CAMPAIGN_STATES } from '../../../campaigns/states.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { notOneOf } from '../../../messages/fault.ts'
 import { instantSchema } from '../../../messages/instant.ts'

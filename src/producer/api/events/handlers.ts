@@ -8,7 +8,6 @@ import {
   replayEvents,
   testEndpoint,
 } from '../../../events/commands/endpoints.ts'
-import { readPlaces, writePlaces } from '../../../events/pull-cursor.ts'
 import { listAttempts } from '../../../events/store/attempts.ts'
 import { rotateSecret } from '../../../events/store/endpoint-secrets.ts'
 import {
@@ -18,8 +17,8 @@ import {
   listEndpoints,
   removeEndpoint,
 } from '../../../events/store/endpoints.ts'
-import { notePull } from '../../../events/store/listening.ts'
-import { pullEvents } from '../../../events/store/pull.ts'
+import { notePull } from '../../../events/store/outbox.ts'
+import { pullEvents, readPlaces, writePlaces } from '../../../events/store/pull.ts'
 import { findReplay } from '../../../events/store/replays.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'

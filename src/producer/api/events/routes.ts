@@ -1,8 +1,7 @@
 // Events: the feed that is pulled, the endpoints that they are pushed to, and pushing them again.
 import { z } from 'zod'
 import { attemptSchema, endpointChanges, endpointSchema, newEndpointFields } from '../../../events/endpoint.ts'
-import { eventSchema } from '../../../events/event-schema.ts'
-import { EVENT_TYPES, eventTypeSchema } from '../../../events/event-types.ts'
+import { EVENT_TYPES, eventSchema, eventTypeSchema } from '../../../events/event-schema.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { doneWith, made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'

@@ -1,8 +1,7 @@
 // Bulk moves as the producer sees them: queue one, wait for its outcome, ask for its state later. The worker records an
 // outcome and then announces it. One subscription per process hears all announcements, and a request that waits then reads
 // the record: a missed announcement costs time, never the answer.
-import { openMoveQueue } from '../../../gallery/store/move-queue.ts'
-import { findMoveOutcome, type MoveOutcome } from '../../../gallery/store/moves.ts'
+import { findMoveOutcome, type MoveOutcome, openMoveQueue } from '../../../gallery/store/moves.ts'
 import type { MovePayload } from '../../../jobs/bulk-move.ts'
 import { openSubscriber, type Redis } from '../../../redis/connect.ts'
 import { rootKeys } from '../../../redis/keys.ts'

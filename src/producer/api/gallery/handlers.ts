@@ -9,8 +9,8 @@ import {
   findFileByToken,
   type GalleryFile,
   GalleryFullError,
-  listFilesIn,
-  listTrash,
+  keptBytes,
+  listFiles,
   restoreFile,
   trashFile,
 } from '../../../gallery/store/files.ts'
@@ -22,7 +22,6 @@ import {
   newFolderId,
   renameFolder,
 } from '../../../gallery/store/folders.ts'
-import { keptBytes } from '../../../gallery/store/kept-bytes.ts'
 import { bind, type Route, readFields } from '../../bind.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
 import { readUpload } from '../../multipart.ts'
@@ -104,10 +103,7 @@ function fileRoutes(deps: GalleryDeps): Route[] {
         throw invalid([{ path: 'folder_id', message: 'give either a folder_id or trash=true' }])
       }
       if (folder_id !== undefined) found(await findFolder(redis, account, folder_id), `Folder ${folder_id}`)
-      const files =
-        folder_id === undefined
-          ? await listTrash(redis, account, after, limit + 1)
-          : await listFilesIn(redis, account, folder_id, after, limit + 1)
+      const files = await listFiles(redis, account, folder_id ?? 'trash', after, limit + 1)
       const { page, nextAfter } = pageOf(files, limit)
       const data = await inJson(page, call)
       return { body: { success: true, message: 'Files listed', data, next_after: nextAfter } }

@@ -1,5 +1,5 @@
 // Folders and files as the gallery answers them.
-import { compatibilityOf } from '../../../gallery/media-compatibility.ts'
+import { compatibilityOf } from '../../../gallery/media-type.ts'
 import { contentPath } from '../../../gallery/store/content.ts'
 import type { GalleryFile } from '../../../gallery/store/files.ts'
 import type { Folder } from '../../../gallery/store/folders.ts'

@@ -1,8 +1,7 @@
 // Keys of an account, and for operators those of the whole installation.
 import { z } from 'zod'
-import { keyDocumentSchema } from '../../../accounts/key-document.ts'
 import { networkSchema } from '../../../accounts/networks.ts'
-import { anyPermissionSchema } from '../../../accounts/permissions.ts'
+import { anyPermissionSchema, keyDocumentSchema } from '../../../accounts/permissions.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { instantSchema } from '../../../messages/instant.ts'
 import { made, one, page } from '../answers.ts'

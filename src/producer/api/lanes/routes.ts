@@ -1,6 +1,6 @@
 // Lanes: one per sender. An admin key sees and controls those of its account.
 import { z } from 'zod'
-import { MAX_RATE, MIN_RATE } from '../../../accounts/sender-settings.ts'
+import { MAX_RATE, MIN_RATE } from '../../../accounts/sender.ts'
 import { deadLetterSchema } from '../../../lanes/dead-letters.ts'
 import { laneStatusSchema } from '../../../lanes/lane-status.ts'
 import { one, page } from '../answers.ts'

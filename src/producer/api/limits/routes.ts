@@ -1,6 +1,6 @@
 // The limits of an account, and how much of each is used.
 import { z } from 'zod'
-import { LIMIT_SETTINGS, type LimitSetting } from '../../../accounts/limits.ts'
+import { LIMIT_SETTINGS, type LimitSetting } from '../../../accounts/settings.ts'
 import { bare } from '../answers.ts'
 import { routesOf } from '../define.ts'
 

@@ -1,6 +1,6 @@
 // Lookups of the older interface. Both show the same truth: the record, else the job that waits.
 import type { Sender } from '../../../accounts/store/senders.ts'
-import type { ListSettings } from '../../../campaigns/store/in-chunk.ts'
+import type { ListSettings } from '../../../campaigns/store/open-campaigns.ts'
 import { type FoundMessage, infoStatus } from '../../../messages/lookup/lookup.ts'
 import { deliveryOf } from '../../../messages/lookup/own-message.ts'
 import { messageId } from '../../../messages/message-id.ts'

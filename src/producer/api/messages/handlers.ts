@@ -1,8 +1,8 @@
 // Messages in lists and by their id. What cannot exist is refused before anything is searched: a filter by a name that
 // nobody has would bring an empty list and look as if all were well.
 import { cachedSender, findSender, listKeptSenders } from '../../../accounts/store/senders.ts'
-import { parseCampaignId } from '../../../campaigns/campaign-id.ts'
-import type { ListSettings } from '../../../campaigns/store/in-chunk.ts'
+import { parseCampaignId } from '../../../campaigns/campaign.ts'
+import type { ListSettings } from '../../../campaigns/store/open-campaigns.ts'
 import type { Config } from '../../../config.ts'
 import { assertForSender } from '../../../messages/accept/check-key.ts'
 import { existingSenders } from '../../../messages/accept/named-senders.ts'

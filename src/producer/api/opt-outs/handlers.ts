@@ -1,12 +1,11 @@
 // Opt-outs.
-import { exportOptOuts } from '../../../people/opt-outs/commands/export-opt-outs.ts'
-import { importOptOuts } from '../../../people/opt-outs/commands/import-opt-outs.ts'
-import { optOutsHold } from '../../../people/opt-outs/store/hold.ts'
+import { exportOptOuts, importOptOuts } from '../../../people/opt-outs/commands/opt-out-files.ts'
 import {
   addOptOuts,
   findOptOut,
   isOptOutCursor,
   listOptOuts,
+  optOutsHold,
   removeOptOuts,
 } from '../../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'

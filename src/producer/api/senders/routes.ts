@@ -1,8 +1,15 @@
 // Senders: the numbers that messages are sent from, each with its provider and its lane.
 import { z } from 'zod'
-import { isSenderName, isServerAddress, senderFaults, TOKEN } from '../../../accounts/commands/sender-rules.ts'
-import { senderDocumentSchema } from '../../../accounts/sender-document.ts'
-import { MAX_RATE, MIN_RATE, providerNameSchema } from '../../../accounts/sender-settings.ts'
+import {
+  isSenderName,
+  isServerAddress,
+  MAX_RATE,
+  MIN_RATE,
+  providerNameSchema,
+  senderDocumentSchema,
+  senderFaults,
+  TOKEN,
+} from '../../../accounts/sender.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'

@@ -18,7 +18,7 @@ import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
 import { storeInbound } from '../../../messages/store/inbound.ts'
 import { recordStatus } from '../../../messages/store/steps.ts'
-import { heedPreference, heedRefusalOf, heedWords } from '../../../people/opt-outs/commands/heed.ts'
+import { heedPreference, heedRefusalOf, heedWords } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { Preference } from '../../../providers/cloud-preferences.ts'
 import {

@@ -9,10 +9,9 @@ import { orderingKey, type PlacedEvent } from '../../../events/outbox-entry.ts'
 import { probeWaitMs } from '../../../events/retry-times.ts'
 import { typeOf } from '../../../events/store/documents.ts'
 import { moveCursors, readCursors } from '../../../events/store/endpoints.ts'
-import { ACCOUNT_SOURCE } from '../../../events/store/listening.ts'
-import { type OutboxEntry, readAfter } from '../../../events/store/outbox.ts'
-import { MOST_AT_ONCE } from '../../../events/target-agent.ts'
-import { type Target, type TellDeps, tell } from './tell.ts'
+import { ACCOUNT_SOURCE, type OutboxEntry, readAfter } from '../../../events/store/outbox.ts'
+import { MOST_AT_ONCE } from '../../../events/targets.ts'
+import { type Target, type TellDeps, tell } from './deliver.ts'
 
 /** A source that had something new is looked at again after this, one that has been still for long after the other. */
 const LOOK_MS = 20

@@ -6,7 +6,6 @@
 import type { Seal } from '../../../accounts/seal.ts'
 import { listKeptSenders } from '../../../accounts/store/senders.ts'
 import type { Config } from '../../../config.ts'
-import { createTargetRule } from '../../../events/safe-targets.ts'
 import {
   dueQueues,
   noteDue,
@@ -16,16 +15,17 @@ import {
   removeQueue,
 } from '../../../events/store/endpoint-queue.ts'
 import { type Endpoint, findEndpoint, listEndpoints } from '../../../events/store/endpoints.ts'
-import { listenAgain, listeningAccounts, tend } from '../../../events/store/listening.ts'
+import { listenAgain, listeningAccounts, tend } from '../../../events/store/outbox.ts'
+import { createTargetRule } from '../../../events/targets.ts'
 import type { Log } from '../../../log.ts'
 import { runningRedisClock } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { rootKeys } from '../../../redis/keys.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../../../redis/lock.ts'
+import { execOrThrow } from '../../../redis/transaction.ts'
 import { withTimeout } from '../../../redis/with-timeout.ts'
 import { repeatedly } from '../../../repeatedly.ts'
-import { noteStatus } from './event-status.ts'
-import { startTelling, type Telling } from './telling.ts'
+import { startTelling, type Telling } from './endpoint-delivery.ts'
 
 /** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
 const ELECT_MS = 800
@@ -143,4 +143,24 @@ export function startRelay(deps: RelayDeps) {
       if (isRelay) await withTimeout(LAST_WORDS_MS, deleteIf(redis, rootKeys.relay, worker)).catch(() => {})
     },
   }
+}
+
+// How telling stands, for the metrics of every process: only the relay knows.
+
+/** What was true a while ago is not told as if it still were. */
+const KEPT_MS = 30_000
+
+/** Writes it down; `nowMs` is Redis' time. */
+async function noteStatus(redis: Redis, tellings: readonly Telling[], nowMs: number): Promise<void> {
+  const enabled = tellings.filter(({ target }) => target.endpoint.enabled)
+  const waiting = await Promise.all(tellings.map((telling) => telling.waiting()))
+  const since = Math.min(nowMs, ...enabled.map((telling) => telling.oldestWaiting() ?? nowMs))
+  const status = {
+    enabled: enabled.length,
+    failing: enabled.filter(({ target }) => target.failures > 0).length,
+    disabled: tellings.length - enabled.length,
+    retrying: waiting.reduce((sum, count) => sum + count, 0),
+    oldest_seconds: Math.round((nowMs - since) / 1_000),
+  }
+  await execOrThrow(redis.multi().hset(rootKeys.eventStatus, status).pexpire(rootKeys.eventStatus, KEPT_MS))
 }

@@ -6,7 +6,7 @@
 // - it dies between that and the end: the second run finds the end noted and repeats it.
 
 import { isOperator } from '../../../accounts/permissions.ts'
-import type { ListSettings } from '../../../campaigns/store/in-chunk.ts'
+import type { ListSettings } from '../../../campaigns/store/open-campaigns.ts'
 import { openCampaignQueue } from '../../../campaigns/store/queue.ts'
 import type { Config } from '../../../config.ts'
 import { hideKeys, hideKeysInText } from '../../../jobs/hide-keys.ts'

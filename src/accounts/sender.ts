@@ -1,0 +1,64 @@
+// What a sender is: its settings, the rules that they must keep together, and how it is shown. Pure.
+import { z } from 'zod'
+
+export const providerNameSchema = z.enum(['partner-api', 'cloud-api'])
+export type ProviderName = z.infer<typeof providerNameSchema>
+
+/** Messages per second: a message a minute at least, at most what one lane could hold anyway. */
+export const MIN_RATE = 1 / 60
+export const MAX_RATE = 100_000
+
+/** A sender as it is shown, without its token. */
+export const senderDocumentSchema = z
+  .strictObject({
+    id: z.int().describe('Also of its lane.'),
+    account: z.int(),
+    number: z.string().describe('Digits with country code.'),
+    name: z.string().nullable(),
+    provider: providerNameSchema,
+    base_url: z.string(),
+    phone_number_id: z.string().nullable(),
+    rate: z.number().describe('Messages per second.'),
+    honours_idempotency: z.boolean(),
+    default: z.boolean().describe('Whether service messages of the account leave from it.'),
+  })
+  .meta({ id: 'Sender' })
+export type SenderDocument = z.infer<typeof senderDocumentSchema>
+
+/** Fields whose rules depend on the provider. */
+export type SenderField = 'phoneNumberId' | 'honoursIdempotency'
+
+/** Faults of fields that do not fit the provider; `providerName` is what the caller's interface calls that field. */
+export function senderFaults(
+  sender: { provider: ProviderName; phoneNumberId: string; honoursIdempotency: boolean },
+  providerName: string,
+): { field: SenderField; message: string }[] {
+  const isCloud = sender.provider === 'cloud-api'
+  const faults: { field: SenderField; message: string }[] = []
+  if (isCloud && sender.phoneNumberId === '') {
+    faults.push({ field: 'phoneNumberId', message: `required with ${providerName} cloud-api` })
+  }
+  if (!isCloud && sender.phoneNumberId !== '') {
+    faults.push({ field: 'phoneNumberId', message: `only known with ${providerName} cloud-api` })
+  }
+  if (isCloud && sender.honoursIdempotency) {
+    faults.push({ field: 'honoursIdempotency', message: `only known with ${providerName} partner-api` })
+  }
+  return faults
+}
+
+/** A provider's token: printable characters without spaces. */
+export const TOKEN = /^[\x21-\x7e]+$/
+
+/** A name needs a letter, because templates name their sender by number or by name. */
+export const isSenderName = (name: string): boolean => /\p{L}/u.test(name) && !/\p{Cc}/u.test(name)
+
+/**
+ * Whether this is a server's address without query or fragment, so that paths can be appended. A password is refused too:
+ * it would not be sent, and lists of senders show the address.
+ */
+export function isServerAddress(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return false
+  return [url.search, url.hash, url.username, url.password].every((part) => part === '')
+}

@@ -1,0 +1,92 @@
+// The one place that writes the activity. Two lists: the account's, so that a busy account pushes out nobody else's,
+// and the installation's, which has them all in one order. Each is a stream, one key and so one slot, bounded in count
+// and in time.
+//
+// An act is written down once it is done. Whoever dies in between has done something that the list does not tell; the
+// other way round it would tell of what was never done.
+
+import { z } from 'zod'
+import type { Redis } from '../../redis/connect.ts'
+import { accountActivityKey, rootKeys } from '../../redis/keys.ts'
+import { readRecord } from '../../redis/records.ts'
+import { ACT_TEXT_MAX, type Act, type ActivityEntry } from '../audit-log.ts'
+
+export const ACTIVITY_KEPT_MS = 90 * 86_400_000
+/** Some 150 bytes each. */
+const MOST_OF_ACCOUNT = 10_000
+const MOST_IN_ALL = 100_000
+
+/** Writes an act down. Rejects when Redis does not take it: the act itself is done all the same. */
+export async function recordAct(redis: Redis, act: Act, nowMs: number): Promise<void> {
+  const { actor, account, action, target, detail, requestId } = act
+  const fields = {
+    ...('cli' in actor ? { cli: actor.cli } : { key: actor.key_id ?? '', name: actor.key_name }),
+    account: String(account),
+    action,
+    target: target ?? '',
+    detail: detail ?? '',
+    request: requestId ?? '',
+  }
+  const list = Object.entries(fields).flatMap(([name, value]) => [name, value.slice(0, ACT_TEXT_MAX)])
+  await Promise.all([
+    append(redis, accountActivityKey(account), MOST_OF_ACCOUNT, list, nowMs),
+    append(redis, rootKeys.activity, MOST_IN_ALL, list, nowMs),
+  ])
+}
+
+/** In the order of the connection; only the first command matters, the others bound what there is. */
+async function append(redis: Redis, key: string, most: number, fields: string[], nowMs: number): Promise<void> {
+  await Promise.all([
+    redis.xadd(key, 'MAXLEN', '~', most, '*', ...fields),
+    redis.xtrim(key, 'MINID', '~', nowMs - ACTIVITY_KEPT_MS),
+    redis.pexpire(key, ACTIVITY_KEPT_MS),
+  ])
+}
+
+// Reading the activity, the latest first.
+
+const orNull = z.string().transform((text) => (text === '' ? null : text))
+
+const storedSchema = z
+  .object({
+    cli: z.string().optional(),
+    key: z.string().default(''),
+    name: z.string().default(''),
+    account: z.coerce.number().int().nonnegative(),
+    action: z.string(),
+    target: orNull,
+    detail: orNull,
+    request: orNull,
+  })
+  .transform(({ cli, key, name, account, request, ...what }) => ({
+    actor: cli === undefined ? { key_id: key === '' ? null : key, key_name: name } : { cli },
+    account: account === 0 ? null : account,
+    ...what,
+    request_id: request,
+  }))
+
+/**
+ * Up to `limit` entries before `cursor` (the latest without one), of one account or of all; `next` is the cursor of the
+ * page after it, null on the last. Throws a CorruptRecordError.
+ */
+export async function readActivity(
+  redis: Redis,
+  of: { account: number | undefined; limit: number; cursor: string | undefined },
+  nowMs: number,
+): Promise<{ entries: ActivityEntry[]; next: string | null }> {
+  const key = of.account === undefined ? rootKeys.activity : accountActivityKey(of.account)
+  const from = of.cursor === undefined ? '+' : `(${of.cursor}`
+  // One more than asked for tells whether there is another page. What is too old is trimmed only in whole blocks.
+  const rows = await redis.xrevrange(key, from, nowMs - ACTIVITY_KEPT_MS, 'COUNT', of.limit + 1)
+  const page = rows.slice(0, of.limit)
+  const entries = page.map(([id, flat]) => {
+    const fields = Object.fromEntries(pairs(flat))
+    const { actor, account, action, target, detail, request_id } = readRecord(storedSchema, `activity ${id}`, fields)
+    const at = new Date(Number(id.split('-')[0])).toISOString()
+    return { at, actor, account, action, target, detail, request_id }
+  })
+  return { entries, next: rows.length > of.limit ? (page.at(-1)?.[0] ?? null) : null }
+}
+
+const pairs = (flat: readonly string[]): [string, string][] =>
+  flat.flatMap((name, i): [string, string][] => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : []))

@@ -1,0 +1,181 @@
+// The circuit breaker: when a campaign must pause without being asked. What hits one recipient in three will hit the rest.
+// What only has to hit a few is in fan-out/refusals.ts.
+import type { Config } from '../../config.ts'
+import type { Log } from '../../log.ts'
+import type { Fault } from '../../messages/fault.ts'
+import type { Outcome } from '../../messages/outcome.ts'
+import { codeEntry } from '../../messages/provider-codes.ts'
+import { observerOf } from '../../observe.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignKey } from '../../redis/keys.ts'
+import type { CampaignId, CampaignMove } from '../campaign.ts'
+import type { Preflight } from '../definition.ts'
+import { isThrottling } from '../pace.ts'
+import { idOf, moveCampaign } from '../store/campaigns.ts'
+import { noteThrottled } from '../store/fan-out-state.ts'
+
+/**
+ * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider
+ * answered or did not. Those that failed for reasons of their recipient, or are unproven because a worker died, count
+ * as neither.
+ */
+export interface Ends {
+  finished: number
+  failed: number
+}
+
+/** The share of failures is taken over at least so many of the latest messages. */
+const OVER = 100
+const LIMIT = 0.3
+/** Points kept; older ones are thinned out by leaving every second one. */
+const POINTS = 512
+
+/** Watches one campaign from now on; what failed before a person resumed it no longer counts. */
+export function createFailureBreaker() {
+  let points: Ends[] = []
+  return {
+    /** Takes note of the figures; answers why the campaign must pause, if it must. */
+    check(now: Ends): string | undefined {
+      const from = points.findLast((point) => now.finished - point.finished >= OVER)
+      const last = points.at(-1)
+      // However long nothing ends, the points of before are not thinned out by it.
+      if (last?.finished !== now.finished || last.failed !== now.failed) points.push(now)
+      if (points.length > POINTS) points = points.filter((_point, i) => i % 2 === 1)
+      if (from === undefined) return undefined
+      const finished = now.finished - from.finished
+      const failed = now.failed - from.failed
+      if (failed <= LIMIT * finished) return undefined
+      return `${failed} of the last ${finished} messages failed or are unproven, more than ${LIMIT * 100} %.`
+    },
+  }
+}
+
+// The fast part of a campaign's circuit breaker: pauses it at the first answers that say that everybody else would be refused
+// as well. The share of failures (circuit-breaker.ts) needs a hundred messages for that. What was refused so is proven
+// unsent and stays queued for the resume, so that however much was in flight, next to nobody is lost.
+
+/**
+ * Refusals in a row, with no message sent in between, that pause a campaign when each alone may be about one person's
+ * values. Where one person in ten has bad values, it happens once in 100,000 messages. Each worker loses one fewer.
+ */
+const IN_A_ROW = 5
+/** Campaigns with refusals in a row; beyond that the oldest is forgotten. */
+const MOST = 1_000
+
+type Refusal = Extract<Outcome, { kind: 'failed' }>
+
+export type CampaignRefusals = ReturnType<typeof createCampaignRefusals>
+
+/** The refusals in a row of all campaigns that this process sends for. */
+export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: Pick<Config, 'retentionMs'> }) {
+  /** `epoch`: the one in which the campaign was paused for them. */
+  const rows = new Map<string, { count: number; epoch: number | undefined }>()
+
+  /** Pauses the campaign; undefined when it goes on, as it runs in a later epoch, or has ended. */
+  async function pause(
+    campaign: CampaignId,
+    reason: string,
+    code: string,
+    epoch?: number,
+  ): Promise<number | undefined> {
+    const fields = { reason }
+    const options = epoch === undefined ? { fields } : { fields, epoch }
+    const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.config.retentionMs, options)
+    if (moved.kind === 'moved') {
+      deps.log.warn({ campaign: idOf(campaign), code }, 'campaign.auto_paused')
+      observerOf(deps.redis).campaignPaused()
+    }
+    return moved.kind !== 'missing' && moved.state === 'paused' ? moved.epoch : undefined
+  }
+
+  return {
+    /** Whether the refusal is about all of the campaign. Then it is paused, and the message is to stay queued. */
+    async pausesCampaign(campaign: CampaignId, { concerns, problem: { code } }: Refusal): Promise<boolean> {
+      if (concerns === 'template') {
+        return (await pause(campaign, `WhatsApp refuses its template: ${inWords(code)}.`, code)) !== undefined
+      }
+      if (concerns !== 'message' && concerns !== 'sender') return false
+      const name = idOf(campaign)
+      const row = rows.get(name) ?? { count: 0, epoch: undefined }
+      row.count += 1
+      rows.delete(name)
+      rows.set(name, row)
+      for (const oldest of rows.keys()) {
+        if (rows.size <= MOST) break
+        rows.delete(oldest)
+      }
+      if (row.count < IN_A_ROW) return false
+      const reason = `WhatsApp refused ${IN_A_ROW} messages in a row: ${inWords(code)}.`
+      row.epoch = await pause(campaign, reason, code, row.epoch)
+      if (row.epoch !== undefined) return true
+      // A person has resumed it: what was refused before no longer counts.
+      rows.set(name, { count: 1, epoch: undefined })
+      return false
+    },
+
+    /** The chat product took a message of the campaign. */
+    over(campaign: CampaignId): void {
+      if (rows.size > 0) rows.delete(idOf(campaign))
+    },
+  }
+}
+
+/** Without the chat product's own words, which may quote what a person was to read. */
+const inWords = (code: string): string =>
+  /^\d+$/.test(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`
+
+// Takes a campaign out of the workers' hands that they cannot work on, with the reason, so that none of them tries again
+// and again: one whose record cannot be read, or whose preflight fails however often it is begun.
+
+const UNREADABLE = 'Its record cannot be read; the log of the worker has the details.'
+
+/** Blocks a campaign that is being checked, with these problems and no figures. Does nothing in another epoch. */
+export async function blockChecked(
+  deps: { redis: Redis; retentionMs: number },
+  id: CampaignId,
+  epoch: number,
+  problems: Fault[],
+): Promise<void> {
+  const fields = {
+    preflight: JSON.stringify(await nothingFound(deps.redis, id, problems)),
+    snapshot: '',
+    total: 0,
+    next: 0,
+  }
+  await moveCampaign(deps.redis, id, 'block', deps.retentionMs, { epoch, fields })
+}
+
+/** Blocks or pauses a campaign whose record cannot be read, whichever its state allows. */
+export async function blockBroken(deps: { redis: Redis; retentionMs: number }, id: CampaignId): Promise<void> {
+  const problems = [{ path: '', message: UNREADABLE }]
+  const moves: [CampaignMove, Record<string, string>][] = [
+    ['block', { preflight: JSON.stringify(await nothingFound(deps.redis, id, problems)) }],
+    ['pause', { reason: UNREADABLE }],
+  ]
+  for (const [move, fields] of moves) await moveCampaign(deps.redis, id, move, deps.retentionMs, { fields })
+}
+
+async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Promise<Preflight> {
+  return {
+    recipients: 0,
+    refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
+    excluded: 0,
+    checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
+    problems,
+    rate: 1,
+    seconds: 0,
+    would_expire: 0,
+  }
+}
+
+// What an answer of the provider means for the campaigns of its lane, whichever message drew it.
+
+/** Campaigns go slower once a message has shown that the lane is too fast. Repeating it does no harm. */
+export async function notifyCampaigns(
+  redis: Redis,
+  lane: number,
+  outcome: Extract<Outcome, { problem: unknown }>,
+): Promise<void> {
+  if (outcome.kind === 'lane_waits' && isThrottling(outcome.problem.code)) await noteThrottled(redis, lane)
+}

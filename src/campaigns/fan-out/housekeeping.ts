@@ -1,0 +1,83 @@
+// Cancels campaigns that nobody starts: after their last change they are kept for LANEWAY_DRAFT_DAYS, and would otherwise be
+// kept for ever, with their rows. They go on being shown as cancelled for as long as any other.
+
+import type { Config } from '../../config.ts'
+import { removeOldDrafts } from '../../files/drafts.ts'
+import { type FileStore, removeAll } from '../../files/store.ts'
+import type { Log } from '../../log.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignsOfAccountKey } from '../../redis/keys.ts'
+import { CAMPAIGN_MOVES, parseCampaignId } from '../campaign.ts'
+import { changedAtMs, findCampaign, idOf, moveCampaign, NOW } from '../store/campaigns.ts'
+import { type CampaignFiles, campaignFolder, campaignsWithFiles, removeFiles } from '../store/files.ts'
+import { statesOf } from '../store/list.ts'
+
+const AT_ONCE = 200
+
+/** Cancels those of the account whose last change was before `beforeMs`; returns how many. */
+export async function expireDrafts(
+  { redis, retentionMs, log }: { redis: Redis; retentionMs: number; log: Log },
+  account: number,
+  beforeMs: number,
+): Promise<number> {
+  let expired = 0
+  const allowed = CAMPAIGN_MOVES.expire.from
+  for (let at = 0; ; at += AT_ONCE) {
+    const key = campaignsOfAccountKey(account)
+    const names = await redis.zrangebyscore(key, '-inf', beforeMs, 'LIMIT', at, AT_ONCE)
+    const states = await statesOf(redis, names)
+    for (const [place, name] of names.entries()) {
+      const state = states[place]?.state
+      if (state === undefined || !allowed.includes(state)) continue
+      const id = parseCampaignId(name)
+      const campaign = id && (await findCampaign(redis, id).catch(() => undefined))
+      if (campaign === undefined || changedAtMs(campaign) >= beforeMs) continue
+      // In the epoch that was looked at: rows that come in meanwhile begin another.
+      const options = { epoch: campaign.epoch, begins: true, fields: { ended_at: NOW, reason: '' } }
+      const moved = await moveCampaign(redis, campaign, 'expire', retentionMs, options)
+      if (moved.kind !== 'moved') continue
+      expired += 1
+      log.info({ campaign: name, account }, 'campaign.expired')
+    }
+    if (names.length < AT_ONCE) return expired
+  }
+}
+
+// Removes the files of campaigns whose record has expired, and what crashes have left in the folders of the others.
+
+export const PURGE_EVERY_MS = 3_600_000
+/** No upload and no preflight that is still at work leaves its file alone for so long. */
+const LEFTOVER_MS = 24 * 3_600_000
+
+/**
+ * Only files that are older than any record lives without use: a worker that was pointed at the wrong Redis must not
+ * take the files of campaigns that are still going on in the right one.
+ */
+export async function purgeCampaignFiles(
+  { redis, files, config, log }: { redis: Redis; files: FileStore; config: Pick<Config, 'retentionMs'>; log: Log },
+  nowMs: number,
+): Promise<void> {
+  await removeOldDrafts(files, nowMs)
+  for (const each of await campaignsWithFiles(files)) {
+    const { id } = each
+    await forgetOne(each).catch((error: unknown) => {
+      log.warn({ campaign: idOf(id), err: error }, 'campaign.purge_failed')
+    })
+  }
+
+  async function forgetOne({ id, written }: CampaignFiles): Promise<void> {
+    const campaign = await findCampaign(redis, id)
+    if (campaign) {
+      const kept = [campaign.rows_file, campaign.snapshot]
+      const old = [...written].filter(([name, writtenMs]) => !kept.includes(name) && writtenMs < nowMs - LEFTOVER_MS)
+      await removeFiles(
+        files,
+        id,
+        old.map(([name]) => name),
+      )
+    } else if (Math.max(...written.values()) < nowMs - config.retentionMs) {
+      await removeAll(files, campaignFolder(id))
+      log.info({ campaign: idOf(id) }, 'campaign.purged')
+    }
+  }
+}

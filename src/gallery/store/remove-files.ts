@@ -1,0 +1,57 @@
+// Removes files for good: those that have been in the trash for long enough, and the whole gallery of a removed account.
+// Their content goes an hour later (content.ts).
+import type { Redis } from '../../redis/connect.ts'
+import { fileTokenKey, galleryKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { noteWithoutFile } from './content.ts'
+import { removeLooseTokens } from './files.ts'
+import { nowMicros } from './folders.ts'
+
+const FILES_AT_ONCE = 500
+
+const removeScript = defineScript(import.meta.url, 'gallery-remove-file')
+
+/** Removes the account's files that went into the trash more than `keepMs` ago; returns how many. */
+export async function removeFromTrash(redis: Redis, account: number, keepMs: number): Promise<number> {
+  const keys = galleryKeys(account)
+  const before = (await nowMicros(redis, account)) - keepMs * 1_000
+  let removed = 0
+  for (let after = 0; ; ) {
+    const ids = (await redis.zrangebyscore(keys.trash, `(${after}`, '+inf', 'LIMIT', 0, FILES_AT_ONCE)).map(Number)
+    for (const id of ids) {
+      const [deletedAt, hash, token] = await redis.hmget(keys.file(id), 'deleted_at', 'hash', 'token')
+      if (!deletedAt || Number(deletedAt) >= before) continue
+      // First, so that a crash once the record is gone does not leave its content for ever.
+      if (hash) await noteWithoutFile(redis, hash)
+      const fields = { file: keys.file(id), trash: keys.trash, bytes: keys.bytes }
+      if ((await removeScript(redis, fields, { id: String(id), before })) !== 1) continue
+      if (token) await redis.del(fileTokenKey(token))
+      removed += 1
+    }
+    if (ids.length < FILES_AT_ONCE) return removed
+    after = ids.at(-1) ?? after
+  }
+}
+
+/** Removes all folders and files of the account. After a crash, calling it again removes the rest. */
+export async function forgetGallery(redis: Redis, account: number): Promise<void> {
+  const keys = galleryKeys(account)
+  const folders = (await redis.zrange(keys.folders, '0', '-1')).map(Number)
+  for (const place of [...folders.map(keys.filesIn), keys.trash]) {
+    for (;;) {
+      const ids = await redis.zrange(place, 0, String(FILES_AT_ONCE - 1))
+      if (ids.length === 0) break
+      for (const id of ids) await forgetFile(redis, keys.file(Number(id)))
+      await redis.zrem(place, ...ids)
+    }
+  }
+  await removeLooseTokens(redis, account, '+inf')
+  await redis.del(keys.folders, keys.trash, keys.bytes, ...folders.map(keys.folder))
+}
+
+async function forgetFile(redis: Redis, key: string): Promise<void> {
+  const [hash, token] = await redis.hmget(key, 'hash', 'token')
+  if (hash) await noteWithoutFile(redis, hash)
+  if (token) await redis.del(fileTokenKey(token))
+  await redis.del(key)
+}

@@ -1,0 +1,87 @@
+// What is heard of a person's wish while messages come and go: words that they write, and what the chat product says
+// when it refuses a message to them. Doing it twice changes nothing, so that it stands before whatever makes it once.
+import { cachedAccount } from '../../../accounts/store/accounts.ts'
+import { cachedSender } from '../../../accounts/store/senders.ts'
+import type { MessageId } from '../../../messages/message-id.ts'
+import type { Problem } from '../../../messages/outcome.ts'
+import { OPTED_OUT_THERE } from '../../../messages/provider-codes.ts'
+import { type InboundMessage, namesOfWriter } from '../../../messages/store/inbound.ts'
+import { readMessage } from '../../../messages/store/records.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import type { OptOutSource } from '../opt-out.ts'
+import { wishOf } from '../opt-out.ts'
+import { addOptOuts, optOutsHold, removeOptOuts } from '../store/opt-outs.ts'
+
+/** Kinds whose text the person has written or chosen, and not what stands below a picture. */
+const SAID: ReadonlySet<string> = new Set(['text', 'button', 'interactive'])
+
+/**
+ * Obeys a stop or start word of the account, if that is what was received, as of when it was written. A person is known by
+ * number and by user id.
+ */
+export async function heedWords(
+  redis: Redis,
+  account: number,
+  { from, type, text, parts }: Pick<InboundMessage, 'from' | 'type' | 'text' | 'parts'>,
+  atMs: number,
+): Promise<void> {
+  // In a group nobody talks to the account alone.
+  if (!SAID.has(type) || parts.group_id !== undefined) return
+  const settings = await cachedAccount(redis, account)
+  if (settings === undefined) return
+  const wish = wishOf(text, { stop: settings['opt_out.stop_words'], start: settings['opt_out.start_words'] })
+  if (wish === undefined) return
+  await obey(redis, account, { people: namesOfWriter({ from, parts }), wish, source: 'word', atMs })
+}
+
+/**
+ * Obeys what the person has told the chat product about advertising. It takes back what the chat product said before, and
+ * not what the person wrote or the account knows by itself.
+ */
+export async function heedPreference(
+  redis: Redis,
+  account: number,
+  { people, wish, atMs }: { people: readonly string[]; wish: 'stop' | 'resume'; atMs: number | undefined },
+): Promise<void> {
+  await obey(redis, account, { people, wish: wish === 'stop' ? wish : 'start', source: 'provider', atMs })
+}
+
+/** A stop holds once this has resolved: the webhook that brought it is answered after that. */
+async function obey(
+  redis: Redis,
+  account: number,
+  said: { people: readonly string[]; wish: 'stop' | 'start'; source: OptOutSource; atMs: number | undefined },
+): Promise<void> {
+  const { people, wish, ...how } = said
+  if (wish === 'start') {
+    await removeOptOuts(redis, account, people, how)
+  } else {
+    await addOptOuts(redis, account, people, how)
+    await optOutsHold()
+  }
+}
+
+/** Writes down that the person has stopped advertising with the chat product, if that is why a message to them failed. */
+export async function heedRefusal(
+  redis: Redis,
+  account: number,
+  person: string,
+  { code }: Pick<Problem, 'code'>,
+  atMs?: number,
+): Promise<void> {
+  if (code !== OPTED_OUT_THERE || person === '') return
+  // The outcome of the message, which is written next, waits by itself for replicas.
+  await addOptOuts(redis, account, [person], { source: 'provider', atMs, replicated: false })
+}
+
+/** The same of a message of which only the id is known. To whom it went, our own record says, not who reports it. */
+export async function heedRefusalOf(
+  redis: Redis,
+  id: MessageId,
+  problem: Pick<Problem, 'code'>,
+  atMs: number | undefined,
+): Promise<void> {
+  if (problem.code !== OPTED_OUT_THERE) return
+  const [record, sender] = await Promise.all([readMessage(redis, id), cachedSender(redis, id.lane)])
+  if (record && sender) await heedRefusal(redis, sender.account, record.to, problem, atMs)
+}
