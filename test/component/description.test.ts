@@ -45,49 +45,20 @@ test.each(['/openapi.json', '/docs'])('%s is sent once to who keeps it', async (
   expect((await get(path, {}, 'POST')).status).toBe(405)
 })
 
-test('the page shows every operation, and links to the description', async () => {
+test('the page needs no other host and no other script than its own, and its policy lets it have neither', async () => {
   const answer = await get('/docs')
   expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const html = await answer.text()
-  for (const { method, path } of ROUTES) {
-    const shown = `${method.toUpperCase()}</span> <code>${path.replaceAll(/:(\w+)/g, '{$1}')}</code>`
-    expect(html).toContain(shown)
-  }
-  expect(html).toContain('href="/openapi.json"')
-})
-
-test('the page needs no script and no other host, and its policy lets it have neither', async () => {
-  const answer = await get('/docs')
-  const html = await answer.text()
-  expect(html).not.toMatch(/<script|<img|<iframe|<link|<form|\son\w+=|\sstyle=|javascript:/i)
-  expect(html).not.toMatch(/(?:src|href)="(?!#|\/openapi\.json")/)
-  const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? ''
-  expect(style).not.toMatch(/url\(|@import/)
-  const hash = createHash('sha256').update(style).digest('base64')
+  const [, script = ''] = /<script type="module">([\s\S]*?)<\/script>/.exec(html) ?? []
+  const page = html.replace(script, '')
+  expect(script.length).toBeGreaterThan(100_000)
+  expect(page.match(/<script/g)).toHaveLength(1)
+  expect(page).not.toMatch(/<img|<iframe|<link|<form|\son\w+=|javascript:/i)
+  expect(page).not.toMatch(/(?:src|href|url)="(?!\/openapi\.json")/)
+  expect(page).toContain('<html lang="en">')
+  const hash = createHash('sha256').update(script).digest('base64')
   expect(answer.headers.get('content-security-policy')).toBe(
-    `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-${hash}'`,
+    `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; ` +
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   )
-})
-
-test('every link in the page leads somewhere in it, and no two places have one name', async () => {
-  const html = await (await get('/docs')).text()
-  const places = Array.from(html.matchAll(/\sid="([^"]+)"/g), ([, id]) => id)
-  expect(new Set(places).size).toBe(places.length)
-  const links = Array.from(html.matchAll(/href="#([^"]+)"/g), ([, id]) => id)
-  expect(links.length).toBeGreaterThan(100)
-  expect(links.filter((id) => !places.includes(id))).toEqual([])
-})
-
-test('the page can be read without seeing it: language, headings in order, tables with heads, a way past the menu', async () => {
-  const html = await (await get('/docs')).text()
-  expect(html).toContain('<html lang="en">')
-  expect(html).toContain('<a class="skip" href="#content">')
-  const levels = Array.from(html.matchAll(/<h([1-6])/g), ([, level]) => Number(level))
-  expect(levels.filter((level) => level === 1)).toHaveLength(1)
-  levels.forEach((level, place) => {
-    expect(level).toBeLessThanOrEqual((levels[place - 1] ?? 0) + 1)
-  })
-  const tables = html.match(/<table>/g) ?? []
-  expect(html.match(/<caption>/g)).toHaveLength(tables.length)
-  expect(html.match(/<th scope="col">/g)?.length).toBeGreaterThan(tables.length)
 })
