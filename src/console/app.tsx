@@ -1,14 +1,14 @@
-// Who is not signed in signs in; everybody else has the page of the place that the address bar names.
+// Everything that is seen: the page to sign in, or the page at the place that the address bar names.
 import { useEffect, useRef } from 'preact/hooks'
-import { pageOf } from './pages/all.tsx'
-import { SignIn } from './pages/sign-in.tsx'
+import { pageOf } from './pages.tsx'
+import { DialogPlace } from './parts/dialog.tsx'
+import { Form } from './parts/form.tsx'
 import { Notices } from './parts/notices.tsx'
-import { Empty, Page } from './parts/page.tsx'
-import { Header } from './shell/header.tsx'
+import { Header } from './shell.tsx'
 import { place } from './state/router.ts'
-import { notKnownBecause, session } from './state/session.ts'
+import { notKnownBecause, session, signedOutBecause, signIn } from './state/session.ts'
 
-/** Everything that is seen. */
+/** The whole console. */
 export function App() {
   const known = session.value
   if (known === undefined) {
@@ -26,6 +26,36 @@ export function App() {
   )
 }
 
+/** Signing in with a key, which goes to the server once and is kept nowhere in the browser. */
+function SignIn() {
+  useEffect(() => {
+    document.title = 'Sign in · Laneway'
+  }, [])
+  return (
+    <main class="sign-in">
+      <p class="brand">Laneway</p>
+      <h1>Sign in</h1>
+      {signedOutBecause.value !== '' && <p role="status">{signedOutBecause.value}</p>}
+      <Form
+        verb="Sign in"
+        fields={{
+          key: {
+            label: 'Key',
+            kind: 'password',
+            autocomplete: 'current-password',
+            required: true,
+            help: 'It begins with lw_. After npm start the terminal shows one; others are made with npm run cli -- keys create.',
+          },
+        }}
+        act={async ({ key }) => {
+          await signIn(key.trim())
+          return undefined
+        }}
+      />
+    </main>
+  )
+}
+
 function SignedIn() {
   const main = useRef<HTMLElement>(null)
   const { path } = place.value
@@ -33,7 +63,7 @@ function SignedIn() {
   useEffect(() => {
     if (before.current === path) return
     before.current = path
-    // Whoever reads with a screen reader starts at the title of the new page, as after a real navigation.
+    // A screen reader starts at the title of the new page, as after a real navigation.
     main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true })
   }, [path])
   return (
@@ -44,21 +74,10 @@ function SignedIn() {
       <div class="frame">
         <Header />
         <main id="main" ref={main} tabIndex={-1}>
-          {pageOf(path) ?? <Nowhere />}
+          {pageOf(path)}
         </main>
       </div>
+      <DialogPlace />
     </>
-  )
-}
-
-function Nowhere() {
-  return (
-    <Page title="Nothing here">
-      <Empty title="The console has no page at this address.">
-        <p>
-          <a href="/console">Go to the overview</a>
-        </p>
-      </Empty>
-    </Page>
   )
 }

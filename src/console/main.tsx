@@ -1,8 +1,8 @@
 // The console: the page of the people who run Laneway. See docs/guides/console.md and docs/adr/0049.
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { applyTheme } from './shell/theme.ts'
-import { followDemo } from './state/demo.ts'
+import { followDemo } from './parts/demo.tsx'
+import { applyTheme } from './shell.tsx'
 import { followLive } from './state/live.ts'
 import { followLinks } from './state/router.ts'
 import { findSession } from './state/session.ts'
@@ -10,7 +10,6 @@ import './style/base.css'
 import './style/layout.css'
 import './style/parts.css'
 import './style/tables.css'
-import './style/charts.css'
 import './style/pages.css'
 
 const root = document.getElementById('console')

@@ -34,7 +34,7 @@ async function shownOnce(): Promise<string> {
 
 test('an endpoint that may not be told is refused with the reason, and added at an address that may', async () => {
   await tab.page.goto('/console/endpoints')
-  await tab.page.getByText('Nobody is told what happens yet.').waitFor()
+  await tab.page.getByText('Nobody is sent what happens yet.').waitFor()
   await press('Add an endpoint')
   await dialog().getByLabel('Address').fill('http://10.0.0.1/hook')
   await confirm('Add the endpoint')
@@ -87,9 +87,9 @@ test('what happened is told again, after it was counted', async () => {
   const taken = receiver.taken.length
   await press('Replay')
   await confirm('Count the events')
-  await dialog().getByText('Nothing has been told yet.').waitFor()
+  await dialog().getByText('Nothing has been sent yet.').waitFor()
   expect(receiver.taken).toHaveLength(taken)
-  await confirm(/^Tell \d+ events? again$/)
+  await confirm(/^Send \d+ events? again$/)
   await dialog()
     .getByText(/^Done: [1-9]\d* events? w/)
     .waitFor()
@@ -106,7 +106,7 @@ test('it is turned off and on again, and removed', async () => {
   await said('The endpoint is on.')
   await press('Remove')
   await confirm('Remove it')
-  await tab.page.getByText('Nobody is told what happens yet.').waitFor()
+  await tab.page.getByText('Nobody is sent what happens yet.').waitFor()
   expect(tab.faults).toEqual([])
 })
 

@@ -60,7 +60,7 @@ test('nobody is erased before their number is typed, and then nothing is kept of
 test('a verify token is made in the browser, shown once, and answers the handshake', async () => {
   const { page, press, dialog, confirm, row, world } = tab
   await page.goto('/console/senders')
-  await press('Add: Verify token')
+  await press('Add Verify token')
   await confirm('Add the secret')
   const token = (await dialog().locator('.secret code').textContent()) ?? ''
   expect(token).toMatch(/^[0-9a-f]{64}$/)
@@ -87,7 +87,7 @@ test('of two app secrets both are good, until the older one is removed', async (
     [older, '1 of 2'],
     [newer, '2 of 2'],
   ] as const) {
-    await press('Add: App secret')
+    await press('Add App secret')
     expect(await dialog().getByRole('button', { name: 'Add the secret' }).isDisabled()).toBe(true)
     await dialog().getByLabel('Secret').fill(secret)
     await confirm('Add the secret')
@@ -95,7 +95,7 @@ test('of two app secrets both are good, until the older one is removed', async (
     await row('App secret').getByText(count).waitFor()
   }
   await expect.poll(async () => [await signed(older), await signed(newer)], { timeout: 5_000 }).toEqual([200, 200])
-  await press('Remove: App secret')
+  await press('Remove the older App secret')
   await confirm('Remove the secret')
   await row('App secret').getByText('1 of 2').waitFor()
   await expect.poll(() => signed(older), { timeout: 5_000 }).toBe(401)

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { readDemoTemplates } from '../../demo/data.ts'
 import { compileComponents } from '../../src/campaigns/parameters.ts'
 import { seenOf } from '../../src/console/logic/template-preview.ts'
-import { fillingsOf } from '../../src/console/logic/template-read.ts'
 import {
   componentsOf,
   type Filling,
   fillingsFor,
+  fillingsOf,
   openSlots,
   slotsOf,
   type Template,

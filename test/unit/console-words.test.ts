@@ -1,14 +1,22 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
 import { sharesOf } from '../../src/campaigns/campaign.ts'
-import { isAtWork } from '../../src/console/logic/at-work.ts'
-import { timeMarks, valueMarks } from '../../src/console/logic/chart-scale.ts'
-import { boundWords, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
+import { boundWords, isAtWork, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
 import { ledgerOf, type Progress, termsOf } from '../../src/console/logic/ledger.ts'
 import { may, type Session } from '../../src/console/logic/may.ts'
-import { bytesText, counted, countText, rateText, shareText } from '../../src/console/logic/numbers.ts'
+import {
+  agoText,
+  answerText,
+  bytesText,
+  counted,
+  countText,
+  rateText,
+  shareText,
+  spanText,
+  timeMarks,
+  valueMarks,
+} from '../../src/console/logic/numbers.ts'
 import { plainText } from '../../src/console/logic/plain-text.ts'
-import { agoText, answerText, spanText } from '../../src/console/logic/spans.ts'
 import { stepText, timelineOf } from '../../src/console/logic/timeline.ts'
 import { LANE_BOUNDS, type LaneBound } from '../../src/telemetry/lane-bound.ts'
 

@@ -1,10 +1,9 @@
-// What a lane's state is called, and how much it should worry whoever reads it.
+// What a lane's state is called, how much it should worry the reader, and why the lane stands as it does.
 
 import { boundSentence, type LaneBound } from '../../telemetry/lane-bound.ts'
 import { type LaneState, secondsToGo } from '../../telemetry/lane-state.ts'
-import type { SnapshotLane } from '../../telemetry/snapshot.ts'
-import { counted } from './numbers.ts'
-import { spanText } from './spans.ts'
+import type { Snapshot, SnapshotLane } from '../../telemetry/snapshot.ts'
+import { counted, spanText } from './numbers.ts'
 
 interface Words {
   word: string
@@ -70,3 +69,9 @@ const sentence = (text: string): string => {
   const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1)
   return /[.!?]$/.test(first) ? first : `${first}.`
 }
+
+const HAS_BEGUN: ReadonlySet<string> = new Set(['running', 'paused', 'done'])
+
+/** Whether anything was sent or is to be. The list of messages has those of a campaign only once they were taken up. */
+export const isAtWork = ({ totals, campaigns }: Pick<Snapshot, 'totals' | 'campaigns'>): boolean =>
+  totals.waiting > 0 || totals.unconfirmed > 0 || campaigns.some(({ state }) => HAS_BEGUN.has(state))

@@ -19,18 +19,8 @@ const FILTERS = [
 export type FilterName = (typeof FILTERS)[number]
 export type Filters = Partial<Record<FilterName, string>>
 
-/** Those that requeue takes as well. */
-const REQUEUE_FILTERS: readonly FilterName[] = [
-  'sender',
-  'to',
-  'state',
-  'class',
-  'campaign',
-  'campaign_id',
-  'code',
-  'since',
-  'until',
-]
+/** Those that requeue cannot be asked for. */
+const NOT_FOR_REQUEUE: readonly FilterName[] = ['id', 'from']
 const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled']
 
 /** What an address says; empty values and names that nobody knows are left out. */
@@ -68,7 +58,7 @@ export function requeueBody(filters: Filters): { body: Record<string, string> } 
   const named = FILTERS.filter((name) => filters[name] !== undefined)
   if (named.length === 0) return { why: 'Choose a filter first: a state, a code, a campaign or a time.' }
   const { direction } = filters
-  const odd = named.find((name) => name !== 'direction' && !REQUEUE_FILTERS.includes(name))
+  const odd = named.find((name) => NOT_FOR_REQUEUE.includes(name))
   if (odd !== undefined || direction === 'inbound') {
     return { why: 'Only messages that were to be sent, chosen without an id or a person who wrote, can be requeued.' }
   }

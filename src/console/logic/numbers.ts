@@ -1,4 +1,5 @@
-// Numbers as people read them. Grouping is fixed, not the reader's: a figure is compared with logs and exports.
+// Numbers and spans of time as people read them, and the scales of charts. Grouping is fixed, not the reader's: figures are
+// compared with logs and exports.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const tenths = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
@@ -32,3 +33,64 @@ export function shareText(part: number, total: number): string {
 /** `one` or `many` with its count before it: `1 message`, `3 messages`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : many}`
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+]
+
+/** `95` → `1 min 35 s`, `0.4` → `under 1 s`, `null` → `–`. Seconds in; negative ones count as none. */
+export function spanText(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return '–'
+  if (seconds < 1) return 'under 1 s'
+  let left = Math.floor(seconds)
+  const parts: string[] = []
+  for (const [unit, length] of UNITS) {
+    const count = Math.floor(left / length)
+    left -= count * length
+    if (count > 0) parts.push(`${count} ${unit}`)
+    // `1 d 0 h 3 min` would be three units apart: what follows a unit directly is all that is shown.
+    if (parts.length === 2 || (parts.length === 1 && count === 0)) break
+  }
+  return parts.join(' ')
+}
+
+/** How long an answer took: `under 1 ms`, `300 ms`, `1.2 s`, `null` → `–`. Seconds in. */
+export function answerText(seconds: number | null): string {
+  if (seconds === null) return '–'
+  if (seconds < 0.001) return 'under 1 ms'
+  const ms = Math.round(seconds * 1_000)
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`
+}
+
+/** How long ago `at` (epoch ms) was at `now`: `just now`, `12 s ago`, `3 h 5 min ago`. */
+export function agoText(at: number, now: number): string {
+  const seconds = (now - at) / 1_000
+  return seconds < 2 ? 'just now' : `${spanText(seconds)} ago`
+}
+
+const STEPS = [1, 2, 5]
+
+/** Marks from 0 on in round steps, the last one at or above `most`; two to six of them. */
+export function valueMarks(most: number): number[] {
+  if (most <= 0) return [0, 1]
+  const rough = most / 4
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = (STEPS.find((each) => each * power >= rough) ?? 10) * power
+  const count = Math.max(1, Math.ceil(most / step - 1e-9))
+  // Multiplied, not added up: 0.1 + 0.2 would be written as 0.30000000000000004.
+  return Array.from({ length: count + 1 }, (_, i) => Number((i * step).toPrecision(12)))
+}
+
+const MINUTE = 60_000
+const SPACINGS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880].map((minutes) => minutes * MINUTE)
+
+/** Round moments (epoch ms) from `from` to `to`, at most `most` of them. `offset`: ms that the reader's zone is behind UTC. */
+export function timeMarks(from: number, to: number, most: number, offset: number): number[] {
+  const spacing = SPACINGS.find((each) => (to - from) / each <= most) ?? to - from
+  if (spacing <= 0) return []
+  const first = Math.ceil((from - offset) / spacing) * spacing + offset
+  return Array.from({ length: Math.max(0, Math.floor((to - first) / spacing) + 1) }, (_, i) => first + i * spacing)
+}

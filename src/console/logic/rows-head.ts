@@ -1,7 +1,7 @@
-// The beginning of a file of recipients, read in the browser by what the server reads it with: its columns and first row,
-// so that values can be bound before anything is uploaded.
-import { createTextReader, UnreadableCsvError } from '../../files/csv-encoding.ts'
-import { type CsvSaid, csvHead, type ReadAs } from '../../files/csv-head.ts'
+// The beginning of a file of recipients, read in the browser with the server's own code: its columns and first row, so that
+// values can be bound before anything is uploaded. And how a person says how a file is to be read.
+import { createTextReader, ENCODINGS, type Encoding, UnreadableCsvError } from '../../files/csv-encoding.ts'
+import { type CsvSaid, csvHead, type ReadAs, SEPARATORS, type Separator } from '../../files/csv-head.ts'
 
 /** What is known of a file. */
 export interface RowsHead {
@@ -70,3 +70,44 @@ export const likelyPhone = (columns: readonly string[]): string =>
   columns.find((column) => /phone|mobile|number/i.test(column)) ??
   columns[0] ??
   ''
+
+const ENCODING_NAMES: Readonly<Record<Encoding, string>> = {
+  'utf-8': 'UTF-8',
+  'utf-16le': 'UTF-16, low byte first',
+  'utf-16be': 'UTF-16, high byte first',
+  'windows-1252': 'Windows-1252, Western Europe',
+  'windows-1250': 'Windows-1250, Central Europe',
+  'windows-1251': 'Windows-1251, Cyrillic',
+  'windows-1253': 'Windows-1253, Greek',
+  'windows-1254': 'Windows-1254, Turkish',
+  'windows-1257': 'Windows-1257, Baltic',
+  macintosh: 'Macintosh, Western Europe',
+}
+const SEPARATOR_NAMES: Readonly<Record<Separator, string>> = {
+  ',': 'Commas',
+  ';': 'Semicolons',
+  '\t': 'Tabs',
+  '|': 'Bars',
+}
+const FOLD = 'Letters or columns look wrong?'
+const FOUND_OUT = ['', 'Found out'] as const
+
+/** Fields for how a CSV file is read, for when that is not found out right. */
+export const csvFields = {
+  encoding: {
+    label: 'Encoding',
+    fold: FOLD,
+    options: [FOUND_OUT, ...ENCODINGS.map((each) => [each, ENCODING_NAMES[each]] as const)],
+  },
+  separator: {
+    label: 'Columns are separated by',
+    fold: FOLD,
+    options: [FOUND_OUT, ...SEPARATORS.map((each) => [each, SEPARATOR_NAMES[each]] as const)],
+  },
+} as const
+
+/** What those fields say. */
+export const csvSaid = (values: { encoding: string; separator: string }): CsvSaid => ({
+  encoding: ENCODINGS.find((each) => each === values.encoding),
+  separator: SEPARATORS.find((each) => each === values.separator),
+})

@@ -1,82 +1,43 @@
 // Who did what, and when: over HTTP, in the console, on the command line. Kept for 90 days.
-
 import type { ActivityEntry } from '../../accounts/audit-log.ts'
-import { actWords } from '../logic/act-words.ts'
-import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
-import { More, useRows } from '../parts/pager.tsx'
-import { Table } from '../parts/table.tsx'
-import { Said, When } from '../parts/text.tsx'
-import { actingFor, call, isOperator, type Page } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
-
-const LIMIT = 100
-const ACCOUNT = {
-  title: 'Account',
-  number: true,
-  wide: true,
-  cell: ({ account }: ActivityEntry) => account ?? '–',
-}
-
-/** In words, with the name under which the log and the command line tell it. */
-function What({ action }: Pick<ActivityEntry, 'action'>) {
-  const words = actWords(action)
-  if (words === undefined) return <Said text={action} />
-  return (
-    <>
-      {words} <code class="reason">{action}</code>
-    </>
-  )
-}
+import { actWords } from '../logic/words.ts'
+import { List, listAt } from '../parts/list.tsx'
+import { Empty, Page } from '../parts/page.tsx'
+import { actingFor, isOperator } from '../state/http.ts'
 
 /** The list, the latest first. */
 export function Activity() {
-  const list = (cursor?: string, signal?: AbortSignal): Promise<Page<ActivityEntry>> =>
-    call('GET', '/admin/activity', { query: { limit: LIMIT, cursor }, ...(signal ? { signal } : {}) })
-  const loaded = useLoad('activity', (signal) => list(undefined, signal))
   const ofAll = isOperator.value && actingFor.value === undefined
-  const { rows, more } = useRows(loaded, (cursor) => list(cursor))
   return (
-    <Frame title="Activity">
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title="Nobody has changed anything yet.">
-              <p>Pauses, rates, keys, senders, campaigns, requeues: each appears here with whoever did it.</p>
-            </Empty>
-          ) : (
-            <Table
-              cards
-              caption="Activity"
-              rows={rows}
-              keyOf={(entry) => `${entry.at} ${entry.action} ${entry.target} ${entry.request_id}`}
-              columns={[
-                { title: 'When', head: true, cell: ({ at }) => <When at={at} /> },
-                {
-                  title: 'Who',
-                  cell: ({ actor }) =>
-                    'cli' in actor ? (
-                      <>
-                        <Said text={actor.cli} /> <span class="reason">on the command line</span>
-                      </>
-                    ) : (
-                      <Said text={actor.key_name || (actor.key_id ?? 'a key that nobody was given')} />
-                    ),
-                },
-                { title: 'What', cell: ({ action }) => <What action={action} /> },
-                { title: 'Target', cell: ({ target }) => <Said text={target ?? '–'} /> },
-                {
-                  title: 'Detail',
-                  wide: true,
-                  cell: ({ detail }) => <Said class="anywhere" text={detail?.replaceAll(',', ', ') ?? '–'} />,
-                },
-                ...(ofAll ? [ACCOUNT] : []),
-              ]}
-            />
-          )
+    <Page title="Activity">
+      <List
+        cards
+        caption="Activity"
+        from={listAt<ActivityEntry>('/admin/activity', { limit: 100 })}
+        keyOf={(entry) => `${entry.at} ${entry.action} ${entry.target} ${entry.request_id}`}
+        empty={
+          <Empty title="Nobody has changed anything yet.">
+            Pauses, rates, keys, senders, campaigns, requeues: each appears here with who did it.
+          </Empty>
         }
-      </Shown>
-      <More more={more} />
-    </Frame>
+        columns={[
+          { title: 'When', head: true, at: ({ at }) => at },
+          {
+            title: 'Who',
+            text: ({ actor }) => ('cli' in actor ? actor.cli : actor.key_name || (actor.key_id ?? 'an unknown key')),
+            note: ({ actor }) => 'cli' in actor && 'on the command line',
+          },
+          {
+            title: 'What',
+            text: ({ action }) => actWords(action) ?? action,
+            // The log and the command line use the name.
+            note: ({ action }) => actWords(action) && <code>{action}</code>,
+          },
+          { title: 'Target', text: ({ target }) => target },
+          { title: 'Detail', wide: true, long: true, text: ({ detail }) => detail?.replaceAll(',', ', ') ?? null },
+          ofAll && { title: 'Account', number: true, wide: true, cell: ({ account }) => account ?? '–' },
+        ]}
+      />
+    </Page>
   )
 }

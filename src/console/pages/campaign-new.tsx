@@ -1,26 +1,31 @@
 // Creating a campaign: template, values, recipients, a preview beside them; then it is created, its file uploaded and its
 // recipients checked. Nothing is sent before somebody starts it on its own page.
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
-import { instantOf, localOf } from '../logic/message-filters.ts'
+import { type Draft, definitionOf, EMPTY, missingOf, recipientsFrom, sourcesOf } from '../logic/draft.ts'
+import { plainText } from '../logic/plain-text.ts'
 import { seenOf } from '../logic/template-preview.ts'
-import { fillingsOf } from '../logic/template-read.ts'
-import { fillingsFor } from '../logic/template-slots.ts'
-import { Choice, TextField } from '../parts/field.tsx'
+import {
+  componentsOf,
+  type Fillings,
+  fillingsFor,
+  fillingsOf,
+  slotsOf,
+  type Template,
+} from '../logic/template-slots.ts'
+import { Gauge } from '../parts/badge.tsx'
+import { Field, Form } from '../parts/form.tsx'
 import { sayRefusal } from '../parts/notices.tsx'
-import { Page, Shown } from '../parts/page.tsx'
+import { Card, Page, Shown } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
-import { dataOf } from '../state/http.ts'
-import { loadTags, loadTemplate, loadTemplates, senderChoices } from '../state/library.ts'
-import { useLoad } from '../state/load.ts'
-import { place } from '../state/router.ts'
+import { uploadFile } from '../state/files.ts'
+import { useLoad } from '../state/hooks.ts'
+import { call, dataOf } from '../state/http.ts'
+import { firstContact, loadTags, loadTemplate, loadTemplates, senderChoices } from '../state/library.ts'
+import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
-import { CreateButton } from './campaign-new/create.tsx'
-import { type Draft, EMPTY, recipientsFrom, sourcesOf } from './campaign-new/draft.ts'
-import { FillingsForm } from './campaign-new/fillings.tsx'
-import { Recipients } from './campaign-new/recipients.tsx'
-import { useSample } from './campaign-new/sample.ts'
-import { TestSend } from './campaign-new/test-send.tsx'
+import { Recipients } from './recipients.tsx'
+import { Followed } from './start.tsx'
 
 /** The page; `?from=` names a campaign to copy. */
 export function NewCampaign() {
@@ -63,10 +68,9 @@ export function NewCampaign() {
     <Page title="New campaign" above={<a href="/console/campaigns">Campaigns</a>}>
       <div class="writing">
         <div class="stack">
-          <section class="card" aria-labelledby="what">
-            <h2 id="what">Message</h2>
-            <TextField label="Name, for your colleagues" value={draft.name} onValue={(name) => change({ name })} />
-            <Choice
+          <Card title="Message">
+            <Field label="Name, for your colleagues" value={draft.name} onValue={(name) => change({ name })} />
+            <Field
               label="Sender"
               value={draft.sender}
               onValue={(sender) => change({ sender })}
@@ -75,16 +79,9 @@ export function NewCampaign() {
             <Shown loaded={templates}>
               {(all) =>
                 all.length === 0 ? (
-                  <p>
-                    No template yet.{' '}
-                    {may('run') ? (
-                      <a href="/console/templates">Import the approved ones</a>
-                    ) : (
-                      'Ask whoever runs the account to import the approved ones.'
-                    )}
-                  </p>
+                  <NoTemplate />
                 ) : (
-                  <Choice
+                  <Field
                     label="Template"
                     value={template === undefined ? '' : `${template.name}/${template.language}`}
                     onValue={(id) => void choose(id)}
@@ -96,34 +93,22 @@ export function NewCampaign() {
                 )
               }
             </Shown>
-          </section>
+          </Card>
           <Recipients draft={draft} tags={tags} onChange={change} />
-          {template && (
-            <section class="card" aria-labelledby="values">
-              <h2 id="values">Values</h2>
-              <FillingsForm
-                template={template}
-                sources={sourcesOf(draft)}
-                fillings={draft.fillings}
-                onChange={(fillings) => change({ fillings })}
-              />
-            </section>
-          )}
-          <section class="card" aria-labelledby="until">
-            <h2 id="until">Until when</h2>
-            <TextField
+          {template && <FillingsCard template={template} draft={draft} onChange={(fillings) => change({ fillings })} />}
+          <Card title="Until when">
+            <Field
               label="Never send later than"
-              type="datetime-local"
-              value={localOf(draft.validUntil)}
-              onValue={(local) => change({ validUntil: instantOf(local) })}
-              help="May stay empty: then the account’s validity counts from the start."
+              kind="time"
+              value={draft.validUntil}
+              onValue={(validUntil) => change({ validUntil })}
+              help="Optional: otherwise the account’s validity counts from the start."
             />
-          </section>
-          <CreateButton draft={draft} />
+          </Card>
+          <Create draft={draft} />
         </div>
         <div class="stack beside">
-          <section class="card" aria-labelledby="preview">
-            <h2 id="preview">Preview</h2>
+          <Card title="Preview">
             {template ? (
               <>
                 <Preview seen={seenOf(template, filled)} />
@@ -132,10 +117,206 @@ export function NewCampaign() {
             ) : (
               <p class="quiet">Choose a template to see the message.</p>
             )}
-          </section>
+          </Card>
           {template && draft.sender !== '' && <TestSend sender={draft.sender} template={template} fillings={filled} />}
         </div>
       </div>
     </Page>
+  )
+}
+
+const NoTemplate = () => (
+  <p>
+    No template yet.{' '}
+    {may('run') ? (
+      <a href="/console/templates">Import the approved ones</a>
+    ) : (
+      'Ask somebody with an admin key to import the approved ones.'
+    )}
+  </p>
+)
+
+const NOBODY = {
+  values: new Map([
+    ['contact.name', 'Ada Example'],
+    ['contact.phone', '447700900123'],
+    ['contact.email', 'ada@shop.example'],
+  ]),
+  words: 'With the values of a made-up person, until recipients are chosen.',
+}
+
+/** Values by source for preview and test send, those of the first recipient where there is one, and whose they are. */
+function useSample({ source, tags, head }: Draft): { values: ReadonlyMap<string, string>; words: string } {
+  const tag = source === 'tags' ? tags[0] : undefined
+  const wanted = tag !== undefined && may('readContacts') ? `first of ${tag}` : undefined
+  const contact = useLoad(wanted, (signal) => firstContact(tag ?? 0, signal)).value
+  if (source === 'file') {
+    if (head === undefined) return { values: new Map(), words: NOBODY.words }
+    const values = new Map([...head.first].map(([column, value]) => [`row.${column}`, value]))
+    return { values, words: 'With the values of the first row.' }
+  }
+  if (contact === undefined) return NOBODY
+  const { name, phone, email } = contact
+  return {
+    values: new Map([
+      ['contact.name', name ?? ''],
+      ['contact.phone', phone],
+      ['contact.email', email ?? ''],
+    ]),
+    words: `With the values of ${plainText(name ?? phone)}, the first on the list.`,
+  }
+}
+
+const FIXED = ''
+const sourceName = (source: string): string =>
+  source.startsWith('row.') ? `column “${source.slice(4)}”` : `the contact’s ${source.slice('contact.'.length)}`
+
+/** What goes into each place of the template: the same text for everybody, or taken from each recipient. */
+function FillingsCard({
+  template,
+  draft,
+  onChange,
+}: {
+  template: Template
+  draft: Draft
+  onChange: (fillings: Fillings) => void
+}) {
+  const slots = slotsOf(template)
+  const sources = sourcesOf(draft)
+  const { fillings } = draft
+  return (
+    <Card title="Values">
+      {slots.length === 0 && <p class="quiet">This template has nothing to fill in.</p>}
+      {slots.map(({ id, label, optional }) => {
+        const filling = fillings.get(id) ?? { fixed: '' }
+        const set = (filling: { fixed: string } | { from: string }): void =>
+          onChange(new Map([...fillings, [id, filling]]))
+        const from = 'from' in filling ? filling.from : FIXED
+        const known = from === FIXED || sources.includes(from) ? sources : [...sources, from]
+        return (
+          <fieldset key={id} class="fields">
+            <legend>
+              {label}
+              {optional && <span class="quiet"> (optional)</span>}
+            </legend>
+            <Field
+              half
+              label="Comes from"
+              value={from}
+              onValue={(chosen) => set(chosen === FIXED ? { fixed: '' } : { from: chosen })}
+              options={[[FIXED, 'the same for everybody'], ...known.map((each) => [each, sourceName(each)] as const)]}
+            />
+            {'fixed' in filling && (
+              <Field half label="Value" value={filling.fixed} onValue={(fixed) => set({ fixed })} />
+            )}
+          </fieldset>
+        )
+      })}
+    </Card>
+  )
+}
+
+/**
+ * Creates the campaign in three steps: the draft, its file, the check. What has been done stays done when a later step is
+ * refused: the next try goes on from there.
+ */
+function Create({ draft }: { draft: Draft }) {
+  const [step, setStep] = useState('')
+  const [share, setShare] = useState<number>()
+  const made = useRef<{ body: string; id: string }>(undefined)
+  const missing = missingOf(draft)
+  const definition = definitionOf(draft)
+  const create = async (headers: Readonly<Record<string, string>>): Promise<void> => {
+    setStep('Creating the draft …')
+    const body = JSON.stringify(definition)
+    if (made.current?.body !== body) {
+      const { id } = await dataOf<CampaignDescription>('POST', '/campaigns', { body: definition, headers })
+      made.current = { body, id }
+    }
+    const { id } = made.current
+    if (draft.source === 'file' && draft.file && draft.head) {
+      setStep('Uploading the file …')
+      const isCsv = draft.head.format === 'csv'
+      const type = isCsv ? 'text/csv' : 'application/x-ndjson'
+      await uploadFile(`/campaigns/${id}/rows`, draft.file, type, setShare, isCsv ? draft.said : {})
+    }
+    setStep('Checking the recipients …')
+    await call('POST', `/campaigns/${id}/preflight`, { body: {} })
+    go(`/console/campaigns/${id}`)
+  }
+  return (
+    <Card title="Create and check">
+      <Form
+        verb="Create and check"
+        about={definition}
+        text={
+          <>
+            <p>The campaign becomes a draft and its recipients are checked. Nothing is sent before you start it.</p>
+            {missing.length > 0 && (
+              <ul class="quiet">
+                {missing.map((sentence) => (
+                  <li key={sentence}>{sentence}</li>
+                ))}
+              </ul>
+            )}
+          </>
+        }
+        ready={() => missing.length === 0}
+        act={async (_values, headers) => {
+          try {
+            await create(headers)
+          } finally {
+            setStep('')
+            setShare(undefined)
+          }
+          return undefined
+        }}
+      />
+      <p role="status">
+        {step}
+        {share !== undefined && (
+          <>
+            {' '}
+            <Gauge label="Uploaded" value={share} most={1} /> {Math.floor(share * 100)} %
+          </>
+        )}
+      </p>
+    </Card>
+  )
+}
+
+/** One real message of the campaign to one number, with the values of the sample. */
+function TestSend({ sender, template, fillings }: { sender: string; template: Template; fillings: Fillings }) {
+  const [sent, setSent] = useState<string>()
+  const message = {
+    sender,
+    recipient_type: 'individual',
+    messaging_product: 'chatapp',
+    type: 'template',
+    campaign_id: 'test send',
+    template: {
+      name: template.name,
+      language: { code: template.language },
+      components: componentsOf(template, fillings),
+    },
+  }
+  return (
+    <Card title="Test send">
+      <Form
+        isMinor
+        verb="Send the test"
+        text={<p>Sends this one message, with the values of the sample, to a number of yours.</p>}
+        fields={{ to: { label: 'To', required: true, placeholder: '+44 7700 900123' } }}
+        act={async ({ to }, headers) => {
+          setSent(undefined)
+          const path = '/chatappbusiness/send-templated-message'
+          const how = { body: { to, ...message }, headers }
+          const { messages } = await call<{ messages: { id: string }[] }>('POST', path, how)
+          setSent(messages[0]?.id)
+          return undefined
+        }}
+      />
+      {sent !== undefined && <Followed key={sent} id={sent} />}
+    </Card>
   )
 }

@@ -1,50 +1,44 @@
-// One campaign: what it is, its preflight, its ledger, and what can be done with it.
-import { useEffect, useState } from 'preact/hooks'
+// One campaign: what it is, its preflight and its ledger.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
-import { rateText } from '../logic/numbers.ts'
-import { spanText } from '../logic/spans.ts'
-import { CampaignState } from '../parts/badge.tsx'
-import { Age, Page, Shown } from '../parts/page.tsx'
-import { Said } from '../parts/text.tsx'
-import { Waits } from '../parts/waits.tsx'
-import { dataOf } from '../state/http.ts'
+import type { SnapshotCampaign } from '../../telemetry/snapshot.ts'
+import { ledgerOf, type Progress, termsOf } from '../logic/ledger.ts'
+import { searchAddress } from '../logic/message-filters.ts'
+import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
+import { Badge, CampaignState, MessageState, toneOf } from '../parts/badge.tsx'
+import { Card, Facts, Page, Shown } from '../parts/page.tsx'
+import { Text, Until, Waits, When } from '../parts/text.tsx'
+import { useData, useLoad } from '../state/hooks.ts'
+import { downloadAddress } from '../state/http.ts'
+import { loadTags, type Tag } from '../state/library.ts'
 import { snapshot } from '../state/live.ts'
-import { useLoad } from '../state/load.ts'
-import { CampaignActions } from './campaign/actions.tsx'
-import { CampaignFacts } from './campaign/facts.tsx'
-import { LedgerCard } from './campaign/ledger.tsx'
-import { Preflight } from './campaign/preflight.tsx'
-import { progressOf } from './campaign/progress.ts'
+import { may } from '../state/session.ts'
+import { CampaignActions } from './campaign-actions.tsx'
+import { Preflight } from './preflight.tsx'
 
 const FAST_MS = 1_000
 const SLOW_MS = 10_000
+const MOVING = ['checking', 'running', 'scheduled']
 
 /** Follows it second by second while it moves. */
 export function CampaignPage({ id }: { id: string }) {
-  const [every, setEvery] = useState(FAST_MS)
-  const loaded = useLoad<CampaignDescription>(
-    `campaign ${id}`,
-    (signal) => dataOf('GET', `/campaigns/${encodeURIComponent(id)}`, { signal }),
-    every,
+  const loaded = useData<CampaignDescription>(`/campaigns/${encodeURIComponent(id)}`, ({ state }) =>
+    MOVING.includes(state) ? FAST_MS : SLOW_MS,
   )
   const campaign = loaded.value
-  const moves = campaign === undefined || ['checking', 'running', 'scheduled'].includes(campaign.state)
-  useEffect(() => setEvery(moves ? FAST_MS : SLOW_MS), [moves])
   const live = snapshot.value?.campaigns.find((each) => each.id === id)
   return (
     <Page
       title={campaign?.name || id}
       above={<a href="/console/campaigns">Campaigns</a>}
       badge={campaign && <CampaignState state={campaign.state} />}
-      actions={campaign && <CampaignActions campaign={campaign} onChange={loaded.put} />}
+      actions={campaign && <CampaignActions campaign={campaign} />}
     >
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
+      <Shown loaded={loaded} age>
         {(found) => (
           <>
             {found.reason !== null && (
               <p class="held">
-                <span aria-hidden="true">‖ </span>Held because: <Said text={found.reason} />
+                <span aria-hidden="true">‖ </span>Held because: <Text text={found.reason} />
               </p>
             )}
             <Waits id={id} waits={found.waits} />
@@ -60,7 +54,7 @@ export function CampaignPage({ id }: { id: string }) {
                 {found.progress.seconds_left === null ? '.' : `; ${spanText(found.progress.seconds_left)} left.`}
               </p>
             )}
-            {found.started_at !== null && <LedgerCard campaign={found} progress={progressOf(found, live)} />}
+            {found.started_at !== null && <LedgerCard id={id} progress={latestProgress(found, live)} />}
             <div class="halves">
               <Preflight campaign={found} />
               <CampaignFacts campaign={found} />
@@ -70,4 +64,107 @@ export function CampaignPage({ id }: { id: string }) {
       </Shown>
     </Page>
   )
+}
+
+/** The newer figures: while it runs, the answer or the stream, whichever has fewer that are still queued. */
+function latestProgress({ progress, state }: CampaignDescription, live: SnapshotCampaign | undefined): Progress {
+  if (live === undefined || state !== 'running' || live.total !== progress.total) return progress
+  return live.queued < progress.queued ? live : progress
+}
+
+/** What became of every recipient: a bar, a line for each state that leads to its messages, and that it adds up. */
+function LedgerCard({ id, progress }: { id: string; progress: Progress }) {
+  const ledger = ledgerOf(progress)
+  const terms = termsOf(ledger)
+  return (
+    <Card title="Ledger">
+      <svg class="ledger-bar" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
+        {terms.map(({ state, count }, i) => {
+          const before = terms.slice(0, i).reduce((sum, each) => sum + each.count, 0)
+          const scale = 1_000 / Math.max(1, ledger.sum)
+          return <rect key={state} class={toneOf(state)} x={before * scale} width={count * scale} height="14" />
+        })}
+      </svg>
+      <dl class="ledger">
+        {ledger.lines.map(({ state, count }) => (
+          <div key={state}>
+            <dt>
+              <MessageState state={state} />
+            </dt>
+            <dd>
+              {count === 0 ? '0' : <a href={searchAddress({ campaign: id, state })}>{countText(count)}</a>}
+              <span class="quiet"> {shareText(count, ledger.total)}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p class="equation">
+        <Badge tone={ledger.addsUp ? 'good' : 'bad'}>{ledger.addsUp ? 'adds up' : 'does not add up'}</Badge>{' '}
+        <span>
+          {countText(ledger.total)} {ledger.addsUp ? '=' : '≠'}{' '}
+          {terms.map(({ state, count }) => `${countText(count)} ${state}`).join(' + ')}
+        </span>
+      </p>
+    </Card>
+  )
+}
+
+/** From whom, what, to whom, when; and what can be downloaded. */
+function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
+  const { id, template, state, scheduled_at, started_at } = campaign
+  // A key that may not read the lists sees their ids.
+  const tags = useLoad(may('readContacts') && 'tags' in campaign.recipients ? 'tags' : undefined, loadTags)
+  const exportAt = (format: string): string => downloadAddress(`/campaigns/${id}/export`, { format })
+  return (
+    <Card title="Campaign">
+      <Facts
+        of={{
+          Id: <code>{id}</code>,
+          Sender: <Text text={campaign.sender ?? 'gone'} />,
+          Template: (
+            <>
+              <Text text={template.name} /> <span class="quiet">{template.language}</span>
+            </>
+          ),
+          Recipients: <Text text={recipientsText(campaign, tags.value ?? [])} />,
+          Created: <When at={campaign.created_at} />,
+          Scheduled: scheduled_at && (
+            <>
+              <When at={scheduled_at} />
+              {state === 'scheduled' && (
+                <>
+                  , <Until at={scheduled_at} />
+                </>
+              )}
+            </>
+          ),
+          Started: started_at && <When at={started_at} />,
+          Ended: campaign.ended_at && <When at={campaign.ended_at} />,
+          'Sent no later than': campaign.valid_until && <When at={campaign.valid_until} />,
+        }}
+      />
+      {started_at !== null && (
+        <p>
+          <a href={searchAddress({ campaign: id })}>Its messages</a> · What became of everybody:{' '}
+          <a href={exportAt('csv')} download>
+            CSV
+          </a>
+          ,{' '}
+          <a href={exportAt('ndjson')} download>
+            NDJSON
+          </a>
+        </p>
+      )}
+    </Card>
+  )
+}
+
+function recipientsText({ recipients, progress }: CampaignDescription, tags: readonly Tag[]): string {
+  const names = (ids: readonly number[]): string =>
+    ids.map((id) => tags.find((tag) => tag.id === id)?.name ?? String(id)).join(', ')
+  if ('rows' in recipients) return `rows of a file, number in the column “${recipients.rows.phone}”`
+  if ('class' in recipients) return `those of ${recipients.campaign} that are ${recipients.class.replace('_', ' ')}`
+  const except = recipients.except.length === 0 ? '' : `, but nobody on ${names(recipients.except)}`
+  const count = progress.total > 0 ? `${countText(progress.total)}: ` : ''
+  return `${count}everybody on ${names(recipients.tags)}${except}`
 }

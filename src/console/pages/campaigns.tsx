@@ -3,15 +3,13 @@
 import { CAMPAIGN_STATES } from '../../campaigns/campaign.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { ledgerOf } from '../logic/ledger.ts'
-import { countText, shareText } from '../logic/numbers.ts'
-import { spanText } from '../logic/spans.ts'
+import { shareText, spanText } from '../logic/numbers.ts'
 import { CampaignState } from '../parts/badge.tsx'
-import { Choice } from '../parts/field.tsx'
-import { Age, Empty, Page, Shown } from '../parts/page.tsx'
+import { Field } from '../parts/form.tsx'
+import { Empty, Page, Shown } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
-import { Said, When } from '../parts/text.tsx'
+import { useLoad } from '../state/hooks.ts'
 import { addressOf, call, type Page as Listed } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 
@@ -28,28 +26,23 @@ export function Campaigns() {
     EVERY_MS,
   )
   const next = loaded.value?.next ?? null
+  const actions = may('sendMany') && (
+    <a class="button primary" href="/console/campaigns/new">
+      New campaign
+    </a>
+  )
   return (
-    <Page
-      title="Campaigns"
-      actions={
-        may('sendMany') && (
-          <a class="button primary" href="/console/campaigns/new">
-            New campaign
-          </a>
-        )
-      }
-    >
+    <Page title="Campaigns" actions={actions}>
       <search class="filters">
-        <Choice
+        <Field
           label="State"
           value={state}
-          onValue={(chosen) => go(chosen === '' ? '/console/campaigns' : `/console/campaigns?state=${chosen}`)}
+          onValue={(chosen) => go(addressOf('/console/campaigns', { state: chosen }))}
           options={[['', 'any'], ...CAMPAIGN_STATES.map((each) => [each, each] as const)]}
         />
       </search>
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
-        {({ data }) => (data.length === 0 ? <None state={state} /> : <CampaignTable campaigns={data} />)}
+      <Shown loaded={loaded} age>
+        {({ data }) => (data.length === 0 ? <None state={state} /> : <CampaignTable rows={data} />)}
       </Shown>
       <p class="actions">
         {after !== '' && <a href={addressOf('/console/campaigns', { state })}>The newest ones</a>}
@@ -62,65 +55,48 @@ export function Campaigns() {
 const None = ({ state }: { state: string }) =>
   state === '' ? (
     <Empty title="No campaign yet.">
-      <p>A campaign sends one approved template to many people and accounts for each of them.</p>
+      A campaign sends one approved template to many people and accounts for each of them.
     </Empty>
   ) : (
     <Empty title={`No campaign is ${state}.`}>
-      <p>
-        <a href="/console/campaigns">Show all campaigns</a>
-      </p>
+      <a href="/console/campaigns">Show all campaigns</a>
     </Empty>
   )
 
-const CampaignTable = ({ campaigns }: { campaigns: readonly CampaignDescription[] }) => (
+const CampaignTable = ({ rows }: { rows: readonly CampaignDescription[] }) => (
   <Table
     caption="Campaigns"
-    rows={campaigns}
+    rows={rows}
     keyOf={({ id }) => id}
     columns={[
       {
         title: 'Campaign',
         head: true,
-        sort: ({ id, name }) => name || id,
-        cell: ({ id, name }) => (
-          <a href={`/console/campaigns/${id}`}>
-            <Said text={name || id} />
-          </a>
-        ),
+        sort: true,
+        text: ({ id, name }) => name || id,
+        href: ({ id }) => `/console/campaigns/${id}`,
       },
       {
         title: 'State',
-        cell: ({ state, reason, waits }) => {
-          const why = reason ?? waits?.sentence
-          return (
-            <>
-              <CampaignState state={state} />
-              {why !== undefined && (
-                <span class="reason">
-                  <Said text={why} />
-                </span>
-              )}
-            </>
-          )
-        },
+        cell: ({ state }) => <CampaignState state={state} />,
+        note: ({ reason, waits }) => reason ?? waits?.sentence,
       },
       {
         title: 'Template',
         wide: true,
-        sort: ({ template }) => template.name,
-        cell: ({ template }) => <Said text={template.name} />,
+        sort: true,
+        text: ({ template }) => template.name,
       },
       {
         title: 'Created',
         wide: true,
         sort: ({ created_at }) => Date.parse(created_at),
-        cell: ({ created_at }) => <When at={created_at} />,
+        at: ({ created_at }) => created_at,
       },
       {
         title: 'Recipients',
-        number: true,
-        sort: ({ progress }) => progress.total,
-        cell: ({ progress }) => countText(progress.total),
+        count: ({ progress }) => progress.total,
+        sort: true,
       },
       {
         title: 'Done',
@@ -129,10 +105,9 @@ const CampaignTable = ({ campaigns }: { campaigns: readonly CampaignDescription[
       },
       {
         title: 'Failed',
-        number: true,
         wide: true,
-        sort: ({ progress }) => progress.failed,
-        cell: ({ progress }) => countText(progress.failed),
+        count: ({ progress }) => progress.failed,
+        sort: true,
       },
       {
         title: 'Time left',

@@ -1,41 +1,49 @@
-// What an operator sees where it must act for one account and has chosen none.
+// What an operator sees where it must act for one account and has chosen none; and creating an account.
+import { Button } from '../parts/button.tsx'
+import { ask } from '../parts/dialog.tsx'
 import { Empty, Page, Shown } from '../parts/page.tsx'
-import { Said } from '../parts/text.tsx'
-import type { Account } from '../shell/account-switcher.tsx'
+import { Text } from '../parts/text.tsx'
+import { useLoad } from '../state/hooks.ts'
 import { dataOf } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
+import { type Account, loadAccounts } from '../state/library.ts'
 import { actFor } from '../state/session.ts'
-import { NewAccount } from './new-account.tsx'
 
 /** The accounts as buttons. */
-export function ChooseAccount() {
-  const accounts = useLoad<Account[]>('choose account', (signal) =>
-    dataOf('GET', '/admin/accounts', { query: { limit: 1_000 }, signal }),
-  )
-  return (
-    <Page title="For which account?" actions={<NewAccount />}>
-      <Shown loaded={accounts}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty title="There is no account yet.">
-              <p>Create one to give it senders, keys and contacts.</p>
-            </Empty>
-          ) : (
-            <>
-              <p>This page belongs to one account. Your key may act for any.</p>
-              <ul class="plain">
-                {all.map(({ id, name }) => (
-                  <li key={id}>
-                    <button type="button" onClick={() => actFor(id)}>
-                      {id} <Said text={name} />
-                    </button>
-                  </li>
-                ))}
-              </ul>
-            </>
-          )
-        }
-      </Shown>
-    </Page>
-  )
-}
+export const ChooseAccount = () => (
+  <Page title="For which account?" actions={<Button press={newAccount}>New account</Button>}>
+    <Shown loaded={useLoad('accounts', loadAccounts)}>
+      {(all) =>
+        all.length === 0 ? (
+          <Empty title="There is no account yet.">Create one to give it senders, keys and contacts.</Empty>
+        ) : (
+          <>
+            <p>This page belongs to one account. Your key may act for any.</p>
+            <ul class="plain">
+              {all.map(({ id, name }) => (
+                <li key={id}>
+                  <Button press={() => actFor(id)}>
+                    {id} <Text text={name} />
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          </>
+        )
+      }
+    </Shown>
+  </Page>
+)
+
+/** From then on one acts for the new account. */
+const newAccount = (): void =>
+  ask({
+    title: 'New account',
+    verb: 'Create',
+    text: 'An account has its own senders, keys, templates, contacts and messages; nobody else sees them.',
+    fields: { name: { label: 'Name', required: true } },
+    act: async (body, headers) => {
+      const { id } = await dataOf<Account>('POST', '/admin/accounts', { body, headers })
+      actFor(id)
+      return `Account ${id} is created. Give it a sender and a key.`
+    },
+  })

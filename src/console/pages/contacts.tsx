@@ -1,32 +1,35 @@
 // The people of the account and the lists that they are on.
 import { useState } from 'preact/hooks'
-import { countText } from '../logic/numbers.ts'
-import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
-import { More, useRows } from '../parts/pager.tsx'
-import { PersonLink } from '../parts/search-link.tsx'
-import { Table } from '../parts/table.tsx'
-import { Said } from '../parts/text.tsx'
-import { call, type Page } from '../state/http.ts'
+import { readAsSentence } from '../../files/csv-head.ts'
+import type { contacts } from '../../producer/api/contacts/routes.ts'
+import { counted, countText } from '../logic/numbers.ts'
+import { csvFields, csvSaid } from '../logic/rows-head.ts'
+import { Gauge } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { ask, Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
+import { after } from '../parts/form.tsx'
+import { List, listAt } from '../parts/list.tsx'
+import { Empty, Page, Search, Shown } from '../parts/page.tsx'
+import { PersonLink, sentence, Text } from '../parts/text.tsx'
+import { uploadFile } from '../state/files.ts'
+import { somethingChanged, useLoad } from '../state/hooks.ts'
+import { addressOf, call, type Data } from '../state/http.ts'
 import { type Contact, loadTags, type Tag } from '../state/library.ts'
-import { useLoad } from '../state/load.ts'
-import { place } from '../state/router.ts'
+import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
-import { ChangeContact, DeleteContact } from './contacts/change-contact.tsx'
-import { ImportContacts } from './contacts/import-contacts.tsx'
-import { NewContact } from './contacts/new-contact.tsx'
-import { NewList } from './contacts/new-list.tsx'
-import { ContactSearch } from './contacts/search.tsx'
+
+const nameOf = ({ name, phone }: Contact): string => name ?? phone
 
 /** The page; `?tag=` chooses a list, `?q=` looks for people. */
 export function Contacts() {
   const { query } = place.value
+  const words = query.get('q') ?? ''
   const tags = useLoad('tags', loadTags)
-  const all = tags.value ?? []
-  const tag = all.find(({ id }) => String(id) === query.get('tag'))
+  const tag = tags.value?.find(({ id }) => String(id) === query.get('tag'))
   return (
-    <Frame title="Contacts" actions={may('writeContacts') && <NewList onMade={tags.reload} />}>
+    <Page title="Contacts" main={may('writeContacts') && ['New list', newList]}>
       <Shown loaded={tags}>
-        {() => (
+        {(all) => (
           <div class="shelves">
             <nav aria-label="Lists">
               <ul>
@@ -38,129 +41,187 @@ export function Contacts() {
                 {all.map(({ id, name, contacts }) => (
                   <li key={id}>
                     <a href={`/console/contacts?tag=${id}`} aria-current={tag?.id === id ? 'true' : undefined}>
-                      <Said text={name} /> <span class="quiet">{countText(contacts)}</span>
+                      <Text text={name} /> <span class="quiet">{countText(contacts)}</span>
                     </a>
                   </li>
                 ))}
               </ul>
             </nav>
-            <People
-              key={`${tag?.id} ${query.get('q')}`}
-              tag={tag}
-              words={query.get('q') ?? ''}
-              tags={all}
-              onChange={tags.reload}
-            />
+            <People key={`${tag?.id} ${words}`} tag={tag} words={words} tags={all} />
           </div>
         )}
       </Shown>
-    </Frame>
+    </Page>
   )
 }
 
-const LIMIT = 50
-
-function People({
-  tag,
-  words,
-  tags,
-  onChange,
-}: {
-  tag: Tag | undefined
-  words: string
-  tags: readonly Tag[]
-  onChange: () => void
-}) {
-  const [asked, setAsked] = useState<
-    { what: 'change' | 'delete'; contact: Contact } | { what: 'import'; tag: Tag } | { what: 'new' }
-  >()
-  const list = (cursor?: string, signal?: AbortSignal): Promise<Page<Contact>> =>
-    call('GET', '/contacts', {
-      query: { limit: LIMIT, cursor, tag: tag?.id, q: words },
-      ...(signal ? { signal } : {}),
-    })
-  const loaded = useLoad(`contacts ${tag?.id} ${words}`, (signal) => list(undefined, signal))
-  const { rows, more } = useRows(loaded, (cursor) => list(cursor))
+function People({ tag, words, tags }: { tag: Tag | undefined; words: string; tags: readonly Tag[] }) {
   const mayWrite = may('writeContacts')
-  const done = (): void => {
-    loaded.reload()
-    onChange()
-  }
-  const nameOf = (id: number): string => tags.find((each) => each.id === id)?.name ?? String(id)
-  const props = { onDone: done, onClose: () => setAsked(undefined) }
+  const listName = (id: number): string => tags.find((each) => each.id === id)?.name ?? String(id)
   return (
     <section class="stack" aria-labelledby="list">
       <div class="spread">
-        <h2 id="list">{tag ? <Said text={tag.name} /> : 'Everybody'}</h2>
+        <h2 id="list">{tag ? <Text text={tag.name} /> : 'Everybody'}</h2>
         {mayWrite && (
           <div class="actions">
-            <button type="button" onClick={() => setAsked({ what: 'new' })}>
-              New contact
-            </button>
-            {tag && (
-              <button type="button" onClick={() => setAsked({ what: 'import', tag })}>
-                Import into this list
-              </button>
-            )}
+            <Button press={() => newContact(tag)}>New contact</Button>
+            {tag && <Button press={() => openDialog(<Import tag={tag} />)}>Import into this list</Button>}
           </div>
         )}
       </div>
-      <ContactSearch words={words} tag={tag?.id} />
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title={words === '' ? 'Nobody is here yet.' : 'Nobody like this is here.'}>
-              {mayWrite && (
-                <p>{tag ? 'Import a CSV file into this list.' : 'Create a list and import a CSV file into it.'}</p>
-              )}
-            </Empty>
-          ) : (
-            <Table
-              cards
-              caption="Contacts"
-              rows={rows}
-              keyOf={({ id }) => id}
-              columns={[
-                { title: 'Name', head: true, cell: ({ name }) => <Said text={name ?? '–'} /> },
-                { title: 'Phone', cell: (contact) => <PersonLink person={contact.phone} /> },
-                { title: 'Email', wide: true, cell: ({ email }) => <Said text={email ?? '–'} /> },
-                { title: 'Lists', wide: true, cell: (contact) => <Said text={contact.tags.map(nameOf).join(', ')} /> },
-                ...(mayWrite
-                  ? [
-                      {
-                        title: 'Action',
-                        cell: (contact: Contact) => (
-                          <span class="actions">
-                            <button
-                              type="button"
-                              aria-label={`Change ${contact.name ?? contact.phone}`}
-                              onClick={() => setAsked({ what: 'change', contact })}
-                            >
-                              Change
-                            </button>
-                            <button
-                              type="button"
-                              aria-label={`Delete ${contact.name ?? contact.phone}`}
-                              onClick={() => setAsked({ what: 'delete', contact })}
-                            >
-                              Delete
-                            </button>
-                          </span>
-                        ),
-                      },
-                    ]
-                  : []),
-              ]}
-            />
-          )
+      <Search
+        label="Name, email or number"
+        value={words}
+        to={(text) => addressOf('/console/contacts', { tag: tag?.id, q: text })}
+      />
+      <List
+        cards
+        caption="Contacts"
+        from={listAt<Contact>('/contacts', { limit: 50, tag: tag?.id, q: words })}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title={words === '' ? 'Nobody is here yet.' : 'Nobody like this is here.'}>
+            {mayWrite && (tag ? 'Import a CSV file into this list.' : 'Create a list and import a CSV file into it.')}
+          </Empty>
         }
-      </Shown>
-      <More more={more} />
-      {asked?.what === 'new' && <NewContact tag={tag} {...props} />}
-      {asked?.what === 'import' && <ImportContacts tag={asked.tag} {...props} />}
-      {asked?.what === 'change' && <ChangeContact contact={asked.contact} {...props} />}
-      {asked?.what === 'delete' && <DeleteContact contact={asked.contact} {...props} />}
+        columns={[
+          { title: 'Name', head: true, text: ({ name }) => name },
+          { title: 'Phone', cell: ({ phone }) => <PersonLink person={phone} /> },
+          { title: 'Email', wide: true, text: ({ email }) => email },
+          { title: 'Lists', wide: true, cell: (contact) => <Text text={contact.tags.map(listName).join(', ')} /> },
+        ]}
+        actions={
+          mayWrite &&
+          ((contact) => [
+            ['Change', nameOf(contact), () => changeContact(contact)],
+            ['Delete', nameOf(contact), () => deleteContact(contact)],
+          ])
+        }
+      />
     </section>
   )
 }
+
+const newList = (): void =>
+  ask({
+    title: 'New list',
+    verb: 'Create',
+    fields: { name: { label: 'Name', required: true } },
+    act: async ({ name }, once) => {
+      const headers = { 'X-Requested-With': 'XMLHttpRequest', ...once }
+      const path = '/partners/broadcast/addnewcontacttag'
+      const { tagId } = await call<{ tagId: number }>('POST', path, { body: { name }, headers })
+      go(`/console/contacts?tag=${tagId}`)
+      return `The list ${name.trim()} is created.`
+    },
+  })
+
+/** The new contact is on the list that is open, if one is. */
+const newContact = (tag: Tag | undefined): void =>
+  ask({
+    title: 'New contact',
+    verb: 'Create',
+    text: tag && sentence`On the list ${tag.name}.`,
+    fields: {
+      phone: { label: 'Phone', required: true, placeholder: '+44 7700 900123' },
+      name: { label: 'Name' },
+      email: { label: 'Email', kind: 'email' },
+    },
+    act: async ({ phone, name, email }, headers) => {
+      const body = { phone, name, email: email.trim(), tags: tag ? [tag.id] : [] }
+      await call('POST', '/contacts', { body, headers })
+      return 'The contact is created.'
+    },
+  })
+
+const changeContact = (contact: Contact): void =>
+  ask({
+    title: `Change ${nameOf(contact)}`,
+    verb: 'Change',
+    fields: {
+      name: { label: 'Name', value: contact.name ?? '' },
+      email: { label: 'Email', kind: 'email', value: contact.email ?? '' },
+    },
+    act: async ({ name, email }) => {
+      const body = { name: name.trim() || null, email: email.trim() || null }
+      await call('PATCH', `/contacts/${contact.id}`, { body })
+      return 'Changed.'
+    },
+  })
+
+const deleteContact = (contact: Contact): void =>
+  ask({
+    title: `Delete ${nameOf(contact)}`,
+    verb: 'Delete the contact',
+    danger: true,
+    text: (
+      <p>
+        <Text text={contact.name ?? ''} /> <Text text={contact.phone} /> is taken off every list. Messages that were
+        sent stay on record.
+      </p>
+    ),
+    act: () => after(call('DELETE', `/contacts/${contact.id}`), 'Deleted.'),
+  })
+
+type Imported = Data<typeof contacts.import>
+
+/** Asks for a CSV file and shows the progress of its upload. */
+function Import({ tag }: { tag: Tag }) {
+  const [share, setShare] = useState<number>()
+  return (
+    <Confirm
+      title={`Import into ${tag.name}`}
+      verb="Import"
+      fields={{
+        file: {
+          kind: 'file',
+          label: 'CSV file with the columns name, phone and email, in any order',
+          accept: '.csv,.tsv,.txt,text/csv',
+        },
+        ...csvFields,
+      }}
+      note={
+        <>
+          <p class="help">Of two rows with one number the last one counts. Known contacts are updated.</p>
+          {share !== undefined && <Gauge label="Uploaded" value={share} most={1} />}
+        </>
+      }
+      ready={({ file }) => file !== undefined}
+      act={async ({ file, ...said }) => {
+        if (file === undefined) return undefined
+        const query = { tag: tag.id, ...csvSaid(said) }
+        const imported = await uploadFile<Imported>('/contacts/import', file, 'text/csv', setShare, query)
+        somethingChanged()
+        openDialog(<Result tag={tag} of={imported} />)
+        return undefined
+      }}
+    />
+  )
+}
+
+const Result = ({
+  tag,
+  of: { imported, created, refused, repeated, read_as, refused_rows },
+}: {
+  tag: Tag
+  of: Imported
+}) => (
+  <Dialog title={`Imported into ${tag.name}`} close="Close">
+    <p role="status">
+      {counted(imported, 'contact')} imported, {countText(created)} of them new; {countText(refused)} refused,{' '}
+      {countText(repeated)} with the number of an earlier row.
+    </p>
+    <p>
+      <Text text={readAsSentence(read_as)} />
+    </p>
+    {refused_rows.length > 0 && (
+      <ul>
+        {refused_rows.slice(0, 20).map(({ line, reason }) => (
+          <li key={line}>
+            Line {line}: <Text text={reason} />
+          </li>
+        ))}
+      </ul>
+    )}
+  </Dialog>
+)

@@ -1,27 +1,29 @@
-// One endpoint: what it is told, what it answered lately, and what can be done with it.
-import type { EndpointDocument } from '../../events/endpoint.ts'
-import { endpointWords } from '../logic/endpoint-words.ts'
+// One endpoint: what it is sent, what it answered lately, and what can be done with it.
+import { useState } from 'preact/hooks'
+import type { AttemptDocument, EndpointDocument } from '../../events/endpoint.ts'
+import { counted, countText } from '../logic/numbers.ts'
+import { endpointWords } from '../logic/words.ts'
 import { Badge } from '../parts/badge.tsx'
-import { Age, Page, Shown } from '../parts/page.tsx'
-import { Ago } from '../parts/text.tsx'
-import { dataOf } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
-import { EndpointActions } from './endpoint/actions.tsx'
-import { Attempts } from './endpoint/attempts.tsx'
-import { EndpointFacts } from './endpoint/facts.tsx'
+import { Button } from '../parts/button.tsx'
+import { ask, showOnce } from '../parts/dialog.tsx'
+import { after, Field } from '../parts/form.tsx'
+import { listAt, More, useRows } from '../parts/list.tsx'
+import { say } from '../parts/notices.tsx'
+import { Card, Facts, Page, Shown } from '../parts/page.tsx'
+import { Table } from '../parts/table.tsx'
+import { Ago, sentence, Text, Until, When } from '../parts/text.tsx'
+import { useData } from '../state/hooks.ts'
+import { call, dataOf } from '../state/http.ts'
+import { go } from '../state/router.ts'
+import { endpointBody, endpointFields, SECRET_HINT } from './endpoints.tsx'
+import { replay } from './replay.tsx'
 
 const EVERY_MS = 3_000
 
-/** The address of an endpoint over HTTP. */
-export const endpointAddress = (id: string): string => `/event-endpoints/${encodeURIComponent(id)}`
-
 /** Follows it while it is seen. */
 export function EndpointPage({ id }: { id: string }) {
-  const loaded = useLoad<EndpointDocument>(
-    `endpoint ${id}`,
-    (signal) => dataOf('GET', endpointAddress(id), { signal }),
-    EVERY_MS,
-  )
+  const at = `/event-endpoints/${encodeURIComponent(id)}`
+  const loaded = useData<EndpointDocument>(at, EVERY_MS)
   const endpoint = loaded.value
   const words = endpoint && endpointWords(endpoint)
   return (
@@ -29,10 +31,9 @@ export function EndpointPage({ id }: { id: string }) {
       title={endpoint?.url ?? id}
       above={<a href="/console/endpoints">Event endpoints</a>}
       badge={words && <Badge tone={words.tone}>{words.word}</Badge>}
-      actions={endpoint && <EndpointActions endpoint={endpoint} onChange={loaded.put} />}
+      actions={endpoint && <Actions endpoint={endpoint} at={at} />}
     >
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
+      <Shown loaded={loaded} age>
         {(found) => (
           <>
             <p class={words?.tone === 'good' ? 'quiet' : 'held'}>
@@ -44,11 +45,184 @@ export function EndpointPage({ id }: { id: string }) {
                 </>
               )}
             </p>
-            <EndpointFacts endpoint={found} />
-            <Attempts id={id} />
+            <Settings endpoint={found} />
+            <Attempts at={at} />
           </>
         )}
       </Shown>
     </Page>
   )
 }
+
+interface Props {
+  endpoint: EndpointDocument
+  /** Its address over HTTP. */
+  at: string
+}
+
+const Actions = ({ endpoint, at }: Props) => (
+  <>
+    <Button
+      press={async () => {
+        await call('POST', `${at}/test`, { body: {} })
+        say('A test event is on its way; the deliveries below show the answer.')
+      }}
+    >
+      Send a test
+    </Button>
+    <Button press={() => replay(at, endpoint.failing_since)}>Replay</Button>
+    <Button press={() => change({ endpoint, at })}>Change</Button>
+    <Button press={() => turn({ endpoint, at })}>{endpoint.enabled ? 'Turn off' : 'Turn on'}</Button>
+    <Button press={() => rotate({ endpoint, at })}>Rotate secret</Button>
+    <Button press={() => remove({ endpoint, at })}>Remove</Button>
+  </>
+)
+
+const Settings = ({ endpoint: { types, senders, include_content, batch, ...endpoint } }: Pick<Props, 'endpoint'>) => (
+  <Card title="What it is sent">
+    <Facts
+      of={{
+        Types: types.join(', '),
+        'Of senders': senders.length === 0 ? 'all' : <Text text={senders.join(', ')} />,
+        Content: include_content ? 'With numbers and texts.' : 'Ids and states only: no number, no text.',
+        Batches:
+          batch.max_events === 1
+            ? 'One event at a time.'
+            : `Up to ${counted(batch.max_events, 'event')} at once, after ${batch.max_wait_ms} ms at the latest.`,
+        'Last success': <Ago at={endpoint.last_success_at} />,
+        Created: <When at={endpoint.created_at} />,
+        Id: <code>{endpoint.id}</code>,
+      }}
+    />
+  </Card>
+)
+
+const SHOWN = [
+  ['', 'all'],
+  ['failed', 'failed ones'],
+] as const
+
+/** Each delivery with its answer, the latest first. Followed until older ones are asked for. */
+function Attempts({ at }: { at: string }) {
+  const [shown, setShown] = useState('')
+  const { loaded, rows, more } = useRows(listAt<AttemptDocument>(`${at}/attempts`, { limit: 50 }), EVERY_MS)
+  const wanted = rows.filter(({ ok }) => shown === '' || !ok)
+  return (
+    <section aria-labelledby="attempts" class="stack">
+      <div class="spread">
+        <h2 id="attempts">Deliveries</h2>
+        <div class="beside-title">
+          <Field label="Show" value={shown} onValue={setShown} options={SHOWN} />
+        </div>
+      </div>
+      <Shown loaded={loaded}>
+        {() =>
+          wanted.length > 0 ? (
+            <AttemptTable rows={wanted} />
+          ) : (
+            <p class="quiet">
+              {rows.length === 0 ? 'Nothing was delivered within the last 7 days.' : 'None of these failed.'}
+            </p>
+          )
+        }
+      </Shown>
+      <More more={more} name="Show older ones" />
+    </section>
+  )
+}
+
+const Again = ({ at }: { at: string }) => (
+  <>
+    again <Until at={at} />
+  </>
+)
+
+const AttemptTable = ({ rows }: { rows: readonly AttemptDocument[] }) => (
+  <Table
+    caption="Deliveries"
+    rows={rows}
+    keyOf={({ delivery, attempt, at }) => `${delivery} ${attempt} ${at}`}
+    columns={[
+      { title: 'When', head: true, at: ({ at }) => at },
+      {
+        title: 'Answer',
+        cell: ({ ok, status }) => <Badge tone={ok ? 'good' : 'bad'}>{String(status ?? 'no answer')}</Badge>,
+        note: ({ problem, answer }) => problem ?? answer,
+      },
+      {
+        title: 'Events',
+        text: ({ events }) => counted(events, 'event'),
+        note: ({ types }) => <span class="whole">{types.join(', ')}</span>,
+      },
+      {
+        title: 'Attempt',
+        wide: true,
+        count: ({ attempt }) => attempt,
+        note: ({ retry_at }) => retry_at !== null && Date.parse(retry_at) > Date.now() && <Again at={retry_at} />,
+      },
+      { title: 'Took', number: true, wide: true, cell: ({ took_ms }) => `${countText(took_ms)} ms` },
+      { title: 'Delivery', wide: true, cell: ({ delivery }) => <code>{delivery}</code> },
+    ]}
+  />
+)
+
+const change = ({ endpoint, at }: Props): void =>
+  ask({
+    title: 'Change the endpoint',
+    verb: 'Change the endpoint',
+    fields: endpointFields(endpoint),
+    ready: ({ types }) => types.length > 0,
+    act: (values) => after(call('PATCH', at, { body: endpointBody(values) }), 'The endpoint is changed.'),
+  })
+
+function turn({ endpoint: { enabled, url }, at }: Props): void {
+  const title = enabled ? 'Turn it off' : 'Turn it on'
+  ask({
+    title,
+    verb: title,
+    danger: enabled,
+    text: enabled ? (
+      <p>
+        <Text text={url} /> is sent nothing more until somebody turns it on again. What happens in the meantime is kept
+        for it, as long as events are kept.
+      </p>
+    ) : (
+      <p>
+        <Text text={url} /> is sent what happens, from where it stopped.
+      </p>
+    ),
+    act: () =>
+      after(
+        call('PATCH', at, { body: { enabled: !enabled } }),
+        enabled ? 'The endpoint is off.' : 'The endpoint is on.',
+      ),
+  })
+}
+
+const rotate = ({ endpoint, at }: Props): void =>
+  ask({
+    title: 'Rotate the secret',
+    verb: 'Make a new secret',
+    danger: true,
+    text: sentence`Deliveries to ${endpoint.url} are signed with the old and the new one for 24 hours, then with the new one
+      only. Give the new one to the program in that time.`,
+    act: async () => {
+      const { secret } = await dataOf<{ secret: string }>('POST', `${at}/rotate-secret`, { body: {} })
+      showOnce('secret', secret, SECRET_HINT)
+      return undefined
+    },
+  })
+
+const remove = ({ endpoint, at }: Props): void =>
+  ask({
+    title: 'Remove the endpoint',
+    verb: 'Remove it',
+    danger: true,
+    text: sentence`${endpoint.url} is sent nothing more; what still waits for it is dropped, and so are its secret and the list
+      of its deliveries. There is no way back.`,
+    act: async () => {
+      await call('DELETE', at)
+      go('/console/endpoints')
+      return 'The endpoint is removed.'
+    },
+  })

@@ -1,88 +1,136 @@
-// Event endpoints: the addresses that are told what happens, and whether they listen.
-import { useState } from 'preact/hooks'
+// Event endpoints: the addresses that are sent what happens, and whether they accept it. Adding and changing one.
 import type { EndpointDocument } from '../../events/endpoint.ts'
-import { endpointWords } from '../logic/endpoint-words.ts'
+import { DEFAULT_TYPES, EVENT_TYPES } from '../../events/event-names.ts'
+import { endpointWords } from '../logic/words.ts'
 import { Badge } from '../parts/badge.tsx'
-import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
+import { ask, showOnce } from '../parts/dialog.tsx'
+import { partsOf, type Values } from '../parts/form.tsx'
+import { Empty, Page, Shown } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
-import { Ago, Said } from '../parts/text.tsx'
+import { Ago } from '../parts/text.tsx'
+import { useData } from '../state/hooks.ts'
 import { dataOf } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
-import { NewEndpoint } from './endpoint/new-endpoint.tsx'
 
 const EVERY_MS = 5_000
 
 /** The list, with what adds one. */
-export function Endpoints() {
-  const [adding, setAdding] = useState(false)
-  const loaded = useLoad<EndpointDocument[]>(
-    'endpoints',
-    (signal) => dataOf('GET', '/event-endpoints', { signal }),
-    EVERY_MS,
-  )
-  const add = (
-    <button type="button" class="primary" onClick={() => setAdding(true)}>
-      Add an endpoint
-    </button>
-  )
-  return (
-    <Frame title="Event endpoints" actions={add}>
-      <p>Addresses of yours that are told what happens: deliveries, failures, what people write.</p>
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty title="Nobody is told what happens yet.">
-              <p>
-                Add the address of a program of yours. Each event is signed, tried again until it is taken, and kept for
-                a week to be told once more.
-              </p>
-            </Empty>
-          ) : (
-            <EndpointTable all={all} />
-          )
-        }
-      </Shown>
-      {adding && <NewEndpoint onDone={loaded.reload} onClose={() => setAdding(false)} />}
-    </Frame>
-  )
-}
+export const Endpoints = () => (
+  <Page title="Event endpoints" main={['Add an endpoint', newEndpoint]}>
+    <p>Addresses of yours that are sent what happens: deliveries, failures, what people write.</p>
+    <Shown age loaded={useData<EndpointDocument[]>('/event-endpoints', EVERY_MS)}>
+      {(all) =>
+        all.length === 0 ? (
+          <Empty title="Nobody is sent what happens yet.">
+            Add the address of a program of yours. Each event is signed, tried again until it is accepted, and kept for
+            a week to be sent once more.
+          </Empty>
+        ) : (
+          <EndpointTable rows={all} />
+        )
+      }
+    </Shown>
+  </Page>
+)
 
-const EndpointTable = ({ all }: { all: readonly EndpointDocument[] }) => (
+const EndpointTable = ({ rows }: { rows: readonly EndpointDocument[] }) => (
   <Table
     cards
     caption="Event endpoints"
-    rows={all}
+    rows={rows}
     keyOf={({ id }) => id}
     columns={[
       {
         title: 'Endpoint',
         head: true,
-        cell: ({ id, url }) => (
-          <a href={`/console/endpoints/${id}`}>
-            <Said class="address" text={url} />
-          </a>
-        ),
+        long: true,
+        text: ({ url }) => url,
+        href: ({ id }) => `/console/endpoints/${id}`,
       },
       {
         title: 'State',
-        cell: (endpoint) => {
-          const { word, tone, means } = endpointWords(endpoint)
-          return (
-            <>
-              <Badge tone={tone}>{word}</Badge>
-              {tone !== 'good' && <span class="reason">{means}</span>}
-            </>
-          )
-        },
+        cell: (endpoint) => <Badge tone={endpointWords(endpoint).tone}>{endpointWords(endpoint).word}</Badge>,
+        note: (endpoint) => endpointWords(endpoint).tone !== 'good' && endpointWords(endpoint).means,
       },
       { title: 'Last success', cell: ({ last_success_at }) => <Ago at={last_success_at} /> },
       { title: 'Types', number: true, wide: true, cell: ({ types }) => types.length },
       {
         title: 'Senders',
         wide: true,
-        cell: ({ senders }) => (senders.length === 0 ? 'all' : <Said text={senders.join(', ')} />),
+        text: ({ senders }) => senders.join(', ') || 'all',
       },
     ]}
   />
 )
+
+/** What can be said of an endpoint; the server checks what is typed. */
+export const endpointFields = (of?: EndpointDocument) =>
+  ({
+    url: {
+      kind: 'url',
+      label: 'Address',
+      value: of?.url ?? '',
+      required: true,
+      placeholder: 'https://shop.example/hooks/laneway',
+    },
+    types: {
+      kind: 'checks',
+      label: 'Events',
+      options: EVENT_TYPES.map((type) => [type, type] as const),
+      value: of?.types ?? DEFAULT_TYPES,
+    },
+    content: {
+      kind: 'check',
+      label: 'With numbers and texts, not only ids and states',
+      value: of?.include_content ?? false,
+    },
+    senders: {
+      label: 'Only of these senders',
+      value: of?.senders.join(', ') ?? '',
+      help: 'Numbers, names or ids, separated by commas. Empty: all.',
+    },
+    most: {
+      half: true,
+      kind: 'number',
+      label: 'Events at once, at most',
+      value: String(of?.batch.max_events ?? 1),
+      min: '1',
+      max: '100',
+      required: true,
+    },
+    wait: {
+      half: true,
+      kind: 'number',
+      label: 'Wait for more (ms)',
+      value: String(of?.batch.max_wait_ms ?? 1_000),
+      min: '0',
+      max: '60000',
+      required: true,
+    },
+  }) as const
+
+/** The body of a request that makes it so. */
+export const endpointBody = (values: Values<ReturnType<typeof endpointFields>>) => ({
+  url: values.url.trim(),
+  types: values.types,
+  senders: partsOf(values.senders),
+  include_content: values.content,
+  batch: { max_events: Number(values.most), max_wait_ms: Number(values.wait) },
+})
+
+/** What the secret is for. */
+export const SECRET_HINT =
+  'Check the header webhook-signature of every delivery with it, by the Standard Webhooks rules.'
+
+/** The secret that signs deliveries is shown once. */
+const newEndpoint = (): void =>
+  ask({
+    title: 'Add an endpoint',
+    verb: 'Add the endpoint',
+    fields: endpointFields(),
+    ready: ({ types }) => types.length > 0,
+    act: async (values, headers) => {
+      const how = { body: endpointBody(values), headers }
+      showOnce('secret', (await dataOf<{ secret: string }>('POST', '/event-endpoints', how)).secret, SECRET_HINT)
+      return undefined
+    },
+  })

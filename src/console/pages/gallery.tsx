@@ -1,26 +1,47 @@
 // The gallery: folders, their files, and the trash.
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import type { FileJson, FolderJson } from '../../producer/api/gallery/routes.ts'
-import { countText } from '../logic/numbers.ts'
-import { Age, Empty, Page, Shown } from '../parts/page.tsx'
-import { More, useRows } from '../parts/pager.tsx'
-import { Said } from '../parts/text.tsx'
-import { useLoad } from '../state/load.ts'
+import { bytesText, counted, countText } from '../logic/numbers.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Button, Copy } from '../parts/button.tsx'
+import { ask } from '../parts/dialog.tsx'
+import { after, flipped } from '../parts/form.tsx'
+import { List, type Source } from '../parts/list.tsx'
+import { say, sayRefusal } from '../parts/notices.tsx'
+import { Empty, Page, Shown } from '../parts/page.tsx'
+import { Text } from '../parts/text.tsx'
+import { somethingChanged, useLoad } from '../state/hooks.ts'
+import { call, dataOf } from '../state/http.ts'
 import { place } from '../state/router.ts'
-import { may } from '../state/session.ts'
-import { FileTable } from './gallery/file-table.tsx'
-import { NewFolder, RenameFolder, Upload } from './gallery/folder-actions.tsx'
-import { listFiles, listFolders } from './gallery/lists.ts'
 
-/** The page; `?folder=` chooses one, `?trash=true` what was thrown away. */
+const GALLERY = '/partners/wp-gallery/manage'
+
+const loadFolders = (signal: AbortSignal): Promise<FolderJson[]> =>
+  dataOf('GET', `${GALLERY}/folders`, { query: { limit: 1_000 }, signal })
+
+/** The files of a folder, or of the trash. */
+const filesIn = (folder: number | undefined): Source<FileJson> => ({
+  key: `files ${folder ?? 'trash'}`,
+  async load(after, signal) {
+    const query = { limit: 60, after, folder_id: folder, trash: folder === undefined ? 'true' : undefined }
+    const { data, next_after: next } = await call<{ data: FileJson[]; next_after: number | null }>(
+      'GET',
+      `${GALLERY}/files`,
+      { query, ...(signal ? { signal } : {}) },
+    )
+    return { data, next: next === null ? null : String(next) }
+  },
+})
+
+/** The page; `?folder=` chooses one, `?trash=true` shows what was deleted. */
 export function Gallery() {
   const { query } = place.value
   const trash = query.get('trash') === 'true'
-  const folders = useLoad('folders', listFolders)
+  const folders = useLoad('folders', loadFolders)
   const all = folders.value ?? []
   const chosen = trash ? undefined : (all.find(({ id }) => String(id) === query.get('folder')) ?? all[0])
   return (
-    <Page title="Gallery" actions={may('gallery') && <NewFolder onMade={folders.reload} />}>
+    <Page title="Gallery" actions={<Button press={newFolder}>New folder</Button>}>
       <Shown loaded={folders}>
         {() => (
           <div class="shelves">
@@ -29,7 +50,7 @@ export function Gallery() {
                 {all.map(({ id, name, file_count }) => (
                   <li key={id}>
                     <a href={`/console/gallery?folder=${id}`} aria-current={chosen?.id === id ? 'true' : undefined}>
-                      <Said text={name} /> <span class="quiet">{countText(file_count)}</span>
+                      <Text text={name} /> <span class="quiet">{countText(file_count)}</span>
                     </a>
                   </li>
                 ))}
@@ -40,12 +61,12 @@ export function Gallery() {
                 </li>
               </ul>
             </nav>
-            {chosen === undefined && !trash ? (
-              <Empty title="No folder yet.">
-                <p>Files for headers of messages and for images are kept in folders. Create one to begin.</p>
-              </Empty>
+            {trash || chosen !== undefined ? (
+              <Files key={chosen?.id ?? 'trash'} folder={chosen} folders={all} />
             ) : (
-              <Files key={chosen?.id ?? 'trash'} folder={chosen} folders={all} onChange={folders.reload} />
+              <Empty title="No folder yet.">
+                Files for headers of messages and for images are kept in folders. Create one to begin.
+              </Empty>
             )}
           </div>
         )}
@@ -54,55 +75,204 @@ export function Gallery() {
   )
 }
 
-function Files({
-  folder,
-  folders,
-  onChange,
-}: {
-  folder: FolderJson | undefined
-  folders: readonly FolderJson[]
-  onChange: () => void
-}) {
-  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
-  const list = listFiles(folder?.id)
-  const loaded = useLoad(`files ${folder?.id ?? 'trash'}`, (signal) => list(undefined, signal))
-  const { rows, more } = useRows<FileJson>(loaded, (after) => list(after))
-  const changed = (): void => {
-    setChosen(new Set())
-    loaded.reload()
-    onChange()
-  }
+/** The path alone: the page may be open under another name of the same server. */
+const pathOf = (url: string): string => new URL(url, location.origin).pathname
+
+/** The files of a folder, or of the trash without one. Chosen ones are moved or deleted together. */
+function Files({ folder, folders }: { folder: FolderJson | undefined; folders: readonly FolderJson[] }) {
+  const [chosen, setChosen] = useState<readonly FileJson[]>([])
+  const inTrash = folder === undefined
+  const isChosen = (id: number): boolean => chosen.some((each) => each.id === id)
+  const flip = (file: FileJson): void =>
+    setChosen(isChosen(file.id) ? chosen.filter(({ id }) => id !== file.id) : flipped(chosen, file))
+  const many = chosen.length > 0 && counted(chosen.length, 'file')
   return (
     <section class="stack" aria-labelledby="folder">
       <div class="spread">
-        <h2 id="folder">{folder ? <Said text={folder.name} /> : 'Trash'}</h2>
-        {folder && may('gallery') && (
+        <h2 id="folder">{folder ? <Text text={folder.name} /> : 'Trash'}</h2>
+        {folder && (
           <div class="actions">
-            {!folder.is_system && <RenameFolder folder={folder} onDone={onChange} />}
-            <Upload folder={folder} onDone={changed} />
+            {!folder.is_system && <Button press={() => renameFolder(folder)}>Rename</Button>}
+            <Upload folder={folder} />
           </div>
         )}
       </div>
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title={folder ? 'This folder has no files.' : 'The trash is empty.'}>
-              <p>{folder ? 'Upload one, or move some here.' : 'What is deleted can be restored from here.'}</p>
-            </Empty>
-          ) : (
-            <FileTable
-              files={rows}
-              folders={folders}
-              inTrash={folder === undefined}
-              chosen={chosen}
-              onChoose={setChosen}
-              onChange={changed}
-            />
-          )
+      {!inTrash && (
+        <div class="actions">
+          <Button disabled={!many} press={() => move(chosen, folders, () => setChosen([]))}>
+            Move {many}
+          </Button>
+          <Button disabled={!many} press={() => trash(chosen, () => setChosen([]))}>
+            Delete {many}
+          </Button>
+        </div>
+      )}
+      <List
+        cards
+        caption="Files"
+        from={filesIn(folder?.id)}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title={folder ? 'This folder has no files.' : 'The trash is empty.'}>
+            {folder ? 'Upload one, or move some here.' : 'Deleted files can be restored from here.'}
+          </Empty>
         }
-      </Shown>
-      <More more={more} />
+        columns={[
+          !inTrash && {
+            title: 'Choose',
+            cell: (file) => (
+              <input
+                type="checkbox"
+                aria-label={`Choose ${file.name}`}
+                checked={isChosen(file.id)}
+                onChange={() => flip(file)}
+              />
+            ),
+          },
+          {
+            title: 'File',
+            head: true,
+            cell: ({ type, url, name }) =>
+              inTrash ? (
+                <Text text={name} />
+              ) : (
+                <span class="file">
+                  {type === 'image' && <img src={pathOf(url)} alt="" loading="lazy" />}
+                  <a href={pathOf(url)} target="_blank" rel="noreferrer">
+                    <Text text={name} />
+                  </a>
+                </span>
+              ),
+          },
+          { title: 'Size', number: true, cell: ({ size }) => bytesText(size) },
+          {
+            title: 'Can be sent',
+            cell: ({ is_chatapp_compatible: can }) => <Badge tone={can ? 'good' : 'wait'}>{can ? 'yes' : 'no'}</Badge>,
+            note: (file) => !file.is_chatapp_compatible && file.chatapp_compatibility_reason,
+          },
+          { title: 'Uploaded', wide: true, at: ({ uploaded_at }) => uploaded_at },
+          inTrash
+            ? {
+                title: 'Restore',
+                cell: (file) => (
+                  <Button of={`Restore ${file.name}`} press={() => restore(file)}>
+                    Restore
+                  </Button>
+                ),
+              }
+            : { title: 'Link', cell: ({ name, url }) => <Copy what={`link to ${name}`} text={url} /> },
+        ]}
+      />
     </section>
   )
 }
+
+/** Uploads a file as soon as it is chosen. */
+function Upload({ folder }: { folder: FolderJson }) {
+  const id = useId()
+  const [busy, setBusy] = useState(false)
+  const upload = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return
+    const body = new FormData()
+    body.set('folder_id', String(folder.id))
+    body.set('file', file)
+    setBusy(true)
+    try {
+      await call('POST', `${GALLERY}/files`, { body })
+      say(`${file.name} is uploaded.`)
+      somethingChanged()
+    } catch (error) {
+      sayRefusal(error)
+    }
+    setBusy(false)
+  }
+  return (
+    <div class="upload">
+      <label for={id} class="button primary">
+        {busy ? 'Uploading …' : 'Upload a file'}
+      </label>
+      <input
+        id={id}
+        class="unseen"
+        type="file"
+        disabled={busy}
+        onChange={({ currentTarget }) => {
+          void upload(currentTarget.files?.[0])
+          currentTarget.value = ''
+        }}
+      />
+    </div>
+  )
+}
+
+async function restore(file: FileJson): Promise<void> {
+  await call('POST', `${GALLERY}/files/${file.id}/restore`)
+  say(`${file.name} is back in its folder.`)
+  somethingChanged()
+}
+
+const newFolder = (): void =>
+  ask({
+    title: 'New folder',
+    verb: 'Create',
+    fields: { name: { label: 'Name', required: true } },
+    act: (body, headers) =>
+      after(call('POST', `${GALLERY}/folders`, { body, headers }), `The folder ${body.name.trim()} is created.`),
+  })
+
+const renameFolder = ({ id, name }: FolderJson): void =>
+  ask({
+    title: 'Rename the folder',
+    verb: 'Rename',
+    fields: { name: { label: 'Name', required: true, value: name } },
+    act: (body) => after(call('PUT', `${GALLERY}/folders/${id}`, { body }), 'Renamed.'),
+  })
+
+const Names = ({ files }: { files: readonly FileJson[] }) => (
+  <ul>
+    {files.slice(0, 8).map(({ id, name }) => (
+      <li key={id}>
+        <Text text={name} />
+      </li>
+    ))}
+    {files.length > 8 && <li>and {files.length - 8} more</li>}
+  </ul>
+)
+
+function move(files: readonly FileJson[], folders: readonly FolderJson[], onDone: () => void): void {
+  const others = folders.filter(({ id }) => files.some(({ folder_id }) => folder_id !== id))
+  ask({
+    title: `Move ${counted(files.length, 'file')}`,
+    verb: 'Move',
+    text: <Names files={files} />,
+    fields: {
+      folder: {
+        label: 'To the folder',
+        options: others.map(({ id, name }) => [String(id), name]),
+        value: String(others[0]?.id ?? ''),
+      },
+    },
+    note: 'Links to them stay the same.',
+    ready: ({ folder }) => folder !== '',
+    act: async ({ folder }) => {
+      const body = { file_ids: files.map(({ id }) => id), folder_id: Number(folder) }
+      const { message } = await call<{ message: string }>('POST', `${GALLERY}/files/bulk-move`, { body })
+      onDone()
+      return message
+    },
+  })
+}
+
+const trash = (files: readonly FileJson[], onDone: () => void): void =>
+  ask({
+    title: `Delete ${counted(files.length, 'file')}`,
+    verb: 'Move to the trash',
+    danger: true,
+    text: <Names files={files} />,
+    note: 'They can be restored from the trash. Messages that still have to fetch them would fail.',
+    act: async () => {
+      for (const { id } of files) await call('DELETE', `${GALLERY}/files/${id}`)
+      onDone()
+      return `${counted(files.length, 'file')} moved to the trash.`
+    },
+  })

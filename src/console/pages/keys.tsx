@@ -1,109 +1,152 @@
 // The keys of the account: what each is for, when it was last used, and until when it works.
-import { useState } from 'preact/hooks'
 import type { KeyDocument as Key } from '../../accounts/permissions.ts'
 import { Badge } from '../parts/badge.tsx'
-import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
-import { More, useRows } from '../parts/pager.tsx'
-import { Table } from '../parts/table.tsx'
-import { Ago, Said, When } from '../parts/text.tsx'
-import { call, type Page } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
-import { NewKey } from './keys/new-key.tsx'
-import { RevokeKey } from './keys/revoke-key.tsx'
-import { RotateKey } from './keys/rotate-key.tsx'
+import { ask, showOnce } from '../parts/dialog.tsx'
+import { after, partsOf } from '../parts/form.tsx'
+import { List, listAt } from '../parts/list.tsx'
+import { Empty, Page } from '../parts/page.tsx'
+import { Ago, sentence, When } from '../parts/text.tsx'
+import { actingFor, call, dataOf, isOperator } from '../state/http.ts'
 
 const TONES = { active: 'good', expired: 'wait', revoked: 'quiet' } as const
+const nameOf = ({ name, id }: Key): string => name || id
 
-/** The list, with what creates and revokes. */
-export function Keys() {
-  const [asked, setAsked] = useState<{ what: 'new' } | { what: 'revoke' | 'rotate'; key: Key }>()
-  const list = (cursor?: string, signal?: AbortSignal): Promise<Page<Key>> =>
-    call('GET', '/admin/keys', { query: { cursor }, ...(signal ? { signal } : {}) })
-  const loaded = useLoad('keys', (signal) => list(undefined, signal))
-  const { rows, more } = useRows(loaded, (cursor) => list(cursor))
-  const props = { onDone: loaded.reload, onClose: () => setAsked(undefined) }
-  return (
-    <Frame
-      title="Keys"
-      actions={
-        <button type="button" class="primary" onClick={() => setAsked({ what: 'new' })}>
-          New key
-        </button>
+/** The list, with what creates, rotates and revokes. */
+export const Keys = () => (
+  <Page title="Keys" main={['New key', newKey]}>
+    <p>Applications and people authenticate with keys. Give each its own, with no more permissions than it needs.</p>
+    <List
+      cards
+      caption="Keys"
+      from={listAt<Key>('/admin/keys')}
+      keyOf={({ id }) => id}
+      empty={<Empty title="No key yet." />}
+      columns={[
+        {
+          title: 'Name',
+          head: true,
+          text: ({ name }) => name || 'without a name',
+          note: ({ id }) => <code>{id}</code>,
+        },
+        { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+        {
+          title: 'Permissions',
+          wide: true,
+          text: ({ permissions }) => permissions.join(', '),
+          note: ({ senders, addresses }) =>
+            [senders && `only for senders ${senders.join(', ')}`, addresses && `only from ${addresses.join(', ')}`]
+              .filter(Boolean)
+              .join('; '),
+        },
+        { title: 'Last used', cell: ({ last_used_at }) => <Ago at={last_used_at} /> },
+        { title: 'Created', wide: true, at: ({ created_at }) => created_at },
+        {
+          title: 'Expires',
+          wide: true,
+          cell: ({ expires_at }) => (expires_at === null ? 'never' : <When at={expires_at} />),
+        },
+      ]}
+      actions={(key) =>
+        key.state !== 'active'
+          ? []
+          : [
+              ['Rotate', nameOf(key), () => rotate(key)],
+              ['Revoke', nameOf(key), () => revoke(key)],
+            ]
       }
-    >
-      <p>Applications and people authenticate with keys. Give each its own, with no more permissions than it needs.</p>
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title="No key yet." />
-          ) : (
-            <Table
-              cards
-              caption="Keys"
-              rows={rows}
-              keyOf={({ id }) => id}
-              columns={[
-                {
-                  title: 'Name',
-                  head: true,
-                  cell: ({ id, name }) => (
-                    <>
-                      <Said text={name || 'without a name'} />
-                      <code class="reason">{id}</code>
-                    </>
-                  ),
-                },
-                { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
-                {
-                  title: 'Permissions',
-                  wide: true,
-                  cell: ({ permissions, senders, addresses }) => (
-                    <>
-                      {permissions.join(', ')}
-                      {senders !== null && <span class="reason">only for senders {senders.join(', ')}</span>}
-                      {addresses !== null && <span class="reason">only from {addresses.join(', ')}</span>}
-                    </>
-                  ),
-                },
-                { title: 'Last used', cell: ({ last_used_at }) => <Ago at={last_used_at} /> },
-                { title: 'Created', wide: true, cell: ({ created_at }) => <When at={created_at} /> },
-                {
-                  title: 'Expires',
-                  wide: true,
-                  cell: ({ expires_at }) => (expires_at === null ? 'never' : <When at={expires_at} />),
-                },
-                {
-                  title: 'Action',
-                  cell: (key) =>
-                    key.state === 'active' && (
-                      <span class="actions">
-                        <button
-                          type="button"
-                          aria-label={`Rotate ${key.name || key.id}`}
-                          onClick={() => setAsked({ what: 'rotate', key })}
-                        >
-                          Rotate
-                        </button>
-                        <button
-                          type="button"
-                          aria-label={`Revoke ${key.name || key.id}`}
-                          onClick={() => setAsked({ what: 'revoke', key })}
-                        >
-                          Revoke
-                        </button>
-                      </span>
-                    ),
-                },
-              ]}
-            />
-          )
-        }
-      </Shown>
-      <More more={more} />
-      {asked?.what === 'new' && <NewKey {...props} />}
-      {asked?.what === 'revoke' && <RevokeKey of={asked.key} {...props} />}
-      {asked?.what === 'rotate' && <RotateKey of={asked.key} {...props} />}
-    </Frame>
-  )
+    />
+  </Page>
+)
+
+const PERMISSIONS = [
+  ['messages:send', 'send messages and run campaigns'],
+  ['messages:read', 'look up messages and campaigns'],
+  ['contacts:read', 'read contact lists'],
+  ['contacts:write', 'change contact lists'],
+  ['gallery', 'files of the gallery'],
+  ['gallery:system', 'rename system folders'],
+  ['events', 'receive events, and manage who receives them'],
+  ['admin', 'everything in this account: lanes, senders, keys, templates, and all of the above'],
+] as const
+/** For an operator that acts for no account: another key like its own. */
+const OF_NO_ACCOUNT = [['operator', 'everything, in all accounts']] as const
+
+function newKey(): void {
+  const offered = isOperator.value && actingFor.value === undefined ? OF_NO_ACCOUNT : PERMISSIONS
+  const fold = 'Only for some senders, or from some networks'
+  ask({
+    title: 'New key',
+    verb: 'Create the key',
+    fields: {
+      name: { label: 'Name', required: true, help: 'What it is for, such as: order service.' },
+      permissions: {
+        kind: 'checks',
+        label: 'It may',
+        options: offered.map(([permission, words]) => [
+          permission,
+          <>
+            {words} <code class="quiet">{permission}</code>
+          </>,
+        ]),
+      },
+      expires: { kind: 'time', label: 'Expires', help: 'Optional: otherwise it works until it is revoked.' },
+      senders: {
+        fold,
+        label: 'Senders',
+        placeholder: '+44 7700 900001, shop',
+        help: 'By number, name or id. Empty: all.',
+      },
+      addresses: {
+        fold,
+        label: 'Networks',
+        placeholder: '10.0.0.0/8, 192.0.2.7',
+        help: 'Where it may be used from. Empty: anywhere.',
+      },
+    },
+    ready: ({ permissions }) => permissions.length > 0,
+    act: async ({ name, permissions, expires, senders, addresses }, headers) => {
+      const body = {
+        name: name.trim(),
+        permissions,
+        ...(senders.trim() === '' ? {} : { senders: partsOf(senders) }),
+        ...(addresses.trim() === '' ? {} : { addresses: partsOf(addresses) }),
+        ...(expires === '' ? {} : { expires_at: expires }),
+      }
+      const { key } = await dataOf<{ key: string | null }>('POST', '/admin/keys', { body, headers })
+      showOnce('key', key)
+      return undefined
+    },
+  })
 }
+
+const OVERLAPS = [
+  ['3600', 'one hour'],
+  ['86400', 'one day'],
+  ['604800', 'one week'],
+  ['0', 'no time at all'],
+] as const
+
+const rotate = (key: Key): void =>
+  ask({
+    title: `Rotate ${nameOf(key)}`,
+    verb: 'Make the new key',
+    danger: true,
+    text: sentence`A new key may do what ${nameOf(key)} may. Give it to everybody who uses the old one in time.`,
+    fields: { overlap: { label: 'The old one works for', options: OVERLAPS, value: '86400' } },
+    act: async ({ overlap }, headers) => {
+      const body = { overlap_seconds: Number(overlap) }
+      const made = await dataOf<{ key: string | null }>('POST', `/admin/keys/${key.id}/rotate`, { body, headers })
+      showOnce('key', made.key)
+      return undefined
+    },
+  })
+
+const revoke = (key: Key): void =>
+  ask({
+    title: `Revoke ${nameOf(key)}`,
+    verb: 'Revoke the key',
+    danger: true,
+    text: sentence`Requests with ${nameOf(key)} are refused from now on, and console sessions with it end. It was last used
+      ${<Ago at={key.last_used_at} />}. There is no way back.`,
+    act: () => after(call('DELETE', `/admin/keys/${key.id}`), `${nameOf(key)} is revoked.`),
+  })

@@ -1,19 +1,20 @@
 // One lane: why it stands as it does, what waits on it, its pace, its dead letters.
+import type { DeadLetter } from '../../lanes/dead-letters.ts'
+import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
+import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { boundWords, isInTrouble, laneSentence, laneWords } from '../logic/lane-words.ts'
-import { countText } from '../logic/numbers.ts'
-import { answerText, spanText } from '../logic/spans.ts'
+import { answerText, countText, spanText } from '../logic/numbers.ts'
 import { Badge } from '../parts/badge.tsx'
-import { Empty, Page } from '../parts/page.tsx'
-import { SearchLink } from '../parts/search-link.tsx'
-import { Said, Until } from '../parts/text.tsx'
-import { snapshot } from '../state/live.ts'
-import { now } from '../state/now.ts'
+import { Button } from '../parts/button.tsx'
+import { History } from '../parts/chart.tsx'
+import { Card, Empty, Figures, Page, Shown } from '../parts/page.tsx'
+import { Table } from '../parts/table.tsx'
+import { Ends, SearchLink, Text } from '../parts/text.tsx'
+import { useLoad } from '../state/hooks.ts'
+import { actingHeadersFor, dataOf } from '../state/http.ts'
+import { now, snapshot } from '../state/live.ts'
 import { may } from '../state/session.ts'
-import { DeadLetters } from './lane/dead-letters.tsx'
-import { Pace } from './lane/pace.tsx'
-import { PauseButton } from './lane/pause.tsx'
-import { RateButton } from './lane/rate.tsx'
-import { History } from './overview/history.tsx'
+import { changeRate, nameOf, Pace, pauseOrResume, pauseVerb } from './lanes.tsx'
 
 /** The page of the lane of a sender. */
 export function Lane({ id }: { id: number }) {
@@ -27,7 +28,7 @@ export function Lane({ id }: { id: number }) {
           <p class="quiet">Waiting for the first figures …</p>
         ) : (
           <Empty title="This lane is not among those that are shown.">
-            <p>It may be of another account, or one of many that are well.</p>
+            It may be of another account, or one of many without trouble.
           </Empty>
         )}
       </Page>
@@ -35,67 +36,37 @@ export function Lane({ id }: { id: number }) {
   }
   const { word, tone } = laneWords(lane.state)
   const held = boundWords(lane)
+  const actions = may('runLanes') && (
+    <>
+      <Button of={`${pauseVerb(lane)} ${nameOf(lane)}`} press={() => pauseOrResume(lane)}>
+        {pauseVerb(lane)}
+      </Button>
+      <Button press={() => changeRate(lane)}>Change rate</Button>
+    </>
+  )
   return (
-    <Page
-      title={`Lane ${id} ${lane.name}`}
-      above={above}
-      badge={<Badge tone={tone}>{word}</Badge>}
-      actions={
-        may('runLanes') && (
-          <>
-            <PauseButton lane={lane} />
-            <RateButton lane={lane} />
-          </>
-        )
-      }
-    >
+    <Page title={`Lane ${id} ${lane.name}`} above={above} badge={<Badge tone={tone}>{word}</Badge>} actions={actions}>
       <p class={isInTrouble(lane) ? 'held' : ''}>
-        <Said text={laneSentence(lane, now.value)} />
-        {lane.until !== null && (
-          <>
-            {' '}
-            Ends <Until at={lane.until} />.
-          </>
-        )}
+        <Text text={laneSentence(lane, now.value)} />
+        <Ends at={lane.until} />
       </p>
-      <dl class="figures">
-        <div>
-          <dt>Waiting, transactional</dt>
-          <dd>{countText(lane.waiting.transactional)}</dd>
-        </div>
-        <div>
-          <dt>Waiting, of campaigns</dt>
-          <dd>{countText(lane.waiting.campaign)}</dd>
-        </div>
-        <div>
-          <dt>Oldest waiting</dt>
-          <dd>{lane.oldest_s === null ? 'none' : spanText(lane.oldest_s)}</dd>
-        </div>
-        <div>
-          <dt>In flight</dt>
-          <dd>{countText(lane.in_flight)}</dd>
-        </div>
-        <div>
-          <dt>Answers, p50</dt>
-          <dd>{answerText(lane.answer_p50_s)}</dd>
-        </div>
-        <div>
-          <dt>Answers, p99</dt>
-          <dd>{answerText(lane.answer_p99_s)}</dd>
-        </div>
-        <div>
-          <dt>Pace</dt>
-          <dd>
-            <Pace lane={lane} />
-          </dd>
-        </div>
-      </dl>
+      <Figures
+        of={[
+          { name: 'Waiting, transactional', value: countText(lane.waiting.transactional) },
+          { name: 'Waiting, of campaigns', value: countText(lane.waiting.campaign) },
+          { name: 'Oldest waiting', value: lane.oldest_s === null ? 'none' : spanText(lane.oldest_s) },
+          { name: 'In flight', value: countText(lane.in_flight) },
+          { name: 'Answers, p50', value: answerText(lane.answer_p50_s) },
+          { name: 'Answers, p99', value: answerText(lane.answer_p99_s) },
+          { name: 'Pace', value: <Pace lane={lane} /> },
+        ]}
+      />
       <p>
         Held back by {held.word}. {held.means}
       </p>
       <p class="help">
-        In flight: taken up by a worker and not answered yet, about the rate times the answer time. Answers: how long
-        the provider takes; half of the last minute’s came within p50, 99 in 100 within p99.
+        In flight: claimed by a worker and not answered yet, about the rate times the answer time. Answers: how long the
+        provider takes; half of the last minute’s came within p50, 99 in 100 within p99.
       </p>
       {may('see') && (
         <p>
@@ -105,5 +76,58 @@ export function Lane({ id }: { id: number }) {
       <History sender={id} />
       <DeadLetters lane={lane} />
     </Page>
+  )
+}
+
+/** The latest dead letters: from the lane for a key that runs it, else as messages. */
+async function latest({ sender, account }: SnapshotLane, signal: AbortSignal): Promise<DeadLetter[]> {
+  const limit = 20
+  if (may('runLanes')) {
+    const how = { query: { limit }, headers: actingHeadersFor(account), signal }
+    return dataOf('GET', `/admin/lanes/${sender}/dead-letters`, how)
+  }
+  const query = { limit, sender, code: 'dead_letter' }
+  const found = await dataOf<ListedMessage[]>('GET', '/messages', { query, signal })
+  return found.map(({ id, accepted_at, problem }) => ({ id, failed_at: accepted_at, reason: problem?.sentence ?? '' }))
+}
+
+/** Jobs of a lane that could not be processed, with their reasons. */
+function DeadLetters({ lane }: { lane: SnapshotLane }) {
+  const { sender, dead_letters: count } = lane
+  const mayLook = may('runLanes') || may('see')
+  const loaded = useLoad(count > 0 && mayLook ? `dead ${sender} ${count}` : undefined, (signal) => latest(lane, signal))
+  return (
+    <Card id="dead-letters" title={`Dead letters: ${countText(count)}`}>
+      {count === 0 ? (
+        <p>None. A job that could not be processed would be kept here with its reason.</p>
+      ) : (
+        <p>These jobs could not be processed. Once the cause is gone, requeue sends them.</p>
+      )}
+      {count > 0 && mayLook && (
+        <Shown loaded={loaded} age>
+          {(rows) => (
+            <Table
+              caption="Dead letters"
+              rows={rows}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  title: 'Message',
+                  head: true,
+                  cell: ({ id }) => (may('look') ? <a href={`/console/messages/${id}`}>{id}</a> : id),
+                },
+                { title: 'When', at: ({ failed_at }) => failed_at },
+                { title: 'Reason', text: ({ reason }) => reason },
+              ]}
+            />
+          )}
+        </Shown>
+      )}
+      {count > 0 && may('see') && (
+        <p>
+          <SearchLink filters={{ sender: String(sender), code: 'dead_letter' }}>All of them, to requeue</SearchLink>
+        </p>
+      )}
+    </Card>
   )
 }

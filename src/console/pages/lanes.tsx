@@ -1,65 +1,120 @@
-// All lanes: what waits, why it waits, and how much of its pace each uses.
+// All lanes: what waits, why it waits, and how much of its rate each uses. What can be done with a lane.
 import { useState } from 'preact/hooks'
 import { isShortOfRoom } from '../../telemetry/lane-bound.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { boundWords, laneWords, waitingOf } from '../logic/lane-words.ts'
-import { counted, countText } from '../logic/numbers.ts'
-import { answerText, spanText } from '../logic/spans.ts'
-import { Badge } from '../parts/badge.tsx'
-import { TextField } from '../parts/field.tsx'
-import { Empty, Page } from '../parts/page.tsx'
+import { answerText, counted, countText, rateText, spanText } from '../logic/numbers.ts'
+import { Badge, Gauge, Spark } from '../parts/badge.tsx'
+import { ask } from '../parts/dialog.tsx'
+import { after, Field } from '../parts/form.tsx'
+import { Empty, Live, Page } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
-import { Said, Until } from '../parts/text.tsx'
-import { snapshot } from '../state/live.ts'
+import { sentence, Text, Until } from '../parts/text.tsx'
+import { actingHeadersFor, call } from '../state/http.ts'
 import { may } from '../state/session.ts'
-import { Pace } from './lane/pace.tsx'
-import { PauseButton } from './lane/pause.tsx'
-
-/** A lane fits when its number or name holds the words. */
-const fits = ({ sender, name }: SnapshotLane, words: string): boolean =>
-  `${sender} ${name}`.toLowerCase().includes(words.trim().toLowerCase())
 
 /** The table of lanes; those in trouble come first, as the server sorts them. */
 export function Lanes() {
   const [words, setWords] = useState('')
-  const figures = snapshot.value
-  if (figures === undefined) {
-    return (
-      <Page title="Lanes">
-        <p class="quiet">Waiting for the first figures …</p>
-      </Page>
-    )
-  }
-  const lanes = figures.lanes.filter((lane) => fits(lane, words))
+  const wanted = words.trim().toLowerCase()
   return (
     <Page title="Lanes">
-      {figures.lanes_total === 0 ? (
-        <Empty title="No lane yet.">
-          <p>Each sender has a lane of its own. {may('run') && <a href="/console/senders">Add a sender</a>}</p>
-        </Empty>
-      ) : (
-        <>
-          <search class="filters">
-            <TextField label="Find a sender" type="search" value={words} onValue={setWords} />
-            <p class="quiet" role="status">
-              {counted(lanes.length, 'lane')}
-              {figures.lanes_total > figures.lanes.length &&
-                ` of ${countText(figures.lanes_total)}: the first ${figures.lanes.length} are shown, those in trouble first`}
-            </p>
-          </search>
-          <p class="help">
-            In flight: taken up by a worker and not answered yet. Half of the provider’s answers of the last minute came
-            within p50, 99 in 100 within p99. The page of a lane says what holds it back.
-          </p>
-          <Table cards caption="Lanes" rows={lanes} keyOf={({ sender }) => sender} columns={columns(may('runLanes'))} />
-        </>
-      )}
+      <Live>
+        {({ lanes, lanes_total: total }) => {
+          if (total === 0) {
+            return (
+              <Empty title="No lane yet.">
+                Each sender has a lane of its own. {may('run') && <a href="/console/senders">Add a sender</a>}
+              </Empty>
+            )
+          }
+          const found = lanes.filter(({ sender, name }) => `${sender} ${name}`.toLowerCase().includes(wanted))
+          return (
+            <>
+              <search class="filters">
+                <Field label="Find a sender" kind="search" value={words} onValue={setWords} />
+                <p class="quiet" role="status">
+                  {counted(found.length, 'lane')}
+                  {total > lanes.length &&
+                    ` of ${countText(total)}: the first ${lanes.length} are shown, those in trouble first`}
+                </p>
+              </search>
+              <p class="help">
+                In flight: claimed by a worker and not answered yet. Half of the provider’s answers of the last minute
+                came within p50, 99 in 100 within p99. The page of a lane says what holds it back.
+              </p>
+              <LaneTable rows={found} />
+            </>
+          )
+        }}
+      </Live>
     </Page>
   )
 }
 
-/** Why it does not send, or not more; for whoever points at it, also what a lane without trouble is held back by. */
-function State({ lane }: { lane: SnapshotLane }) {
+const LaneTable = ({ rows }: { rows: readonly SnapshotLane[] }) => (
+  <Table
+    cards
+    caption="Lanes"
+    rows={rows}
+    keyOf={({ sender }) => sender}
+    columns={[
+      {
+        title: 'Lane',
+        head: true,
+        sort: ({ name, sender }) => name || String(sender),
+        cell: ({ sender, name }) => (
+          <a href={`/console/lanes/${sender}`}>
+            {sender} <Text text={name} />
+          </a>
+        ),
+      },
+      { title: 'State', sort: ({ state }) => laneWords(state).word, cell: State },
+      { title: 'Waiting', count: waitingOf, sort: true },
+      {
+        title: 'Transactional',
+        wide: true,
+        count: ({ waiting }) => waiting.transactional,
+        sort: true,
+      },
+      {
+        title: 'Campaign',
+        wide: true,
+        count: ({ waiting }) => waiting.campaign,
+        sort: true,
+      },
+      {
+        title: 'Oldest',
+        number: true,
+        wide: true,
+        sort: ({ oldest_s }) => oldest_s ?? -1,
+        cell: ({ oldest_s }) => spanText(oldest_s),
+      },
+      {
+        title: 'Pace',
+        sort: ({ sent_per_s }) => sent_per_s,
+        cell: (lane) => (
+          <>
+            <Pace lane={lane} />
+            <InFlight {...lane} />
+          </>
+        ),
+      },
+      {
+        title: 'Dead letters',
+        number: true,
+        wide: true,
+        sort: ({ dead_letters }) => dead_letters,
+        cell: ({ sender, dead_letters }) =>
+          dead_letters === 0 ? '0' : <a href={`/console/lanes/${sender}#dead-letters`}>{countText(dead_letters)}</a>,
+      },
+    ]}
+    actions={may('runLanes') && ((lane) => [[pauseVerb(lane), nameOf(lane), () => pauseOrResume(lane)]])}
+  />
+)
+
+/** Why it does not send, or not more; pointed at, also what holds back a lane without trouble. */
+function State(lane: SnapshotLane) {
   const { word, tone } = laneWords(lane.state)
   const { means } = boundWords(lane)
   return (
@@ -69,7 +124,7 @@ function State({ lane }: { lane: SnapshotLane }) {
       </span>
       {lane.reason !== null && (
         <span class="reason">
-          <Said text={lane.reason} />
+          <Text text={lane.reason} />
           {lane.until !== null && (
             <>
               , ends <Until at={lane.until} />
@@ -82,70 +137,95 @@ function State({ lane }: { lane: SnapshotLane }) {
   )
 }
 
-/** Below its pace, because the one times the other is what is in flight. */
-const InFlight = ({ lane }: { lane: SnapshotLane }) =>
-  (lane.in_flight > 0 || lane.answer_p50_s !== null) && (
+/** `12.5 of 80/s` with a bar and the last half minute as a line. */
+export const Pace = ({ lane: { sender, sent_per_s, rate_per_s, spark } }: { lane: SnapshotLane }) => (
+  <span class="pace">
+    <span class="number">
+      {rateText(sent_per_s)} of {rateText(rate_per_s)}/s
+    </span>
+    <Gauge label={`Pace used by lane ${sender}`} value={sent_per_s} most={rate_per_s} />
+    <Spark points={spark} most={rate_per_s} />
+  </span>
+)
+
+/** Below the pace: pace times answer time is what is in flight. */
+const InFlight = ({ in_flight, answer_p50_s, answer_p99_s }: SnapshotLane) =>
+  (in_flight > 0 || answer_p50_s !== null) && (
     <span class="reason">
-      {countText(lane.in_flight)} in flight
-      {lane.answer_p50_s !== null && `, p50 ${answerText(lane.answer_p50_s)}, p99 ${answerText(lane.answer_p99_s)}`}
+      {countText(in_flight)} in flight
+      {answer_p50_s !== null && `, p50 ${answerText(answer_p50_s)}, p99 ${answerText(answer_p99_s)}`}
     </span>
   )
 
-const columns = (mayRun: boolean) => [
-  {
-    title: 'Lane',
-    head: true,
-    sort: ({ name, sender }: SnapshotLane) => name || String(sender),
-    cell: ({ sender, name }: SnapshotLane) => (
-      <a href={`/console/lanes/${sender}`}>
-        {sender} <Said text={name} />
-      </a>
-    ),
-  },
-  {
-    title: 'State',
-    sort: ({ state }: SnapshotLane) => laneWords(state).word,
-    cell: (lane: SnapshotLane) => <State lane={lane} />,
-  },
-  { title: 'Waiting', number: true, sort: waitingOf, cell: (lane: SnapshotLane) => countText(waitingOf(lane)) },
-  {
-    title: 'Transactional',
-    number: true,
-    sort: ({ waiting }: SnapshotLane) => waiting.transactional,
-    wide: true,
-    cell: ({ waiting }: SnapshotLane) => countText(waiting.transactional),
-  },
-  {
-    title: 'Campaign',
-    number: true,
-    wide: true,
-    sort: ({ waiting }: SnapshotLane) => waiting.campaign,
-    cell: ({ waiting }: SnapshotLane) => countText(waiting.campaign),
-  },
-  {
-    title: 'Oldest',
-    number: true,
-    sort: ({ oldest_s }: SnapshotLane) => oldest_s ?? -1,
-    wide: true,
-    cell: ({ oldest_s }: SnapshotLane) => (oldest_s === null ? '–' : spanText(oldest_s)),
-  },
-  {
-    title: 'Pace',
-    sort: ({ sent_per_s }: SnapshotLane) => sent_per_s,
-    cell: (lane: SnapshotLane) => (
+/** What a lane is called. */
+export const nameOf = ({ sender, name }: SnapshotLane): string =>
+  name === '' ? `lane ${sender}` : `lane ${sender}, ${name}`
+const waitText = (lane: SnapshotLane): string => counted(waitingOf(lane), 'message waits', 'messages wait')
+
+/** The one of pause, resume and end of cooldown that fits the lane's state. */
+export const pauseVerb = ({ state }: SnapshotLane): string =>
+  state === 'paused' ? 'Resume' : state === 'cooldown' ? 'End cooldown' : 'Pause'
+/** Does that. */
+export const pauseOrResume = (lane: SnapshotLane): void =>
+  pauseVerb(lane) === 'Pause' ? pause(lane) : resume(lane, pauseVerb(lane))
+
+const order = (lane: SnapshotLane, what: 'pause' | 'resume' | 'rate', body: object): Promise<unknown> =>
+  call('POST', `/admin/lanes/${lane.sender}/${what}`, { body, headers: actingHeadersFor(lane.account) })
+
+const pause = (lane: SnapshotLane): void =>
+  ask({
+    title: `Pause ${nameOf(lane)}`,
+    verb: 'Pause the lane',
+    danger: true,
+    text: sentence`Nothing more leaves ${nameOf(lane)} but what is in flight (${lane.in_flight}). ${waitText(lane)} there;
+      new ones are accepted and wait as well.`,
+    fields: { reason: { label: 'Reason, for your colleagues' } },
+    act: ({ reason }) =>
+      after(
+        order(lane, 'pause', reason.trim() === '' ? {} : { reason: reason.trim() }),
+        `Lane ${lane.sender} is paused.`,
+      ),
+  })
+
+const resume = (lane: SnapshotLane, verb: string): void =>
+  ask({
+    title: `${verb}: ${nameOf(lane)}`,
+    verb,
+    text: (
       <>
-        <Pace lane={lane} />
-        <InFlight lane={lane} />
+        <p>
+          {waitText(lane)} and will leave at up to {lane.rate_per_s} per second.
+        </p>
+        {lane.reason !== null && (
+          <p>
+            It stands still because: <Text text={lane.reason} />
+          </p>
+        )}
+        {lane.state === 'cooldown' && <p>If what began the cooldown still holds, the provider will refuse again.</p>}
       </>
     ),
-  },
-  {
-    title: 'Dead letters',
-    number: true,
-    sort: ({ dead_letters }: SnapshotLane) => dead_letters,
-    wide: true,
-    cell: ({ sender, dead_letters }: SnapshotLane) =>
-      dead_letters === 0 ? '0' : <a href={`/console/lanes/${sender}#dead-letters`}>{countText(dead_letters)}</a>,
-  },
-  ...(mayRun ? [{ title: 'Action', cell: (lane: SnapshotLane) => <PauseButton lane={lane} /> }] : []),
-]
+    act: () => after(order(lane, 'resume', {}), `Lane ${lane.sender} is resumed; ${waitText(lane)}.`),
+  })
+
+/** Asks how many messages a second may leave a lane. */
+export const changeRate = (lane: SnapshotLane): void =>
+  ask({
+    title: `Rate of lane ${lane.sender}`,
+    verb: 'Change the rate',
+    text: sentence`Now ${rateText(lane.rate_per_s)} per second; ${waitText(lane)}.`,
+    fields: {
+      rate: {
+        kind: 'number',
+        label: 'Messages per second',
+        step: 'any',
+        value: String(lane.rate_per_s),
+        required: true,
+        help: 'In force for every worker at once. More than the provider grants to the number leads to cooldowns.',
+      },
+    },
+    act: ({ rate }) =>
+      after(
+        order(lane, 'rate', { rate: Number(rate) }),
+        `Lane ${lane.sender} may send ${rateText(Number(rate))} per second.`,
+      ),
+  })

@@ -1,15 +1,14 @@
 // What the account may use up, and how much of it is used: the limits as they are in force.
 import type { LimitInForce } from '../../producer/limits-in-force.ts'
 import { bytesText, countText, shareText } from '../logic/numbers.ts'
-import { Badge } from '../parts/badge.tsx'
-import { Age, Page, Shown } from '../parts/page.tsx'
-import { Gauge } from '../parts/spark.tsx'
+import { limitWords } from '../logic/words.ts'
+import { Badge, Gauge } from '../parts/badge.tsx'
+import { ask } from '../parts/dialog.tsx'
+import { Page, Shown } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
-import { dataOf } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
+import { useData } from '../state/hooks.ts'
+import { actingFor, call } from '../state/http.ts'
 import { may } from '../state/session.ts'
-import { ChangeLimit } from './limits/change-limit.tsx'
-import { limitWords } from './limits/words.ts'
 
 const EVERY_MS = 5_000
 /** From this share on somebody should look. */
@@ -20,12 +19,11 @@ const amountText = (limit: LimitInForce['limit'], amount: number): string =>
 
 /** The table; an operator changes them. */
 export function Limits() {
-  const loaded = useLoad<LimitInForce[]>('limits', (signal) => dataOf('GET', '/admin/limits', { signal }), EVERY_MS)
+  const loaded = useData<LimitInForce[]>('/admin/limits', EVERY_MS)
   return (
     <Page title="Limits">
-      <p>Whatever would pass one of these is refused with a reason. What is accepted already is never dropped.</p>
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
+      <p>What would exceed one of these is refused with a reason. What is accepted already is never dropped.</p>
+      <Shown loaded={loaded} age>
         {(limits) => (
           <Table
             cards
@@ -36,14 +34,10 @@ export function Limits() {
               {
                 title: 'What',
                 head: true,
-                cell: ({ limit }) => (
-                  <>
-                    {limitWords(limit).name}
-                    <code class="reason">{limit}</code>
-                  </>
-                ),
+                text: ({ limit }) => limitWords(limit).name,
+                note: ({ limit }) => <code>{limit}</code>,
               },
-              { title: 'Used', cell: (each) => <Used {...each} /> },
+              { title: 'Used', cell: Used },
               {
                 title: 'At most',
                 number: true,
@@ -53,15 +47,8 @@ export function Limits() {
                     : amountText(limit, most) + (limitWords(limit).unit === 'per second' ? '/s' : ''),
               },
               { title: 'Set for', wide: true, cell: ({ own }) => (own ? 'this account' : 'the installation') },
-              ...(may('operate')
-                ? [
-                    {
-                      title: 'Action',
-                      cell: (each: LimitInForce) => <ChangeLimit of={each} onDone={loaded.reload} />,
-                    },
-                  ]
-                : []),
             ]}
+            actions={may('operate') && (({ limit }) => [['Change', limitWords(limit).name, () => changeLimit(limit)]])}
           />
         )}
       </Shown>
@@ -71,7 +58,6 @@ export function Limits() {
 
 function Used({ limit, used, most }: LimitInForce) {
   if (used === null) return <span class="quiet">counted each second</span>
-  const isNearly = most !== null && used >= NEARLY * most
   return (
     <span class="used">
       <span class="number">{amountText(limit, used)}</span>
@@ -79,9 +65,31 @@ function Used({ limit, used, most }: LimitInForce) {
         <>
           <Gauge label={`Used of ${limitWords(limit).name}`} value={used} most={most} />
           <span class="quiet">{shareText(used, most)}</span>
+          {used >= NEARLY * most && <Badge tone="bad">{used >= most ? 'full' : 'nearly full'}</Badge>}
         </>
       )}
-      {isNearly && <Badge tone="bad">{used >= most ? 'full' : 'nearly full'}</Badge>}
     </span>
   )
+}
+
+function changeLimit(limit: LimitInForce['limit']): void {
+  const { name, unit } = limitWords(limit)
+  ask({
+    title: name,
+    verb: 'Change the limit',
+    fields: {
+      most: {
+        kind: 'number',
+        label: unit === 'bytes' ? 'Bytes' : unit === 'per second' ? 'Requests a second' : 'At most',
+        min: '0',
+        step: '1',
+        help: '0 is no limit; empty is the limit of the installation.',
+      },
+    },
+    act: async ({ most }) => {
+      const body = { [limit]: most.trim() === '' ? null : Number(most) }
+      await call('PATCH', `/admin/accounts/${actingFor.value}`, { body })
+      return `${name}: changed. It is in force within two seconds.`
+    },
+  })
 }

@@ -1,19 +1,21 @@
-// One message: where it stands, why it waits, and everything that happened to it.
-import { useEffect, useState } from 'preact/hooks'
+// One message: where it stands, why it waits, everything that happened to it, and the conversation that it belongs to.
 import type { ReceivedMessage, SentMessage } from '../../messages/lookup/message-schema.ts'
-import { problemText } from '../logic/problem-words.ts'
-import { MessageState } from '../parts/badge.tsx'
-import { Age, Page, Shown } from '../parts/page.tsx'
-import { Said } from '../parts/text.tsx'
-import { Waits } from '../parts/waits.tsx'
-import { dataOf } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
+import { wordsOfParts } from '../../messages/received-words.ts'
+import type { conversations } from '../../producer/api/conversations/routes.ts'
+import { stepText, timelineOf } from '../logic/timeline.ts'
+import { problemText } from '../logic/words.ts'
+import { Badge, MessageState } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { ask } from '../parts/dialog.tsx'
+import { after } from '../parts/form.tsx'
+import { Card, Facts, Page, Shown } from '../parts/page.tsx'
+import { CampaignLink, Ends, SearchLink, Text, Waits, When } from '../parts/text.tsx'
+import { download } from '../state/files.ts'
+import { useData } from '../state/hooks.ts'
+import { addressOf, call, type Data } from '../state/http.ts'
 import { may } from '../state/session.ts'
-import { MessageActions } from './message/actions.tsx'
-import { Conversation } from './message/conversation.tsx'
-import { MessageFacts } from './message/facts.tsx'
-import { Timeline } from './message/timeline.tsx'
-import { personOf } from './messages/message-table.tsx'
+import { personOf } from './messages.tsx'
+import { addOptOut, removeOptOut } from './opt-outs.tsx'
 
 type Message = SentMessage | ReceivedMessage
 
@@ -23,29 +25,21 @@ const MOVING = ['queued', 'sending', 'unconfirmed', 'sent']
 
 /** Follows it while it can change by itself. */
 export function MessagePage({ id }: { id: string }) {
-  const [moving, setMoving] = useState(true)
-  const loaded = useLoad<Message>(
-    `message ${id}`,
-    (signal) => dataOf('GET', `/messages/${encodeURIComponent(id)}`, { signal }),
-    moving ? EVERY_MS : undefined,
+  const loaded = useData<Message>(`/messages/${encodeURIComponent(id)}`, ({ state }) =>
+    MOVING.includes(state) ? EVERY_MS : undefined,
   )
   const message = loaded.value
-  const moves = message === undefined || MOVING.includes(message.state)
-  useEffect(() => setMoving(moves), [moves])
   return (
     <Page
       title="Message"
       above={<a href="/console/messages">Messages</a>}
       badge={message && <MessageState state={message.state} direction={message.direction} />}
-      actions={
-        message?.direction === 'outbound' && may('send') && <MessageActions message={message} onChange={loaded.put} />
-      }
+      actions={message?.direction === 'outbound' && may('send') && <Actions message={message} />}
     >
       <p class="mono">
-        <Said text={id} />
+        <Text text={id} />
       </p>
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
+      <Shown loaded={loaded} age>
         {(found) => (
           <>
             {found.possible_duplicate && (
@@ -55,7 +49,7 @@ export function MessagePage({ id }: { id: string }) {
             )}
             {found.problem && (
               <p class="problem">
-                <Said text={problemText(found.problem)} />
+                <Text text={problemText(found.problem)} />
               </p>
             )}
             <Waits id={id} waits={found.waits} />
@@ -70,5 +64,192 @@ export function MessagePage({ id }: { id: string }) {
         )}
       </Shown>
     </Page>
+  )
+}
+
+const REQUEUEABLE = ['failed', 'unknown', 'expired', 'cancelled']
+
+/** The one action that the message's state allows, or none. */
+function Actions({ message }: { message: SentMessage }) {
+  if (message.state === 'queued') return <Button press={() => cancel(message)}>Cancel</Button>
+  if (REQUEUEABLE.includes(message.state)) return <Button press={() => sendAgain(message)}>Send again</Button>
+  return null
+}
+
+const Recipient = ({ to, text }: SentMessage) => (
+  <p>
+    To <Text text={to} />: <Text text={text} />
+  </p>
+)
+
+function cancel(message: SentMessage): void {
+  const title = 'Cancel this message'
+  ask({
+    title,
+    verb: title,
+    danger: true,
+    text: <Recipient {...message} />,
+    note: 'It is never sent, unless somebody sends it again.',
+    act: () => after(call('POST', `/messages/${message.id}/cancel`), 'The message is cancelled.'),
+  })
+}
+
+function sendAgain(message: SentMessage): void {
+  const title = 'Send this message again'
+  ask({
+    title,
+    verb: title,
+    danger: true,
+    text: <Recipient {...message} />,
+    note: (
+      <p>
+        It goes back to its lane with a new validity.
+        {message.state === 'unknown' &&
+          ' Nobody knows whether the first one arrived: the person may get it twice, and it is marked as a possible duplicate.'}
+      </p>
+    ),
+    act: () => after(call('POST', `/messages/${message.id}/requeue`), 'The message is queued again.'),
+  })
+}
+
+/** Attempts, the provider's answers and the evidence, oldest first. */
+export const Timeline = ({ history }: Pick<SentMessage, 'history'>) => (
+  <Card title="What happened">
+    <ol class="timeline">
+      {timelineOf(history).map(({ at, event, means, detail, attempt, attemptId, afterMs, tone }) => (
+        <li key={`${at} ${event} ${attemptId}`}>
+          <div class="spread">
+            <span>
+              <Badge tone={tone}>{event}</Badge>
+              {attempt !== undefined && <span class="quiet"> attempt {attempt}</span>}
+              {attemptId !== null && <code class="quiet"> {attemptId}</code>}
+            </span>
+            <span class="quiet number">
+              <When at={at} millis /> {afterMs !== undefined && stepText(afterMs)}
+            </span>
+          </div>
+          {means !== '' && <p>{means}</p>}
+          {detail !== null && (
+            <p>
+              Answer or reason: <Text text={detail} />
+            </p>
+          )}
+        </li>
+      ))}
+    </ol>
+  </Card>
+)
+
+/** Who, what, from where; and what the person reads or wrote. */
+function MessageFacts({ message }: { message: Message }) {
+  const received = message.direction === 'inbound'
+  const person = personOf(message)
+  return (
+    <Card title="Message">
+      <Facts
+        of={{
+          [received ? 'From' : 'To']: (
+            <SearchLink filters={received ? { from: person } : { to: person }}>
+              <Text text={person} />
+            </SearchLink>
+          ),
+          [received ? 'To sender' : 'Sender']: <Text text={message.sender ?? 'gone'} />,
+          Kind: <Text text={message.kind + (message.class ? `, ${message.class}` : '')} />,
+          [received ? 'Received' : 'Accepted']: <When at={message.accepted_at} />,
+          'Sent no later than': message.valid_until && <When at={message.valid_until} />,
+          Campaign: message.campaign && <CampaignLink id={message.campaign}>{message.campaign}</CampaignLink>,
+          campaign_id: message.campaign_id && (
+            <SearchLink filters={{ campaign_id: message.campaign_id }}>
+              <Text text={message.campaign_id} />
+            </SearchLink>
+          ),
+          'Id of WhatsApp': message.provider_id && <Text class="mono" text={message.provider_id} />,
+          ...(received ? partsOf(message) : {}),
+        }}
+      />
+      <h3>{received ? 'What the person wrote' : 'What the person reads'}</h3>
+      <p class="bubble">
+        <Text text={message.text} />
+      </p>
+    </Card>
+  )
+}
+
+/** What a received message holds besides its words. Links are shown and not followed, files saved and never shown. */
+const partsOf = (message: ReceivedMessage) =>
+  Object.fromEntries(
+    wordsOfParts(message).map(([name, text]) => [
+      name,
+      <>
+        <Text text={text} />{' '}
+        {name === 'File' && (
+          <Button
+            busy="Fetching …"
+            press={() =>
+              download(
+                `/messages/${encodeURIComponent(message.id)}/media`,
+                message.media?.filename ?? `file of ${message.id}`,
+              )
+            }
+          >
+            Save the file
+          </Button>
+        )}
+      </>,
+    ]),
+  )
+
+const CONVERSATION_EVERY_MS = 15_000
+
+const windowWords = (open: boolean | null) =>
+  open === null
+    ? ({ tone: 'quiet', word: 'not known', means: 'The provider does not bring what people write.' } as const)
+    : open
+      ? ({ tone: 'good', word: 'open', means: 'Any kind of message may be sent.' } as const)
+      : ({ tone: 'wait', word: 'closed', means: 'Only templates reach the person, until they write again.' } as const)
+
+/** Whether any kind of message may be sent to the person, and advertising. `sender`: the digits of ours. */
+function Conversation({ person, sender }: { person: string; sender: string }) {
+  const loaded = useData<Data<typeof conversations.show>>(
+    `/conversations/${encodeURIComponent(person)}`,
+    CONVERSATION_EVERY_MS,
+    { sender },
+  )
+  return (
+    <Card title="Conversation">
+      <Shown loaded={loaded}>
+        {({ open, open_until, last_received_at, opted_out }) => {
+          const { tone, word, means } = windowWords(open)
+          return (
+            <>
+              <Facts
+                of={{
+                  Window: (
+                    <>
+                      <Badge tone={tone}>{word}</Badge>
+                      <Ends at={open_until} />
+                      <span class="reason">{means}</span>
+                    </>
+                  ),
+                  'The person wrote last': last_received_at && <When at={last_received_at} />,
+                  Advertising: (
+                    <Badge tone={opted_out ? 'wait' : 'quiet'}>{opted_out ? 'opted out' : 'not opted out'}</Badge>
+                  ),
+                }}
+              />
+              <div class="actions">
+                {may('writeContacts') &&
+                  (opted_out ? (
+                    <Button press={() => removeOptOut(person)}>Remove the opt-out</Button>
+                  ) : (
+                    <Button press={() => addOptOut(person)}>Opt this person out</Button>
+                  ))}
+                {may('run') && <a href={addressOf('/console/people', { person })}>All that is kept of the person</a>}
+              </div>
+            </>
+          )
+        }}
+      </Shown>
+    </Card>
   )
 }

@@ -1,107 +1,121 @@
-// The search for messages. Its filters are in the address bar.
+// The search for messages, whose filters are in the address bar, and requeueing all that match.
 import { useState } from 'preact/hooks'
+import { STATES } from '../../messages/lifecycle.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
-import { type Filters, filtersOf, queryOf, searchAddress } from '../logic/message-filters.ts'
-import { TextField } from '../parts/field.tsx'
-import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
-import { More, useRows } from '../parts/pager.tsx'
-import { call, type Page } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
+import { type Filters, filtersOf, searchAddress } from '../logic/message-filters.ts'
+import { problemText } from '../logic/words.ts'
+import { MessageState } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { Form } from '../parts/form.tsx'
+import { listAt, More, useRows } from '../parts/list.tsx'
+import { Empty, Page, Search, Shown } from '../parts/page.tsx'
+import { Table } from '../parts/table.tsx'
+import { Text, When } from '../parts/text.tsx'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
-import { FilterForm } from './messages/filter-form.tsx'
-import { MessageTable } from './messages/message-table.tsx'
-import { RequeueDialog } from './messages/requeue-dialog.tsx'
+import { requeueAll } from './requeue.tsx'
 
-const LIMIT = 50
+const addressOfMessage = (id: string): string => `/console/messages/${encodeURIComponent(id)}`
 
-/** The page of the search; whoever may see only messages of some senders finds each by its id. */
-export const Messages = () => (may('see') ? <Search /> : <ById />)
-
-function ById() {
-  const [id, setId] = useState('')
-  return (
-    <Frame title="Messages">
+/** The search; a key that may see only messages of some senders finds each by its id. */
+export const Messages = () =>
+  may('see') ? (
+    <SearchPage />
+  ) : (
+    <Page title="Messages">
       <p>Your key is for some senders only: it sees each of their messages, and no list of all.</p>
-      <search>
-        <form
-          class="filters"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (id.trim() !== '') go(`/console/messages/${encodeURIComponent(id.trim())}`)
-          }}
-        >
-          <TextField label="Message id" value={id} onValue={setId} required />
-          <div>
-            <button type="submit" class="primary">
-              Show it
-            </button>
-          </div>
-        </form>
-      </search>
-    </Frame>
+      <Search label="Message id" verb="Show it" required to={addressOfMessage} />
+    </Page>
   )
-}
 
-function Search() {
-  const filters = filtersOf(place.value.query)
-  const { id, ...asked } = filters
-  const key = queryOf(asked)
-  const query = { ...asked, limit: LIMIT }
-  const loaded = useLoad<Page<ListedMessage>>(`messages ${key}`, (signal) =>
-    call('GET', '/messages', { query, signal }),
-  )
-  const { rows, more } = useRows(loaded, (cursor) => call('GET', '/messages', { query: { ...query, cursor } }))
-  const [requeues, setRequeues] = useState(false)
-  const search = (wanted: Filters): void => {
-    const { id: wantedId, ...others } = wanted
+function SearchPage() {
+  const { id: _id, ...filters } = filtersOf(place.value.query)
+  const isFiltered = Object.keys(filters).length > 0
+  const { loaded, rows, more } = useRows(listAt<ListedMessage>('/messages', { ...filters, limit: 50 }))
+  const [clears, setClears] = useState(0)
+  const search = ({ id, ...others }: Filters): void => {
     // An id names one message: its page is the answer.
-    if (wantedId !== undefined && wantedId !== '') go(`/console/messages/${encodeURIComponent(wantedId)}`)
-    else if (searchAddress(others) === searchAddress(asked)) loaded.reload()
+    if (id?.trim()) go(addressOfMessage(id.trim()))
+    else if (searchAddress(others) === searchAddress(filters)) loaded.reload()
     else go(searchAddress(others))
   }
+  const clear = (): void => {
+    setClears(clears + 1)
+    search({})
+  }
+  const actions = may('sendMany') && <Button press={() => requeueAll(filters)}>Requeue all that match</Button>
   return (
-    <Frame
-      title="Messages"
-      actions={
-        may('sendMany') && (
-          <button type="button" onClick={() => setRequeues(true)}>
-            Requeue all that match
-          </button>
-        )
-      }
-    >
-      <FilterForm key={key} filters={filters} onSearch={search} />
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
+    <Page title="Messages" actions={actions}>
+      <FilterForm key={`${searchAddress(filters)} ${clears}`} filters={filters} onSearch={search} onClear={clear} />
+      <Shown loaded={loaded} age>
         {() =>
-          rows.length === 0 ? (
-            <Nothing filtered={key !== ''} searching={more !== undefined} />
-          ) : (
+          rows.length > 0 ? (
             <MessageTable rows={rows} busy={loaded.busy} />
+          ) : (
+            <Nothing isFiltered={isFiltered} isSearching={more !== undefined} />
           )
         }
       </Shown>
       <More more={more} name={rows.length === 0 ? 'Look further back' : 'Show older ones'} />
-      {requeues && <RequeueDialog filters={asked} onClose={() => setRequeues(false)} />}
-    </Frame>
+    </Page>
   )
 }
 
-function Nothing({ filtered, searching }: { filtered: boolean; searching: boolean }) {
-  if (searching) {
+const any = (names: readonly string[]) => [['', 'any'] as const, ...names.map((name) => [name, name] as const)]
+
+/** Nothing is asked for before it is sent. Filters that are seldom wanted are folded away, unless one of them is set. */
+function FilterForm({
+  filters,
+  onSearch,
+  onClear,
+}: {
+  filters: Filters
+  onSearch: (filters: Filters) => void
+  onClear: () => void
+}) {
+  const fold = 'More filters'
+  const value = (name: keyof Filters) => ({ value: filters[name] ?? '' })
+  return (
+    <search>
+      <Form
+        look="filters card"
+        verb="Search"
+        also={<Button press={onClear}>Clear</Button>}
+        fields={{
+          id: { label: 'Message id' },
+          to: { label: 'To', placeholder: '+44 7700 900123', ...value('to') },
+          state: { label: 'State', options: any(STATES), ...value('state') },
+          code: { label: 'Code of the problem', placeholder: '131026', ...value('code') },
+          since: { fold, kind: 'time', label: 'Accepted since', ...value('since') },
+          until: { fold, kind: 'time', label: 'Accepted before', ...value('until') },
+          campaign: { fold, label: 'Campaign', placeholder: 'cmp_1_1', ...value('campaign') },
+          sender: { fold, label: 'Sender', help: 'Number, name or id.', ...value('sender') },
+          class: { fold, label: 'Class', options: any(['transactional', 'campaign']), ...value('class') },
+          direction: { fold, label: 'Direction', options: any(['outbound', 'inbound']), ...value('direction') },
+          from: { fold, label: 'From, of received ones', ...value('from') },
+          campaign_id: { fold, label: 'campaign_id of the request', ...value('campaign_id') },
+        }}
+        act={async (wanted) => {
+          onSearch(wanted)
+          return undefined
+        }}
+      />
+    </search>
+  )
+}
+
+function Nothing({ isFiltered, isSearching }: { isFiltered: boolean; isSearching: boolean }) {
+  if (isSearching) {
     return (
       <Empty title="None so far.">
-        <p>There are more messages than one look goes through: the older ones are still to be looked at.</p>
+        There are more messages than one search goes through: the older ones are still to be searched.
       </Empty>
     )
   }
-  if (filtered) {
+  if (isFiltered) {
     return (
       <Empty title="No message matches.">
-        <p>
-          Messages are kept for 30 days unless set otherwise. <a href="/console/messages">Show all messages</a>
-        </p>
+        Messages are kept for 30 days unless set otherwise. <a href="/console/messages">Show all messages</a>
       </Empty>
     )
   }
@@ -117,3 +131,55 @@ function Nothing({ filtered, searching }: { filtered: boolean; searching: boolea
     </Empty>
   )
 }
+
+/** The person at the other end. */
+export const personOf = (message: ListedMessage): string =>
+  message.direction === 'inbound' ? message.from : message.to
+
+/** Messages as rows: who, what, where each stands and why. */
+export const MessageTable = ({ rows, busy = false }: { rows: readonly ListedMessage[]; busy?: boolean }) => (
+  <Table
+    caption="Messages"
+    rows={rows}
+    keyOf={({ id }) => id}
+    busy={busy}
+    columns={[
+      {
+        title: 'Accepted',
+        head: true,
+        cell: ({ id, accepted_at }) => (
+          <a href={addressOfMessage(id)}>
+            <When at={accepted_at} />
+            <span class="unseen"> {id}</span>
+          </a>
+        ),
+      },
+      {
+        title: 'Person',
+        cell: (message) => (
+          <>
+            <span class="quiet">{message.direction === 'inbound' ? 'from ' : 'to '}</span>
+            <Text text={personOf(message)} />
+          </>
+        ),
+      },
+      {
+        title: 'State',
+        cell: (message) => (
+          <>
+            <MessageState state={message.state} direction={message.direction} />
+            {message.possible_duplicate && <span class="reason held">! possible duplicate</span>}
+            {message.problem && (
+              <span class="reason">
+                <Text text={problemText(message.problem)} />
+              </span>
+            )}
+          </>
+        ),
+      },
+      { title: 'Text', wide: true, cell: ({ text }) => <Text class="excerpt" text={text} /> },
+      { title: 'Kind', wide: true, text: ({ kind }) => kind },
+      { title: 'Sender', wide: true, text: ({ sender }) => sender ?? 'gone' },
+    ]}
+  />
+)

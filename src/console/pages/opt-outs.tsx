@@ -1,130 +1,105 @@
 // Who wants no advertising, since when, and who said so.
-import { useState } from 'preact/hooks'
 import type { OptOut } from '../../people/opt-outs/opt-out.ts'
-import { optOutSource } from '../logic/opt-out-words.ts'
-import { TextField } from '../parts/field.tsx'
-import { Age, Empty, Page as Frame, Shown } from '../parts/page.tsx'
-import { More, useRows } from '../parts/pager.tsx'
-import { SearchLink } from '../parts/search-link.tsx'
-import { Table } from '../parts/table.tsx'
-import { Said, When } from '../parts/text.tsx'
-import { addressOf, call, dataOf, type Page, Refused } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
-import { go, place } from '../state/router.ts'
+import { optOutSource } from '../logic/words.ts'
+import { ask } from '../parts/dialog.tsx'
+import { after } from '../parts/form.tsx'
+import { List, listAt, type Source } from '../parts/list.tsx'
+import { Empty, Page, Search } from '../parts/page.tsx'
+import { SearchLink, sentence, Text } from '../parts/text.tsx'
+import { addressOf, call, dataOf, Refused } from '../state/http.ts'
+import { place } from '../state/router.ts'
 import { may } from '../state/session.ts'
-import { AddOptOut } from './opt-outs/add-opt-out.tsx'
-import { RemoveOptOut } from './opt-outs/remove-opt-out.tsx'
 
-const LIMIT = 50
-
-/** One person as a list: empty when they said nothing. */
-async function onePerson(person: string, signal: AbortSignal | undefined): Promise<Page<OptOut>> {
-  const address = `/opt-outs/${encodeURIComponent(person)}`
-  try {
-    return { data: [await dataOf<OptOut>('GET', address, signal ? { signal } : {})], next: null }
-  } catch (error) {
-    if (error instanceof Refused && error.status === 404) return { data: [], next: null }
-    throw error
-  }
-}
+/** One person as a list: empty without an opt-out. */
+const onePerson = (person: string): Source<OptOut> => ({
+  key: `opt-out ${person}`,
+  async load(_cursor, signal) {
+    const address = `/opt-outs/${encodeURIComponent(person)}`
+    try {
+      return { data: [await dataOf<OptOut>('GET', address, signal ? { signal } : {})], next: null }
+    } catch (error) {
+      if (error instanceof Refused && error.status === 404) return { data: [], next: null }
+      throw error
+    }
+  },
+})
 
 /** The list, with what adds and removes; `?person=` looks for one. */
 export function OptOuts() {
   const person = place.value.query.get('person') ?? ''
-  const [wanted, setWanted] = useState(person)
-  const [asked, setAsked] = useState<{ what: 'add' } | { what: 'remove'; of: OptOut }>()
-  const list = (cursor?: string, signal?: AbortSignal): Promise<Page<OptOut>> =>
-    person === ''
-      ? call('GET', '/opt-outs', { query: { limit: LIMIT, cursor }, ...(signal ? { signal } : {}) })
-      : onePerson(person, signal)
-  const loaded = useLoad(`opt-outs ${person}`, (signal) => list(undefined, signal))
-  const { rows, more } = useRows(loaded, (cursor) => list(cursor))
   const mayWrite = may('writeContacts')
-  const props = { onDone: loaded.reload, onClose: () => setAsked(undefined) }
   return (
-    <Frame
-      title="Opt-outs"
-      actions={
-        mayWrite && (
-          <button type="button" class="primary" onClick={() => setAsked({ what: 'add' })}>
-            Add an opt-out
-          </button>
-        )
-      }
-    >
-      <p>People who want no advertising: campaigns pass them over, and MARKETING templates to them are cancelled.</p>
-      <search>
-        <form
-          class="filters"
-          onSubmit={(event) => {
-            event.preventDefault()
-            go(addressOf('/console/opt-outs', { person: wanted.trim() }))
-          }}
-        >
-          <TextField label="Number or user id" type="search" value={wanted} onValue={setWanted} />
-          <div>
-            <button type="submit">Find</button>
-          </div>
-        </form>
-      </search>
-      <Age loaded={loaded} />
-      <Shown loaded={loaded}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title={person === '' ? 'Nobody has opted out.' : 'This person has not opted out.'}>
-              {person === '' ? (
-                <p>
-                  Who writes STOP, or tells WhatsApp so, is put on this list by itself. Add those here who told you
-                  otherwise.
-                </p>
-              ) : (
-                <p>
-                  <a href="/console/opt-outs">Show everybody who has</a>
-                </p>
-              )}
-            </Empty>
-          ) : (
-            <Table
-              cards
-              caption="Opt-outs"
-              rows={rows}
-              keyOf={(each) => each.person}
-              columns={[
-                {
-                  title: 'Person',
-                  head: true,
-                  cell: (each) => (
-                    <SearchLink filters={{ to: each.person }}>
-                      <Said text={each.person} />
-                    </SearchLink>
-                  ),
-                },
-                { title: 'Since', cell: ({ since }) => <When at={since} /> },
-                { title: 'Said by', cell: ({ source }) => optOutSource(source) },
-                ...(mayWrite
-                  ? [
-                      {
-                        title: 'Action',
-                        cell: (of: OptOut) => (
-                          <button
-                            type="button"
-                            aria-label={`Remove the opt-out of ${of.person}`}
-                            onClick={() => setAsked({ what: 'remove', of })}
-                          >
-                            Remove
-                          </button>
-                        ),
-                      },
-                    ]
-                  : []),
-              ]}
-            />
-          )
-        }
-      </Shown>
-      <More more={more} />
-      {asked?.what === 'add' && <AddOptOut {...props} />}
-      {asked?.what === 'remove' && <RemoveOptOut person={asked.of.person} {...props} />}
-    </Frame>
+    <Page title="Opt-outs" main={mayWrite && ['Add an opt-out', () => addOptOut()]}>
+      <p>People who want no advertising: campaigns leave them out, and MARKETING templates to them are cancelled.</p>
+      <Search
+        label="Number or user id"
+        value={person}
+        to={(text) => addressOf('/console/opt-outs', { person: text })}
+      />
+      <List
+        key={person}
+        cards
+        caption="Opt-outs"
+        from={person === '' ? listAt<OptOut>('/opt-outs', { limit: 50 }) : onePerson(person)}
+        keyOf={(each) => each.person}
+        empty={<None isOne={person !== ''} />}
+        columns={[
+          {
+            title: 'Person',
+            head: true,
+            cell: (each) => (
+              <SearchLink filters={{ to: each.person }}>
+                <Text text={each.person} />
+              </SearchLink>
+            ),
+          },
+          { title: 'Since', at: ({ since }) => since },
+          { title: 'Recorded by', cell: ({ source }) => optOutSource(source) },
+        ]}
+        actions={mayWrite && (({ person }) => [['Remove', `the opt-out of ${person}`, () => removeOptOut(person)]])}
+      />
+    </Page>
   )
 }
+
+const None = ({ isOne }: { isOne: boolean }) =>
+  isOne ? (
+    <Empty title="This person has not opted out.">
+      <a href="/console/opt-outs">Show everybody who has</a>
+    </Empty>
+  ) : (
+    <Empty title="Nobody has opted out.">
+      People who write STOP, or tell WhatsApp so, are added by themselves. Add those here who told you otherwise.
+    </Empty>
+  )
+
+/** Asks for whom, unless that is known. */
+export const addOptOut = (known?: string): void =>
+  ask({
+    title: 'Add an opt-out',
+    verb: 'Opt out',
+    text: known !== undefined && sentence`${known}`,
+    fields: {
+      person: {
+        label: 'Number or user id',
+        placeholder: '+44 7700 900155',
+        required: true,
+        when: () => known === undefined,
+      },
+    },
+    note: 'No campaign and no MARKETING template reaches this person from now on, until the opt-out is removed.',
+    ready: ({ person }) => (known ?? person.trim()) !== '',
+    act: ({ person }, headers) =>
+      after(call('POST', '/opt-outs', { body: { person: known ?? person.trim() }, headers }), 'Opted out.'),
+  })
+
+/** Says what follows, and asks. */
+export const removeOptOut = (person: string): void =>
+  ask({
+    title: 'Remove an opt-out',
+    verb: 'Remove the opt-out',
+    danger: true,
+    text: sentence`Campaigns that are checked or sent from now on reach ${person} again. Do it only if this person has asked
+      for it.`,
+    act: () => after(call('DELETE', `/opt-outs/${encodeURIComponent(person)}`), 'The opt-out is removed.'),
+  })

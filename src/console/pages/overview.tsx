@@ -1,42 +1,216 @@
 // Is it going well? What stands still comes first, each with its reason.
-
-import type { Snapshot } from '../../telemetry/snapshot.ts'
-import { isInTrouble } from '../logic/lane-words.ts'
-import { Page } from '../parts/page.tsx'
-import { snapshot } from '../state/live.ts'
-import { CampaignsNow } from './overview/campaigns-now.tsx'
-import { Failures } from './overview/failures.tsx'
-import { Figures } from './overview/figures.tsx'
-import { History } from './overview/history.tsx'
-import { RedisState, Workers } from './overview/machines.tsx'
-import { Trouble } from './overview/trouble.tsx'
-import { Welcome } from './overview/welcome.tsx'
+import { parseCampaignId } from '../../campaigns/campaign.ts'
+import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
+import type { Series } from '../../telemetry/series.ts'
+import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
+import { isAtWork, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
+import { counted, countText, rateText, shareText, spanText } from '../logic/numbers.ts'
+import { Badge, CampaignState, Gauge } from '../parts/badge.tsx'
+import { History } from '../parts/chart.tsx'
+import { DemoSwitch } from '../parts/demo.tsx'
+import { Card, Figures, Live, Page } from '../parts/page.tsx'
+import { CampaignLink, Ends, SearchLink, Text } from '../parts/text.tsx'
+import { useLoad } from '../state/hooks.ts'
+import { call, dataOf, type Page as Listed } from '../state/http.ts'
+import { now } from '../state/live.ts'
+import { may, session } from '../state/session.ts'
+import { Failures, RedisState, Workers } from './machines.tsx'
 
 /** The first page. */
-export function Overview() {
-  const figures = snapshot.value
+export const Overview = () => (
+  <Page title="Overview">
+    <Live>
+      {(figures) => (
+        <>
+          <Welcome figures={figures} />
+          <DemoSwitch />
+          <Totals totals={figures.totals} />
+          <Trouble lanes={figures.lanes.filter(isInTrouble)} total={figures.lanes_total} />
+          <History />
+          <div class="halves">
+            <div class="stack">
+              <CampaignsNow campaigns={figures.campaigns} lanes={figures.lanes} />
+              <Workers workers={figures.workers} lost_workers={figures.lost_workers} />
+            </div>
+            <div class="stack">
+              <Failures failures={figures.failures} />
+              <RedisState redis={figures.redis} />
+            </div>
+          </div>
+        </>
+      )}
+    </Live>
+  </Page>
+)
+
+const EVERY_MS = 5_000
+
+/** Whether the account has never sent anything; for an operator of all, whether nobody has for a week. */
+async function isNew(signal: AbortSignal): Promise<boolean> {
+  if (may('see')) {
+    const query = { limit: 1, direction: 'outbound' }
+    const { data, next } = await call<Listed<ListedMessage>>('GET', '/messages', { query, signal })
+    return data.length === 0 && next === null
+  }
+  const { points } = await dataOf<Series>('GET', '/console/history', { query: { span: 'week' }, signal })
+  return points.every(({ accepted }) => accepted === 0)
+}
+
+/** An invitation to send the first message, as long as nothing has ever been sent. */
+function Welcome({ figures }: { figures: Snapshot }) {
+  const mayInvite = may('see') ? may('send') : session.value?.operator === true
+  const loaded = useLoad(mayInvite ? 'first message' : undefined, isNew, EVERY_MS)
+  if (loaded.value !== true || isAtWork(figures)) return null
   return (
-    <Page title="Overview">
-      {figures === undefined ? <p class="quiet">Waiting for the first figures …</p> : <Everything figures={figures} />}
-    </Page>
+    <Card title="Nothing has been sent yet" look="welcome">
+      <p>Send one message and watch it: accepted, claimed, sent, delivered, each with its evidence.</p>
+      <a class="button primary" href="/console/start">
+        Send the first message
+      </a>
+    </Card>
   )
 }
 
-const Everything = ({ figures }: { figures: Snapshot }) => (
+/** Rates and backlog, all lanes together. Those that count messages lead to them. */
+function Totals({ totals }: Pick<Snapshot, 'totals'>) {
+  const rate = (name: string, value: number) => ({ name, value: <Rate>{rateText(value)}</Rate> })
+  const state = (state: string, text: string) => <SearchLink filters={{ state }}>{text}</SearchLink>
+  return (
+    <Figures
+      of={[
+        rate('Accepted', totals.accepted_per_s),
+        rate('Sent', totals.sent_per_s),
+        rate('Delivered', totals.delivered_per_s),
+        {
+          name: 'Failed',
+          value: <Rate>{state('failed', rateText(totals.failed_per_s))}</Rate>,
+          bad: totals.failed_per_s > 0,
+        },
+        { name: 'Waiting', value: state('queued', countText(totals.waiting)) },
+        { name: 'Oldest waiting', value: totals.waiting === 0 ? 'none' : spanText(totals.oldest_waiting_s) },
+        {
+          name: 'Unconfirmed',
+          value: state('unconfirmed', countText(totals.unconfirmed)),
+          bad: totals.unconfirmed > 0,
+        },
+      ]}
+    />
+  )
+}
+
+const Rate = ({ children }: { children: preact.ComponentChildren }) => (
   <>
-    <Welcome figures={figures} />
-    <Figures totals={figures.totals} />
-    <Trouble lanes={figures.lanes.filter(isInTrouble)} total={figures.lanes_total} />
-    <History />
-    <div class="halves">
-      <div class="stack">
-        <CampaignsNow campaigns={figures.campaigns} lanes={figures.lanes} />
-        <Workers workers={figures.workers} lost_workers={figures.lost_workers} />
-      </div>
-      <div class="stack">
-        <Failures failures={figures.failures} />
-        <RedisState redis={figures.redis} />
-      </div>
-    </div>
+    {children}
+    <span class="unit">/s</span>
   </>
 )
+
+/** More are on the page of lanes. */
+const MOST = 8
+
+/** Lanes that do not send although something could be done, each with why. */
+function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: number }) {
+  if (lanes.length === 0) {
+    return (
+      <Card title="Lanes">
+        {total === 0 ? (
+          <p>
+            There is no sender yet, so nothing can be sent. {may('run') && <a href="/console/senders">Add a sender</a>}
+          </p>
+        ) : (
+          <p>
+            <Badge tone="good">
+              {total === 1 ? 'The lane is sending normally' : `All ${countText(total)} lanes are sending normally`}
+            </Badge>{' '}
+            <a href="/console/lanes">See the lanes</a>
+          </p>
+        )}
+      </Card>
+    )
+  }
+  return (
+    <Card title={counted(lanes.length, 'lane that does not send', 'lanes that do not send')} look="trouble">
+      <ul class="plain">
+        {lanes.slice(0, MOST).map((lane) => {
+          const { word, tone } = laneWords(lane.state)
+          return (
+            <li key={lane.sender}>
+              <Badge tone={tone}>{word}</Badge>{' '}
+              <a href={`/console/lanes/${lane.sender}`}>
+                {lane.sender} <Text text={lane.name} />
+              </a>
+              : <Text text={laneSentence(lane, now.value)} />
+              <Ends at={lane.until} />
+              {waitingOf(lane) > 0 &&
+                lane.drain_s === null &&
+                ` ${counted(waitingOf(lane), 'message waits', 'messages wait')}.`}
+            </li>
+          )
+        })}
+      </ul>
+      {lanes.length > MOST && (
+        <p>
+          <a href="/console/lanes">All {countText(lanes.length)}</a>
+        </p>
+      )}
+    </Card>
+  )
+}
+
+const handled = (campaign: SnapshotCampaign): number =>
+  campaign.total - campaign.queued - campaign.sending - campaign.unconfirmed
+
+/** Campaigns that are under way and the last few: how far each is, and what holds it. */
+const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'>) => (
+  <Card title="Campaigns">
+    {campaigns.length === 0 && (
+      <p>
+        No campaign yet.{' '}
+        {may('sendMany') && <a href="/console/campaigns/new">Send one message to many people with a campaign</a>}
+      </p>
+    )}
+    <ul class="plain rows">
+      {campaigns.slice(0, 8).map((campaign) => (
+        <li key={campaign.id}>
+          <div class="spread">
+            <CampaignLink id={campaign.id}>
+              <Text text={campaign.name || campaign.id} />
+            </CampaignLink>
+            <CampaignState state={campaign.state} />
+          </div>
+          <div class="spread quiet">
+            <Gauge label="Share of recipients that are done" value={handled(campaign)} most={campaign.total} />
+            <span class="number">
+              {shareText(handled(campaign), campaign.total)}
+              {campaign.state === 'running' && campaign.eta_s !== null && `, ${spanText(campaign.eta_s)} left`}
+            </span>
+          </div>
+          <Standstill campaign={campaign} lanes={lanes} />
+        </li>
+      ))}
+    </ul>
+  </Card>
+)
+
+/** Why nothing of a campaign leaves: its lane stands while it runs, it was paused, or it is throttled. */
+function Standstill({ campaign, lanes }: { campaign: SnapshotCampaign; lanes: readonly SnapshotLane[] }) {
+  const lane = lanes.find(({ sender }) => sender === parseCampaignId(campaign.id)?.lane)
+  const why = campaign.paused_for ?? campaign.throttle
+  return (
+    <>
+      {campaign.state === 'running' && lane !== undefined && isInTrouble(lane) && (
+        <p class="held">
+          <span aria-hidden="true">! </span>
+          <a href={`/console/lanes/${lane.sender}`}>Lane {lane.sender}</a>: {laneWords(lane.state).word}.{' '}
+          <Text text={lane.reason || laneWords(lane.state).means} />
+        </p>
+      )}
+      {why !== null && (
+        <p class="held">
+          <span aria-hidden="true">! </span>
+          <Text text={why} />
+        </p>
+      )}
+    </>
+  )
+}

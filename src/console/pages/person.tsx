@@ -1,67 +1,189 @@
-// All that is kept of one person: to show it to them, to save it for them, and to forget it.
-import { useState } from 'preact/hooks'
-import { TextField } from '../parts/field.tsx'
-import { Age, Empty, Page, Shown } from '../parts/page.tsx'
+// All that is kept of one person: to show it to them, to save it for them, and to erase it.
+import { useEffect, useState } from 'preact/hooks'
+import type { z } from 'zod'
+import type { erasureSchema, people } from '../../producer/api/people/routes.ts'
+import { counted } from '../logic/numbers.ts'
+import { optOutSource } from '../logic/words.ts'
+import { Badge, MessageState } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { ask, closeDialog } from '../parts/dialog.tsx'
+import { Card, Empty, Facts, Page, Search, Shown } from '../parts/page.tsx'
+import { Table } from '../parts/table.tsx'
+import { CampaignLink, Text, When } from '../parts/text.tsx'
+import { download } from '../state/files.ts'
+import { useData } from '../state/hooks.ts'
 import { addressOf, dataOf } from '../state/http.ts'
-import { useLoad } from '../state/load.ts'
-import { go, place } from '../state/router.ts'
-import { Erased, ErasePerson } from './person/erase-person.tsx'
-import { type Kept, KeptOfPerson } from './person/kept.tsx'
-import { SavePerson } from './person/save-person.tsx'
+import { place } from '../state/router.ts'
+import { MessageTable } from './messages.tsx'
+
+type Kept = z.infer<(typeof people.show.answers)[200]['schema']>['data']
+type Erasure = z.infer<typeof erasureSchema>
+
+const addressOfPerson = (person: string): string => `/admin/people/${encodeURIComponent(person)}`
 
 /** `?person=` says whose. */
 export function Person() {
   const person = place.value.query.get('person') ?? ''
-  const [wanted, setWanted] = useState(person)
-  const [asked, setAsked] = useState(false)
   const [job, setJob] = useState<string>()
-  const loaded = useLoad<Kept>(person === '' ? undefined : `person ${person}`, (signal) =>
-    dataOf('GET', `/admin/people/${encodeURIComponent(person)}`, { signal }),
-  )
+  const loaded = useData<Kept>(person === '' ? undefined : addressOfPerson(person))
   const kept = loaded.value
+  const actions = kept && (
+    <>
+      <Button busy="Saving …" press={() => download(addressOfPerson(person), 'person.json')}>
+        Save as a file
+      </Button>
+      <Button look="danger" press={() => erase(kept, setJob)}>
+        Erase
+      </Button>
+    </>
+  )
   return (
-    <Page
-      title="Data of a person"
-      actions={
-        kept && (
-          <>
-            <SavePerson person={person} />
-            <button type="button" class="danger" onClick={() => setAsked(true)}>
-              Erase
-            </button>
-          </>
-        )
-      }
-    >
-      <p>All that the account keeps of one person: to show or save it when they ask, and to forget it.</p>
-      <search>
-        <form
-          class="filters"
-          onSubmit={(event) => {
-            event.preventDefault()
-            go(addressOf('/console/people', { person: wanted.trim() }))
-          }}
-        >
-          <TextField label="Number or user id" type="search" value={wanted} onValue={setWanted} />
-          <div>
-            <button type="submit" class="primary">
-              Show
-            </button>
-          </div>
-        </form>
-      </search>
+    <Page title="Data of a person" actions={actions}>
+      <p>All that the account keeps of one person: to show or save it when they ask, and to erase it.</p>
+      <Search
+        label="Number or user id"
+        verb="Show"
+        value={person}
+        to={(text) => addressOf('/console/people', { person: text })}
+      />
       {job !== undefined && <Erased job={job} onDone={loaded.reload} />}
       {person === '' ? (
-        <Empty title="Whose data?">
-          <p>Give the full international number, or WhatsApp’s id of a person without one.</p>
-        </Empty>
+        <Empty title="Whose data?">Give the full international number, or WhatsApp’s id of a person without one.</Empty>
       ) : (
-        <>
-          <Age loaded={loaded} />
-          <Shown loaded={loaded}>{(found) => <KeptOfPerson kept={found} />}</Shown>
-        </>
+        <Shown loaded={loaded} age>
+          {(found) => <KeptOfPerson kept={found} />}
+        </Shown>
       )}
-      {asked && kept && <ErasePerson kept={kept} onJob={setJob} onClose={() => setAsked(false)} />}
     </Page>
+  )
+}
+
+/** More are in the file. */
+const SHOWN = 20
+
+function KeptOfPerson({ kept: { person, contact, opt_out, messages, campaigns } }: { kept: Kept }) {
+  if (contact === null && opt_out === null && messages.length === 0 && campaigns.length === 0) {
+    return (
+      <Empty title="Nothing is kept of this person.">
+        This account has no contact, message, opt-out or line of a campaign of <Text text={person} />.
+      </Empty>
+    )
+  }
+  return (
+    <>
+      <Card title={<Text text={person} />}>
+        <Facts
+          of={{
+            Contact:
+              contact === null ? (
+                'none'
+              ) : (
+                <Text text={[contact.name, contact.phone, contact.email].filter(Boolean).join(', ')} />
+              ),
+            Advertising:
+              opt_out === null ? (
+                <Badge tone="quiet">not opted out</Badge>
+              ) : (
+                <>
+                  <Badge tone="wait">opted out</Badge> <When at={opt_out.since} />, {optOutSource(opt_out.source)}
+                </>
+              ),
+            Messages: counted(messages.length, 'message'),
+            Campaigns: counted(campaigns.length, 'campaign'),
+          }}
+        />
+      </Card>
+      {campaigns.length > 0 && (
+        <Card title="Campaigns">
+          <Table
+            cards
+            caption="Campaigns"
+            rows={campaigns.slice(0, SHOWN)}
+            keyOf={({ campaign }) => campaign}
+            columns={[
+              {
+                title: 'Campaign',
+                head: true,
+                cell: ({ campaign }) => <CampaignLink id={campaign}>{campaign}</CampaignLink>,
+              },
+              { title: 'Campaign is', cell: ({ campaign_state }) => campaign_state },
+              {
+                title: 'Message',
+                cell: ({ state }) => (state === null ? 'not taken up' : <MessageState state={state} />),
+              },
+              { title: 'Filled in', long: true, text: ({ values }) => values.join(', ') },
+            ]}
+          />
+          <Rest count={campaigns.length} />
+        </Card>
+      )}
+      {messages.length > 0 && (
+        <Card title="Messages">
+          <MessageTable rows={messages.slice(0, SHOWN)} />
+          <Rest count={messages.length} />
+        </Card>
+      )}
+    </>
+  )
+}
+
+const Rest = ({ count }: { count: number }) =>
+  count > SHOWN ? (
+    <p class="quiet">
+      The first {SHOWN} of {counted(count, 'line')}; all of them are in the saved file.
+    </p>
+  ) : null
+
+const bare = (text: string): string => text.replace(/[\s+().-]/g, '')
+
+/** There is no way back: the number or id has to be typed once more. */
+const erase = ({ person, contact, messages, campaigns }: Kept, onJob: (job: string) => void): void =>
+  ask({
+    title: 'Erase a person',
+    verb: 'Erase for good',
+    danger: true,
+    text: (
+      <p>
+        Erased are {contact === null ? 'no contact' : 'the contact'}, the number and text of{' '}
+        {counted(messages.length, 'message')}, and the lines of {counted(campaigns.length, 'campaign')}. What waits to
+        be sent to <Text text={person} /> is cancelled. Figures stay as they are. There is no way back.
+      </p>
+    ),
+    fields: { typed: { label: 'The number or user id once more', required: true, autocomplete: 'off' } },
+    ready: ({ typed }) => bare(typed) === bare(person),
+    act: async () => {
+      const { job_id } = await dataOf<{ job_id: string }>('DELETE', addressOfPerson(person))
+      onJob(job_id)
+      closeDialog()
+      return undefined
+    },
+  })
+
+const EVERY_MS = 1_000
+const OUTCOMES: Readonly<Record<string, readonly ['good' | 'bad', string]>> = {
+  done: ['good', 'erased'],
+  failed: ['bad', 'failed'],
+}
+
+/** How far an erasure is, and in the end what it has erased. */
+function Erased({ job, onDone }: { job: string; onDone: () => void }) {
+  const loaded = useData<Erasure>(`/jobs/${job}`, ({ state }) => (state in OUTCOMES ? undefined : EVERY_MS))
+  const isOver = loaded.value !== undefined && loaded.value.state in OUTCOMES
+  useEffect(() => {
+    if (isOver) onDone()
+  }, [isOver])
+  return (
+    <Shown loaded={loaded}>
+      {({ state, contacts, messages, received, recipients }) => {
+        const [tone, word] = OUTCOMES[state] ?? ['busy', 'being erased']
+        return (
+          <p role="status">
+            <Badge tone={tone}>{word}</Badge> {counted(contacts, 'contact')}, {counted(messages, 'message')} sent,{' '}
+            {counted(received, 'message')} received, {counted(recipients, 'line')} of campaigns.
+            {state === 'failed' && ' The log of the worker says why. Erase again to try again.'}
+          </p>
+        )
+      }}
+    </Shown>
   )
 }

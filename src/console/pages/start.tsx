@@ -1,93 +1,122 @@
 // The first message: what to send is filled in, one button sends it, and everything that happens to it is shown.
 import { useState } from 'preact/hooks'
-import { Choice, TextField } from '../parts/field.tsx'
-import { Page } from '../parts/page.tsx'
+import type { SentMessage } from '../../messages/lookup/message-schema.ts'
+import { MessageState } from '../parts/badge.tsx'
+import { DemoSwitch, demo } from '../parts/demo.tsx'
+import { Form } from '../parts/form.tsx'
+import { Card, Page, Shown } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { useAct, useOnce } from '../state/act.ts'
-import { demo } from '../state/demo.ts'
+import { Text } from '../parts/text.tsx'
+import { useData } from '../state/hooks.ts'
 import { call } from '../state/http.ts'
 import { senderChoices } from '../state/library.ts'
 import { session } from '../state/session.ts'
-import { DemoSwitch } from './start/demo-switch.tsx'
-import { Journey } from './start/journey.tsx'
+import { Timeline } from './message.tsx'
 
 /** In the demo, a number that the simulator delivers to. */
 const DEMO_NUMBER = '+44 7700 900123'
 
-/** Where nothing is said of the sender. */
+/** For a request that names no sender. */
 const DEFAULT_SENDER = ['', 'The default sender'] as const
 
-/** The page of whoever has not sent anything yet. */
+/** The page for a first message. */
 export function Start() {
   const inDemo = demo.value?.available === true
-  const [to, setTo] = useState<string>()
-  const [chosen, setChosen] = useState<string>()
-  const [heading, setHeading] = useState('Hello')
-  const [text, setText] = useState('This is the first message that I send with Laneway.')
+  const [seen, setSeen] = useState({ heading: 'Hello', text: 'This is the first message that I send with Laneway.' })
   const [sent, setSent] = useState<string>()
-  const number = to ?? (inDemo ? DEMO_NUMBER : '')
   // A key that is for some senders only may not be for the default one.
   const senders = [...(session.value?.default_sender ? [DEFAULT_SENDER] : []), ...senderChoices()]
-  const sender = chosen ?? senders[0]?.[0] ?? ''
-  const { headersFor, made } = useOnce()
-  const { busy, refusal, isBack, run } = useAct(async () => {
-    const body = {
-      to: number,
-      ...(sender !== '' && { sender }),
-      recipient_type: 'individual',
-      messaging_product: 'chatapp',
-      type: 'interactive',
-      interactive: {
-        type: 'button',
-        header: { type: 'text', text: heading },
-        body: { text },
-        action: { buttons: [{ type: 'reply', reply: { id: 'hello', title: 'Hello back' } }] },
-      },
-    }
-    const how = { headers: headersFor(body), body }
-    const { messages } = await call<{ messages: { id: string }[] }>('POST', '/sendservicemessages/sendmessages', how)
-    made()
-    setSent(messages[0]?.id)
-  })
-  const send = (event: Event): void => {
-    event.preventDefault()
-    void run()
-  }
   return (
     <Page title="Send a message">
       <div class="writing">
         <div class="stack">
-          <form class="card" onSubmit={send}>
-            <Choice label="Sender" value={sender} onValue={setChosen} options={senders} />
-            <TextField
-              label="To"
-              value={number}
-              onValue={setTo}
-              required
-              help={
-                inDemo
+          <Form
+            key={String(inDemo)}
+            look="card"
+            verb={sent === undefined ? 'Send it' : 'Send another one'}
+            onValues={setSeen}
+            fields={{
+              sender: { label: 'Sender', options: senders, value: senders[0]?.[0] ?? '' },
+              to: {
+                label: 'To',
+                required: true,
+                value: inDemo ? DEMO_NUMBER : '',
+                help: inDemo
                   ? 'A simulator stands in for WhatsApp: no real person gets anything.'
-                  : 'A number of yours, with its country code. Real people get real messages.'
-              }
-            />
-            <TextField label="Heading" value={heading} onValue={setHeading} required />
-            <TextField label="Text" value={text} onValue={setText} required />
-            <Problem refusal={refusal} isBack={isBack} />
-            <button type="submit" class="primary" disabled={busy}>
-              {sent === undefined ? 'Send it' : 'Send another one'}
-            </button>
-          </form>
-          {sent !== undefined && <Journey key={sent} id={sent} />}
+                  : 'A number of yours, with its country code. Real people get real messages.',
+              },
+              heading: { label: 'Heading', required: true, value: seen.heading },
+              text: { label: 'Text', required: true, value: seen.text },
+            }}
+            act={async (values, headers) => {
+              const how = { body: messageOf(values), headers }
+              const path = '/sendservicemessages/sendmessages'
+              setSent((await call<{ messages: { id: string }[] }>('POST', path, how)).messages[0]?.id)
+              return undefined
+            }}
+          />
+          {sent !== undefined && (
+            <Followed key={sent} id={sent}>
+              {(message) => <Timeline history={message.history} />}
+            </Followed>
+          )}
         </div>
         <div class="stack">
-          <section class="card" aria-labelledby="preview">
-            <h2 id="preview">Preview</h2>
-            <Preview seen={{ heading, body: text, buttons: [{ label: 'Hello back', detail: '' }], cards: [] }} />
-          </section>
+          <Card title="Preview">
+            <Preview
+              seen={{ heading: seen.heading, body: seen.text, buttons: [{ label: REPLY, detail: '' }], cards: [] }}
+            />
+          </Card>
           <DemoSwitch />
         </div>
       </div>
     </Page>
+  )
+}
+
+const REPLY = 'Hello back'
+
+const messageOf = ({ sender, to, heading, text }: { sender: string; to: string; heading: string; text: string }) => ({
+  to,
+  ...(sender !== '' && { sender }),
+  recipient_type: 'individual',
+  messaging_product: 'chatapp',
+  type: 'interactive',
+  interactive: {
+    type: 'button',
+    header: { type: 'text', text: heading },
+    body: { text },
+    action: { buttons: [{ type: 'reply', reply: { id: 'hello', title: REPLY } }] },
+  },
+})
+
+const POLL_MS = 400
+const SLOW_MS = 5_000
+const OVER = ['delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown']
+
+/** What becomes of a message that was just sent. */
+export function Followed({
+  id,
+  children,
+}: {
+  id: string
+  children?: (message: SentMessage) => preact.ComponentChildren
+}) {
+  const loaded = useData<SentMessage>(`/messages/${id}`, ({ state }) => (OVER.includes(state) ? SLOW_MS : POLL_MS))
+  return (
+    <Shown loaded={loaded}>
+      {(message) => (
+        <>
+          <p role="status">
+            <MessageState state={message.state} />{' '}
+            {message.state === 'delivered' || message.state === 'read' ? 'It has arrived. ' : ''}
+            {message.problem && <Text text={`${message.problem.sentence} `} />}
+            {message.waits && <Text text={`${message.waits.sentence} `} />}
+            <a href={`/console/messages/${id}`}>See the message</a>
+          </p>
+          {children?.(message)}
+        </>
+      )}
+    </Shown>
   )
 }

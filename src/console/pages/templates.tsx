@@ -1,63 +1,50 @@
 // The registry of approved templates: what each says, as the person will see it.
 import { useState } from 'preact/hooks'
+import { counted } from '../logic/numbers.ts'
 import { seenOf } from '../logic/template-preview.ts'
 import { Badge } from '../parts/badge.tsx'
-import { TextField } from '../parts/field.tsx'
-import { Age, Empty, Page, Shown } from '../parts/page.tsx'
+import { Button } from '../parts/button.tsx'
+import { ask } from '../parts/dialog.tsx'
+import { Field } from '../parts/form.tsx'
+import { Card, Empty, Page, Shown } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { Table } from '../parts/table.tsx'
-import { Said } from '../parts/text.tsx'
-import { type ListedTemplate, loadTemplate, loadTemplates } from '../state/library.ts'
-import { useLoad } from '../state/load.ts'
-import { place } from '../state/router.ts'
+import { sentence, Text } from '../parts/text.tsx'
+import { useLoad } from '../state/hooks.ts'
+import { call, Refused } from '../state/http.ts'
+import { type ListedTemplate, loadTemplate, loadTemplates, templateAddress } from '../state/library.ts'
+import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
-import { ImportTemplates } from './templates/import-templates.tsx'
-import { RemoveTemplate } from './templates/remove-template.tsx'
 
 /** The list, and the one that `?show=` names. */
 export function Templates() {
   const loaded = useLoad('templates', loadTemplates)
   const [words, setWords] = useState('')
-  const [imports, setImports] = useState(false)
   const shown = place.value.query.get('show')
   return (
-    <Page
-      title="Templates"
-      actions={
-        may('run') && (
-          <button type="button" class="primary" onClick={() => setImports(true)}>
-            Import
-          </button>
-        )
-      }
-    >
-      <Shown loaded={loaded}>
+    <Page title="Templates" main={may('run') && ['Import', importTemplates]}>
+      <search class="filters">
+        <Field label="Name" kind="search" value={words} onValue={setWords} />
+      </search>
+      <Shown loaded={loaded} age>
         {(all) => {
           if (all.length === 0) return <None />
-          const rows = all.filter(({ id }) => id.includes(words.trim().toLowerCase()))
           const one = all.find(({ id }) => id === shown)
           return (
-            <>
-              <search class="filters">
-                <TextField label="Name" type="search" value={words} onValue={setWords} />
-              </search>
-              <Age loaded={loaded} />
-              <div class={one ? 'writing' : ''}>
-                <TemplateTable rows={rows} />
-                {one && <One key={one.id} template={one} onRemoved={loaded.reload} />}
-              </div>
-            </>
+            <div class={one ? 'writing' : ''}>
+              <TemplateTable rows={all.filter(({ id }) => id.includes(words.trim().toLowerCase()))} />
+              {one && <One key={one.id} template={one} />}
+            </div>
           )
         }}
       </Shown>
-      {imports && <ImportTemplates onDone={loaded.reload} onClose={() => setImports(false)} />}
     </Page>
   )
 }
 
 const None = () => (
   <Empty title="No template yet.">
-    <p>Campaigns and template messages need templates that WhatsApp has approved. Import its export as JSON.</p>
+    Campaigns and template messages need templates that WhatsApp has approved. Import its export as JSON.
   </Empty>
 )
 
@@ -71,19 +58,16 @@ const TemplateTable = ({ rows }: { rows: readonly ListedTemplate[] }) => (
         {
           title: 'Name',
           head: true,
-          sort: ({ name }) => name,
-          cell: (template) => (
-            <a href={`/console/templates?show=${encodeURIComponent(template.id)}`}>
-              <Said text={template.name} />
-            </a>
-          ),
+          sort: true,
+          text: ({ name }) => name,
+          href: ({ id }) => `/console/templates?show=${encodeURIComponent(id)}`,
         },
-        { title: 'Language', sort: ({ language }) => language, cell: ({ language }) => <Said text={language} /> },
+        { title: 'Language', sort: true, text: ({ language }) => language },
         {
           title: 'Category',
           wide: true,
-          sort: ({ category }) => category,
-          cell: ({ category }) => category.toLowerCase(),
+          sort: true,
+          text: ({ category }) => category.toLowerCase(),
         },
         {
           title: 'Status',
@@ -96,27 +80,67 @@ const TemplateTable = ({ rows }: { rows: readonly ListedTemplate[] }) => (
   </div>
 )
 
-function One({ template, onRemoved }: { template: ListedTemplate; onRemoved: () => void }) {
-  const [removes, setRemoves] = useState(false)
+function One({ template }: { template: ListedTemplate }) {
   const loaded = useLoad(`template ${template.id}`, (signal) => loadTemplate(template, signal))
+  const title = (
+    <>
+      <Text text={template.name} /> <span class="quiet">{template.language}</span>
+    </>
+  )
   return (
-    <section class="card" aria-labelledby="one">
-      <h2 id="one">
-        <Said text={template.name} /> <span class="quiet">{template.language}</span>
-      </h2>
+    <Card title={title}>
       <Shown loaded={loaded}>
         {(definition) =>
           definition ? <Preview seen={seenOf(definition, new Map())} /> : <p>It has been removed meanwhile.</p>
         }
       </Shown>
-      {may('run') && (
-        <div class="actions">
-          <button type="button" onClick={() => setRemoves(true)}>
-            Remove
-          </button>
-        </div>
-      )}
-      {removes && <RemoveTemplate template={template} onDone={onRemoved} onClose={() => setRemoves(false)} />}
-    </section>
+      {may('run') && <Button press={() => removeTemplate(template)}>Remove</Button>}
+    </Card>
   )
 }
+
+/** One definition, a list of them, or WhatsApp's answer with `data`. */
+function definitionsOf(text: string): unknown[] {
+  try {
+    const read: unknown = JSON.parse(text)
+    if (Array.isArray(read)) return read
+    if (typeof read === 'object' && read !== null && 'data' in read && Array.isArray(read.data)) return read.data
+    return [read]
+  } catch {
+    throw new Refused(0, 'no_json', 'This is no JSON. Paste one definition, or a list of them.')
+  }
+}
+
+const importTemplates = (): void =>
+  ask({
+    title: 'Import templates',
+    verb: 'Import',
+    fields: {
+      file: { kind: 'file', label: 'File', accept: '.json,application/json', into: 'text' },
+      text: {
+        kind: 'lines',
+        label: 'Definitions as JSON',
+        help: 'As WhatsApp exports them. One of the same name and language is replaced.',
+      },
+    },
+    ready: ({ text }) => text.trim() !== '',
+    act: async ({ text }, headers) => {
+      const data = definitionsOf(text)
+      await call('POST', '/admin/templates', { body: { data }, headers })
+      return `${counted(data.length, 'template')} imported.`
+    },
+  })
+
+const removeTemplate = (template: ListedTemplate): void =>
+  ask({
+    title: `Remove ${template.name}`,
+    verb: 'Remove the template',
+    danger: true,
+    text: sentence`Messages and campaigns with ${template.name} in ${template.language} are refused from now on. WhatsApp
+      keeps it: it can be imported again.`,
+    act: async () => {
+      await call('DELETE', templateAddress(template), { query: { language: template.language } })
+      go('/console/templates', { replace: true })
+      return `${template.name} is removed.`
+    },
+  })

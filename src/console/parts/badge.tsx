@@ -1,4 +1,4 @@
-// A state as a word with a shape before it: colour only repeats what they say.
+// Small things that show a state or an amount: badges, sparklines, bars. Colour only repeats what word and shape say.
 
 export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'quiet'
 
@@ -30,7 +30,7 @@ const MESSAGE: Readonly<Record<string, Tone>> = {
 /** The tone of a message's state. */
 export const toneOf = (state: string): Tone => MESSAGE[state] ?? 'quiet'
 
-/** A badge for one of the ten states; an unknown one is shown quietly. What a person wrote was delivered to us: received. */
+/** A badge for the state of a message; what a person wrote is `received`. */
 export const MessageState = ({ state, direction }: { state: string; direction?: 'inbound' | 'outbound' }) => (
   <Badge tone={toneOf(state)}>{direction === 'inbound' ? 'received' : state}</Badge>
 )
@@ -47,5 +47,26 @@ const CAMPAIGN: Readonly<Record<string, Tone>> = {
   cancelled: 'quiet',
 }
 
-/** A badge for one of the states of its life; an unknown one is shown quietly. */
+/** A badge for the state of a campaign. */
 export const CampaignState = ({ state }: { state: string }) => <Badge tone={CAMPAIGN[state] ?? 'quiet'}>{state}</Badge>
+
+const WIDTH = 90
+const HEIGHT = 22
+
+/** A line through points of equal distance, oldest first, drawn from 0 to `most` or to the greatest of them. */
+export function Spark({ points, most = 0 }: { points: readonly number[]; most?: number }) {
+  if (points.length < 2) return null
+  const top = Math.max(most, ...points, 1e-9)
+  const place = (value: number, i: number): string =>
+    `${((i * WIDTH) / (points.length - 1)).toFixed(1)},${(HEIGHT - 1 - (value / top) * (HEIGHT - 2)).toFixed(1)}`
+  return (
+    <svg class="spark" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+      <polyline points={points.map(place).join(' ')} />
+    </svg>
+  )
+}
+
+/** How much of something is used, as a bar with its value for screen readers. */
+export function Gauge({ label, value, most }: { label: string; value: number; most: number }) {
+  return <meter class="gauge" aria-label={label} min={0} max={Math.max(most, 1e-9)} value={Math.min(value, most)} />
+}

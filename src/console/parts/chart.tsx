@@ -1,9 +1,10 @@
-// A chart of what was accepted, sent, delivered and failed. Lines differ by dashes as well as by colour, what is under
-// the pointer is written below, and the same figures are there as a table.
+// A chart of messages that were accepted, sent, delivered and failed. Lines differ by dashes as well as by colour, the
+// figures under the pointer are written below, and all figures are there as a table.
 import { useState } from 'preact/hooks'
 import type { Series } from '../../telemetry/series.ts'
-import { timeMarks, valueMarks } from '../logic/chart-scale.ts'
-import { rateText } from '../logic/numbers.ts'
+import { rateText, timeMarks, valueMarks } from '../logic/numbers.ts'
+import { useData } from '../state/hooks.ts'
+import { Shown } from './page.tsx'
 import { Table } from './table.tsx'
 import { When } from './text.tsx'
 
@@ -26,8 +27,8 @@ const ROWS = 60
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' })
 
-/** The chart and, folded, its table. */
-export function Chart({ series: { points, step_s: step } }: { series: Series }) {
+/** The lines and, folded, their table. */
+function Chart({ series: { points, step_s: step } }: { series: Series }) {
   const [pointed, setPointed] = useState<number>()
   const rate = (point: Point, name: Name): number => point[name] / step
   const times = points.map(({ at }) => Date.parse(at))
@@ -104,7 +105,7 @@ export function Chart({ series: { points, step_s: step } }: { series: Series }) 
           rows={points.slice(-ROWS).reverse()}
           keyOf={({ at }) => at}
           columns={[
-            { title: 'Time', head: true, cell: ({ at }) => <When at={at} /> },
+            { title: 'Time', head: true, at: ({ at }) => at },
             ...LINES.map(({ name }) => ({
               title: name,
               number: true,
@@ -120,3 +121,51 @@ export function Chart({ series: { points, step_s: step } }: { series: Series }) 
 /** A time at the edge is written inwards. */
 const anchorOf = (place: number): 'start' | 'middle' | 'end' =>
   place < WIDTH * 0.03 ? 'start' : place > WIDTH * 0.97 ? 'end' : 'middle'
+
+const SPANS = [
+  ['minutes', 'Last 10 min'],
+  ['hour', 'Last hour'],
+  ['week', 'Last week'],
+] as const
+const EVERY_MS = 15_000
+/** What of the hour is the last ten minutes, and how often these are looked at. */
+const MINUTES = 10
+const MINUTES_EVERY_MS = 5_000
+
+/** The chart of all lanes or of one sender: the last ten minutes, the last hour, or the last week. */
+export function History({ sender }: { sender?: number }) {
+  const [span, setSpan] = useState<(typeof SPANS)[number][0]>('hour')
+  const asked = span === 'week' ? 'week' : 'hour'
+  const loaded = useData<Series>('/console/history', span === 'minutes' ? MINUTES_EVERY_MS : EVERY_MS, {
+    span: asked,
+    sender,
+  })
+  return (
+    <section class="card" aria-labelledby="history">
+      <div class="spread">
+        <h2 id="history">Messages per second</h2>
+        <fieldset class="toggle">
+          <legend class="unseen">Span of the chart</legend>
+          {SPANS.map(([each, name]) => (
+            <button key={each} type="button" aria-pressed={span === each} onClick={() => setSpan(each)}>
+              {name}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      <div class="chart-place">
+        <Shown loaded={loaded}>
+          {(series) => <Chart series={span === 'minutes' ? lastMinutes(withoutLast(series)) : withoutLast(series)} />}
+        </Shown>
+      </div>
+    </section>
+  )
+}
+
+const lastMinutes = (series: Series): Series => ({
+  ...series,
+  points: series.points.slice((-MINUTES * 60) / series.step_s),
+})
+
+/** The last period is still being counted: it would always look like a fall. */
+const withoutLast = ({ points, ...series }: Series): Series => ({ ...series, points: points.slice(0, -1) })

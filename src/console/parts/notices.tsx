@@ -1,7 +1,8 @@
-// What has just been done, or why not: read out by screen readers, gone by itself unless it is bad news that lasts.
+// What was done, or why not. Notices are read out by screen readers and go by themselves, unless they are bad news; a
+// problem stays where the action or the load was refused.
 import { effect, signal } from '@preact/signals'
 import { plainText } from '../logic/plain-text.ts'
-import { isAway, Refused } from '../state/http.ts'
+import { isAway, NOTHING_CHANGED, Refused } from '../state/http.ts'
 import { snapshotAt } from '../state/live.ts'
 
 interface Notice {
@@ -75,3 +76,46 @@ const view = ({ id, text, bad }: Notice) => (
     </button>
   </div>
 )
+
+/** A refusal; nothing when there is none. `isBack`: who was away is there again, and what was asked for was not done. */
+export function Problem({
+  refusal,
+  isBack = false,
+  onRetry,
+}: {
+  refusal: Refused | undefined
+  isBack?: boolean
+  onRetry?: () => void
+}) {
+  if (refusal === undefined) return null
+  if (isBack) {
+    return (
+      <p class="quiet" role="status">
+        Laneway can be reached again. {NOTHING_CHANGED} Press again.
+      </p>
+    )
+  }
+  const { details } = refusal
+  return (
+    <div class="problem" role="alert">
+      <p>
+        <span aria-hidden="true">! </span>
+        {plainText(refusal.message)}
+      </p>
+      {details.length > 1 && (
+        <ul>
+          {details.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>
+              <code>{plainText(path)}</code>: {plainText(message)}
+            </li>
+          ))}
+        </ul>
+      )}
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}

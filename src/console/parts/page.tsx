@@ -1,22 +1,29 @@
-// The frame of a page: its title, its actions, and how old is what it shows.
+// The frame of a page and the blocks that it is made of: cards, facts, figures, and what was loaded or why it could not be.
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useId } from 'preact/hooks'
+import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { plainText } from '../logic/plain-text.ts'
-import type { Loaded } from '../state/load.ts'
-import { Problem } from './problem.tsx'
+import type { Loaded } from '../state/hooks.ts'
+import { snapshot } from '../state/live.ts'
+import { go } from '../state/router.ts'
+import { Button } from './button.tsx'
+import { Form } from './form.tsx'
+import { Problem } from './notices.tsx'
 import { Ago } from './text.tsx'
 
-/** A page with its heading; `title` is that of the tab as well. */
+/** A page with its heading; `title` is that of the tab as well, `main` the name of its main button and what that does. */
 export function Page({
   title,
   above,
   badge,
+  main,
   actions,
   children,
 }: {
   title: string
   above?: ComponentChildren
   badge?: ComponentChildren
+  main?: readonly [name: string, press: () => void] | false
   actions?: ComponentChildren
   children: ComponentChildren
 }) {
@@ -32,50 +39,147 @@ export function Page({
             <bdi>{plainText(title)}</bdi> {badge}
           </h1>
         </div>
-        {actions && <div class="actions">{actions}</div>}
+        {(main || actions) && (
+          <div class="actions">
+            {actions}
+            {main && (
+              <Button look="primary" press={main[1]}>
+                {main[0]}
+              </Button>
+            )}
+          </div>
+        )}
       </header>
       {children}
     </>
   )
 }
 
-/** How old a list is, with a button that loads it again. */
-export function Age({ loaded }: { loaded: Pick<Loaded<unknown>, 'at' | 'busy' | 'reload'> }) {
+/** A part of a page with a title of its own. */
+export function Card({
+  title,
+  look = '',
+  id,
+  children,
+}: {
+  title: ComponentChildren
+  look?: string
+  id?: string
+  children: ComponentChildren
+}) {
+  const name = useId()
   return (
-    <p class="age">
-      {loaded.at > 0 ? (
-        <>
-          Loaded <Ago at={loaded.at} />
-        </>
-      ) : loaded.busy ? (
-        'Loading …'
-      ) : (
-        'Not loaded'
-      )}{' '}
-      <button type="button" class="plain" onClick={loaded.reload} aria-disabled={loaded.busy}>
-        Reload
-      </button>
-    </p>
+    <section class={`card ${look}`} id={id} aria-labelledby={name}>
+      <h2 id={name}>{title}</h2>
+      {children}
+    </section>
   )
 }
 
-/** What was loaded, once it is there; before, that it is being loaded; else, why it cannot be. */
-export function Shown<T>({ loaded, children }: { loaded: Loaded<T>; children: (value: T) => ComponentChildren }) {
-  const { value, refusal } = loaded
+/** Facts by their names; one without a value is left out. */
+export const Facts = ({ of }: { of: Readonly<Record<string, ComponentChildren>> }) => (
+  <dl class="facts">
+    {Object.entries(of).map(([name, value]) =>
+      value === null || value === undefined || value === false ? null : (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ),
+    )}
+  </dl>
+)
+
+/** Figures in a row. Those that are `bad` are marked. */
+export const Figures = ({ of }: { of: readonly { name: string; value: ComponentChildren; bad?: boolean }[] }) => (
+  <dl class="figures">
+    {of.map(({ name, value, bad = false }) => (
+      <div key={name} class={bad ? 'bad' : ''}>
+        <dt>
+          {bad && <span aria-hidden="true">! </span>}
+          {name}
+        </dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
+
+/** How old a value is, with a button that loads it again. */
+const Age = ({ loaded: { at, busy, reload } }: { loaded: Loaded<unknown> }) => (
+  <p class="age">
+    {at > 0 ? (
+      <>
+        Loaded <Ago at={at} />
+      </>
+    ) : busy ? (
+      'Loading …'
+    ) : (
+      'Not loaded'
+    )}{' '}
+    <Button look="plain" press={reload}>
+      Reload
+    </Button>
+  </p>
+)
+
+/** What was loaded, once it is there; until then that it is being loaded, or why it cannot be. `age`: and how old it is. */
+export function Shown<T>({
+  loaded,
+  age = false,
+  children,
+}: {
+  loaded: Loaded<T>
+  age?: boolean
+  children: (value: T) => ComponentChildren
+}) {
+  const { value, refusal, reload } = loaded
   return (
     <>
-      <Problem refusal={refusal} onRetry={loaded.reload} />
+      {age && <Age loaded={loaded} />}
+      <Problem refusal={refusal} onRetry={reload} />
       {value === undefined ? refusal === undefined && <p class="quiet">Loading …</p> : children(value)}
     </>
   )
 }
 
+/** What the live figures show, once the first ones are there. */
+export const Live = ({ children }: { children: (figures: Snapshot) => ComponentChildren }) =>
+  snapshot.value === undefined ? <p class="quiet">Waiting for the first figures …</p> : children(snapshot.value)
+
 /** Nothing is here: says what that means and what to do next. */
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
-  return (
-    <div class="empty">
-      <p class="title">{title}</p>
-      {children}
-    </div>
-  )
-}
+export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
+  <div class="empty">
+    <p class="title">{title}</p>
+    {children && <p>{children}</p>}
+  </div>
+)
+
+/** A field whose text leads to an address, which keeps it. */
+export const Search = ({
+  label,
+  verb = 'Find',
+  value = '',
+  required = false,
+  to,
+}: {
+  label: string
+  verb?: string
+  value?: string
+  required?: boolean
+  to: (text: string) => string
+}) => (
+  <search>
+    <Form
+      key={value}
+      look="filters"
+      isMinor
+      verb={verb}
+      fields={{ text: { label, kind: 'search', value, required } }}
+      act={async ({ text }) => {
+        go(to(text.trim()))
+        return undefined
+      }}
+    />
+  </search>
+)

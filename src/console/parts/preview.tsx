@@ -1,7 +1,7 @@
 // A message as the person will see it. Media are not loaded from their links: the browser of whoever looks must not tell
 // another host that somebody does.
 import type { Seen, SeenBlock } from '../logic/template-preview.ts'
-import { Said } from './text.tsx'
+import { Text } from './text.tsx'
 
 /** The bubble of a message and, below it, its cards. */
 export function Preview({ seen }: { seen: Seen }) {
@@ -27,32 +27,32 @@ function Bubble({ block }: { block: SeenBlock }) {
     <div class="bubble">
       {media && (
         <p class="media">
-          {media.kind === 'document' && media.filename !== '' ? <Said text={media.filename} /> : media.kind}
-          <span class="quiet">{media.link === '' ? ' without a link yet' : <Said text={` ${media.link}`} />}</span>
+          {media.kind === 'document' && media.filename !== '' ? <Text text={media.filename} /> : media.kind}
+          <span class="quiet">{media.link === '' ? ' without a link yet' : <Text text={` ${media.link}`} />}</span>
         </p>
       )}
       {heading !== undefined && (
         <p class="heading">
-          <Said text={heading} />
+          <Text text={heading} />
         </p>
       )}
       {body !== undefined && (
         <p>
-          <Said text={body} />
+          <Text text={body} />
         </p>
       )}
       {footer !== undefined && (
         <p class="quiet">
-          <Said text={footer} />
+          <Text text={footer} />
         </p>
       )}
       {buttons.map(({ label, detail }) => (
         <p key={`${label} ${detail}`} class="reply">
-          <Said text={label} />
+          <Text text={label} />
           {detail !== '' && (
             <span class="help">
               {' '}
-              <Said text={detail} />
+              <Text text={detail} />
             </span>
           )}
         </p>

@@ -1,50 +1,91 @@
-// Tables that align numbers. Too wide for the screen, a table scrolls by itself and can be scrolled with the keyboard; on a
-// phone each row of a table with buttons or sentences is a card of its own, so that none of them is out of sight.
+// Tables that align numbers. One that is too wide scrolls by itself, also with the keyboard; on a phone the rows of a table
+// with buttons or sentences become cards, so that none of these is out of sight.
 import type { ComponentChildren, Key } from 'preact'
 import { useState } from 'preact/hooks'
+import { countText } from '../logic/numbers.ts'
+import { Button } from './button.tsx'
+import { Text, When } from './text.tsx'
 
-/** A column. `wide`: left out on a narrow screen, because the page of the row has it too. */
+/** A column. What its cells hold is one of `text`, `count`, `at` and `cell`. */
 export interface Column<Row> {
   title: string
-  cell: (row: Row) => ComponentChildren
+  /** Text from outside. */
+  text?: (row: Row) => string | null
+  /** The text may break anywhere: an address, a list. */
+  long?: true
+  /** Where the text leads to. */
+  href?: (row: Row) => string
+  count?: (row: Row) => number
+  /** A time. */
+  at?: (row: Row) => string | null
+  cell?: (row: Row) => ComponentChildren
+  /** A quieter line below. */
+  note?: (row: Row) => ComponentChildren
+  /** Aligns the cells as numbers, as those of a `count` are. */
   number?: boolean
+  /** Left out on a narrow screen: the page of the row has it, too. */
   wide?: boolean
   /** Its cells name their rows. */
   head?: boolean
-  /** What rows can be ordered by; only where all rows are there. Numbers begin with the greatest. */
-  sort?: (row: Row) => number | string
+  /** What rows can be ordered by, where all rows are there; `true`: its text or count. Numbers begin with the greatest. */
+  sort?: true | ((row: Row) => number | string)
 }
+
+/** A button of a row; screen readers read its name and what it acts on. */
+export type RowAction = readonly [name: string, of: string, press: () => unknown]
 
 interface Order {
   title: string
-  /** The other way round than a first press orders. */
+  /** Opposite to the order of a first press. */
   isTurned: boolean
 }
 
-const classOf = ({ number, wide }: Column<never>): string =>
-  [number ? 'number' : '', wide ? 'wide' : ''].join(' ').trim()
+const classOf = ({ number, count, wide }: Column<never>): string =>
+  [(number ?? count !== undefined) ? 'number' : '', wide ? 'wide' : ''].join(' ').trim()
 
-/**
- * A table with `caption` for its name. Without rows nothing is shown: the page says what to do instead. `cards`: on a
- * narrow screen each row stands by itself, its cells below each other.
- */
-export function Table<Row>({
-  caption,
-  columns,
-  rows,
-  keyOf,
-  busy = false,
-  cards = false,
-}: {
+function cellOf<Row>({ note, ...column }: Column<Row>, row: Row): ComponentChildren {
+  const words = note?.(row)
+  if (!words) return mainOf(column, row)
+  return (
+    <>
+      {mainOf(column, row)}
+      <span class="reason">{typeof words === 'string' ? <Text text={words} /> : words}</span>
+    </>
+  )
+}
+
+function mainOf<Row>({ text, long, href, count, at, cell }: Column<Row>, row: Row): ComponentChildren {
+  if (count !== undefined) return countText(count(row))
+  if (at !== undefined) return <When at={at(row)} />
+  if (text === undefined) return cell?.(row)
+  const shown = <Text text={text(row) || '–'} class={long && 'anywhere'} />
+  return href === undefined ? shown : <a href={href(row)}>{shown}</a>
+}
+
+const orderOf = <Row,>({ sort, text, count }: Column<Row>): ((row: Row) => number | string) | undefined =>
+  sort === true ? (count ?? ((row) => text?.(row) ?? '')) : sort
+
+/** A table. */
+export interface TableOf<Row> {
+  /** Its name. */
   caption: string
-  columns: readonly Column<Row>[]
+  columns: readonly (Column<Row> | false)[]
   rows: readonly Row[]
   keyOf: (row: Row) => Key
+  /** What can be done with a row: the last column. */
+  actions?: ((row: Row) => readonly RowAction[]) | false
   busy?: boolean
+  /** On a narrow screen each row stands by itself, its cells below each other. */
   cards?: boolean
-}) {
+}
+
+/** Without rows, the page shows what to do instead of a table. */
+export function Table<Row>({ caption, columns: given, rows, keyOf, actions, busy = false, cards }: TableOf<Row>) {
+  const columns = given.filter((column) => column !== false)
+  if (actions) columns.push({ title: 'Action', cell: (row) => buttonsOf(actions(row)) })
   const [order, setOrder] = useState<Order>()
-  const by = columns.find(({ title, sort }) => sort !== undefined && title === order?.title)?.sort
+  const chosen = columns.find(({ title }) => title === order?.title)
+  const by = chosen && orderOf(chosen)
   const ordered = by === undefined || order === undefined ? rows : orderedBy(rows, by, order.isTurned)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
@@ -74,11 +115,11 @@ export function Table<Row>({
               {columns.map((column) =>
                 column.head ? (
                   <th key={column.title} scope="row" class={classOf(column)}>
-                    {column.cell(row)}
+                    {cellOf(column, row)}
                   </th>
                 ) : (
                   <td key={column.title} class={classOf(column)} data-title={column.title}>
-                    {column.cell(row)}
+                    {cellOf(column, row)}
                   </td>
                 ),
               )}
@@ -89,6 +130,17 @@ export function Table<Row>({
     </div>
   )
 }
+
+const buttonsOf = (actions: readonly RowAction[]): ComponentChildren =>
+  actions.length > 0 && (
+    <span class="actions">
+      {actions.map(([name, of, press]) => (
+        <Button key={name} of={`${name} ${of}`} press={press}>
+          {name}
+        </Button>
+      ))}
+    </span>
+  )
 
 /** A first press orders, a second turns it round, a third gives the order back in which the rows came. */
 const nextOrder = (title: string, order: Order | undefined): Order | undefined =>
@@ -105,10 +157,11 @@ function orderedBy<Row>(rows: readonly Row[], by: (row: Row) => number | string,
 const compared = (one: number | string, other: number | string): number =>
   typeof one === 'number' && typeof other === 'number' ? other - one : String(one).localeCompare(String(other))
 
-function sortOf<Row>({ title, sort }: Column<Row>, rows: readonly Row[], order: Order | undefined) {
-  if (sort === undefined || order?.title !== title) return undefined
+function sortOf<Row>(column: Column<Row>, rows: readonly Row[], order: Order | undefined) {
+  const by = orderOf(column)
+  if (by === undefined || order?.title !== column.title) return undefined
   const [first] = rows
-  const isFalling = (first !== undefined && typeof sort(first) === 'number') !== order.isTurned
+  const isFalling = (first !== undefined && typeof by(first) === 'number') !== order.isTurned
   return isFalling ? 'descending' : 'ascending'
 }
 

@@ -1,29 +1,37 @@
-// Text and times as every page shows them.
-
+// Text and times as every page shows them, and links to what they name.
+import { type ComponentChildren, Fragment } from 'preact'
+import { type Filters, searchAddress } from '../logic/message-filters.ts'
+import { agoText, spanText } from '../logic/numbers.ts'
 import { plainText } from '../logic/plain-text.ts'
-import { agoText, spanText } from '../logic/spans.ts'
-import { now } from '../state/now.ts'
+import { addressOf } from '../state/http.ts'
+import { now } from '../state/live.ts'
+import { may } from '../state/session.ts'
 
-/** Text from outside: its direction ends with it, and what nobody would see is shown by name. */
-export function Said({ text, class: name }: { text: string; class?: string }) {
-  return (
-    <bdi class={name} dir="auto">
-      {plainText(text)}
-    </bdi>
-  )
-}
+/** Text from outside: its direction ends with it, and characters that nobody would see are shown by name. */
+export const Text = ({ text, class: name }: { text: string; class?: string | undefined }) => (
+  <bdi class={name} dir="auto">
+    {plainText(text)}
+  </bdi>
+)
+
+/** A paragraph; the texts that are put into it are from outside. */
+export const sentence = (words: TemplateStringsArray, ...parts: readonly ComponentChildren[]) => (
+  <p>
+    {words.map((each, i) => (
+      <Fragment key={each}>
+        {each}
+        {typeof parts[i] === 'string' ? <Text text={parts[i]} /> : parts[i]}
+      </Fragment>
+    ))}
+  </p>
+)
 
 const utc = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
 const year = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
-
-const fine = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-})
+const HMS = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+const clock = new Intl.DateTimeFormat(undefined, HMS)
+const fine = new Intl.DateTimeFormat(undefined, { ...HMS, fractionalSecondDigits: 3 })
 
 /** A moment in the reader's zone, with the date unless it is today, and UTC on hover. */
 export function When({ at, millis = false }: { at: string | number | null | undefined; millis?: boolean }) {
@@ -40,7 +48,7 @@ export function When({ at, millis = false }: { at: string | number | null | unde
   )
 }
 
-/** How long ago something was, counting on while one looks. */
+/** How long ago something was, counting on. */
 export function Ago({ at }: { at: string | number | null }) {
   const ms = typeof at === 'string' ? Date.parse(at) : at
   if (ms === null || Number.isNaN(ms)) return <span class="quiet">never</span>
@@ -58,5 +66,61 @@ export function Until({ at }: { at: string }) {
     <time dateTime={at} title={utc(Date.parse(at))}>
       {seconds <= 0 ? 'now' : `in ${spanText(seconds)}`}
     </time>
+  )
+}
+
+/** ` Ends in 12 s.`, where an end is known. */
+export const Ends = ({ at }: { at: string | null }) =>
+  at && (
+    <>
+      {' '}
+      Ends <Until at={at} />.
+    </>
+  )
+
+/** Leads to the messages that the filters match, where the key may look through all of them. */
+export const SearchLink = ({ filters, children }: { filters: Filters; children: ComponentChildren }) =>
+  may('see') ? <a href={searchAddress(filters)}>{children}</a> : <span>{children}</span>
+
+/** Leads to a campaign, where the key may see it. */
+export const CampaignLink = ({ id, children }: { id: string; children: ComponentChildren }) =>
+  may('see') ? <a href={`/console/campaigns/${id}`}>{children}</a> : <span>{children}</span>
+
+/** A number or user id, which leads to all that is kept of the person. */
+export const PersonLink = ({ person }: { person: string }) =>
+  may('run') ? (
+    <a href={addressOf('/console/people', { person })}>
+      <Text text={person} />
+    </a>
+  ) : (
+    <Text text={person} />
+  )
+
+/** Why a message or a campaign does not leave yet, with a way to the lane that stands. Either id names its lane. */
+export function Waits({
+  id,
+  waits,
+}: {
+  id: string
+  waits: { why: string; sentence: string; until: string | null } | null
+}) {
+  if (waits === null) return null
+  const lane = id.split('_')[1]
+  return (
+    <p class="held">
+      Why it waits: <Text text={waits.sentence} />
+      {waits.until && (
+        <>
+          {' '}
+          Until <Until at={waits.until} />.
+        </>
+      )}
+      {waits.why.startsWith('lane_') && (
+        <>
+          {' '}
+          <a href={`/console/lanes/${lane}`}>Lane {lane}</a>
+        </>
+      )}
+    </p>
   )
 }

@@ -1,5 +1,6 @@
 // Every request of the console: the HTTP addresses that applications call, with the session's cookie for a key.
 import { signal } from '@preact/signals'
+import type { z } from 'zod'
 
 /** A request that was refused, with the server's own sentence. */
 export class Refused extends Error {
@@ -113,6 +114,13 @@ export function refusalOf(status: number, body: ErrorBody): Refused {
 /** Most answers of our own addresses hold what was asked for in `data`. */
 export const dataOf = async <T>(method: string, path: string, more?: Call): Promise<T> =>
   (await call<{ data: T }>(method, path, more)).data
+
+/** What `data` of the answers of a route holds. Only the type: schemas are not loaded by the browser. */
+export type Data<Route extends { answers: object }> = {
+  [Status in keyof Route['answers']]: Route['answers'][Status] extends z.ZodType<{ data: infer Inside }>
+    ? Inside
+    : never
+}[keyof Route['answers']]
 
 /** A page of a list, and what to ask for to get the next one. */
 export interface Page<T> {

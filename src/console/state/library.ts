@@ -1,62 +1,46 @@
-// What several pages choose from: templates, tags, senders.
+// What several pages choose from: accounts, templates, contact lists, senders.
+
+import type { accounts } from '../../producer/api/accounts/routes.ts'
+import type { contacts } from '../../producer/api/contacts/routes.ts'
+import type { templates } from '../../producer/api/templates/routes.ts'
 import type { Template } from '../logic/template-slots.ts'
-import { call, dataOf, type Page } from './http.ts'
+import { call, type Data, dataOf, type Page } from './http.ts'
 import { snapshot } from './live.ts'
 
-/** A contact list, and how many are on it. */
-export interface Tag {
-  id: number
-  name: string
-  contacts: number
-}
-
+export type Account = Data<typeof accounts.list>[number]
+export type Tag = Data<typeof contacts.tags>[number]
+export type Contact = Data<typeof contacts.list>[number]
 /** A template as lists have it: without what it says. */
-export interface ListedTemplate {
-  /** `name/language`. */
-  id: string
-  name: string
-  language: string
-  category: string
-  status: string
-}
-
-/** A person of the account. */
-export interface Contact {
-  id: number
-  name: string | null
-  phone: string
-  email: string | null
-  tags: number[]
-}
+export type ListedTemplate = Data<typeof templates.list>[number]
 
 const MOST = 1_000
+const all =
+  <T>(path: string) =>
+  (signal: AbortSignal): Promise<T[]> =>
+    dataOf('GET', path, { query: { limit: MOST }, signal })
 
-/** The templates of the account. */
-export const loadTemplates = async (signal: AbortSignal): Promise<ListedTemplate[]> =>
-  (await call<Page<ListedTemplate>>('GET', '/admin/templates', { query: { limit: MOST }, signal })).data
+export const loadAccounts = all<Account>('/admin/accounts')
+export const loadTemplates = all<ListedTemplate>('/admin/templates')
+export const loadTags = all<Tag>('/contacts/tags')
 
 /** The address of a template; its language is named in the query. */
 export const templateAddress = ({ name }: Pick<Template, 'name'>): string =>
   `/admin/templates/${encodeURIComponent(name)}`
 
-/** What a template says; undefined when it is not there in this language. */
-export const loadTemplate = async (
-  { name, language }: Pick<Template, 'name' | 'language'>,
+/** What a template says; undefined when there is none in this language. */
+export async function loadTemplate(
+  template: Pick<Template, 'name' | 'language'>,
   signal?: AbortSignal,
-): Promise<Template | undefined> =>
-  (
-    await dataOf<Template[]>('GET', templateAddress({ name }), { query: { language }, ...(signal ? { signal } : {}) })
-  )[0]
+): Promise<Template | undefined> {
+  const query = { language: template.language }
+  return (await dataOf<Template[]>('GET', templateAddress(template), { query, ...(signal ? { signal } : {}) }))[0]
+}
 
-/** The contact lists of the account. */
-export const loadTags = async (signal: AbortSignal): Promise<Tag[]> =>
-  (await call<Page<Tag>>('GET', '/contacts/tags', { query: { limit: MOST }, signal })).data
-
-/** The first contact with a tag, for previews; undefined when there is none. */
+/** The first contact on a list, for previews. */
 export const firstContact = async (tag: number, signal: AbortSignal): Promise<Contact | undefined> =>
   (await call<Page<Contact>>('GET', '/contacts', { query: { tag, limit: 1 }, signal })).data[0]
 
-/** The senders as they can be chosen: those whose lanes the figures show. */
+/** The senders that can be chosen: those whose lanes the figures show. */
 export const senderChoices = (): readonly (readonly [string, string])[] =>
   [...(snapshot.value?.lanes ?? [])]
     .sort((one, other) => one.sender - other.sender)

@@ -1,6 +1,5 @@
-// What is live: one server-sent stream per tab, which brings a snapshot a second. When it cannot be had twice in a row
-// (a proxy that holds streams back, a server that restarts) the page polls, and tries the stream again later. In a
-// hidden tab nothing is asked for.
+// Live figures: one server-sent stream per tab brings a snapshot a second. When it fails twice in a row (a proxy that holds
+// streams back, a server that restarts) the page polls, and tries the stream again later. A hidden tab asks for nothing.
 import { effect, signal } from '@preact/signals'
 import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { changed, type SnapshotChange } from '../../telemetry/snapshot-change.ts'
@@ -15,22 +14,29 @@ export const snapshot = signal<Snapshot | undefined>(undefined)
 /** Epoch ms of this browser at which they came. */
 export const snapshotAt = signal(0)
 export const link = signal<Link>('connecting')
+/** The clock of the page for every age and countdown: epoch ms, at most a second old while the tab is seen. */
+export const now = signal(Date.now())
+
+const tick = (): void => {
+  if (!document.hidden) now.value = Date.now()
+}
+setInterval(tick, 1_000)
+document.addEventListener('visibilitychange', tick)
 
 const POLL_MS = 2_000
 const STREAM_AGAIN_MS = 30_000
 /** A stream that brings nothing for so long is taken for dead: a heartbeat comes with every snapshot. */
 const SILENCE_MS = 6_000
 
-let stop: () => void = () => undefined
-
-/** Follows the figures of whoever is signed in, until the page goes. */
+/** Follows the figures of the session, until the page goes. */
 export function followLive(): void {
+  let aborter = new AbortController()
   const restart = (): void => {
-    stop()
-    stop = () => undefined
+    aborter.abort()
+    aborter = new AbortController()
     if (!session.value) return
     if (document.hidden) link.value = 'hidden'
-    else stop = openStream(actingFor.value, 0)
+    else void follow(actingFor.value, aborter.signal)
   }
   let before = ''
   effect(() => {
@@ -44,74 +50,77 @@ export function followLive(): void {
   document.addEventListener('visibilitychange', restart)
 }
 
+/** `failures`: how many streams in a row have failed. */
+async function follow(account: number | undefined, signal: AbortSignal): Promise<void> {
+  for (let failures = 0; !signal.aborted; ) {
+    const brought = await stream(account, signal)
+    failures = brought ? 1 : failures + 1
+    if (failures < 2) await pause(500, signal)
+    else {
+      await poll(account, signal)
+      failures = 1
+    }
+  }
+}
+
 const take = (figures: Snapshot, by: Link): void => {
   snapshot.value = figures
   snapshotAt.value = Date.now()
   link.value = by
 }
 
-/** `failures`: how often in a row a stream has failed. Returns what ends it. */
-function openStream(account: number | undefined, failures: number): () => void {
-  const source = new EventSource(addressOf('/console/stream', { account, changes: 'true' }))
-  let next: () => void = () => undefined
-  let failed = failures
-  const giveUp = (): void => {
-    clearTimeout(silence)
-    source.close()
-    if (failed === 0) {
-      const again = setTimeout(() => {
-        next = openStream(account, 1)
-      }, 500)
-      next = () => clearTimeout(again)
-    } else next = poll(account)
-  }
-  let silence = setTimeout(giveUp, SILENCE_MS)
-  const came = (figures: Snapshot | undefined): void => {
-    // Changes of figures that this page does not have: the stream is begun anew, with a whole snapshot.
-    if (figures === undefined) {
-      giveUp()
-      return
+/** Takes figures from a stream until it fails or is silent; resolves with whether it brought any. */
+const stream = (account: number | undefined, signal: AbortSignal): Promise<boolean> =>
+  new Promise((resolve) => {
+    const source = new EventSource(addressOf('/console/stream', { account, changes: 'true' }))
+    let brought = false
+    const end = (): void => {
+      clearTimeout(silence)
+      signal.removeEventListener('abort', end)
+      source.close()
+      resolve(brought)
     }
-    clearTimeout(silence)
-    silence = setTimeout(giveUp, SILENCE_MS)
-    failed = 0
-    take(figures, 'stream')
-  }
-  source.addEventListener('snapshot', ({ data }) => came(JSON.parse(data) as Snapshot))
-  source.addEventListener('change', ({ data }) =>
-    came(snapshot.value && changed(snapshot.value, JSON.parse(data) as SnapshotChange)),
-  )
-  source.onerror = giveUp
-  return () => {
-    clearTimeout(silence)
-    source.close()
-    next()
+    let silence = setTimeout(end, SILENCE_MS)
+    const came = (figures: Snapshot | undefined): void => {
+      // Changes of figures that this page does not have: a new stream begins with a whole snapshot.
+      if (figures === undefined) {
+        end()
+        return
+      }
+      clearTimeout(silence)
+      silence = setTimeout(end, SILENCE_MS)
+      brought = true
+      take(figures, 'stream')
+    }
+    source.addEventListener('snapshot', ({ data }) => came(JSON.parse(data) as Snapshot))
+    source.addEventListener('change', ({ data }) =>
+      came(snapshot.value && changed(snapshot.value, JSON.parse(data) as SnapshotChange)),
+    )
+    source.onerror = end
+    signal.addEventListener('abort', end)
+  })
+
+/** Asks for the figures again and again, until a stream is worth another try. */
+async function poll(account: number | undefined, signal: AbortSignal): Promise<void> {
+  const until = Date.now() + STREAM_AGAIN_MS
+  for (; !signal.aborted && Date.now() < until; await pause(POLL_MS, signal)) {
+    try {
+      take(await dataOf<Snapshot>('GET', '/console/snapshot', { query: { account }, signal }), 'polling')
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof Refused)) throw error
+      link.value = 'lost'
+    }
   }
 }
 
-function poll(account: number | undefined): () => void {
-  const aborter = new AbortController()
-  let next: () => void = () => undefined
-  let timer: ReturnType<typeof setTimeout>
-  const began = Date.now()
-  const turn = async (): Promise<void> => {
-    try {
-      const query = { account }
-      take(await dataOf<Snapshot>('GET', '/console/snapshot', { query, signal: aborter.signal }), 'polling')
-    } catch (error) {
-      if (aborter.signal.aborted) return
-      if (!(error instanceof Refused)) throw error
-      if (error.status === 401) return
-      link.value = 'lost'
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
     }
-    if (aborter.signal.aborted) return
-    if (Date.now() - began > STREAM_AGAIN_MS) next = openStream(account, 1)
-    else timer = setTimeout(turn, POLL_MS)
-  }
-  void turn()
-  return () => {
-    aborter.abort()
-    clearTimeout(timer)
-    next()
-  }
-}
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })

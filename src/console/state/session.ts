@@ -1,7 +1,7 @@
 // Who is signed in. The key itself is never kept here: the server keeps a session and the browser its cookie, which no
 // script can read.
 import { computed, effect, signal } from '@preact/signals'
-import { type Deed, may as mayDo, type Session } from '../logic/may.ts'
+import { may as mayDo, type Right, type Session } from '../logic/may.ts'
 import { actingFor, call, dataOf, isOperator, isSoonOver, Refused, saysAgain, sessionEnded } from './http.ts'
 
 /** undefined while nobody knows yet, null when nobody is signed in. */
@@ -61,9 +61,9 @@ export function actFor(account: number | undefined): void {
 }
 
 /** Whether whoever is signed in may do this; false when nobody is. */
-export const may = (deed: Deed): boolean => {
+export const may = (right: Right): boolean => {
   const known = session.value
-  return known ? mayDo(known, deed, actingFor.value) : false
+  return known ? mayDo(known, right, actingFor.value) : false
 }
 
 /** What pages load for: it changes when they must load anew. */

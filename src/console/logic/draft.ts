@@ -1,0 +1,84 @@
+// A campaign while it is being written, before the server knows of it.
+import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import type { CsvSaid } from '../../files/csv-head.ts'
+import type { RowsHead } from '../logic/rows-head.ts'
+import { componentsOf, type Fillings, openSlots, slotsOf, type Template } from '../logic/template-slots.ts'
+
+/** What somebody has chosen and typed so far; `validUntil` is an ISO time or empty. */
+export interface Draft {
+  name: string
+  sender: string
+  template: Template | undefined
+  fillings: Fillings
+  source: 'tags' | 'file'
+  tags: readonly number[]
+  except: readonly number[]
+  file: File | undefined
+  head: RowsHead | undefined
+  /** How the file is read, where a person says so. */
+  said: CsvSaid
+  phone: string
+  validUntil: string
+}
+
+export const EMPTY: Draft = {
+  name: '',
+  sender: '',
+  template: undefined,
+  fillings: new Map(),
+  source: 'tags',
+  tags: [],
+  except: [],
+  file: undefined,
+  head: undefined,
+  said: {},
+  phone: '',
+  validUntil: '',
+}
+
+/** What stands in the way of creating it, each in a sentence. */
+export function missingOf(draft: Draft): string[] {
+  const { template, source } = draft
+  return [
+    ...(draft.sender === '' ? ['Choose a sender.'] : []),
+    ...(template === undefined ? ['Choose a template.'] : []),
+    ...(template === undefined
+      ? []
+      : openSlots(slotsOf(template), draft.fillings).map(({ label }) => `${label} is empty.`)),
+    ...(source === 'tags' && draft.tags.length === 0 ? ['Choose at least one list of contacts.'] : []),
+    ...(source === 'file' && draft.head === undefined ? ['Choose a file of recipients.'] : []),
+  ]
+}
+
+/** The body that creates it. */
+export function definitionOf(draft: Draft): object {
+  const { template } = draft
+  return {
+    ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
+    sender: draft.sender,
+    template: {
+      name: template?.name ?? '',
+      language: { code: template?.language ?? '' },
+      components: template === undefined ? [] : componentsOf(template, draft.fillings),
+    },
+    recipients:
+      draft.source === 'tags'
+        ? { tags: draft.tags, ...(draft.except.length === 0 ? {} : { except: draft.except }) }
+        : { rows: { phone: draft.phone } },
+    ...(draft.validUntil === '' ? {} : { valid_until: draft.validUntil }),
+  }
+}
+
+/** What each recipient of this kind offers, by the name that fillings use. */
+export function sourcesOf({ source, head }: Pick<Draft, 'source' | 'head'>): readonly string[] {
+  if (source === 'tags') return ['contact.name', 'contact.phone', 'contact.email']
+  return (head?.columns ?? []).map((column) => `row.${column}`)
+}
+
+/** The recipients of an earlier campaign, as far as they can be chosen again: a file must be given again. */
+export function recipientsFrom({ recipients }: CampaignDescription): Partial<Draft> {
+  if ('tags' in recipients && !('class' in recipients)) {
+    return { source: 'tags', tags: recipients.tags, except: recipients.except }
+  }
+  return 'rows' in recipients ? { source: 'file', phone: recipients.rows.phone } : {}
+}

@@ -1,0 +1,134 @@
+// What the check before the start has found: how many would get it, what stands in the way, who is left out and why.
+import { useState } from 'preact/hooks'
+import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import { textRecords } from '../../files/csv-head.ts'
+import { counted, countText, spanText } from '../logic/numbers.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { Card } from '../parts/page.tsx'
+import { Table } from '../parts/table.tsx'
+import { Text, When } from '../parts/text.tsx'
+import { actingHeaders, downloadAddress, refusalOf } from '../state/http.ts'
+
+const REASONS = {
+  duplicate: 'twice in the list',
+  number: 'no possible phone number',
+  parameter: 'a value for the template is missing or does not fit',
+  unreadable: 'cannot be read',
+  opted_out: 'wants no advertising',
+} as const
+
+/** The card of the preflight, also while there is none. */
+export function Preflight({ campaign }: { campaign: CampaignDescription }) {
+  const { preflight, state } = campaign
+  if (preflight === undefined) {
+    return (
+      <Card title="Preflight">
+        {state === 'checking' ? (
+          <p role="status">The recipients are being counted and checked …</p>
+        ) : (
+          <p>Not checked yet. The preflight counts the recipients, checks each and freezes the list.</p>
+        )}
+      </Card>
+    )
+  }
+  const refused = Object.values(preflight.refused).reduce((sum, count) => sum + count, 0)
+  return (
+    <Card title="Preflight">
+      <p role="status">
+        <Badge tone={preflight.problems.length === 0 ? 'good' : 'bad'}>
+          {preflight.problems.length === 0 ? 'no problem' : counted(preflight.problems.length, 'problem')}
+        </Badge>{' '}
+        <strong>{counted(preflight.recipients, 'recipient')}</strong> passed. Checked <When at={preflight.checked_at} />
+        .
+      </p>
+      {preflight.problems.length > 0 && (
+        <ul class="plain problems">
+          {preflight.problems.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>
+              <span aria-hidden="true">! </span>
+              <code>
+                <Text text={path} />
+              </code>
+              : <Text text={message} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {campaign.started_at === null && preflight.problems.length === 0 && (
+        <p>
+          At {preflight.rate} per second it takes {spanText(preflight.seconds)}.
+          {preflight.would_expire > 0 && (
+            <strong class="held"> {countText(preflight.would_expire)} would come to their turn too late.</strong>
+          )}
+        </p>
+      )}
+      {preflight.excluded > 0 && <p>{counted(preflight.excluded, 'contact')} left out by the excepted tags.</p>}
+      {refused > 0 && (
+        <>
+          <p>{counted(refused, 'recipient is', 'recipients are')} refused:</p>
+          <ul>
+            {Object.entries(REASONS).map(([reason, words]) => {
+              const count = preflight.refused[reason as keyof typeof REASONS]
+              return count === 0 ? null : (
+                <li key={reason}>
+                  {countText(count)}: {words}
+                </li>
+              )
+            })}
+          </ul>
+          <Refused id={campaign.id} />
+        </>
+      )}
+    </Card>
+  )
+}
+
+const SHOWN = 20
+/** The file of the refused may have a million rows: enough is read for those that are shown. */
+const HEAD_BYTES = 64 * 1024
+
+function Refused({ id }: { id: string }) {
+  const [rows, setRows] = useState<string[][]>()
+  const address = `/campaigns/${id}/refused`
+  const load = async (): Promise<void> => {
+    const answer = await fetch(address, { headers: actingHeaders() })
+    if (!answer.ok) throw refusalOf(answer.status, await answer.json())
+    setRows(textRecords(await headOf(answer), SHOWN + 1, false))
+  }
+  const [header = [], ...refused] = rows ?? []
+  return (
+    <>
+      <div class="actions">
+        <Button press={load}>Show the first</Button>
+        <a class="button" href={downloadAddress(address)} download>
+          All as CSV
+        </a>
+      </div>
+      {rows && (
+        <Table
+          caption="Refused recipients"
+          rows={refused}
+          keyOf={(row) => row.join('\n')}
+          columns={header.map((title, i) => ({
+            title,
+            head: i === 0,
+            cell: (row: string[]) => <Text text={row[i] ?? ''} />,
+          }))}
+        />
+      )}
+    </>
+  )
+}
+
+async function headOf(answer: Response): Promise<string> {
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (reader && text.length < HEAD_BYTES) {
+    const { done, value } = await reader.read()
+    if (done) return `${text}\n`
+    text += value
+  }
+  await reader?.cancel()
+  return text
+}

@@ -1,0 +1,163 @@
+// Who gets a campaign: contacts by their lists, or the rows of a file that is dropped on the page.
+import { useRef, useState } from 'preact/hooks'
+import { type CsvSaid, readAsSentence } from '../../files/csv-head.ts'
+import type { Draft } from '../logic/draft.ts'
+import { bytesText, countText } from '../logic/numbers.ts'
+import { bytesOf, csvFields, csvSaid, likelyPhone, rowsHead } from '../logic/rows-head.ts'
+import { Check, Field, flipped } from '../parts/form.tsx'
+import { Shown } from '../parts/page.tsx'
+import { Text } from '../parts/text.tsx'
+import type { Loaded } from '../state/hooks.ts'
+import type { Tag } from '../state/library.ts'
+import { may } from '../state/session.ts'
+
+interface Props {
+  draft: Draft
+  onChange: (change: Partial<Draft>) => void
+}
+
+/** The choice between the two, and the fields of the chosen one. */
+export const Recipients = ({ draft, tags, onChange }: Props & { tags: Loaded<Tag[]> }) => (
+  <fieldset class="card">
+    <legend class="h2">Recipients</legend>
+    <div class="actions">
+      {(['tags', 'file'] as const).map((source) => (
+        <label key={source} class="check">
+          <input type="radio" name="source" checked={draft.source === source} onChange={() => onChange({ source })} />
+          {source === 'tags' ? 'Contacts by their lists' : 'A file'}
+        </label>
+      ))}
+    </div>
+    {draft.source === 'file' ? (
+      <FileChoice draft={draft} onChange={onChange} />
+    ) : may('readContacts') ? (
+      <Shown loaded={tags}>{(all) => <TagChoice all={all} draft={draft} onChange={onChange} />}</Shown>
+    ) : (
+      <p class="held">! Your key may not see contacts: choose a file.</p>
+    )}
+  </fieldset>
+)
+
+function TagChoice({ all, draft, onChange }: Props & { all: readonly Tag[] }) {
+  if (all.length === 0) {
+    return (
+      <p>
+        There is no list of contacts yet. <a href="/console/contacts">Make one and import people</a>, or choose a file.
+      </p>
+    )
+  }
+  const group = (legend: string, field: 'tags' | 'except') => (
+    <fieldset>
+      <legend>{legend}</legend>
+      <div class="checks">
+        {all.map(({ id, name, contacts }) => (
+          <Check
+            key={id}
+            checked={draft[field].includes(id)}
+            onFlip={() => onChange({ [field]: flipped(draft[field], id) })}
+          >
+            <Text text={name} />
+            <span class="quiet"> {countText(contacts)}</span>
+          </Check>
+        ))}
+      </div>
+    </fieldset>
+  )
+  return (
+    <div class="halves">
+      {group('Everybody on one of these lists', 'tags')}
+      {group('But nobody on one of these', 'except')}
+    </div>
+  )
+}
+
+function FileChoice({ draft, onChange }: Props) {
+  const [why, setWhy] = useState('')
+  const [over, setOver] = useState(false)
+  const { file, head, said } = draft
+  /** The choice that counts; an earlier file may still be being read. */
+  const latest = useRef<object>(undefined)
+  const take = async (file: File | undefined, said: CsvSaid): Promise<void> => {
+    if (file === undefined) return
+    const choice = {}
+    latest.current = choice
+    setWhy('')
+    onChange({ file, head: undefined, said })
+    const found = await rowsHead(file.name, bytesOf(file), said).catch(() => ({ why: 'The file cannot be read.' }))
+    if (latest.current !== choice) return
+    if ('why' in found) setWhy(found.why)
+    else {
+      const phone = found.columns.includes(draft.phone) ? draft.phone : likelyPhone(found.columns)
+      onChange({ head: found, phone })
+    }
+  }
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a file may be dropped here; the field below takes one as well */}
+      <div
+        class={over ? 'drop over' : 'drop'}
+        onDragOver={(event) => {
+          event.preventDefault()
+          setOver(true)
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault()
+          setOver(false)
+          void take(event.dataTransfer?.files[0], {})
+        }}
+      >
+        <label class="field">
+          <span>Drop a CSV or NDJSON file here, or choose one</span>
+          <input
+            type="file"
+            accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv,application/x-ndjson"
+            onChange={(event) => void take(event.currentTarget.files?.[0], {})}
+          />
+        </label>
+        <p class="help">A line for each person, the first line with the names of the columns.</p>
+        {why !== '' && (
+          <p class="problem" role="alert">
+            {why}
+          </p>
+        )}
+      </div>
+      {file && !head && why === '' && <p role="status">The file is being read …</p>}
+      {file && head?.format !== 'ndjson' && <CsvChoices said={said} onSaid={(next) => void take(file, next)} />}
+      {file && head && (
+        <>
+          <p role="status">
+            <Text text={file.name} />, {bytesText(file.size)}.{' '}
+            <Text text={head.readAs ? readAsSentence(head.readAs) : `With the columns ${head.columns.join(', ')}.`} />
+          </p>
+          <Field
+            label="The phone number is in the column"
+            value={draft.phone}
+            onValue={(phone) => onChange({ phone })}
+            options={head.columns.map((column) => [column, column] as const)}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+/** How the file is read, for when that is not found out right. */
+function CsvChoices({ said, onSaid }: { said: CsvSaid; onSaid: (said: CsvSaid) => void }) {
+  const { encoding = '', separator = '' } = said
+  return (
+    <details>
+      <summary>{csvFields.encoding.fold}</summary>
+      <Field
+        {...csvFields.encoding}
+        value={encoding}
+        onValue={(value) => onSaid(csvSaid({ encoding: value, separator }))}
+      />
+      <Field
+        {...csvFields.separator}
+        value={separator}
+        onValue={(value) => onSaid(csvSaid({ encoding, separator: value }))}
+      />
+    </details>
+  )
+}

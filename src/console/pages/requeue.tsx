@@ -1,0 +1,108 @@
+// Sending everything again that matches: first how many that would be, then the job and how far it is.
+import type { messages } from '../../producer/api/messages/routes.ts'
+import { type Filters, requeueBody } from '../logic/message-filters.ts'
+import { counted, countText } from '../logic/numbers.ts'
+import { Gauge } from '../parts/badge.tsx'
+import { Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
+import { Shown } from '../parts/page.tsx'
+import { Text } from '../parts/text.tsx'
+import { useData, useLoad } from '../state/hooks.ts'
+import { type Data, dataOf } from '../state/http.ts'
+
+type Job = Extract<Data<typeof messages.job>, { requeued: number }>
+type Counts = Pick<Job, 'matched' | 'without_content' | 'campaign_over' | 'failed'>
+
+const POLL_MS = 700
+
+/** Those that cannot be sent again, with the reasons. */
+const Blocked = ({ without_content, campaign_over, failed }: Counts) => (
+  <>
+    {without_content > 0 && <p class="held">{countText(without_content)} have no content any more.</p>}
+    {campaign_over > 0 && <p class="held">{countText(campaign_over)} belong to a campaign that is over.</p>}
+    {failed > 0 && <p class="held">{countText(failed)} have a record that cannot be read.</p>}
+  </>
+)
+
+/** Asks, shows what it would touch, starts it and follows it. */
+export function requeueAll(filters: Filters): void {
+  const asked = requeueBody(filters)
+  openDialog(
+    'why' in asked ? (
+      <Dialog title="Requeue all that match" close="Close">
+        <p>{asked.why}</p>
+      </Dialog>
+    ) : (
+      <Ask body={asked.body} />
+    ),
+  )
+}
+
+function Ask({ body }: { body: Record<string, string> }) {
+  const loaded = useLoad<Counts>('requeue dry run', (signal) =>
+    dataOf('POST', '/messages/requeue', { body: { ...body, dry_run: true }, signal }),
+  )
+  const sendable = ({ matched, without_content, campaign_over, failed }: Counts): number =>
+    matched - without_content - campaign_over - failed
+  const count = loaded.value === undefined ? 0 : sendable(loaded.value)
+  return (
+    <Confirm
+      title="Requeue all that match"
+      verb={count > 0 ? `Send ${counted(count, 'message')} again` : 'Send again'}
+      danger
+      text={
+        <>
+          <ul>
+            {Object.entries(body).map(([name, value]) => (
+              <li key={name}>
+                {name}: <Text text={value} />
+              </li>
+            ))}
+          </ul>
+          <Shown loaded={loaded}>
+            {(found) => (
+              <>
+                <p role="status">
+                  <strong>{counted(found.matched, 'message matches', 'messages match')}</strong>;{' '}
+                  {countText(sendable(found))} can be sent again. Nothing has been changed yet.
+                </p>
+                <Blocked {...found} />
+                <p>Messages that may have reached somebody are marked as possible duplicates.</p>
+              </>
+            )}
+          </Shown>
+        </>
+      }
+      ready={() => count > 0}
+      act={async (_values, headers) => {
+        const { job_id } = await dataOf<{ job_id: string }>('POST', '/messages/requeue', { body, headers })
+        openDialog(<Progress id={job_id} />)
+        return undefined
+      }}
+    />
+  )
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = { done: 'Done', failed: 'Given up' }
+
+function Progress({ id }: { id: string }) {
+  const loaded = useData<Job>(`/jobs/${id}`, ({ state }) => (state in OUTCOMES ? undefined : POLL_MS))
+  return (
+    <Dialog title="Requeue" close="Close">
+      <Shown loaded={loaded}>
+        {(job) => (
+          <>
+            <p role="status">
+              {OUTCOMES[job.state] ?? 'Under way'}: {countText(job.requeued)} of{' '}
+              {counted(job.matched, 'matching message')} are queued again.
+            </p>
+            <Gauge label="Messages queued again" value={job.requeued} most={job.matched} />
+            <Blocked {...job} />
+          </>
+        )}
+      </Shown>
+      <p class="quiet">
+        It goes on without this page: job <code>{id}</code>.
+      </p>
+    </Dialog>
+  )
+}

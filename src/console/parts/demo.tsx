@@ -1,0 +1,48 @@
+// The demo: whether this is one, and the switch of its made-up traffic, which ends by itself.
+import { effect, signal } from '@preact/signals'
+import type { consoleDemo } from '../../producer/api/console/routes.ts'
+import { type Data, dataOf } from '../state/http.ts'
+import { audience, may, session } from '../state/session.ts'
+import { Button } from './button.tsx'
+import { Card } from './page.tsx'
+
+type Demo = Data<typeof consoleDemo.show>
+
+const NONE: Demo = { available: false, running: false }
+const EVERY_MS = 15_000
+
+/** undefined until it is known; a server without a demo has none. */
+export const demo = signal<Demo | undefined>(undefined)
+
+/** Asks whenever somebody else is signed in, and in a demo again and again while the tab is seen. */
+export function followDemo(): void {
+  const ask = async (): Promise<void> => {
+    demo.value = await dataOf<Demo>('GET', '/console/demo').catch(() => NONE)
+  }
+  effect(() => {
+    if (session.value && audience.value !== '') void ask()
+  })
+  setInterval(() => {
+    if (session.value && demo.value?.available && !document.hidden) void ask()
+  }, EVERY_MS)
+}
+
+/** The switch, where there is a demo. */
+export function DemoSwitch() {
+  const known = demo.value
+  if (!known?.available || !may('run')) return null
+  const flip = async (): Promise<void> => {
+    demo.value = await dataOf<Demo>('POST', '/console/demo', { body: { running: !known.running } })
+  }
+  return (
+    <Card title="Made-up traffic" look="demo">
+      <p class="help">
+        Fills every page within a minute: messages, failures, throttling, a campaign. All of it goes to the simulator,
+        none to a real person. It ends by itself after five minutes.
+      </p>
+      <Button on={known.running} press={flip}>
+        Made-up traffic: {known.running ? 'on' : 'off'}
+      </Button>
+    </Card>
+  )
+}

@@ -1,0 +1,290 @@
+// Forms are descriptions: fields by name, and what is done with their values. Labels, hints, the busy state, the refusal and
+// the button are the same everywhere.
+import type { ComponentChildren } from 'preact'
+import { useId, useState } from 'preact/hooks'
+import { instantOf, localOf } from '../logic/message-filters.ts'
+import { type Once, somethingChanged, useAct, useOnce } from '../state/hooks.ts'
+import { Problem, say } from './notices.tsx'
+
+interface Common {
+  label: string
+  help?: ComponentChildren
+  required?: boolean
+  disabled?: boolean
+  /** Shown only while this holds for the values of the form. */
+  when?: (values: Readonly<Record<string, unknown>>) => boolean
+  /** Folded away under this title, with the fields after it that have the same one. */
+  fold?: string
+  /** Beside the next one, where there is room. */
+  half?: true
+}
+
+/** A field with a text; `time` holds an ISO time and shows it in the reader's zone. With `options` it is a choice. */
+export interface TextSpec extends Common {
+  kind?: 'text' | 'password' | 'number' | 'search' | 'email' | 'url' | 'time' | 'lines'
+  options?: readonly (readonly [value: string, name: string])[]
+  value?: string
+  placeholder?: string
+  autocomplete?: string
+  min?: string
+  max?: string
+  step?: string
+}
+
+/** A box to tick, several of them, or a file. */
+interface CheckSpec extends Common {
+  kind: 'check'
+  value?: boolean
+}
+interface ChecksSpec extends Common {
+  kind: 'checks'
+  options: readonly (readonly [value: string, name: ComponentChildren])[]
+  value?: readonly string[]
+}
+interface FileSpec extends Common {
+  kind: 'file'
+  accept: string
+  /** The name of a field that gets the text of the file. */
+  into?: string
+}
+
+type Spec = TextSpec | CheckSpec | ChecksSpec | FileSpec
+type Value = string | boolean | readonly string[] | File | undefined
+/** The fields of a form by their names. */
+export type Fields = Readonly<Record<string, Spec>>
+/** What the fields hold. */
+export type Values<F extends Fields> = {
+  [Name in keyof F]: F[Name] extends { kind: 'check' }
+    ? boolean
+    : F[Name] extends { kind: 'checks' }
+      ? readonly string[]
+      : F[Name] extends { kind: 'file' }
+        ? File | undefined
+        : string
+}
+
+/** Waits for a request, then says so. */
+export async function after(request: Promise<unknown>, said: string): Promise<string> {
+  await request
+  return said
+}
+
+/** The comma-separated parts of a text. */
+export const partsOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+
+/** A field with a text or a choice. */
+export function Field({ onValue, ...spec }: TextSpec & { value: string; onValue: (value: string) => void }) {
+  const { label, help, kind = 'text', options, value, when: _when, fold: _fold, half, ...more } = spec
+  const id = useId()
+  const shared = { id, 'aria-describedby': help === undefined ? undefined : `${id}-help`, ...more }
+  const isTime = kind === 'time'
+  return (
+    <div class={half ? 'field half' : 'field'}>
+      <label for={id}>{label}</label>
+      {options !== undefined ? (
+        <select {...shared} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
+          {options.map(([each, name]) => (
+            <option key={each} value={each}>
+              {name}
+            </option>
+          ))}
+        </select>
+      ) : kind === 'lines' ? (
+        <textarea {...shared} rows={9} value={value} onInput={({ currentTarget }) => onValue(currentTarget.value)} />
+      ) : (
+        <input
+          {...shared}
+          // Attributes are typed by kind of input; those of a field are fine with each.
+          type={(isTime ? 'datetime-local' : kind) as 'text'}
+          value={isTime ? localOf(value) : value}
+          onInput={({ currentTarget: { value: typed } }) => onValue(isTime ? instantOf(typed) : typed)}
+        />
+      )}
+      {help !== undefined && (
+        <p id={`${id}-help`} class="help">
+          {help}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** A box to tick. */
+export const Check = ({
+  checked,
+  disabled = false,
+  onFlip,
+  children,
+}: {
+  checked: boolean
+  disabled?: boolean
+  onFlip: () => void
+  children: ComponentChildren
+}) => (
+  <label class="check">
+    <input type="checkbox" checked={checked} disabled={disabled} onChange={onFlip} />
+    <span>{children}</span>
+  </label>
+)
+
+/** One of the list more, or one fewer. */
+export const flipped = <T,>(list: readonly T[], one: T): T[] =>
+  list.includes(one) ? list.filter((each) => each !== one) : [...list, one]
+
+function AnyField({ spec, value, onValue }: { spec: Spec; value: Value; onValue: (value: Value) => void }) {
+  if (spec.kind === 'check') {
+    return (
+      <Check checked={value === true} disabled={spec.disabled === true} onFlip={() => onValue(value !== true)}>
+        {spec.label}
+      </Check>
+    )
+  }
+  if (spec.kind === 'checks') {
+    const chosen = Array.isArray(value) ? value : []
+    return (
+      <fieldset>
+        <legend>{spec.label}</legend>
+        <div class="checks">
+          {spec.options.map(([each, name]) => (
+            <Check key={each} checked={chosen.includes(each)} onFlip={() => onValue(flipped(chosen, each))}>
+              {name}
+            </Check>
+          ))}
+        </div>
+      </fieldset>
+    )
+  }
+  if (spec.kind === 'file') {
+    return (
+      <label class="field">
+        <span>{spec.label}</span>
+        <input type="file" accept={spec.accept} onChange={({ currentTarget }) => onValue(currentTarget.files?.[0])} />
+      </label>
+    )
+  }
+  return <Field {...spec} value={typeof value === 'string' ? value : ''} onValue={onValue} />
+}
+
+const startOf = (spec: Spec): Value =>
+  spec.kind === 'check'
+    ? (spec.value ?? false)
+    : spec.kind === 'checks'
+      ? (spec.value ?? [])
+      : spec.kind === 'file'
+        ? undefined
+        : (spec.value ?? '')
+
+type Told<F extends Fields, T> = T | ((values: Values<F>) => T)
+
+/** A form, as data. */
+export interface FormSpec<F extends Fields> {
+  fields?: F
+  /** Above the fields, and below them. A string is a paragraph. */
+  text?: Told<F, ComponentChildren>
+  note?: Told<F, ComponentChildren>
+  verb: Told<F, string>
+  danger?: boolean
+  /** Whether it can be sent yet. */
+  ready?: (values: Values<F>) => boolean
+  /**
+   * Does it; a sentence that it returns is shown as a notice, ends the form and has the page loaded again. `once` are headers
+   * that keep a request that is sent a second time from doing its work a second time.
+   */
+  act: (values: Values<F>, once: Once) => Promise<string | undefined>
+}
+
+/**
+ * A form. `also` stands beside its button; `onDone` is called when `act` has returned a sentence, `onValues` when a value
+ * changes; `about` is what is asked for, where that is more than the values.
+ */
+export function Form<const F extends Fields>({
+  fields,
+  text,
+  note,
+  verb,
+  danger = false,
+  ready = () => true,
+  act,
+  look = '',
+  isMinor = false,
+  also,
+  onDone,
+  onValues,
+  about,
+}: FormSpec<F> & {
+  look?: string
+  /** There is a more important button on the page. */
+  isMinor?: boolean
+  also?: ComponentChildren
+  onDone?: () => void
+  onValues?: (values: Values<F>) => void
+  about?: unknown
+}) {
+  const specs: Fields = fields ?? {}
+  const [changed, setChanged] = useState<Readonly<Record<string, Value>>>({})
+  // Each field has a value of its kind, from its own description or from its own control.
+  const values = {
+    ...Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, startOf(spec)])),
+    ...changed,
+  } as Values<F>
+  const { headersFor, made } = useOnce()
+  const { busy, refusal, isBack, run } = useAct(async () => {
+    const said = await act(values, headersFor(about ?? values))
+    made()
+    if (said === undefined) return
+    say(said)
+    onDone?.()
+    somethingChanged()
+  })
+  const told = <T,>(what: Told<F, T>): T =>
+    typeof what === 'function' ? (what as (values: Values<F>) => T)(values) : what
+  const paragraph = (words: ComponentChildren) => (typeof words === 'string' ? <p>{words}</p> : words)
+  const shown = Object.entries(specs).filter(([, { when }]) => when?.(values) ?? true)
+  const set = (name: string, value: Value): void => {
+    setChanged((old) => ({ ...old, [name]: value }))
+    onValues?.({ ...values, [name]: value })
+  }
+  const take = async (name: string, spec: Spec, value: Value): Promise<void> => {
+    set(name, value)
+    if (spec.kind === 'file' && spec.into !== undefined && value instanceof File) set(spec.into, await value.text())
+  }
+  const field = ([name, spec]: readonly [string, Spec]) => (
+    <AnyField key={name} spec={spec} value={values[name]} onValue={(value) => void take(name, spec, value)} />
+  )
+  const grid = look.startsWith('filters') ? 'filters' : 'fields'
+  const folds = [...new Set(shown.flatMap(([, { fold }]) => (fold === undefined ? [] : [fold])))]
+  return (
+    <form
+      class={`${grid} ${look}`}
+      aria-busy={busy}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (ready(values)) void run()
+      }}
+    >
+      {paragraph(told(text))}
+      {shown.filter(([, { fold }]) => fold === undefined).map(field)}
+      {folds.map((title) => {
+        const folded = shown.filter(([, { fold }]) => fold === title)
+        return (
+          <details key={title} open={folded.some(([, spec]) => startOf(spec) !== '')}>
+            <summary>{title}</summary>
+            <div class={grid}>{folded.map(field)}</div>
+          </details>
+        )
+      })}
+      {paragraph(told(note))}
+      <Problem refusal={refusal} isBack={isBack} />
+      <div class="actions">
+        <button type="submit" class={danger ? 'danger' : isMinor ? '' : 'primary'} disabled={busy || !ready(values)}>
+          {told(verb)}
+        </button>
+        {also}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,70 @@
+// Lists that come in pages: the first is loaded with the page, each further one when somebody asks for it.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { type Loaded, useLoad } from '../state/hooks.ts'
+import { type Call, call, type Page } from '../state/http.ts'
+import { Button } from './button.tsx'
+import { Shown } from './page.tsx'
+import { Table, type TableOf } from './table.tsx'
+
+/** Where the pages of a list come from; `key` changes with what is listed. */
+export interface Source<Row> {
+  key: string
+  load: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Row>>
+}
+
+/** A list of one of our addresses. */
+export const listAt = <Row,>(path: string, query: Call['query'] = {}): Source<Row> => ({
+  key: `${path} ${JSON.stringify(query)}`,
+  load: (cursor, signal) => call('GET', path, { query: { ...query, cursor }, ...(signal ? { signal } : {}) }),
+})
+
+/** The rows of a list so far. */
+export interface Rows<Row> {
+  loaded: Loaded<Page<Row>>
+  rows: readonly Row[]
+  /** Loads the next page; undefined on the last. */
+  more: (() => Promise<void>) | undefined
+}
+
+/** Loads a list; `every` so many ms again, but only until somebody has asked for a second page. */
+export function useRows<Row>(source: Source<Row>, every?: number): Rows<Row> {
+  const [later, setLater] = useState<{ of: Page<Row> | undefined; rows: readonly Row[]; next: string | null }>()
+  const loaded = useLoad(source.key, (signal) => source.load(undefined, signal), later ? undefined : every)
+  const page = loaded.value
+  useEffect(() => setLater(undefined), [page])
+  const current = later !== undefined && later.of === page ? later : undefined
+  const rows = [...(page?.data ?? []), ...(current?.rows ?? [])]
+  const next = current ? current.next : (page?.next ?? null)
+  const more = async (cursor: string): Promise<void> => {
+    setLater({ of: page, rows: current?.rows ?? [], next })
+    const got = await source.load(cursor)
+    setLater({ of: page, rows: [...(current?.rows ?? []), ...got.data], next: got.next })
+  }
+  return { loaded, rows, more: next === null ? undefined : () => more(next) }
+}
+
+/** The button below a list. */
+export const More = ({ more, name = 'Show more' }: Pick<Rows<never>, 'more'> & { name?: string }) =>
+  more && (
+    <Button busy="Loading …" press={more}>
+      {name}
+    </Button>
+  )
+
+/** A whole list: how old it is, its table or what stands in place of an empty one, and the way to more. */
+export function List<Row>({
+  from,
+  empty,
+  ...table
+}: Omit<TableOf<Row>, 'rows'> & { from: Source<Row>; empty: ComponentChildren }) {
+  const { loaded, rows, more } = useRows(from)
+  return (
+    <>
+      <Shown loaded={loaded} age>
+        {() => (rows.length === 0 ? empty : <Table {...table} rows={rows} busy={loaded.busy} />)}
+      </Shown>
+      <More more={more} />
+    </>
+  )
+}

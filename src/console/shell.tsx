@@ -1,0 +1,184 @@
+// What is on every page: the way to all others, the account one acts for, the theme, and how old the figures are.
+import { signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { spanText } from './logic/numbers.ts'
+import { rightFor } from './pages.tsx'
+import { Button } from './parts/button.tsx'
+import { Field } from './parts/form.tsx'
+import { Text } from './parts/text.tsx'
+import { useLoad } from './state/hooks.ts'
+import { actingFor } from './state/http.ts'
+import { loadAccounts } from './state/library.ts'
+import { type Link, link, now, snapshotAt } from './state/live.ts'
+import { place } from './state/router.ts'
+import { actFor, may, session, signOut } from './state/session.ts'
+
+/** The pages by groups. */
+const LINKS: readonly (readonly (readonly [path: string, name: string])[])[] = [
+  [
+    ['', 'Overview'],
+    ['/lanes', 'Lanes'],
+    ['/messages', 'Messages'],
+    ['/campaigns', 'Campaigns'],
+    ['/start', 'Send a message'],
+  ],
+  [
+    ['/contacts', 'Contacts'],
+    ['/opt-outs', 'Opt-outs'],
+    ['/people', 'Data of a person'],
+    ['/templates', 'Templates'],
+    ['/gallery', 'Gallery'],
+  ],
+  [
+    ['/senders', 'Senders'],
+    ['/endpoints', 'Event endpoints'],
+    ['/keys', 'Keys'],
+    ['/limits', 'Limits'],
+    ['/activity', 'Activity'],
+  ],
+]
+
+const isHere = (path: string, here: string): boolean =>
+  path === '' ? here === '' : here === path || here.startsWith(`${path}/`)
+
+/** Pages that the key does not permit are left out; not so for an operator, who chooses an account there. */
+function isSeen(path: string): boolean {
+  const right = rightFor(path)
+  return right === undefined || session.value?.operator === true || may(right)
+}
+
+/** The bar at the side, or at the top of a narrow screen. */
+export function Header() {
+  const here = place.value.path
+  const [open, setOpen] = useState(false)
+  useEffect(() => setOpen(false), [here])
+  const known = session.value
+  return (
+    <header class="bar">
+      <div class="top">
+        <a class="brand" href="/console">
+          Laneway
+        </a>
+        <LiveState />
+        <button type="button" class="menu" aria-expanded={open} aria-controls="menu" onClick={() => setOpen(!open)}>
+          Menu
+        </button>
+      </div>
+      <div id="menu" class={open ? 'folded open' : 'folded'}>
+        <AccountSwitcher />
+        <nav aria-label="Pages">
+          <ul>
+            {LINKS.map((group) =>
+              group
+                .filter(([path]) => isSeen(path))
+                .map(([path, name], i) => (
+                  <li key={path} class={i === 0 && path !== '' ? 'group' : ''}>
+                    <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
+                      {name}
+                    </a>
+                  </li>
+                )),
+            )}
+            {known?.operator && (
+              <li>
+                <a href="/dashboard">Raw queues</a>
+              </li>
+            )}
+          </ul>
+        </nav>
+        <div class="who">
+          <ThemeChoice />
+          <p>
+            <span class="quiet">{known?.operator ? 'Operator, signed in with' : 'Signed in with'}</span>{' '}
+            <Text text={known?.key_name || 'a key without a name'} />
+            {known?.senders && <span class="quiet"> (only for sender {known.senders.join(', ')})</span>}
+            {!known?.operator && !may('send') && !may('runLanes') && <span class="quiet"> (can only look)</span>}
+          </p>
+          <Button press={signOut}>Sign out</Button>
+        </div>
+      </div>
+    </header>
+  )
+}
+
+/** The name of one's account, or the choice of an operator. */
+function AccountSwitcher() {
+  const known = session.value
+  const operator = known?.operator === true
+  const list = useLoad(operator ? 'accounts' : undefined, loadAccounts).value ?? []
+  const only = list.length === 1 ? list[0]?.id : undefined
+  useEffect(() => {
+    // With a single account there is nothing to choose.
+    if (only !== undefined && actingFor.peek() === undefined) actFor(only)
+  }, [only])
+  if (!operator) {
+    return (
+      <p class="account">
+        <span class="quiet">Account</span> <Text text={known?.account?.name ?? ''} />
+      </p>
+    )
+  }
+  return (
+    <Field
+      label="Account"
+      value={String(actingFor.value ?? '')}
+      onValue={(value) => actFor(Number(value) || undefined)}
+      options={[['', 'All accounts'], ...list.map(({ id, name }) => [String(id), `${id} ${name}`] as const)]}
+    />
+  )
+}
+
+const LINK_WORDS: Readonly<Record<Link, string>> = {
+  connecting: 'Connecting',
+  stream: 'Live',
+  polling: 'Polling',
+  hidden: 'Paused',
+  lost: 'No connection',
+}
+/** Older figures are said to be old: they should come every second. */
+const OLD_S = 5
+
+/** Where the figures come from and how old they are: an old number that looks new is worse than none. */
+function LiveState() {
+  const at = snapshotAt.value
+  const seconds = Math.max(0, (now.value - at) / 1_000)
+  const isOld = at > 0 && seconds > OLD_S
+  const tone = link.value === 'lost' || isOld ? 'bad' : link.value === 'stream' ? 'good' : 'quiet'
+  return (
+    <p class={`live ${tone}`}>
+      <span aria-hidden="true">{tone === 'bad' ? '! ' : tone === 'good' ? '● ' : '○ '}</span>
+      {LINK_WORDS[link.value]}
+      {at > 0 && (
+        <span class="age">
+          {' '}
+          · {isOld ? 'figures are ' : ''}
+          {seconds < 2 ? '1 s old' : `${spanText(seconds)} old`}
+        </span>
+      )}
+    </p>
+  )
+}
+
+const THEMES = ['system', 'light', 'dark'] as const
+const THEME = 'laneway.theme'
+const kept = localStorage.getItem(THEME)
+const theme = signal(THEMES.find((each) => each === kept) ?? 'system')
+
+/** Makes the page light, dark, or as the system has it. */
+export function applyTheme(): void {
+  if (theme.value === 'system') delete document.documentElement.dataset.theme
+  else document.documentElement.dataset.theme = theme.value
+}
+
+const ThemeChoice = () => (
+  <Field
+    label="Colours"
+    value={theme.value}
+    onValue={(value) => {
+      theme.value = THEMES.find((each) => each === value) ?? 'system'
+      localStorage.setItem(THEME, theme.value)
+      applyTheme()
+    }}
+    options={THEMES.map((each) => [each, each] as const)}
+  />
+)

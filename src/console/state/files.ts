@@ -1,0 +1,53 @@
+// Files to and from the server: uploads with their progress, which fetch cannot tell, and downloads whose refusal is shown.
+import type { CsvSaid } from '../../files/csv-head.ts'
+import { actingHeaders, addressOf, Refused, refusalOf } from './http.ts'
+
+/**
+ * Uploads a file, with `said` about how to read it in the query. Resolves with `data` of the answer; `onProgress` gets a
+ * share from 0 to 1. Throws Refused.
+ */
+export function uploadFile<T>(
+  path: string,
+  file: File,
+  contentType: string,
+  onProgress: (share: number) => void,
+  said: CsvSaid & { tag?: number },
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    request.open('POST', addressOf(path, { ...said }))
+    request.setRequestHeader('content-type', contentType)
+    for (const [name, value] of Object.entries(actingHeaders())) request.setRequestHeader(name, value)
+    request.responseType = 'json'
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total)
+    request.onerror = () => reject(new Refused(0, 'unreachable', 'The upload broke off. Try again.'))
+    request.onload = () => {
+      const isGood = request.status >= 200 && request.status < 300
+      if (isGood) resolve(request.response?.data as T)
+      else reject(refusalOf(request.status, request.response ?? {}))
+    }
+    request.send(file)
+  })
+}
+
+/** How long the browser may take to begin saving a file before its bytes are released. */
+const KEPT_MS = 60_000
+
+/** Fetches an address and has the browser save the answer under this name. Throws Refused, which a link could not show. */
+export async function download(address: string, name: string): Promise<void> {
+  let bytes: Blob
+  try {
+    const answer = await fetch(address, { headers: actingHeaders(), credentials: 'same-origin' })
+    if (!answer.ok) throw refusalOf(answer.status, await answer.json().catch(() => ({})))
+    // With its own content type some browsers would show it instead.
+    bytes = new Blob([await answer.arrayBuffer()], { type: 'application/octet-stream' })
+  } catch (error) {
+    if (error instanceof Refused) throw error
+    throw new Refused(0, 'unreachable', 'The download broke off. Try again.')
+  }
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(bytes)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS)
+}

@@ -1,0 +1,153 @@
+// Hooks of the pages: loading what they show, again and again, and doing what a button says, once for each press.
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { addressOf, type Call, dataOf, idempotencyKey, isAway, isSoonOver, Refused, saysAgain } from './http.ts'
+import { snapshotAt } from './live.ts'
+import { audience } from './session.ts'
+
+/** What a load has brought so far. A refusal leaves the earlier value in place: old and marked is better than gone. */
+export interface Loaded<T> {
+  value: T | undefined
+  /** Epoch ms of this browser at which the value came. */
+  at: number
+  refusal: Refused | undefined
+  busy: boolean
+  reload: () => void
+}
+
+/** How often something is loaded again, in ms, or what says so for a value; undefined: no more. */
+type Every<T> = number | ((value: T) => number | undefined) | undefined
+
+const AGAIN_MS = 3_000
+const changes = signal(0)
+
+/** Has everything on the page loaded again, because an action has changed something. */
+export const somethingChanged = (): void => {
+  changes.value += 1
+}
+
+/**
+ * Loads when the page appears, when `key` or the account changes, after every action, and on `reload()`; again after a
+ * refusal that will soon be over, and every `every` ms while the tab is seen. A load that is overtaken is given up. Without
+ * a key nothing is loaded.
+ */
+export function useLoad<T>(
+  key: string | undefined,
+  load: (signal: AbortSignal) => Promise<T>,
+  every?: Every<T>,
+): Loaded<T> {
+  const [state, setState] = useState<{ key: string; value?: T; at: number; refusal?: Refused; busy: boolean }>({
+    key: '',
+    at: 0,
+    busy: true,
+  })
+  const [reloads, setReloads] = useState(0)
+  const latest = useRef({ load, every })
+  latest.current = { load, every }
+  const whole = key === undefined ? undefined : `${audience.value}|${key}`
+  useEffect(() => {
+    if (whole === undefined) return undefined
+    const aborter = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let isAgain = latest.current.every !== undefined
+    const again = (what: () => unknown, ms: number | undefined): void => {
+      isAgain = true
+      if (ms !== undefined) timer = setTimeout(what, ms)
+    }
+    /** Not if nobody wants it any more since the last one. */
+    const poll = (): void => {
+      if (latest.current.every !== undefined) void run()
+    }
+    const run = async (): Promise<void> => {
+      if (document.hidden && isAgain) {
+        document.addEventListener('visibilitychange', () => void run(), { once: true, signal: aborter.signal })
+        return
+      }
+      setState((old) => ({ ...(old.key === whole ? old : { at: 0 }), key: whole, busy: true }))
+      try {
+        const value = await latest.current.load(aborter.signal)
+        if (aborter.signal.aborted) return
+        setState({ key: whole, value, at: Date.now(), busy: false })
+        const { every } = latest.current
+        again(poll, typeof every === 'function' ? every(value) : every)
+      } catch (error) {
+        if (aborter.signal.aborted) return
+        const refusal = error instanceof Refused ? error : new Refused(0, 'unknown', String(error))
+        setState((old) => ({ ...old, refusal: isSoonOver(refusal) ? saysAgain(refusal) : refusal, busy: false }))
+        const { every } = latest.current
+        if (typeof every === 'number') again(poll, every)
+        else again(run, isSoonOver(refusal) || refusal.status >= 500 ? AGAIN_MS : undefined)
+      }
+    }
+    void run()
+    return () => {
+      aborter.abort()
+      clearTimeout(timer)
+    }
+  }, [whole, reloads, changes.value])
+  const isCurrent = state.key === whole
+  return {
+    value: isCurrent ? state.value : undefined,
+    at: isCurrent ? state.at : 0,
+    refusal: isCurrent ? state.refusal : undefined,
+    busy: !isCurrent || state.busy,
+    reload: () => setReloads((old) => old + 1),
+  }
+}
+
+/** Loads `data` of an address. */
+export const useData = <T>(path: string | undefined, every?: Every<T>, query: Call['query'] = {}): Loaded<T> =>
+  useLoad(path && addressOf(path, query), (signal) => dataOf('GET', path ?? '', { query, signal }), every)
+
+/** Live figures that come sooner after a refusal may have been on their way before it. */
+const LATER_MS = 1_500
+
+/** What became of the latest press. */
+export interface Done {
+  busy: boolean
+  refusal: Refused | undefined
+  /** It was refused because Laneway or its storage was away, and that is over. */
+  isBack: boolean
+}
+
+/** Runs `act` at each press that comes while none is under way; `Problem` shows its refusal. */
+export function useAct(act: () => Promise<void>): Done & { run: () => Promise<void> } {
+  const [busy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<{ refusal: Refused; at: number }>()
+  const run = async (): Promise<void> => {
+    if (busy) return
+    setBusy(true)
+    setRefused(undefined)
+    try {
+      await act()
+    } catch (error) {
+      const refusal = error instanceof Refused ? error : new Refused(0, 'unknown', String(error))
+      setRefused({ refusal, at: Date.now() })
+    }
+    setBusy(false)
+  }
+  // Live figures come from the same server, and from its storage.
+  const isBack = refused !== undefined && isAway(refused.refusal) && snapshotAt.value > refused.at + LATER_MS
+  return { busy, refusal: refused?.refusal, isBack, run }
+}
+
+/** Headers with an Idempotency-Key. */
+export type Once = Readonly<Record<string, string>>
+
+/**
+ * Headers that make the same thing once, however often it is asked for: a lost answer does not say whether it was done.
+ * The key stays the same until `wanted` is another, or until `made` is called because it was answered.
+ */
+export function useOnce(): { headersFor: (wanted: unknown) => Once; made: () => void } {
+  const asked = useRef<{ text: string; key: string }>(undefined)
+  return {
+    headersFor(wanted) {
+      const text = JSON.stringify(wanted)
+      if (asked.current?.text !== text) asked.current = { text, key: idempotencyKey() }
+      return { 'Idempotency-Key': asked.current.key }
+    },
+    made() {
+      asked.current = undefined
+    },
+  }
+}
