@@ -1,8 +1,9 @@
 // Who hears of what happens to messages: metrics and history. An observer belongs to a connection, because everything
 // that happens is written over one; so the place that writes a change tells of it in one line, and nobody in between has
 // to hand anything on. An observer only counts in memory: it must neither throw nor wait.
+
+import type { MessageClass } from './messages/content.ts'
 import type { State } from './messages/lifecycle.ts'
-import type { MessageClass } from './messages/message-class.ts'
 import type { Redis } from './redis/connect.ts'
 
 /** A change of state that Redis has really made; what was known already, or came too late, is none. */

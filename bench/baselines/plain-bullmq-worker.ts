@@ -12,7 +12,7 @@ const startSchema = z.object({
   concurrency: z.number(),
   /** Connections to the provider; 0 for as many as are needed. */
   connections: z.number(),
-  /** Whether ioredis sends the commands of one turn of the event loop together. */
+  /** Whether ioredis sends the commands of one event-loop tick together. */
   autoPipelining: z.boolean(),
 })
 /** Built once: building it for every message took half of this worker's CPU time. */

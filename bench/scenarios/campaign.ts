@@ -5,7 +5,7 @@
 import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
-import { readStates } from '../../src/messages/store/states.ts'
+import { readStates } from '../../src/messages/store/records.ts'
 import type { Bench } from '../bench.ts'
 import { createCampaign, fillTag, phoneOf, show, start, sumOf, takenOf } from '../campaign.ts'
 import { sinkGets, watchSink } from '../contender.ts'

@@ -1,11 +1,10 @@
 // A campaign's components: those of a template message, in which any string may be `{"from": "contact.name"}` instead
 // and is then filled in for each recipient. Compiled once per campaign, filled in per recipient.
-import { type Fault, faultsOf, quoted } from '../messages/fault.ts'
-import { hole, holeIn } from '../messages/holes.ts'
+import { type Fault, faultsOf, quoted, unknownFields } from '../messages/fault.ts'
+import { placeholder, placeholderIn } from '../messages/placeholders.ts'
 import { matchTemplate } from '../messages/templates/match-template.ts'
 import type { TemplateShape } from '../messages/templates/template.ts'
 import { type Component, type Parameter, templateContentSchema } from '../messages/templates/template-content.ts'
-import { unknownFields } from '../messages/unknown-fields.ts'
 
 /** Where a value comes from: a field of the contact, or `row.` and the name of a column. */
 export type ValueSource = `contact.${'name' | 'phone' | 'email'}` | `row.${string}`
@@ -16,8 +15,8 @@ export interface CompiledComponents {
   sources: ValueSource[]
   /** The components with these values, which stand in the order of `sources`. */
   fill(values: readonly string[]): Component[]
-  /** The components with holes for these values, see messages/holes.ts. */
-  holed: readonly Component[]
+  /** The components with placeholders for these values, see messages/placeholders.ts. */
+  withPlaceholders: readonly Component[]
 }
 
 const componentsSchema = templateContentSchema.shape.components
@@ -45,8 +44,8 @@ export function compileComponents(
   const sources: ValueSource[] = []
   const marked = mark(components, 'template.components', (from, path) => {
     const known = isSource(from) ? sources.indexOf(from) : -1
-    if (known !== -1) return hole(known)
-    if (isSource(from) && from.startsWith(`${offer}.`)) return hole(sources.push(from) - 1)
+    if (known !== -1) return placeholder(known)
+    if (isSource(from) && from.startsWith(`${offer}.`)) return placeholder(sources.push(from) - 1)
     faults.push({ path: `${path}.from`, message: `expected ${EXPECTED[offer]}, got ${quoted(from)}` })
     return ''
   })
@@ -60,7 +59,7 @@ export function compileComponents(
   }
   if (faults.length > 0) return { ok: false, faults }
   const unknown = unknownFields({ template: { components: marked } }, { template: { components: read } })
-  const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values), holed: read }
+  const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values), withPlaceholders: read }
   return { ok: true, compiled, stored: () => unmarked(read, sources), unknown }
 }
 
@@ -68,7 +67,7 @@ export function compileComponents(
 function unmarked(components: readonly Component[], sources: readonly ValueSource[]): unknown[] {
   const text = JSON.stringify(components)
   return JSON.parse(text, (_name, value: unknown) => {
-    const n = typeof value === 'string' ? holeIn(value) : undefined
+    const n = typeof value === 'string' ? placeholderIn(value) : undefined
     return n === undefined ? value : { from: sources[n] }
   })
 }
@@ -123,7 +122,7 @@ const fillParameters = (parameters: readonly Parameter[], values: readonly strin
 /** What a parameter holds: a text, or an object of texts such as a link and a file name. */
 function fillHeld(held: unknown, values: readonly string[]): unknown {
   if (typeof held === 'string') {
-    const n = holeIn(held)
+    const n = placeholderIn(held)
     return n === undefined ? held : (values[n] ?? '')
   }
   if (typeof held !== 'object' || held === null) return held

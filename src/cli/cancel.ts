@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { findSender } from '../accounts/store/senders.ts'
-import { cancelWherever } from '../messages/lookup/cancel.ts'
+import { cancelWherever } from '../messages/lookup/own-message.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { CliFailure } from './failure.ts'
 import { withQueues } from './lanes.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isServerAddress, MAX_RATE, MIN_RATE } from '../accounts/sender.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
 import { quoted } from '../messages/fault.ts'
-import { parsePhone } from '../messages/phone.ts'
+import { parsePhone } from '../messages/recipient.ts'
 import { parseDuration } from './duration.ts'
 
 /** A typed value: `expected` in words, and how to read it; undefined is refused. */

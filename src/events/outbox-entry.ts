@@ -2,11 +2,10 @@
 // there are (messages/store/scripts/message-events.lua writes them); everything else is JSON. Pure.
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
-import { LETTERS, type State } from '../messages/lifecycle.ts'
+import { LETTERS, type State, shownState } from '../messages/lifecycle.ts'
 import { acceptedAtMs } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { openTextOr } from '../messages/sealed.ts'
-import { shownState } from '../messages/shown-state.ts'
 
 const at = z.number()
 const otherEvent = z.discriminatedUnion('about', [

@@ -6,7 +6,7 @@
 /** Work is interrupted after so many items, or after items of so many characters: some milliseconds. */
 const ITEMS = 200
 const CHARACTERS = 32 * 1024
-/** Slices that are begun in one turn of the event loop: all that fit into this, and one at least. */
+/** Slices that are begun in one event-loop tick: all that fit into this, and one at least. */
 const TURN_MS = 5
 
 /** Work that waits for its next slice, whoever has waited longest first. */

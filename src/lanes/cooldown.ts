@@ -1,6 +1,6 @@
 // The cooldown of a lane: a time in which nothing of it is sent because its provider said so or cannot be reached. It
 // is kept in a key of ours that every claim reads. It begins here, or in the step that proves an attempt unsent
-// (`markNotSent`); it ends here, or by its time. BullMQ's rate limit follows it, to keep the lane from fetching jobs at
+// (`setNotSent`); it ends here, or by its time. BullMQ's rate limit follows it, to keep the lane from fetching jobs at
 // all; a lane that is ahead of its pace sets that limit too, so it says nothing by itself. Ending a cooldown ends both.
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'

@@ -1,11 +1,21 @@
-// What a message says: the part of a request that is stored, sent to the provider and read again from the job.
+// The content of a message (what is stored, sent and read again from the job), its class, and what each provider refuses.
 import { z } from 'zod'
+import type { Fault } from './fault.ts'
 import { interactiveSchema } from './interactive.ts'
-import { contactsContent } from './kinds/contact-cards.ts'
-import { answering } from './kinds/context.ts'
-import { audioContent, documentContent, imageContent, stickerContent, videoContent } from './kinds/media.ts'
-import { locationContent } from './kinds/place.ts'
-import { reactionContent, textContent } from './kinds/text.ts'
+import { isUserId } from './recipient.ts'
+import {
+  answering,
+  audioContent,
+  contactsContent,
+  documentContent,
+  imageContent,
+  locationContent,
+  reactionContent,
+  stickerContent,
+  textContent,
+  videoContent,
+} from './service-contents.ts'
+import type { TemplateCategory } from './templates/template.ts'
 import { templateContentSchema } from './templates/template-content.ts'
 
 const interactiveContent = z.object({ type: z.literal('interactive'), interactive: interactiveSchema, ...answering })
@@ -53,3 +63,32 @@ export const CONTENT_TYPES = [
 export type Content = z.infer<typeof contentSchema>
 export type ServiceContent = z.infer<typeof serviceContentSchema>
 export type TemplateMessageContent = z.infer<typeof templateMessageContent>
+
+/** `transactional` goes first and must arrive; `campaign` waits its turn and is never repeated without proof. */
+export type MessageClass = 'transactional' | 'campaign'
+
+/**
+ * The class of a message sent by itself; messages of a campaign are `campaign` whatever they carry.
+ * `category` is that of the approved template. A template nobody registered (an account may turn the check off) counts
+ * as `campaign`: it can then neither overtake what is known to be urgent nor reach a person twice.
+ */
+export function classOf(content: Content, category?: TemplateCategory): MessageClass {
+  if (content.type !== 'template') return 'transactional'
+  return category === undefined || category === 'MARKETING' ? 'campaign' : 'transactional'
+}
+
+/** Faults of a content for the Cloud API alone: lists take a text header and no other. Everything else it takes as we do. */
+export function cloudApiFaults(content: Content): Fault[] {
+  if (content.type !== 'interactive' || content.interactive.type !== 'list') return []
+  const { header } = content.interactive
+  if (!header || header.type === 'text') return []
+  const message = `expected "text", the only header the Cloud API takes in a list, got "${header.type}"`
+  return [{ path: 'interactive.header.type', message }]
+}
+
+/** Faults for the partner wire alone, which takes all of the interface but user ids: its recipients are numbers. */
+export function partnerApiFaults(to: string): Fault[] {
+  return isUserId(to)
+    ? [{ path: 'to', message: 'expected a phone number: this sender’s provider takes no user ids' }]
+    : []
+}

@@ -1,11 +1,50 @@
-// Interactive messages: a list to choose from, up to three reply buttons, and those of kinds/requests.ts.
-// Unknown fields are dropped; every limit is the chat product's own (limits.ts).
+// Interactive messages: a list to choose from, up to three reply buttons, a button that opens a link, and one that shares
+// a location. Unknown fields are dropped; every limit is the chat product's own (limits.ts).
 import { z } from 'zod'
-import { type Context, filledTextUpTo, listUpTo, lookedAt, textUpTo } from './bounded.ts'
+import { type Context, filledTextUpTo, linkSchema, listUpTo, lookedAt, textUpTo } from './bounded.ts'
 import { counted, quoted, valueAt } from './fault.ts'
-import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
-import { ctaUrlSchema, locationRequestSchema } from './kinds/requests.ts'
 import { LIMITS } from './limits.ts'
+
+/** A header shows one line of text or one file, and a document is shown by its name. */
+export const headerSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }).meta({ id: 'TextHeader' }),
+  z.object({ type: z.literal('image'), image: z.object({ link: linkSchema }) }).meta({ id: 'ImageHeader' }),
+  z.object({ type: z.literal('video'), video: z.object({ link: linkSchema }) }).meta({ id: 'VideoHeader' }),
+  z
+    .object({
+      type: z.literal('document'),
+      document: z.object({ link: linkSchema, filename: filledTextUpTo(LIMITS.filename) }),
+    })
+    .meta({ id: 'DocumentHeader' }),
+])
+
+/** `body`, which every interactive message has. */
+export const bodySchema = z.object({ text: filledTextUpTo(LIMITS.bodyText) })
+/** `footer`, where there is one. */
+export const footerSchema = z.object({ text: filledTextUpTo(LIMITS.footerText) })
+
+/** `cta_url`: a text with one button that opens an address. */
+export const ctaUrlSchema = z
+  .object({
+    type: z.literal('cta_url'),
+    header: headerSchema.optional(),
+    body: bodySchema,
+    footer: footerSchema.optional(),
+    action: z.object({
+      name: z.literal('cta_url'),
+      parameters: z.object({ display_text: filledTextUpTo(LIMITS.linkButton), url: linkSchema }),
+    }),
+  })
+  .meta({ id: 'InteractiveLink' })
+
+/** `location_request_message`: a text with a button that sends the location of the person back. */
+export const locationRequestSchema = z
+  .object({
+    type: z.literal('location_request_message'),
+    body: bodySchema,
+    action: z.object({ name: z.literal('send_location') }),
+  })
+  .meta({ id: 'InteractiveLocationRequest' })
 
 const sectionSchema = z.object({
   title: filledTextUpTo(LIMITS.sectionTitle).optional(),

@@ -96,4 +96,13 @@ export type Verdict =
   /** Nothing changed: the state does not allow it, or it was known already. */
   | 'ignored'
   /** Claim only: another attempt held it; it is unconfirmed now. Do not send. */
-  | 'held'
+  | 'in_doubt'
+
+const UNSENT: ReadonlySet<State> = new Set(['failed', 'expired', 'cancelled'])
+
+/**
+ * Once a message was repeated in doubt, that its repeat failed, expired or was cancelled proves nothing about the attempt
+ * before, which may have gone out: whoever is shown `failed` sends it again.
+ */
+export const shownState = ({ state, repeats }: { state: State; repeats: number }): State =>
+  repeats > 0 && UNSENT.has(state) ? 'unknown' : state

@@ -2,7 +2,6 @@
 // it: only proof counts. Proof of not sent is that no connection was made, HTTP 429, or a code that the chat product
 // gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
 import { type Concern, codeEntry } from './provider-codes.ts'
-import { newWords } from './provider-words.ts'
 
 /** The cause of a call that never left because its time to leave was over; it is sent in another slot. */
 export const MISSED_SLOT = 'missed_slot'
@@ -172,3 +171,29 @@ function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: strin
   const text = newWords(answer.text?.slice(0, MAX_TEXT) ?? '', said)
   return `WhatsApp answered: ${said} (${code})${text === '' ? '' : `: ${text}`}`
 }
+
+/** Words of fewer letters say nothing by themselves. */
+const MEANS_SOMETHING = 4
+/** A clause of whose words so many were said already adds nothing. */
+const SAID_ALREADY = 0.6
+
+/**
+ * What of the provider's text `said` does not tell yet: its clauses in their order, without those that repeat it or one
+ * another, and without the code in front. Empty when nothing is new.
+ */
+export function newWords(text: string, said: string): string {
+  const known = new Set(wordsOf(said))
+  const clauses: string[] = []
+  for (const clause of text.replace(/^\(#\d+\)\s*/, '').split(/:\s+/)) {
+    const words = wordsOf(clause)
+    const old = words.filter((word) => known.has(word)).length
+    const isNew = words.length === 0 ? !said.includes(clause.trim()) : old < SAID_ALREADY * words.length
+    if (!isNew) continue
+    clauses.push(clause)
+    for (const word of words) known.add(word)
+  }
+  return clauses.join(': ')
+}
+
+const wordsOf = (text: string): string[] =>
+  (text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []).filter(({ length }) => length >= MEANS_SOMETHING)

@@ -1,5 +1,100 @@
-// To whom a message goes: a phone number, or the business-scoped user id of a person who shows no number.
-import { type ParsedPhone, PHONE_LENGTH_MAX, parsePhone } from './phone.ts'
+// Recipients: a phone number as a person types it, or the business-scoped user id of a person who shows no number.
+import {
+  getCountries,
+  getCountryCallingCode,
+  Metadata,
+  type PhoneNumber,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js/min'
+import { counted, wrongKind } from './fault.ts'
+
+/** Digits with country code, no plus; or why it is no number. The sentence never repeats the number. */
+export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: string }
+
+/**
+ * Longer than any number with all its punctuation; keeps a text of 200 kB away from the expression below and from the
+ * library.
+ */
+export const PHONE_LENGTH_MAX = 64
+
+/** One plus at the start; digits; spaces, dashes, dots and brackets anywhere. No letters, so no extension either. */
+const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/
+
+/**
+ * Reads a full international number, with or without the plus: `+1 (415) 555-0123` and `14155550123` are the same.
+ * Accepted is what is possible by length and country code, not only what is known to be assigned: numbering plans
+ * change faster than libraries, and the chat product has the last word anyhow. About 4 µs, nearly all of it the
+ * library.
+ */
+export function parsePhone(input: unknown): ParsedPhone {
+  if (typeof input !== 'string') return { ok: false, message: wrongKind('a string', input) }
+  if (input.length > PHONE_LENGTH_MAX) return refused(`has ${input.length} characters`)
+  if (!tolerated.test(input)) {
+    return refused('has other characters than digits, a leading plus, spaces, dashes, dots and brackets')
+  }
+  const digits = mexican(input.replace(/[^0-9]/g, ''))
+  if (digits === '') return refused('has no digits')
+  const number = parsePhoneNumberFromString(`+${digits}`, { extract: false })
+  if (number === undefined) return refused('begins with no known country code, or is too short')
+  if (!number.isPossible()) return refused(lengthOf(number))
+  return { ok: true, digits: digitsOf(number) }
+}
+
+/** What a spreadsheet has made of a number that it took for one to reckon with; undefined for any other text. */
+export function spreadsheetFault(cell: string): string | undefined {
+  if (/^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i.test(cell)) {
+    return 'the spreadsheet has rounded this number; format the column as text'
+  }
+  if (/^[0-9]+[.,]0{1,2}$/.test(cell)) {
+    return 'the spreadsheet has written this number as a decimal; format the column as text'
+  }
+  return undefined
+}
+
+/** The number in a row of a file, where `0044…` and `tel:+44…` are `+44…` too: no country code begins with a zero. */
+export function parseListedPhone(cell: string): ParsedPhone {
+  const message = spreadsheetFault(cell)
+  if (message !== undefined) return { ok: false, message }
+  return parsePhone(cell.replace(/^(tel:)? *(00(?=[ ().-]*[1-9]))?/i, ''))
+}
+
+/**
+ * The library's spelling, not ours: it also drops a national prefix left inside, as in `+49 (0)171 …`,
+ * so that the same person has the same digits however the number was typed.
+ */
+function digitsOf(number: PhoneNumber): string {
+  return number.number.slice(1)
+}
+
+/**
+ * Mexico dropped the mobile 1 after its country code, and the library calls the old form impossible, yet the chat
+ * product still delivers inbound messages from it: whoever answers one sends the old form back to us.
+ */
+function mexican(digits: string): string {
+  return /^521[0-9]{10}$/.test(digits) ? `52${digits.slice(3)}` : digits
+}
+
+/** `has 4 digits after the country code, numbers of +1 have 10`: the country itself is not named. */
+function lengthOf({ country, countryCallingCode: code, nationalNumber }: PhoneNumber): string {
+  const digits = counted(nationalNumber.length, 'digit')
+  const plan = country ?? getCountries().find((each) => getCountryCallingCode(each) === code)
+  if (plan === undefined) return `has ${digits} after the country code, which no number of +${code} has`
+  const metadata = new Metadata()
+  metadata.selectNumberingPlan(plan)
+  const lengths = metadata.numberingPlan?.possibleLengths() ?? []
+  return `has ${digits} after the country code, numbers of +${code} have ${spans(lengths)}`
+}
+
+/** `7, 9 to 11`. */
+function spans(lengths: readonly number[]): string {
+  const ends = lengths.filter((length) => !lengths.includes(length + 1))
+  const starts = lengths.filter((length) => !lengths.includes(length - 1))
+  return starts.map((start, i) => (start === ends[i] ? `${start}` : `${start} to ${ends[i]}`)).join(' or ')
+}
+
+function refused(reason: string): ParsedPhone {
+  return { ok: false, message: `expected a full international phone number such as +14155550123; this one ${reason}` }
+}
 
 /** Country, `ENT` for one that holds across a business's portfolios, and up to 128 letters and digits. */
 const USER_ID = /^[A-Z]{2}\.(ENT\.)?[0-9A-Za-z]{1,128}$/

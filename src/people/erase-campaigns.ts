@@ -15,7 +15,7 @@ import { eraseInRows } from '../campaigns/store/person-in-rows.ts'
 import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
 import { readMarks } from '../campaigns/store/recipient-states.ts'
 import type { Log } from '../log.ts'
-import { conclude } from '../messages/store/conclude.ts'
+import { finalizeUnsent } from '../messages/store/finalize-unsent.ts'
 import { CorruptRecordError } from '../redis/records.ts'
 import { type EraseDeps, eraseMessage } from './erase-messages.ts'
 
@@ -104,10 +104,10 @@ async function settle(
   if (mark === undefined) {
     // A cancelled campaign sends nothing more, and has nothing to settle.
     if (hasEnded(campaign.state)) return 'other'
-    await conclude(redis, id, 'erased', payload, config.retentionMs)
+    await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs)
   } else if (mark === 'queued' || mark === 'sending' || mark === 'unconfirmed') {
     // Otherwise the message would have no record of what is known to be under way.
-    await conclude(redis, id, 'gone', payload, config.retentionMs)
+    await finalizeUnsent(redis, id, 'gone', payload, config.retentionMs)
   }
   return eraseMessage(deps, id, person)
 }

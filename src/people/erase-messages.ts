@@ -16,7 +16,7 @@ import {
 } from '../messages/message-id.ts'
 import { personErased } from '../messages/outcome.ts'
 import { namesOfPerson, openTextOr } from '../messages/sealed.ts'
-import { conclude } from '../messages/store/conclude.ts'
+import { finalizeUnsent } from '../messages/store/finalize-unsent.ts'
 import { findInboundBy, namesOfWriter } from '../messages/store/inbound.ts'
 import {
   CAMPAIGN_ID_BYTES,
@@ -122,7 +122,7 @@ export async function eraseMessage(deps: EraseDeps, id: MessageId, person: strin
   const { redis, config } = deps
   const payload = await payloadFor(redis, id, person)
   // Whoever claims it from now on finds that it is cancelled.
-  const isEnded = payload !== undefined && (await conclude(redis, id, 'erased', payload, config.retentionMs))
+  const isEnded = payload !== undefined && (await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs))
   let verdict = await eraseRecord(redis, id, person)
   if (verdict === LETTERS.unconfirmed) {
     // That it may be repeated is over; what still comes in about it is written down.

@@ -9,7 +9,7 @@ import { isTurnUsedUp, readNoMoreInThisTurn } from './turn-budget.ts'
 /** More chunks than this must have so many bytes each on the average. */
 const CHUNKS_MAX = 512
 const CHUNK_BYTES = 64
-/** And in a turn of the event loop that is used up: 200 clients send them at the same moment. */
+/** And in an event-loop tick that is used up: 200 clients send them at the same moment. */
 const CHUNKS_MAX_LATE = 64
 
 interface Watched {

@@ -1,4 +1,4 @@
-// Hands requests to whoever answers them: of each connection one at a time, and in each turn of the event loop no more
+// Hands requests to whoever answers them: of each connection one at a time, and in each event-loop tick no more
 // than there is time for. A connection may send many requests in one go, and 200 connections do so at the same moment;
 // a client that has sent one waits for the first of each of them at most.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'

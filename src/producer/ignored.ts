@@ -1,6 +1,6 @@
 // The header `x-laneway-ignored`: which fields of a body were left out, at the addresses of the older interface, whose
 // clients may send whatever they like. It names paths, never values.
-import { unknownFields } from '../messages/unknown-fields.ts'
+import { unknownFields } from '../messages/fault.ts'
 
 /** A header is a line that proxies and logs handle: at most so long. */
 const LENGTH_MAX = 1_000

@@ -1,4 +1,4 @@
-// How much of a turn of the event loop has gone on what clients have just sent. Node hands out all that has come on all
+// How much of an event-loop tick has gone on what clients have just sent. Node hands out all that has come on all
 // connections before anybody else has a turn: 200 clients that each cost 1 ms keep the 201st waiting for 200 ms. So
 // whoever works on what comes asks here, and leaves the rest for the next turn.
 import type { IncomingMessage } from 'node:http'

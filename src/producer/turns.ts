@@ -1,4 +1,4 @@
-// Large bodies are worked on a few at a time, and each begins in a turn of the event loop of its own. All that come in
+// Large bodies are worked on a few at a time, and each begins in an event-loop tick of its own. All that come in
 // at the same moment would otherwise be parsed in one go, while nobody else is answered, and held parsed together.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 

@@ -4,8 +4,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
-import { type Fill, fieldsWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
+import { type Fill, fieldsWithPlaceholders } from '../messages/placeholders.ts'
 import { isUserId } from '../messages/recipient.ts'
 import { acceptedBy, parseJson } from './answer-body.ts'
 import type { HttpAgent } from './http-agent.ts'
@@ -44,7 +44,7 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
   function fillOf(content: Content): Fill {
     const known = campaigns.get(content)
     if (known) return known
-    const fill = fieldsWithHoles(JSON.parse(wireJson(content)))
+    const fill = fieldsWithPlaceholders(JSON.parse(wireJson(content)))
     campaigns.set(content, fill)
     return fill
   }

@@ -106,7 +106,7 @@ const statusItem = z.object({
   errors: spare(z.array(z.unknown()).transform(([first]) => reportedError.safeParse(first).data)),
 })
 
-/** Items that are read in one turn of the event loop: 100 that cannot be read take 1 ms. */
+/** Items that are read in one event-loop tick: 100 that cannot be read take 1 ms. */
 const ITEMS_A_TURN = 200
 
 /**

@@ -234,7 +234,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
 
   return {
     send(url, call) {
-      // In this turn of the event loop, not in the next: before undici writes to a connection that was idle it waits
+      // In this event-loop tick, not in the next: before undici writes to a connection that was idle it waits
       // for a turn itself, to see whether the connection was closed meanwhile. In a busy process a turn takes as long
       // as a request may be late.
       if (sending.push({ url, call }) === 1) queueMicrotask(sendAll)

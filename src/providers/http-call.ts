@@ -189,7 +189,7 @@ class JsonCall implements Call {
 
 /**
  * After a process stood still, its timers fire before it reads its sockets, where the answer may have been waiting. Each
- * turn of the event loop reads them; over TLS or HTTP/2 an answer may need a second turn to get through.
+ * event-loop tick reads them; over TLS or HTTP/2 an answer may need a second turn to get through.
  */
 const LAST_TURNS = 2
 const timeOut = (call: JsonCall, turns = LAST_TURNS): void => call.timedOut(turns)

@@ -2,8 +2,8 @@
 // of ours, so delivery is followed by polling, and an unanswered send can be settled by no evidence. Our message id
 // goes along as Idempotency-Key; an upstream that keeps it, as another Laneway does, makes a repeat safe.
 import { z } from 'zod'
-import { jsonWithHoles } from '../messages/holes.ts'
 import type { CallEnd } from '../messages/outcome.ts'
+import { jsonWithPlaceholders } from '../messages/placeholders.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
 import { acceptedBy, parseJson } from './answer-body.ts'
 import type { HttpAgent } from './http-agent.ts'
@@ -39,7 +39,7 @@ export function partnerApi(agent: HttpAgent): Provider {
       const url = new URL(`${sender.baseUrl}${isTemplate ? TEMPLATE_PATH : SERVICE_PATH}`)
       const headers = { 'idempotency-key': message.id, ...traceHeader(message) }
       const body = bodyOf(sender, message)
-      const filled = message.values === undefined ? body : jsonWithHoles(body)(message.values)
+      const filled = message.values === undefined ? body : jsonWithPlaceholders(body)(message.values)
       return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy), message.to)
     },
 

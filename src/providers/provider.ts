@@ -19,7 +19,7 @@ export interface ProviderMessage {
   /** Digits with country code. */
   to: string
   content: Content
-  /** Of a campaign's message: `content`, the same object for all of them, has holes for these (messages/holes.ts). */
+  /** Of a campaign's message: `content`, the same object for all of them, has placeholders for these (messages/placeholders.ts). */
   values?: readonly string[] | undefined
   campaign: string | undefined
   /** The trace that the request belongs to, where there is one. */

@@ -27,7 +27,7 @@ export function cached<A extends readonly Key[], V extends NonNullable<unknown>>
       new LRUCache<string, V, { args: A }>({
         max: MOST,
         ttl: keptMs,
-        // The clock is read at each look: within one turn of the event loop seconds may pass.
+        // The clock is read at each look: within one event-loop tick seconds may pass.
         ttlResolution: 0,
         perf: performance,
         // Of a cluster one server may be away: what it knew holds, for nobody can change it there meanwhile.

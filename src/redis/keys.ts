@@ -161,7 +161,7 @@ export const recipientCooldownKey = (lane: number, name: string): string => `${l
 
 /**
  * STRING that is there while the person, who wrote to the lane's number, can be answered with any kind of message: its
- * expiry is the end of that, see messages/store/reply-window.ts. `name` stands for the person, see messages/sealed.ts.
+ * expiry is the end of that, see messages/store/inbound.ts. `name` stands for the person, see messages/sealed.ts.
  */
 export const replyWindowKey = (lane: number, name: string): string => `${lanePrefix(lane)}:window:${name}`
 

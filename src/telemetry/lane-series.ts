@@ -1,7 +1,7 @@
 // What is told of each lane, and how it is written for Prometheus. By hand, where all else is prom-client's: of a thousand
 // lanes there are 23,000 series, with those of served-series.ts, and keeping each by its labels only to write all of them
 // took most of a scrape.
-import type { MessageClass } from '../messages/message-class.ts'
+import type { MessageClass } from '../messages/content.ts'
 import type { LaneGauges } from './store/lane-gauges.ts'
 
 /** How lanes of one label are told together. */

@@ -45,7 +45,7 @@ export interface Said {
 
 /** From so much of its pace on, a lane waits for its pace. Slots are 0.5 % apart from the rate, and reserved in bursts. */
 const PACE_USED_UP = 0.9
-/** A message that is next for longer is not just slow: as long as the watchdog waits, see worker/recovery/watchdog.ts. */
+/** A message that is next for longer is not just slow: as long as the watchdog waits, see worker/recovery/sweep.ts. */
 const STUCK_MS = 30_000
 /** A lane that sends less than once in this many seconds may be silent for so many of its turns. */
 const TURNS = 3

@@ -32,15 +32,15 @@ import { startCampaignJobs } from './background/campaign-jobs.ts'
 import { createClearing } from './background/clear-lanes.ts'
 import { startErasures } from './background/erasures.ts'
 import { startRelay } from './background/events/relay.ts'
+import { startExpiry } from './background/expiry.ts'
 import { startIntake } from './background/intake/intake.ts'
 import { startMoves } from './background/move-files.ts'
 import { startRequeues } from './background/requeue.ts'
 import { startStatusPolls } from './recovery/status-polls.ts'
 import { createSweep, SWEEP_MS } from './recovery/sweep.ts'
 import { createRedisClock } from './sending/departure.ts'
-import { startExpiry } from './sending/expiry.ts'
+import { createLaneAssignment } from './sending/lane-assignment.ts'
 import { createLaneBackoff } from './sending/lane-backoff.ts'
-import { createLaneDuty } from './sending/lane-duty.ts'
 import { createLanes } from './sending/lanes.ts'
 import { sendChunk } from './sending/send-chunk.ts'
 import { createSenderDirectory } from './sending/sender-directory.ts'
@@ -102,7 +102,7 @@ export async function startWorker(
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
     clearLane: clearing.begin,
   }
-  const duty = createLaneDuty({ self: name, maxInFlight: config.maxInFlight })
+  const duty = createLaneAssignment({ self: name, maxInFlight: config.maxInFlight })
   const opened = (lane: number): void => {
     const asked = directory.of(lane).then(async (entry) => {
       const servers = entry && duty.opened(lane, entry.sender.rate)

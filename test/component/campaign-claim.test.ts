@@ -15,7 +15,7 @@ import { workerLost } from '../../src/messages/outcome.ts'
 import { requeueStep } from '../../src/messages/requeue/steps.ts'
 import { claimMessages } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { recordStatus, resolveUnconfirmed, setNotSent, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { observe } from '../../src/observe.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -98,7 +98,7 @@ describe('a claim', () => {
     const campaign = await campaignIn('check', 'pass', 'start')
     const id = newId()
     await claim(redis, id, 'A1', message(campaign.number), times)
-    await markNotSent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
+    await setNotSent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
     await moveCampaign(redis, campaign, 'pause', KEEP_MS)
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({
       verdict: 'stopped',
@@ -178,7 +178,7 @@ describe('messages that wait for another try', () => {
     const campaign = await campaignIn('check', 'pass', 'start')
     const id = newId()
     await claim(redis, id, 'A1', message(campaign.number), times)
-    await markNotSent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
+    await setNotSent(redis, id, 'A1', { counts: false, maxTries: 8, problem })
     const found = await findCampaign(redis, campaign)
     if (!found) throw new Error('no campaign')
     return { campaign: found, id }
@@ -225,9 +225,9 @@ test('the counts are what the records say, also of those that say nothing about 
         const id = ids[which] ?? newId()
         const expired = { validUntil: Date.now() + (flag ? 60_000 : -1) }
         if (kind === 'claim') await claim(redis, id, attempt, message(campaign.number, expired), times)
-        else if (kind === 'unsent') await markNotSent(redis, id, attempt, { counts: flag, maxTries: 2, problem })
-        else if (kind === 'unanswered') await markUnconfirmed(redis, id, attempt, { problem, waitMs: 0 })
-        else if (kind === 'lost') await markUnconfirmed(redis, id, attempt, { problem: workerLost, waitMs: 0 })
+        else if (kind === 'unsent') await setNotSent(redis, id, attempt, { counts: flag, maxTries: 2, problem })
+        else if (kind === 'unanswered') await setUnconfirmed(redis, id, attempt, { problem, waitMs: 0 })
+        else if (kind === 'lost') await setUnconfirmed(redis, id, attempt, { problem: workerLost, waitMs: 0 })
         else if (kind === 'decide') await resolveUnconfirmed(redis, id, attempt, flag ? 'once' : 'never', 2)
         else if (kind === 'failed')
           await recordStatus(redis, id, attempt, 'failed', { problem: flag ? ofRecipient : problem })
@@ -264,7 +264,7 @@ describe('of those without proof, those that a worker died with', () => {
 
   test('are counted by themselves, until it is known what became of them', async () => {
     const { campaign, id, lost } = await begun()
-    await markUnconfirmed(redis, id, 'A1', { problem: workerLost, waitMs: 0 })
+    await setUnconfirmed(redis, id, 'A1', { problem: workerLost, waitMs: 0 })
     expect(await lost()).toBe(1)
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect([await lost(), await readCounts(redis, campaign)]).toEqual([1, { unknown: 1 }])
@@ -274,14 +274,14 @@ describe('of those without proof, those that a worker died with', () => {
 
   test('are also those that another worker found in its hand', async () => {
     const { campaign, id, lost } = await begun()
-    expect(await claim(redis, id, 'A2', message(campaign.number), times)).toMatchObject({ verdict: 'held' })
+    expect(await claim(redis, id, 'A2', message(campaign.number), times)).toMatchObject({ verdict: 'in_doubt' })
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect([await lost(), (await readMessage(redis, id))?.problem]).toEqual([1, workerLost])
   })
 
   test('are not those that the provider left without an answer', async () => {
     const { campaign, id, lost } = await begun()
-    await markUnconfirmed(redis, id, 'A1', { problem, waitMs: 0 })
+    await setUnconfirmed(redis, id, 'A1', { problem, waitMs: 0 })
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect([await lost(), await readCounts(redis, campaign)]).toEqual([0, { unknown: 1 }])
   })

@@ -5,7 +5,7 @@ import { addSender } from '../../src/accounts/store/add-sender.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { recordStatus, resolveUnconfirmed, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
@@ -132,7 +132,7 @@ test('a delivered message is shown with its history, oldest first, with what eac
 test('a message that may have been sent twice says so, and why', async () => {
   const { id, text } = newId()
   await claimed(id, 'BBBBBB')
-  await markUnconfirmed(redis, id, 'BBBBBB', { problem: { code: 'timeout', sentence: 'No answer came.' }, waitMs: 0 })
+  await setUnconfirmed(redis, id, 'BBBBBB', { problem: { code: 'timeout', sentence: 'No answer came.' }, waitMs: 0 })
   expect(await document(text)).toMatchObject({
     state: 'unconfirmed',
     problem: { code: 'timeout', sentence: 'No answer came.' },

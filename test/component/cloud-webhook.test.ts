@@ -7,7 +7,7 @@ import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
 import type { MessageRecord } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { recordStatus, resolveUnconfirmed, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import { nobody, observe } from '../../src/observe.ts'
 import { webhookRoutes } from '../../src/producer/api/webhooks/handlers.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
@@ -220,7 +220,7 @@ describe('a report', () => {
 
   test('corrects a message that was taken for unknown', async () => {
     const sent = await claimed()
-    await markUnconfirmed(service.redis, sent.id, 'AAAAAA', {
+    await setUnconfirmed(service.redis, sent.id, 'AAAAAA', {
       problem: { code: 'reset', sentence: 'Lost.' },
       waitMs: 0,
     })

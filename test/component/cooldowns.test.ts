@@ -5,7 +5,7 @@ import { coolForProbe, endProbing } from '../../src/lanes/cooldown.ts'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { markNotSent } from '../../src/messages/store/steps.ts'
+import { setNotSent } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -43,11 +43,11 @@ async function underWay(lane: number, to: string) {
   const problem = { code: '131056', sentence: 'Too many.' }
   const refused = async (leastMs = 0) => {
     const cooldown = { of: 'recipient', to, leastMs } as const
-    const result = await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, cooldown })
+    const result = await setNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, cooldown })
     return 'waitMs' in result ? (result.waitMs ?? -1) : -1
   }
   const throttled = (ms: number) =>
-    markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, cooldown: { of: 'lane', ms } })
+    setNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, cooldown: { of: 'lane', ms } })
   return { id, refused, throttled }
 }
 

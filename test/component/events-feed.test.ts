@@ -9,9 +9,9 @@ import { openFolder } from '../../src/files/folder.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { tellBlocked, tellRecovered } from '../../src/lanes/sender-events.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { conclude } from '../../src/messages/store/conclude.ts'
+import { finalizeUnsent } from '../../src/messages/store/finalize-unsent.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { markNotSent, markUnconfirmed, recordStatus, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { recordStatus, resolveUnconfirmed, setNotSent, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import { eraseMessage } from '../../src/people/erase-messages.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { claim } from '../support/claim.ts'
@@ -121,14 +121,14 @@ test('each step that ends or changes a message tells it with its problem, and a 
   const [failed, unsure, cancelled, expired] = [newId(), newId(), newId(), newId()]
   await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
   for (let i = 0; i < 2; i += 1) {
-    await markNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
+    await setNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
   }
   await claim(service.redis, unsure, 'BBBBBB', message(), LONG_TIMES)
-  await markUnconfirmed(service.redis, unsure, 'BBBBBB', { problem: PROBLEM, waitMs: 0 })
+  await setUnconfirmed(service.redis, unsure, 'BBBBBB', { problem: PROBLEM, waitMs: 0 })
   await resolveUnconfirmed(service.redis, unsure, 'BBBBBB', 'never', 1)
   await recordStatus(service.redis, unsure, 'BBBBBB', 'sent')
   await claim(service.redis, cancelled, 'CCCCCC', message(), LONG_TIMES)
-  await markNotSent(service.redis, cancelled, 'CCCCCC', { counts: false, maxTries: 9, problem: PROBLEM })
+  await setNotSent(service.redis, cancelled, 'CCCCCC', { counts: false, maxTries: 9, problem: PROBLEM })
   await cancelStep(service.redis, cancelled, 3_600_000)
   await claim(service.redis, expired, 'DDDDDD', { ...message(), validUntil: Date.now() - 1 }, LONG_TIMES)
 
@@ -171,7 +171,7 @@ test('a message held by two attempts is told as unconfirmed, and one repeated in
   await claim(service.redis, id, 'BBBBBB', message(), LONG_TIMES)
   await resolveUnconfirmed(service.redis, id, 'AAAAAA', 'once', 3)
   await claim(service.redis, id, 'CCCCCC', message(), LONG_TIMES)
-  await markNotSent(service.redis, id, 'CCCCCC', { counts: true, maxTries: 1, problem: PROBLEM })
+  await setNotSent(service.redis, id, 'CCCCCC', { counts: true, maxTries: 1, problem: PROBLEM })
   expect((await eventsOf(id)).map(({ type, data }) => [type, data.seq, data.possible_duplicate])).toEqual([
     ['message.unconfirmed', 3, false],
     ['message.unknown', 6, true],
@@ -191,7 +191,7 @@ test('a message of which the record was lost is told with a seq above all that w
     0,
   )
   await markPlace(service.redis, { lane: id.lane, number: 4_711 }, place, 2)
-  expect(await conclude(service.redis, id, 'gone', payload, 3_600_000)).toBe(true)
+  expect(await finalizeUnsent(service.redis, id, 'gone', payload, 3_600_000)).toBe(true)
   const [event] = await eventsOf(id)
   expect(event).toMatchObject({ type: 'message.unknown', data: { problem: { code: 'record_lost' } } })
   expect(event?.data.seq).toBeGreaterThan(1_000)
@@ -211,14 +211,14 @@ test('number, text and the chat product’s id are told only to who asks for con
   })
   const failed = newId()
   await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
-  await markNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
+  await setNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
   expect((await eventsOf(failed))[0]?.data.problem).toEqual({ code: 'a/b', sentence: 'Call … about it. Now.' })
 })
 
 test('what was said of a failure is told no more once its person was erased', async () => {
   const failed = newId()
   await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
-  await markNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
+  await setNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
   const queues = openLaneQueues(service.redis)
   const files = openFolder(mkdtempSync(join(tmpdir(), 'laneway-feed-')))
   const config = { retentionMs: 3_600_000, validityMs: { campaign: 3_600_000 } }

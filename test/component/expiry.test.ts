@@ -13,7 +13,7 @@ import { addFile, findFile, findFileByToken, keptBytes, restoreFile, trashFile }
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
-import { expireAll } from '../../src/worker/sending/expiry.ts'
+import { expireAll } from '../../src/worker/background/expiry.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { contentWithoutFile, galleryOf } from '../support/state/accounts.ts'

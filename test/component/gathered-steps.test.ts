@@ -1,11 +1,11 @@
-// Pins: claims go to Redis as one script, steps that are asked for in one turn of the event loop as well, and each of them
+// Pins: claims go to Redis as one script, steps that are asked for in one event-loop tick as well, and each of them
 // still comes to what it would have come to alone, whatever becomes of its neighbours.
 import { expect, test } from 'vitest'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { claimMessages } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
+import { recordStatus, setNotSent, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
@@ -85,7 +85,7 @@ test('two claims of one message in one step: the first has it, the second holds 
   const both = await claimMessages(redis, claims, times)
   expect(both).toEqual([
     { verdict: 'done', state: 'sending' },
-    { verdict: 'held', state: 'unconfirmed' },
+    { verdict: 'in_doubt', state: 'unconfirmed' },
   ])
   const lookAt = Number(await inDoubtOn(redis, id.lane).timeOf(id.ulid))
   // Not before the first attempt's request can be under way no more.
@@ -106,9 +106,9 @@ test('steps of one turn come to what each comes to alone, also two of the same m
   const ends = await Promise.all([
     recordStatus(redis, sent, 'A1', 'sent', { providerId: 'p1' }),
     recordStatus(redis, failed, 'A1', 'failed', { problem }),
-    markUnconfirmed(redis, doubted, 'A1', { problem, waitMs: 60_000 }),
-    markNotSent(redis, again, 'A1', how),
-    markNotSent(redis, again, 'A1', how),
+    setUnconfirmed(redis, doubted, 'A1', { problem, waitMs: 60_000 }),
+    setNotSent(redis, again, 'A1', how),
+    setNotSent(redis, again, 'A1', how),
     recordStatus(redis, unknown, 'A1', 'sent'),
     recordStatus(redis, sent, 'A1', 'delivered'),
   ])
@@ -129,7 +129,7 @@ test('a message that comes into doubt and out of it again in one turn is not loo
   const id = newId(newLane())
   await claim(redis, id, 'A1', messageTo(someone()), times)
   const ends = await Promise.all([
-    markUnconfirmed(redis, id, 'A1', { problem, waitMs: 60_000 }),
+    setUnconfirmed(redis, id, 'A1', { problem, waitMs: 60_000 }),
     recordStatus(redis, id, 'A1', 'sent', { providerId: 'p1' }),
   ])
   expect(ends).toMatchObject([{ state: 'unconfirmed' }, { state: 'sent' }])
@@ -142,7 +142,7 @@ test('a recipient in a cooldown has one turn, however many messages to it are cl
   const first = newId(lane)
   await claim(redis, first, 'A1', messageTo(to), times)
   const cooldown = { of: 'recipient', to, leastMs: 1 } as const
-  await markNotSent(redis, first, 'A1', { counts: false, maxTries: 3, problem, cooldown })
+  await setNotSent(redis, first, 'A1', { counts: false, maxTries: 3, problem, cooldown })
   // Over, as after the wait.
   await recipientCooldownOf(redis, lane, to).put('1 1 1 0')
   const message = messageTo(to)

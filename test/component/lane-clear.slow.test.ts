@@ -9,7 +9,7 @@ import { readHistory } from '../../src/messages/history.ts'
 import { acceptedAtMs, messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { newMessageOf } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { markNotSent } from '../../src/messages/store/steps.ts'
+import { setNotSent } from '../../src/messages/store/steps.ts'
 import { clearPage, siftPage } from '../../src/queue/lane/clear.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
@@ -168,7 +168,7 @@ describe('a page', () => {
     const [id, attempt] = [{ lane, ulid: message.ulid }, newAttemptId()]
     const times = { lostAfterMs: 1_000, evidenceWaitMs: 1_000, retentionMs: KEEP_MS }
     await claim(service.redis, id, attempt, newMessageOf(message.payload), times)
-    await markNotSent(service.redis, id, attempt, { counts: false, maxTries: 3, problem: { code: '4', sentence: '' } })
+    await setNotSent(service.redis, id, attempt, { counts: false, maxTries: 3, problem: { code: '4', sentence: '' } })
     await moveCampaign(service.redis, campaign, 'cancel', KEEP_MS)
     expect(await page(lane, 'campaign')).toEqual({ seen: 1, expired: 0, stopped: 1 })
     expect(await recordOf(lane, message.ulid)).toMatchObject({ state: 'cancelled', story: ['c', 'u', 'k'] })

@@ -8,13 +8,7 @@ import { acceptedAtMs, type MessageId, newUlid } from '../../src/messages/messag
 import { requeueStep } from '../../src/messages/requeue/steps.ts'
 import type { ClaimResult } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import {
-  giveUp,
-  markNotSent,
-  markUnconfirmed,
-  recordStatus,
-  resolveUnconfirmed,
-} from '../../src/messages/store/steps.ts'
+import { giveUp, recordStatus, resolveUnconfirmed, setNotSent, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { claim } from '../support/claim.ts'
@@ -52,9 +46,9 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
       return claim(redis, id, each.attempt, { ...message, ...more }, times)
     }
     case 'not_sent':
-      return markNotSent(redis, id, each.attempt, { counts: each.counts, maxTries: each.maxTries, problem: PROBLEM })
+      return setNotSent(redis, id, each.attempt, { counts: each.counts, maxTries: each.maxTries, problem: PROBLEM })
     case 'unconfirmed':
-      return markUnconfirmed(redis, id, each.attempt, { problem: PROBLEM, waitMs: WAIT_MS })
+      return setUnconfirmed(redis, id, each.attempt, { problem: PROBLEM, waitMs: WAIT_MS })
     case 'status':
       return recordStatus(redis, id, each.attempt, each.status, { providerId: `wamid.${each.attempt}`, firstPollMs: 1 })
     case 'resolve':
@@ -154,7 +148,7 @@ test('a message held by another attempt is decided once the request of that one 
   // A provider that is waited for 60 s, and a wire that brings no evidence.
   const times = { lostAfterMs: 70_000, evidenceWaitMs: 0, retentionMs: 3_600_000 }
   await claim(redis, id, 'AAAAAA', message, times)
-  expect(await claim(redis, id, 'BBBBBB', message, times)).toMatchObject({ verdict: 'held', state: 'unconfirmed' })
+  expect(await claim(redis, id, 'BBBBBB', message, times)).toMatchObject({ verdict: 'in_doubt', state: 'unconfirmed' })
   const decidedInMs = Number(await inDoubtOn(redis, id.lane).timeOf(id.ulid)) - Date.now()
   expect(decidedInMs).toBeGreaterThan(60_000)
   expect(decidedInMs).toBeLessThanOrEqual(65_000)
@@ -174,7 +168,7 @@ test('the history of a message that is throttled for ever stays short, and keeps
   for (let i = 0; i < 200; i += 1) {
     const attempt = `A${String(i).padStart(5, '0')}`
     await claim(redis, id, attempt, { ...message, campaign: undefined, run: undefined }, times)
-    await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem: PROBLEM })
+    await setNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem: PROBLEM })
   }
   const { history = '', problem } = (await readMessage(redis, id)) ?? {}
   expect(history.length).toBeLessThan(1_600)
@@ -205,7 +199,7 @@ test('a failure while another attempt is known to be sent is noted in the histor
   const id = { lane: 90_005, ulid: newUlid(Date.now()) }
   const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
   await claimWith('AAAAAA')
-  await markUnconfirmed(redis, id, 'AAAAAA', { problem: PROBLEM, waitMs: 0 })
+  await setUnconfirmed(redis, id, 'AAAAAA', { problem: PROBLEM, waitMs: 0 })
   await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 3)
   await claimWith('BBBBBB')
   await recordStatus(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })

@@ -29,7 +29,7 @@ import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/pe
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { startRelay } from '../../src/worker/background/events/relay.ts'
-import { expireAll } from '../../src/worker/sending/expiry.ts'
+import { expireAll } from '../../src/worker/background/expiry.ts'
 import { silentLog } from '../support/app.ts'
 import { runAtTerminal, runCli } from '../support/cli.ts'
 import { fillLane } from '../support/filled-lane.ts'

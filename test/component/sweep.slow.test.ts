@@ -9,7 +9,7 @@ import { lanesToWake } from '../../src/lanes/wake.ts'
 import { LETTERS } from '../../src/messages/lifecycle.ts'
 import { messageId, newAttemptId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { markUnconfirmed, resolveUnconfirmed } from '../../src/messages/store/steps.ts'
+import { resolveUnconfirmed, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
 import { markLane, settleDueLanes, takeDueLanes } from '../../src/queue/lane/due-lanes.ts'
@@ -219,7 +219,7 @@ test('a sweeper that was frozen after it read a message in doubt decides nothing
   const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
   const problem = { code: 'timeout', sentence: 'No answer came.' }
   await claim(redis, id, 'AAAAAA', message, times)
-  await markUnconfirmed(redis, id, 'AAAAAA', { problem, waitMs: 0 })
+  await setUnconfirmed(redis, id, 'AAAAAA', { problem, waitMs: 0 })
   const frozen = connectWithRetry(lanes.server.url)
   const read = frozen.hgetall.bind(frozen)
   let hasRead = false
@@ -240,7 +240,7 @@ test('a sweeper that was frozen after it read a message in doubt decides nothing
     // Another sweeper decides, the message is sent again, and that attempt brings no answer either: its wait is long.
     await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 5)
     await claim(redis, id, 'BBBBBB', message, times)
-    await markUnconfirmed(redis, id, 'BBBBBB', { problem, waitMs: HOUR })
+    await setUnconfirmed(redis, id, 'BBBBBB', { problem, waitMs: HOUR })
     thaw()
     await swept
     expect(await readMessage(redis, id)).toMatchObject({ state: 'unconfirmed', attempt: 'BBBBBB', repeats: 1 })

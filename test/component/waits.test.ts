@@ -5,7 +5,7 @@ import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, laneCooldown } from '../../src/lanes/cooldown.ts'
 import { waitsOf } from '../../src/messages/lookup/waits.ts'
 import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
-import { markNotSent } from '../../src/messages/store/steps.ts'
+import { setNotSent } from '../../src/messages/store/steps.ts'
 import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
@@ -32,14 +32,14 @@ async function newLane(): Promise<number> {
 /** A message that was claimed and proven unsent, with a cooldown that this began. */
 async function refused(
   lane: number,
-  cooldown: Parameters<typeof markNotSent>[3]['cooldown'],
+  cooldown: Parameters<typeof setNotSent>[3]['cooldown'],
   code: string,
 ): Promise<void> {
   const [id, attempt] = [newId(lane), newAttemptId()]
   const message = { ...audioMessage, validUntil: Date.now() + HOUR }
   await claim(redis, id, attempt, message, LONG_TIMES)
   const problem = { code, sentence: 'Too much for +49 170 0000001, token EAAGm0PX4ZCpsBAKZCabcdef1234567890.' }
-  await markNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, ...(cooldown && { cooldown }) })
+  await setNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, ...(cooldown && { cooldown }) })
 }
 
 async function queued(lane: number) {

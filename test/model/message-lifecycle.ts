@@ -60,7 +60,7 @@ export function step(progress: Progress, event: Step): { progress: Progress; ver
       if (state !== 'sending') return ignored
       // The same attempt again is our own command, sent twice over a lost connection.
       if (progress.attempt === event.attempt) return to('sending')
-      return { progress: { ...progress, state: 'unconfirmed' }, verdict: 'held' }
+      return { progress: { ...progress, state: 'unconfirmed' }, verdict: 'in_doubt' }
 
     case 'not_sent': {
       if (progress.attempt !== event.attempt || !isOneOf(state, 'sending', 'unconfirmed', 'unknown')) return ignored

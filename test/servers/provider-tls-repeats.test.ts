@@ -36,7 +36,7 @@ const AT_ONCE = { h1: 1, h2: 5 }
 const bodyOf = (n: number): string => JSON.stringify({ n })
 
 /**
- * Sends one request, and when it is answered more while the server ends the connection, so many turns of the event loop
+ * Sends one request, and when it is answered more while the server ends the connection, so many event-loop ticks
  * after its answer; all anew for each pair of turns. Every body is counted.
  */
 async function cross(

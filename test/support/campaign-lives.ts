@@ -39,9 +39,9 @@ import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../s
 import { paceOf } from '../../src/messages/pace.ts'
 import { requeueMessage } from '../../src/messages/requeue/requeue.ts'
 import { claimMessages } from '../../src/messages/store/claim.ts'
-import { conclude } from '../../src/messages/store/conclude.ts'
+import { finalizeUnsent } from '../../src/messages/store/finalize-unsent.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { markNotSent, markUnconfirmed, recordStatus } from '../../src/messages/store/steps.ts'
+import { recordStatus, setNotSent, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { cloudApi, createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
@@ -249,7 +249,7 @@ async function createLife(world: World, lane: number, total: number) {
     )
     const waiting: SomeMessage[] = []
     for (const [i, { ulid, payload }] of made.entries()) {
-      if (states[i] === 'dead') await conclude(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
+      if (states[i] === 'dead') await finalizeUnsent(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
       if (states[i] === 'waits') waiting.push({ message: { lane, ulid }, payload })
     }
     return waiting
@@ -304,10 +304,10 @@ async function createLife(world: World, lane: number, total: number) {
     })
     if (claimed === undefined || claimed instanceof Error) throw claimed
     if (claimed.verdict === 'taken') return 'taken'
-    if (claimed.verdict === 'gone') await conclude(redis, message, 'gone', payload, config.retentionMs)
+    if (claimed.verdict === 'gone') await finalizeUnsent(redis, message, 'gone', payload, config.retentionMs)
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
-      await markNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM, retryMs: 1 })
+      await setNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM, retryMs: 1 })
       return 'back'
     }
     if (outcome === 'failed') {
@@ -317,7 +317,7 @@ async function createLife(world: World, lane: number, total: number) {
     await taken(message, name)
     if (outcome === 'crash') return 'back'
     if (outcome === 'sent') await recordStatus(redis, message, name, 'sent', { providerId: name })
-    else await markUnconfirmed(redis, message, name, { problem: PROBLEM, waitMs: 0 })
+    else await setUnconfirmed(redis, message, name, { problem: PROBLEM, waitMs: 0 })
     return 'over'
   }
 

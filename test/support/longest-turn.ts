@@ -1,7 +1,7 @@
 // How long work holds the event loop at most, in CPU time: a machine that is busy with something else proves nothing.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Does the work and tells its result and the longest turn of the event loop meanwhile, in ms of CPU time. */
+/** Does the work and tells its result and the longest event-loop tick meanwhile, in ms of CPU time. */
 export async function longestTurn<T>(work: () => Promise<T>): Promise<{ result: T; turnMs: number }> {
   let turnMs = 0
   let isOver = false

@@ -1,6 +1,6 @@
 // Pins: how the hands of a worker are shared among accounts.
 import { expect, test } from 'vitest'
-import { createShares } from '../../src/worker/sending/account-shares.ts'
+import { createShares } from '../../src/worker/background/account-shares.ts'
 
 /** Lets an account ask for so many hands; returns how many it got. */
 function ask(shares: ReturnType<typeof createShares>, account: number, count: number): number {

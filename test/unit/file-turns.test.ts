@@ -1,4 +1,4 @@
-// Pins: long work on what is in memory shares the turns of the event loop, however much of it there is at a time.
+// Pins: long work on what is in memory shares the event-loop ticks, however much of it there is at a time.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTurns } from '../../src/files/turns.ts'

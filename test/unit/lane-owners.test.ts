@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lineOf, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../../src/lanes/owners.ts'
-import { createLaneDuty, WIDE_MS } from '../../src/worker/sending/lane-duty.ts'
+import { createLaneAssignment, WIDE_MS } from '../../src/worker/sending/lane-assignment.ts'
 
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 60 }), { minLength: 2, maxLength: 60 })
 const lanes = fc.integer({ min: 1, max: 1_000_000 })
@@ -88,7 +88,7 @@ test('a lane gets the workers that its rate needs, and that what is in flight ne
 function duties(count: number, laneCount: number) {
   let now = 0
   const workers = Array.from({ length: count }, (_, i) => `worker-${i}`)
-  const all = workers.map((self) => createLaneDuty({ self, maxInFlight: 100 }, () => now))
+  const all = workers.map((self) => createLaneAssignment({ self, maxInFlight: 100 }, () => now))
   const know = (alive: readonly string[]): void => {
     for (const [i, duty] of all.entries()) if (alive.includes(`worker-${i}`)) duty.know(alive, laneCount)
   }
@@ -97,7 +97,7 @@ function duties(count: number, laneCount: number) {
 }
 
 test('before it knows of others a worker serves everything, and what does not name itself teaches it nothing', () => {
-  const duty = createLaneDuty({ self: 'me', maxInFlight: 100 })
+  const duty = createLaneAssignment({ self: 'me', maxInFlight: 100 })
   expect(duty.isMine(7)).toBe(true)
   duty.know(['a', 'b', 'c'], 10_000)
   duty.know([], 10_000)

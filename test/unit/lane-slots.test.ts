@@ -1,7 +1,7 @@
 // Pins: claimed messages of a lane leave in the slots of the lane, each in the next one that is its turn.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { deadlineIn } from '../../src/deadline.ts'
-import type { MessageClass } from '../../src/messages/message-class.ts'
+import type { MessageClass } from '../../src/messages/content.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import type { Slot } from '../../src/messages/store/claim.ts'
 import { createLaneSlots } from '../../src/worker/sending/departure.ts'

@@ -2,8 +2,8 @@
 // fault at the place where it was done.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { parseTemplateMessage } from '../../src/messages/send-request.ts'
 import { matchTemplate } from '../../src/messages/templates/match-template.ts'
-import { parseTemplateMessage } from '../../src/messages/templates/template-message.ts'
 import { textOf } from '../../src/messages/text.ts'
 import { templateBody } from '../support/example-messages.ts'
 import { parsed, shape } from '../support/example-templates.ts'

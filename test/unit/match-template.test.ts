@@ -2,8 +2,8 @@
 // that letter case and numbers for `index` are part of what is tested.
 import { describe, expect, test } from 'vitest'
 import type { Fault } from '../../src/messages/fault.ts'
+import { parseTemplateMessage } from '../../src/messages/send-request.ts'
 import { matchTemplate } from '../../src/messages/templates/match-template.ts'
-import { parseTemplateMessage } from '../../src/messages/templates/template-message.ts'
 import { templateBody } from '../support/example-messages.ts'
 import {
   flashSale,

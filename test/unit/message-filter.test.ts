@@ -1,8 +1,7 @@
 // Pins: a search by state passes over no message that would be shown in that state, and reads none that would not.
 import { expect, test } from 'vitest'
-import { LETTERS, STATES } from '../../src/messages/lifecycle.ts'
+import { LETTERS, STATES, shownState } from '../../src/messages/lifecycle.ts'
 import { directionsOf, lettersOf } from '../../src/messages/lookup/message-filter.ts'
-import { shownState } from '../../src/messages/shown-state.ts'
 
 test.each(STATES)('a search for %s asks for the letters of exactly the states that are shown so', (wanted) => {
   const { once, repeated } = lettersOf(wanted)

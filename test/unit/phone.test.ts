@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parsePhone } from '../../src/messages/phone.ts'
+import { parsePhone } from '../../src/messages/recipient.ts'
 
 test.each([
   ['+14155550123', '14155550123'],

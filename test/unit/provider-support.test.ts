@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { contentSchema } from '../../src/messages/content.ts'
-import { cloudApiFaults } from '../../src/messages/provider-support.ts'
+import { cloudApiFaults, contentSchema } from '../../src/messages/content.ts'
 import { audioBody, buttonsBody, imageBody, listBody, templateBody } from '../support/example-messages.ts'
 
 const faultsOf = (body: unknown) => cloudApiFaults(contentSchema.parse(body))

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { contentSchema } from '../../src/messages/content.ts'
 import type { Fault } from '../../src/messages/fault.ts'
-import { parseServiceMessage } from '../../src/messages/service-message.ts'
+import { parseServiceMessage } from '../../src/messages/send-request.ts'
 import { audioBody, buttonsBody, imageBody, listBody, listOf, replyButton, row } from '../support/example-messages.ts'
 
 function messageOf(body: unknown) {

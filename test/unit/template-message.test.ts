@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { contentSchema } from '../../src/messages/content.ts'
 import type { Fault } from '../../src/messages/fault.ts'
-import { parseTemplateMessage } from '../../src/messages/templates/template-message.ts'
+import { parseTemplateMessage } from '../../src/messages/send-request.ts'
 import { templateBody } from '../support/example-messages.ts'
 
 function messageOf(body: unknown) {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { faultsOf } from '../../src/messages/fault.ts'
 import { shapeOf, templateSchema } from '../../src/messages/templates/template.ts'
-import { fillIn, valuesOf, variablesOf } from '../../src/messages/templates/template-variables.ts'
+import { fillIn, valuesOf, variablesOf } from '../../src/messages/text.ts'
 import {
   flashSale,
   invoice,

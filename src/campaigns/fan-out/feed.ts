@@ -2,8 +2,8 @@
 // to whoever has no mark by then. Feeding somebody again is therefore harmless.
 import type { Chunk } from '../../jobs/chunk.ts'
 import type { Log } from '../../log.ts'
-import { conclude } from '../../messages/store/conclude.ts'
-import { readStates } from '../../messages/store/states.ts'
+import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
+import { readStates } from '../../messages/store/records.ts'
 import { jobStates } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import { chunksOn } from '../../queue/lane/waiting.ts'
@@ -152,7 +152,7 @@ export async function unstick(
     )
     for (const [i, { ulid, payload }] of messages.entries()) {
       if (states[i] !== undefined) continue
-      const ended = await conclude(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
+      const ended = await finalizeUnsent(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
       if (ended) log.warn({ campaign: idOf(spec.id), message: ulid }, 'campaign.record_lost')
     }
   }

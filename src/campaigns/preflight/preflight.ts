@@ -143,7 +143,7 @@ async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTem
     templateProblem(redis, campaign),
   ])
   const result = compileComponents(wanted.components, valueSourceKind(recipients))
-  const compiled = result.ok ? result.compiled : { sources: [], fill: () => [], holed: [] }
+  const compiled = result.ok ? result.compiled : { sources: [], fill: () => [], withPlaceholders: [] }
   const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem.sentence }])]
   if (!result.ok) problems.push(...result.faults)
   if (!template || account?.template_check === 'off') return { template, shape: undefined, compiled, problems }

@@ -3,7 +3,7 @@
 
 import { receive } from '../../files/drafts.ts'
 import { FileMissingError, type FileStore, readPart } from '../../files/store.ts'
-import { parseListedPhone } from '../../messages/phone.ts'
+import { parseListedPhone } from '../../messages/recipient.ts'
 import type { CampaignId } from '../campaign.ts'
 import { campaignFolder } from './files.ts'
 import { FILES, PLACE_BYTES, STRIDE } from './snapshot.ts'

@@ -21,8 +21,8 @@ export interface MessageSpec {
   name: string
   language: string
   compiled: CompiledComponents
-  /** What is sent, with holes for what is filled in (messages/holes.ts). */
-  holed: Content
+  /** What is sent, with placeholders for what is filled in (messages/placeholders.ts). */
+  withPlaceholders: Content
   /** Epoch ms after which they are not sent. */
   until: number
   /** They may be second messages to their recipients, by somebody's wish. */
@@ -40,7 +40,7 @@ export function messageSpecOf(campaign: Campaign, validityMs: number): MessageSp
     name: wanted.name,
     language: wanted.language.code,
     compiled: result.compiled,
-    holed: contentOf(wanted.name, wanted.language.code, result.compiled.holed),
+    withPlaceholders: contentOf(wanted.name, wanted.language.code, result.compiled.withPlaceholders),
     until: valid_until === undefined ? (campaign.resumed_at ?? 0) + validityMs : Date.parse(valid_until),
     again: maySendAgain(recipients),
   }

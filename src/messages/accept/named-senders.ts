@@ -3,7 +3,7 @@
 import { listSenders, type Sender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type Fault, quoted } from '../fault.ts'
-import { parsePhone } from '../phone.ts'
+import { parsePhone } from '../recipient.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
 /** Those of the senders that are named so. Only a name can be that of several, in as many accounts. */

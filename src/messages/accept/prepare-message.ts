@@ -9,19 +9,15 @@ import type { SendPayload } from '../../jobs/send.ts'
 import { LaneClosedError } from '../../queue/lane/close.ts'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { Content, TemplateMessageContent } from '../content.ts'
-import type { Address } from '../envelope.ts'
+import { type Content, classOf, cloudApiFaults, partnerApiFaults, type TemplateMessageContent } from '../content.ts'
 import type { Fault } from '../fault.ts'
-import { withoutIdleNames } from '../idle-names.ts'
 import { sendAtFault, validityFault } from '../instant.ts'
-import { classOf } from '../message-class.ts'
-import { parsePhone } from '../phone.ts'
-import { cloudApiFaults, partnerApiFaults } from '../provider-support.ts'
-import type { ServiceMessage } from '../service-message.ts'
-import { replyWindowOf } from '../store/reply-window.ts'
+import { parsePhone } from '../recipient.ts'
+import type { Address, ServiceMessage, TemplateMessage } from '../send-request.ts'
+import { replyWindowOf } from '../store/inbound.ts'
 import { matchTemplate } from '../templates/match-template.ts'
 import type { Template } from '../templates/template.ts'
-import type { TemplateMessage } from '../templates/template-message.ts'
+import { withoutUnusedNames } from '../templates/template-content.ts'
 import { wordingOf } from '../text.ts'
 import { withProviderIds } from './other-message.ts'
 import type { ReadSend, UnreadableSend } from './read-send.ts'
@@ -153,7 +149,7 @@ async function checkTemplate(
     cachedTemplate(deps.redis, account, name, language.code),
   ])
   const template = known?.template
-  const checked = { template, content: known ? withoutIdleNames(content, known.shape) : content }
+  const checked = { template, content: known ? withoutUnusedNames(content, known.shape) : content }
   if (settings?.template_check === 'off') return { faults: [], ...checked }
   const fault = (message: string) => ({ faults: [{ path: 'template.name', message }], ...checked })
   if (!known || !template) {

@@ -1,10 +1,13 @@
 // The first half of accepting a message: what the request says by itself. Pure; what depends on the account or on the
 // time is prepare-message.ts.
 import type { TemplateMessageContent } from '../content.ts'
-import { type Fault, unknownFault } from '../fault.ts'
-import { parseServiceMessage, type ServiceMessage } from '../service-message.ts'
-import { parseTemplateMessage, type TemplateMessage } from '../templates/template-message.ts'
-import { unknownFields } from '../unknown-fields.ts'
+import { type Fault, unknownFault, unknownFields } from '../fault.ts'
+import {
+  parseServiceMessage,
+  parseTemplateMessage,
+  type ServiceMessage,
+  type TemplateMessage,
+} from '../send-request.ts'
 
 /** The two requests that send: a service message, of any kind but a template, and a template message. */
 export type SendKind = 'service' | 'template'

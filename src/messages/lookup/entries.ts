@@ -1,6 +1,5 @@
-// Entries of the index in one order over all lanes: by time of acceptance, the newest first. Each source is a segment, or
-// a list that holds few; it is read no sooner than its turn comes, and said of it is only what it cannot exceed.
-
+// Entries of the message index over all lanes, newest first. Each source is a segment of the index or a short list. A source is
+// read only when its upper bound is next.
 /** A message as the index has it. `key` is its packed id, a character per byte, which sorts like the ids. */
 export interface Entry {
   lane: number
@@ -61,3 +60,22 @@ export async function* inOrder(
 }
 
 const NONE: Entry = { lane: 0, key: '' }
+
+const LENGTHS = [16, 27]
+const HEAD = 12
+
+/** The cursor of a place, for the account that asked. */
+export function writeCursor(account: number, { lane, key }: Place): string {
+  const head = Buffer.alloc(HEAD)
+  head.writeUIntBE(account, 0, 6)
+  head.writeUIntBE(Math.min(lane, 2 ** 48 - 1), 6, 6)
+  return Buffer.concat([head, Buffer.from(key, 'latin1')]).toString('base64url')
+}
+
+/** The place of a cursor; undefined for any other text, and for a cursor of another account. */
+export function readCursor(account: number, text: string): Place | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.toString('base64url') !== text || !LENGTHS.includes(bytes.length - HEAD)) return undefined
+  if (bytes.readUIntBE(0, 6) !== account) return undefined
+  return { lane: bytes.readUIntBE(6, 6), key: bytes.subarray(HEAD).toString('latin1') }
+}

@@ -11,12 +11,12 @@ import { timeOf, unpackUlid } from '../message-id.ts'
 import { findInboundBy } from '../store/inbound.ts'
 import { type Segment, segmentsBetween } from '../store/index-segments.ts'
 import { compareEntries, type Entry, inOrder, lastKeyOf, type Place, type Source } from './entries.ts'
+import { fallbackSources } from './fallback-lookup.ts'
 import { sourceOf } from './index-sources.ts'
 import { findMessage } from './lookup.ts'
 import { listedReceived, listedSent } from './message-document.ts'
 import { directionsOf, lettersOf, type MessageFilter, matches } from './message-filter.ts'
 import type { ListedMessage } from './message-schema.ts'
-import { rareSources } from './rare-sources.ts'
 
 /** What is looked for. */
 export interface Search {
@@ -100,7 +100,8 @@ async function sourcesOf(redis: Redis, search: Search): Promise<{ sources: Sourc
   const latestKey = lastKeyOf(untilMs)
   const top = after !== undefined && after.key < latestKey ? after.key : latestKey
   const person = filter.to ?? filter.from
-  const rare = directions.outbound && person === undefined ? await rareSources(redis, lanes, filter, top) : undefined
+  const rare =
+    directions.outbound && person === undefined ? await fallbackSources(redis, lanes, filter, top) : undefined
   if (rare !== undefined) return { sources: rare, floor: '' }
 
   const topMs = timeOf(Buffer.from(top.slice(0, 6), 'latin1'))
@@ -116,7 +117,7 @@ async function sourcesOf(redis: Redis, search: Search): Promise<{ sources: Sourc
   return { sources, floor: floors.sort().at(-1) ?? '' }
 }
 
-const siftScript = defineScript(import.meta.url, 'message-sift')
+const filterScript = defineScript(import.meta.url, 'message-filter')
 const siftReply = z.array(z.number().int())
 
 const ulidOf = ({ key }: Entry): string => unpackUlid(Buffer.from(key, 'latin1'))
@@ -134,7 +135,7 @@ async function sift(redis: Redis, entries: readonly Entry[], { filter }: Search)
   const passed = new Set<number>()
   await Promise.all(
     [...ofLanes].map(async ([lane, places]) => {
-      const reply = await siftScript(
+      const reply = await filterScript(
         redis,
         { records: messageKey(lane, '') },
         {

@@ -7,13 +7,12 @@ import { payloadText, readJob } from '../../queue/lane/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/records.ts'
 import { readHistory } from '../history.ts'
-import type { State } from '../lifecycle.ts'
+import { type State, shownState } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
-import { shownState } from '../shown-state.ts'
 import type { MessageRecord } from '../store/record-format.ts'
 import { readMessage } from '../store/records.ts'
 
-/** One message as lookups show it. Times are epoch ms; `state` is the shown one, see shown-state.ts. */
+/** One message as lookups show it. Times are epoch ms; `state` is the shown one, see lifecycle.ts. */
 export interface FoundMessage {
   id: MessageId
   state: State

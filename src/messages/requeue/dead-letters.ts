@@ -10,8 +10,8 @@ import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { parseMessageId } from '../message-id.ts'
 import { keepIndexed } from '../store/message-index.ts'
-import { readStates } from '../store/states.ts'
-import { matchesRequeue, type RequeueFilter } from './filter.ts'
+import { readStates } from '../store/records.ts'
+import { matchesRequeue, type RequeueFilter } from './jobs.ts'
 
 /** The code that a lookup shows for such a message. */
 const DEAD_LETTER = 'dead_letter'

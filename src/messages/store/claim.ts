@@ -28,13 +28,13 @@ import { nameOfPerson } from '../sealed.ts'
 import { isLate, repliesOrLate } from './gathered-steps.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { type NewMessage, newRecordFields, stateSchema, storedProblem } from './record-format.ts'
-import { markNotSent } from './steps.ts'
+import { setNotSent } from './steps.ts'
 
 const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
 const slotScript = defineScript(import.meta.url, 'message-slot')
 
 const claimReply = z.union([
-  z.tuple([z.enum(['done', 'ignored', 'held', 'stopped', 'gone', 'taken']), stateSchema, z.string()]),
+  z.tuple([z.enum(['done', 'ignored', 'in_doubt', 'stopped', 'gone', 'taken']), stateSchema, z.string()]),
   z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()], z.literal(1)),
   z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
 ])
@@ -108,7 +108,7 @@ export async function claimMessages(
 async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: unknown): Promise<ClaimResult> {
   if (isLate(taken)) {
     // A new primary may not know of the claim: nothing may be sent under it, and nothing was.
-    if (isClaimed(taken.reply)) await markNotSent(redis, id, attempt, notReplicated).catch(onlyLate)
+    if (isClaimed(taken.reply)) await setNotSent(redis, id, attempt, notReplicated).catch(onlyLate)
     throw new NotReplicatedError(taken.reply)
   }
   const plain = plainClaim(taken)
@@ -117,7 +117,7 @@ async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: un
   // A claim also ends what must not leave. That a message is being sent now is told with its end.
   if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
     observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'queued', to: state })
-  } else if (verdict === 'held') {
+  } else if (verdict === 'in_doubt') {
     observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'sending', to: state })
   }
   switch (verdict) {

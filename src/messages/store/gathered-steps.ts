@@ -1,4 +1,4 @@
-// What is asked of one lane in the same turn of the event loop goes to Redis as one step: one round trip, one script
+// What is asked of one lane in the same event-loop tick goes to Redis as one step: one round trip, one script
 // and one sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn. (How the
 // commands of one turn share a write to the socket is another matter: redis/gathered-writes.ts.)
 import type { Redis } from '../../redis/connect.ts'

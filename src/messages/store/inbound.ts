@@ -1,15 +1,14 @@
-// Received messages, found by the chat product's id.
+// Received messages by the chat product's id, and the 24-hour reply windows that they open.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { inboundDigest, inboundKey, inboundKeyOf, outboxKey } from '../../redis/keys.ts'
+import { inboundDigest, inboundKey, inboundKeyOf, outboxKey, replyWindowKey } from '../../redis/keys.ts'
 import { jsonText, readRecord } from '../../redis/records.ts'
 import { assertReplicated } from '../../redis/replication.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
 import { receivedPartsSchema } from '../received.ts'
-import { sealText } from '../sealed.ts'
+import { nameOfPerson, namesOfPerson, sealText } from '../sealed.ts'
 import { indexReceived } from './message-index.ts'
 import { sealedText } from './record-format.ts'
-import { openReplyWindow } from './reply-window.ts'
 
 const inboundSchema = z.object({
   /** It has the number in it. */
@@ -91,4 +90,30 @@ export const findInboundBy = (redis: Redis, account: number, digested: string): 
 async function readInbound(redis: Redis, key: string): Promise<InboundMessage | undefined> {
   const raw = await redis.hgetall(key)
   return Object.keys(raw).length === 0 ? undefined : readRecord(inboundSchema, 'received message', raw)
+}
+
+/** How long a window stays open after the latest message of the person. */
+export const WINDOW_MS = 24 * 3_600_000
+
+/** Opens a window at this time (epoch ms), unless a later message keeps it open for longer. */
+export async function openReplyWindow(
+  redis: Redis,
+  lane: number,
+  person: string,
+  atMs: number,
+  nowMs: number,
+): Promise<void> {
+  // A time in the future cannot be right.
+  const until = Math.min(atMs, nowMs) + WINDOW_MS
+  if (until <= nowMs) return
+  const key = replyWindowKey(lane, nameOfPerson(person))
+  // Webhooks come in any order: an earlier message must not shorten it.
+  await execOrThrow(redis.multi().set(key, '', 'PXAT', until, 'NX').pexpireat(key, until, 'GT'))
+}
+
+/** Until when the person can be answered by this lane (epoch ms); undefined while the window is closed. */
+export async function replyWindowOf(redis: Redis, lane: number, person: string): Promise<number | undefined> {
+  const all = await Promise.all(namesOfPerson(person).map((name) => redis.pexpiretime(replyWindowKey(lane, name))))
+  const until = Math.max(...all)
+  return until > 0 ? until : undefined
 }

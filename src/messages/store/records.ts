@@ -1,12 +1,14 @@
 // Message records as they are read; record-format.ts says what they hold, the scripts of the steps write them.
 
+import { z } from 'zod'
 import { laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { isThere, readHashes, readRecord } from '../../redis/records.ts'
 import { assertReplicated, needsReplicas } from '../../redis/replication.ts'
+import { type State, shownState } from '../lifecycle.ts'
 import { type MessageId, messageId, parseMessageId } from '../message-id.ts'
-import { type MessageRecord, recordSchema } from './record-format.ts'
+import { FIELDS, type MessageRecord, recordSchema, stateSchema } from './record-format.ts'
 
 /** The record, or undefined before the first claim and after its retention. */
 export async function readMessage(redis: Redis, id: MessageId): Promise<MessageRecord | undefined> {
@@ -65,4 +67,36 @@ export async function messageExists(redis: Redis, { lane, ulid }: MessageId): Pr
   if ((await redis.exists(laneJobKey(lane, messageId(lane, ulid)))) === 1) return true
   // Claimed and finished between the two looks: then the record is there by now.
   return (await redis.exists(record)) === 1
+}
+
+/** In the order of the ULIDs; undefined for a message that has no record. */
+export async function readStates(redis: Redis, lane: number, ulids: readonly string[]): Promise<(State | undefined)[]> {
+  if (ulids.length === 0) return []
+  const pipeline = redis.pipeline()
+  for (const ulid of ulids) pipeline.hget(messageKey(lane, ulid), FIELDS.state)
+  const replies = (await pipeline.exec()) ?? []
+  return replies.map(([error, letter]) => {
+    if (error) throw error
+    return letter === null ? undefined : stateSchema.parse(letter)
+  })
+}
+
+const shownFields = z.tuple([stateSchema, z.coerce.number()])
+
+/** The states as lookups show them: that a repeat failed proves nothing about the attempt before it. */
+export async function readShownStates(
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+): Promise<(State | undefined)[]> {
+  if (ulids.length === 0) return []
+  const pipeline = redis.pipeline()
+  for (const ulid of ulids) pipeline.hmget(messageKey(lane, ulid), FIELDS.state, FIELDS.repeats)
+  const replies = (await pipeline.exec()) ?? []
+  return replies.map(([error, fields]) => {
+    if (error) throw error
+    if (!Array.isArray(fields) || fields[0] === null) return undefined
+    const [state, repeats] = shownFields.parse(fields)
+    return shownState({ state, repeats })
+  })
 }

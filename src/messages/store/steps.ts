@@ -30,7 +30,7 @@ const stepScript = defineMessageScriptOfMany(import.meta.url, 'message-step')
 
 const stepReply = z.union([
   z.tuple([z.literal('missing')]),
-  z.tuple([z.enum(['done', 'ignored', 'held']), stateSchema]),
+  z.tuple([z.enum(['done', 'ignored', 'in_doubt']), stateSchema]),
   z.tuple([z.literal('done'), stateSchema, stateSchema, countedClassSchema, z.string()], z.number()),
 ])
 
@@ -48,7 +48,7 @@ export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; to: strin
  * to the front of the line, or waits for `retryMs`. `content` is the JSON of what a job of the message holds: kept with
  * the record if it may be sent again and has no job that keeps it.
  */
-export const markNotSent = (
+export const setNotSent = (
   redis: Redis,
   id: MessageId,
   attempt: string,
@@ -71,7 +71,7 @@ const coolDownOf = ({ lane }: MessageId, cooldown: Cooldown) =>
     : { key: recipientCooldownKey(lane, nameOfPerson(cooldown.to)), of: cooldown.of, ms: cooldown.leastMs }
 
 /** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
-export const markUnconfirmed = (
+export const setUnconfirmed = (
   redis: Redis,
   id: MessageId,
   attempt: string,
@@ -94,7 +94,7 @@ export const recordStatus = (
     atMs?: number | undefined
     /** Until the first status poll, if the message is to be polled. */
     firstPollMs?: number | undefined
-    /** As in `markNotSent`. */
+    /** As in `setNotSent`. */
     content?: string | undefined
     /** Nobody waits for it: it is written down with others, up to three times SETTLE_MS later. */
     isPatient?: boolean

@@ -4,9 +4,9 @@ import { z } from 'zod'
 import { filledTextUpTo, linkSchema } from '../bounded.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
+import { fillIn, valuesOf } from '../text.ts'
 import type { TextShape } from './template.ts'
 import type { Parameter } from './template-content.ts'
-import { fillIn, valuesOf } from './template-variables.ts'
 
 const tooManySpaces = new RegExp(` {${LIMITS.spacesInARow + 1}}`)
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { textUpTo } from '../bounded.ts'
 import { valueAt } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
-import { variablesOf } from './template-variables.ts'
+import { variablesOf } from '../text.ts'
 
 /** The chat product writes these in capitals, people's files do not always. */
 function inCapitals(value: unknown): unknown {

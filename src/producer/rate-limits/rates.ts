@@ -1,6 +1,6 @@
 // How many requests a second may come: of a key, of an account, from an address, over all processes. The buckets are in
 // Redis; each process leases what it will need for the next 100 ms (lease.ts), so that nearly no request waits for Redis
-// and the sum is exact all the same. All that is asked for in one turn of the event loop goes in one call.
+// and the sum is exact all the same. All that is asked for in one event-loop tick goes in one call.
 //
 // Without Redis each process goes on at the rate by itself: whoever does not answer must not shut everybody out, and what
 // needs Redis is answered 503 anyway.

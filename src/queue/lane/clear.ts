@@ -26,7 +26,7 @@ import { payloadText } from './jobs.ts'
 const PAGE = 500
 const STEP = 100
 
-const siftScript = defineScript(import.meta.url, 'lane-sift')
+const filterScript = defineScript(import.meta.url, 'lane-sift')
 const clearScript = defineMessageScript(import.meta.url, 'lane-clear')
 const twoCounts = z.tuple([z.number(), z.number()])
 
@@ -71,7 +71,7 @@ export async function siftPage(
   how: { kept: number; most: number },
 ): Promise<SiftedPage | undefined> {
   const { waiting, prioritized } = laneBacklogKeys(lane)
-  const reply = await siftScript(
+  const reply = await filterScript(
     redis,
     { waiting: of === 'campaign' ? prioritized : waiting, clearedBy: laneClearedByKey(lane, of) },
     {

@@ -80,7 +80,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     wake(lane)
   }
 
-  /** Messages of one lane that are added in one turn of the event loop, a bounded number to a step. */
+  /** Messages of one lane that are added in one event-loop tick, a bounded number to a step. */
   const addTogether = gathered<LaneMessage, true>(async (_redis, messages) => {
     const [first] = messages
     if (first !== undefined) await addToLane(laneOf(first.id).lane, messages)
@@ -125,7 +125,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
      * its job exists changes nothing. The wake comes second: a worker that closes in between counts the lane again,
      * and the sweep finds the job if the wake is missed, so a lost PUBLISH delays and loses nothing.
      *
-     * What is added in the same turn of the event loop goes together: at 64 connections that took the producer from
+     * What is added in the same event-loop tick goes together: at 64 connections that took the producer from
      * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `delayMs`: it is fetched after this long at the
      * earliest. Rejects with a LaneClosedError once the sender was removed: then it is not added.
      */

@@ -17,7 +17,7 @@ import { isShown, keyOf, OF_ALL, type Whose } from './whose.ts'
 
 /** Lanes without work that are looked at each time: they can be paused, and have dead letters. */
 const IDLE_AT_ONCE = 200
-/** Lanes that are asked about in one turn of the event loop. */
+/** Lanes that are asked about in one event-loop tick. */
 const LANES_A_TURN = 25
 /** Failures by code are read when a look finds new ones, and so often all the same: not every lane is looked at each time. */
 const FAILURES_EVERY_MS = 10_000

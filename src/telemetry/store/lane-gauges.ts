@@ -116,7 +116,7 @@ function waitsFor(job: string, history: string, since: (ms: number) => number): 
   return since(readHistory(history, acceptedAt).findLast(({ code }) => code === 'q')?.atMs ?? acceptedAt)
 }
 
-/** Lanes that are asked about in one turn of the event loop. */
+/** Lanes that are asked about in one event-loop tick. */
 const LANES_A_TURN = 100
 
 /** The same of many lanes, in a few turns: asking about a thousand at once would hold up everything else for 30 ms. */

@@ -1,27 +1,28 @@
 // The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
 // their own, and an account has only a share of each, so that no account's campaigns can hold up those of another.
-
 import type { LifecycleDeps } from '../../campaigns/commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from '../../campaigns/fan-out/fan-out.ts'
 import { PURGE_EVERY_MS, purgeCampaignFiles } from '../../campaigns/fan-out/housekeeping.ts'
 import { createMemories } from '../../campaigns/fan-out/memory.ts'
 import { createWatch, WATCH_MS } from '../../campaigns/fan-out/watch.ts'
 import { preflight } from '../../campaigns/preflight/preflight.ts'
-import { parkCampaign } from '../../campaigns/store/fan-out-state.ts'
-import { openCampaignQueue } from '../../campaigns/store/queue.ts'
+import { findParked, parkCampaign } from '../../campaigns/store/fan-out-state.ts'
+import { type CampaignQueue, openCampaignQueue } from '../../campaigns/store/queue.ts'
 import {
   CAMPAIGN_QUEUE,
   type CampaignJob,
+  campaignJobId,
   campaignJobSchema,
   campaignPayloadSchema,
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
+import type { Log } from '../../log.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../../queue/worker.ts'
 import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { rootKeys, sharedQueuePrefix } from '../../redis/keys.ts'
 import { repeatedly } from '../../repeatedly.ts'
-import { createShares, type Shares } from '../sending/account-shares.ts'
-import { createCampaignWake } from './wake-campaigns.ts'
+import { createShares, type Shares } from './account-shares.ts'
 
 /**
  * How many campaigns are fed at once in one worker, and how many preflights run: those are long, keep the processor
@@ -123,6 +124,50 @@ export function startCampaignJobs(deps: FanOutDeps) {
       stopping.abort()
       await Promise.all(workers.map((worker) => closeWorker(worker, limitMs)))
       await queue.close()
+    },
+  }
+}
+
+/** What moved within this time is looked up together: a command for each lane, at most this often. */
+const TOGETHER_MS = 150
+
+/** Collects the campaigns whose messages moved and wakes those that are parked, every TOGETHER_MS. */
+export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: CampaignQueue; log: Log }) {
+  /** Numbers of campaigns, by lane. */
+  let moved = new Map<number, Set<number>>()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  async function wakeParked(): Promise<void> {
+    timer = undefined
+    const lanes = moved
+    moved = new Map()
+    for (const [lane, set] of lanes) {
+      const numbers = [...set]
+      for (const [i, parked] of (await findParked(redis, lane, numbers)).entries()) {
+        const number = numbers[i]
+        // Whoever waits for a hand is woken when one is free.
+        if (number === undefined || parked?.reason !== 'idle') continue
+        await queue.wake('fan-out', campaignJobId('fan-out', { lane, number }, parked.epoch))
+      }
+    }
+  }
+
+  function noteTaken(lane: number, run: number): void {
+    if (isStopped) return
+    moved.set(lane, (moved.get(lane) ?? new Set()).add(run))
+    timer ??= setTimeout(() => {
+      wakeParked().catch((error: unknown) => log.debug({ err: error }, 'campaigns.not_woken'))
+    }, TOGETHER_MS)
+  }
+
+  return {
+    /** Messages of a campaign were worked on. */
+    noteTaken,
+
+    stop(): void {
+      isStopped = true
+      clearTimeout(timer)
     },
   }
 }

@@ -12,7 +12,7 @@ import { deadLetter, workerLost } from '../../messages/outcome.ts'
 import { keepIndexed } from '../../messages/store/message-index.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import { readMessage } from '../../messages/store/records.ts'
-import { giveUp, keepRecord, markUnconfirmed, resolveUnconfirmed } from '../../messages/store/steps.ts'
+import { giveUp, keepRecord, resolveUnconfirmed, setUnconfirmed } from '../../messages/store/steps.ts'
 import { payloadText, readJob } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { LaneSurvey } from '../../queue/lane/survey.ts'
@@ -121,7 +121,7 @@ async function lookAt(
   }
   if (record?.state === 'sending' && look.list === 'in_doubt') {
     const waitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
-    await markUnconfirmed(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
+    await setUnconfirmed(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
     return
   }
   if (record?.state === 'unconfirmed' && look.list === 'in_doubt') {

@@ -1,17 +1,19 @@
-// The sweep looks for what nobody else will notice: lanes with work that no worker was woken for, attempts whose worker
-// died, unconfirmed messages whose wait is over, messages queued again whose job is gone, polls that are late, lanes
-// that nothing leaves. One worker sweeps, over the lanes that are due (queue/lane/due-lanes.ts), and wakes all the
-// others.
+// The sweep finds what nothing else would: lanes with work that no worker was woken for, attempts whose worker died, overdue
+// unconfirmed messages, requeued messages without a job, late polls, lanes that nothing leaves. One elected worker sweeps the
+// lanes that are due (queue/lane/due-lanes.ts).
 //
-// Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to
-// decide, and a lane that came to work meanwhile must not wait for them.
+// Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to decide.
 import { keptLanes } from '../../accounts/store/kept-lanes.ts'
+import { cachedSender } from '../../accounts/store/senders.ts'
+import { MOST_IN_CHUNK } from '../../campaigns/pace.ts'
 import { addCampaignLane } from '../../campaigns/store/campaigns.ts'
-import { wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
+import type { Config } from '../../config.ts'
+import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
+import type { Log } from '../../log.ts'
 import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../../queue/lane/due-lanes.ts'
 import { earliest, type LaneSurvey, mendActive, surveyLanes } from '../../queue/lane/survey.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
-import { createWatchdog } from './watchdog.ts'
 
 export const SWEEP_MS = 1_000
 /** A lane with work is looked at again after this. */
@@ -134,4 +136,51 @@ function nextLookMs(survey: LaneSurvey, soonMs: number, nowMs: number): number |
   const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS
   const next = earliest(survey.nextReviewAt, pollAt)
   return next === undefined ? undefined : Math.max(next - survey.nowMs + nowMs, soonMs)
+}
+
+const SILENT_MS = 30_000
+/** A lane that is slow may be silent for this many of its turns. */
+const TURNS = 3
+
+/** Watches with the limit of `longestMs`, for a lane without a slow pace and with nothing in flight. */
+export function createWatchdog(
+  deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs' | 'maxInFlight'>; log: Log },
+  longestMs = SILENT_MS,
+) {
+  /** Lanes that could send: the job that goes next, and since when it is that one. */
+  const seen = new Map<string, { head: string; sinceMs: number }>()
+
+  return {
+    /** One look at a lane, every few seconds while it has work. */
+    async see({ lane, head, isHeld, active, chunkHead, activeChunks }: LaneSurvey): Promise<void> {
+      await seeHead(lane, 'jobs', isHeld ? undefined : head, active > 0 ? 1 : 0)
+      // All of a chunk in hand may be in flight before the next one is taken up, a share at a time.
+      const shares = Math.ceil(MOST_IN_CHUNK / deps.config.maxInFlight) + 1
+      await seeHead(lane, 'chunks', chunkHead, activeChunks > 0 ? shares : 0)
+    },
+
+    forget: (): void => seen.clear(),
+  }
+
+  async function seeHead(lane: number, kind: string, head: string | undefined, timeouts: number): Promise<void> {
+    const now = performance.now()
+    const name = `${lane} ${kind}`
+    const known = seen.get(name)
+    if (head === undefined) {
+      seen.delete(name)
+    } else if (known?.head !== head) {
+      seen.set(name, { head, sinceMs: now })
+    } else if (now - known.sinceMs > (await silentMs(lane, timeouts))) {
+      // The next time is after as long again, should that not have helped.
+      seen.set(name, { head, sinceMs: now })
+      deps.log.warn({ lane, kind }, 'lane.silent')
+      await askToReopen(deps.redis, lane)
+    }
+  }
+
+  /** What is in flight may fill the lane's share until the provider has answered or not, so many times. */
+  async function silentMs(lane: number, timeouts: number): Promise<number> {
+    const rate = (await cachedSender(deps.redis, lane))?.rate ?? 1
+    return Math.max(longestMs, (TURNS / rate) * 1_000) + timeouts * deps.config.sendTimeoutMs
+  }
 }

@@ -11,8 +11,7 @@ import { notifyCampaigns } from '../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../config.ts'
 import type { Deadline } from '../../deadline.ts'
 import type { SendPayload } from '../../jobs/send.ts'
-import type { Content } from '../../messages/content.ts'
-import type { MessageClass } from '../../messages/message-class.ts'
+import type { Content, MessageClass } from '../../messages/content.ts'
 import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
 import { type Outcome, outcomeOf, type Problem } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
@@ -64,7 +63,7 @@ export interface Outgoing {
   name: string
   /** What its record holds. */
   message: NewMessage
-  /** What is sent; with `values` it has holes for these (messages/holes.ts). */
+  /** What is sent; with `values` it has placeholders for these (messages/placeholders.ts). */
   content: Content
   values?: readonly string[]
   /** Where it waited before it was claimed. */

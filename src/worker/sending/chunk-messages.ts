@@ -10,7 +10,7 @@ import { isErased, type Recipient } from '../../campaigns/store/snapshot.ts'
 import type { Config } from '../../config.ts'
 import type { Chunk } from '../../jobs/chunk.ts'
 import { messageId } from '../../messages/message-id.ts'
-import { conclude } from '../../messages/store/conclude.ts'
+import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
 import { indexMessages } from '../../messages/store/message-index.ts'
 import { jobKey } from '../../messages/store/steps.ts'
 import { optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
@@ -45,7 +45,7 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
     indexMessages(redis, spec.id.lane, indexed, config.retentionMs),
   ])
   for (const [i, { id, payload }] of messages.entries()) {
-    if (states[i] === 'dead') await conclude(redis, id, 'dead', payload(), config.retentionMs)
+    if (states[i] === 'dead') await finalizeUnsent(redis, id, 'dead', payload(), config.retentionMs)
   }
   const waiting = messages.filter((_message, i) => states[i] === 'waits')
   return endBarred(deps, waiting, barred)
@@ -84,7 +84,7 @@ async function endBarred(
 ): Promise<Outgoing[]> {
   for (const message of messages) {
     const bar = barred.get(message)
-    if (bar !== undefined) await conclude(redis, message.id, bar, message.payload(), config.retentionMs)
+    if (bar !== undefined) await finalizeUnsent(redis, message.id, bar, message.payload(), config.retentionMs)
   }
   return messages.filter((message) => !barred.has(message))
 }
@@ -119,7 +119,7 @@ function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Outg
     name: messageId(lane, ulid),
     message: {
       to,
-      type: spec.holed.type,
+      type: spec.withPlaceholders.type,
       text: '',
       class: 'campaign',
       validUntil: spec.until,
@@ -128,7 +128,7 @@ function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Outg
       filled: values,
       again: spec.again,
     },
-    content: spec.holed,
+    content: spec.withPlaceholders,
     values,
     from: 'place',
     // What a job of its own would hold is made for the few that need one.

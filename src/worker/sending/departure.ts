@@ -3,7 +3,7 @@
 // reserves another slot for each message. Dying here is dying after the claim, see attempt.ts.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Deadline, isOver } from '../../deadline.ts'
-import type { MessageClass } from '../../messages/message-class.ts'
+import type { MessageClass } from '../../messages/content.ts'
 import { type CallEnd, MISSED_SLOT } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
 import { reserveSlots, type Slot } from '../../messages/store/claim.ts'

@@ -2,7 +2,7 @@
 //
 // Nothing is lost between closing and a new message: a job is added first and its lane woken second, and the sweep
 // looks at every lane with work every 2 s, for wakes that were lost. A lane that other workers are to serve
-// (lane-duty.ts) is not opened, whoever wakes it.
+// (lane-assignment.ts) is not opened, whoever wakes it.
 
 import type { Config } from '../../config.ts'
 import { type Pace, paceOf } from '../../messages/pace.ts'

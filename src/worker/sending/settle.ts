@@ -6,24 +6,27 @@
 //
 // Each outcome has a function of its own: a single one would need 2 KB for each message, and almost all are simply
 // sent.
-import { setSentAfterBlock } from '../../accounts/store/senders.ts'
+import { findSender, setBlocked, setSentAfterBlock } from '../../accounts/store/senders.ts'
 import type { CampaignRefusals } from '../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../config.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
+import { tellBlocked } from '../../lanes/sender-events.ts'
 import type { Log } from '../../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../../messages/backoff.ts'
+import { readHistory } from '../../messages/history.ts'
 import { masked } from '../../messages/masked.ts'
-import { type MessageId, messageId } from '../../messages/message-id.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../../messages/message-id.ts'
 import type { Outcome, Problem } from '../../messages/outcome.ts'
 import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
-import { markNotSent, markUnconfirmed, recordStatus } from '../../messages/store/steps.ts'
+import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/steps.ts'
 import { heedRefusal } from '../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
+import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { blockSender, isOneMessageAlone } from './block-sender.ts'
+import { senderKey } from '../../redis/keys.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
@@ -181,7 +184,7 @@ async function goesBack(
   { id, attempt, isProbe }: Attempted,
   { problem }: Of<'not_asked'>,
 ): Promise<JobEnd> {
-  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
+  await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
   // The next message asks in its place.
   if (isProbe) await followUp(log, id, () => endLaneCooldown(redis, id.lane))
   return { kind: 'lane_waits', ms: 1 }
@@ -195,7 +198,7 @@ async function laneWaits(
   const { problem } = outcome
   const ms = backoff.waitMs(id.lane, outcome)
   const cooldown = { of: 'lane', ms } as const
-  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, cooldown })
+  await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, cooldown })
   if (!isProbe) return { kind: 'lane_waits', ms }
   const wait = { firstMs: ms, mostMs: OUTAGE_MOST_MS, isProbe }
   const probed = await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))
@@ -210,7 +213,7 @@ async function messageWaits(
   const { redis, config } = deps
   const tries = ((await readMessage(redis, id))?.tries ?? 0) + 1
   const retryMs = retryAfterMs ?? messageBackoffMs(tries, Math.random())
-  const result = await markNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem, retryMs })
+  const result = await setNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem, retryMs })
   if (result.verdict !== 'done' || result.state !== 'queued') return DONE
   return waitsAfter(deps, id, retryMs)
 }
@@ -223,7 +226,7 @@ async function recipientWaits(
   const { redis, config } = deps
   const cooldown = { of: 'recipient', to, leastMs } as const
   const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
-  const result = await markNotSent(redis, id, attempt, how)
+  const result = await setNotSent(redis, id, attempt, how)
   // No wait in the result: it was settled before, and the next claim finds the cooldown.
   return waitsAfter(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
 }
@@ -233,7 +236,7 @@ async function senderBlocked(deps: SettleDeps, message: Attempted, { problem }: 
   const { id, attempt } = message
   if (await isOneMessageAlone(redis, id, problem.code)) return fails(deps, message, problem)
   // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
-  await markNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS })
+  await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS })
   // If it is lost, the next message that is refused so brings it.
   await followUp(log, id, () => blockSender(deps, id.lane, problem))
   return { kind: 'waits', ms: BLOCKED_WAIT_MS }
@@ -248,7 +251,7 @@ async function unconfirmed(
   const { redis, config, backoff, log } = deps
   // Before the first await: an answer that comes meanwhile ends the row.
   const isOutage = backoff.isOutage(id.lane)
-  await markUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
+  await setUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
   if (blocksSender) await followUp(log, id, () => blockSender(deps, id.lane, problem))
   if (!isOutage && !coolsLane && !isProbe) return DONE
   const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
@@ -271,4 +274,35 @@ async function waitsAfter({ redis, log }: SettleDeps, id: MessageId, ms: number)
 export async function waits(redis: Redis, id: MessageId, ms: number): Promise<JobEnd> {
   await putOff(redis, id, ms)
   return { kind: 'waits', ms }
+}
+
+/** The letter in a history of an attempt that was proven unsent, with the code as its detail. */
+const UNSENT = 'u'
+
+/**
+ * Whether the refusal is about this message and not about its sender: it was refused with the same code before, and
+ * another message of the sender was claimed after that and sent.
+ */
+export async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Promise<boolean> {
+  const record = await readMessage(redis, id)
+  const history = readHistory(record?.history ?? '', acceptedAtMs(id.ulid))
+  const before = history.findLast((entry) => entry.code === UNSENT && entry.detail === code)
+  if (before === undefined) return false
+  return ((await findSender(redis, id.lane))?.sent_after_block ?? 0) >= before.atMs
+}
+
+/**
+ * Stops the lane until a person resumes it. Dying between the writes leaves it paused without a reason, or nobody told;
+ * the next message that is refused after a resume makes up for it.
+ */
+export async function blockSender(
+  deps: { redis: Redis; lanes: LaneQueues; log: Log },
+  lane: number,
+  { code, sentence }: Problem,
+): Promise<void> {
+  await deps.lanes.pause(lane)
+  const shown = masked(sentence)
+  await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis, senderKey(lane)))
+  await tellBlocked(deps.redis, lane, shown)
+  deps.log.error({ lane, code, sentence: shown }, 'sender.blocked')
 }

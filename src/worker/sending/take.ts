@@ -9,7 +9,7 @@ import { newAttemptId } from '../../messages/message-id.ts'
 import { type Problem, personErased } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
 import { type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
-import { conclude } from '../../messages/store/conclude.ts'
+import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
 import { nextJobs, releaseRead } from '../../queue/lane/next-jobs.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
@@ -203,7 +203,7 @@ async function endBarredOne({ redis, lanes, config }: SendDeps, message: Outgoin
     return (await cancelMessage({ redis, queues: lanes }, id, config.retentionMs, problem)).verdict === 'done'
   }
   const why = problem.code === personErased.code ? 'erased' : 'opted_out'
-  await conclude(redis, id, why, payload(), config.retentionMs)
+  await finalizeUnsent(redis, id, why, payload(), config.retentionMs)
   return true
 }
 
@@ -224,7 +224,7 @@ async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult):
       await lanes.add(name, payload(), result.waitMs)
       return undefined
     case 'gone':
-      await conclude(redis, id, 'gone', payload(), config.retentionMs)
+      await finalizeUnsent(redis, id, 'gone', payload(), config.retentionMs)
   }
   // Where one must not leave there may be thousands. Those of a chunk no longer wait; jobs are cleared away.
   if (from === 'place') return undefined

@@ -45,7 +45,7 @@
 -- {..., slot, time (µs)}, and 1 besides if it is the probe of its lane; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
--- be sent, nothing was written; message-conclude.lua ends it.
+-- be sent, nothing was written; message-finalize.lua ends it.
 -- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written, but that the job is put off for so long when only this message waits. `too_early`: its slot would
 -- be too far ahead. {'taken', ...}: it does not wait any more, another worker was faster; nothing was written.
@@ -192,7 +192,7 @@ local function claim(i)
     return { verdict, p.state, p.attempt }
   end
 
-  if verdict == 'held' then
+  if verdict == 'in_doubt' then
     endJob(m)
     -- Two claims of one job: whoever made the first died with it, or was taken for dead.
     settle(m, p, exists, now, before, 'h', attempt, workerLost)

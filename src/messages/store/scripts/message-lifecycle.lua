@@ -83,7 +83,7 @@ local function applyStatus(p, attempt, status)
   return true
 end
 
--- Takes one step: changes p {state, attempt, tries, repeats, others} and returns 'done', 'ignored' or 'held'.
+-- Takes one step: changes p {state, attempt, tries, repeats, others} and returns 'done', 'ignored' or 'in_doubt'.
 -- isExpired: the validity of the message is over.
 local function step(p, e, isExpired)
   local kind, s = e.kind, p.state
@@ -95,7 +95,7 @@ local function step(p, e, isExpired)
     if s == SENDING then
       if p.attempt == e.attempt then return 'done' end
       p.state = UNCONFIRMED
-      return 'held'
+      return 'in_doubt'
     end
     if isExpired then to = orElse else p.attempt = e.attempt end
   elseif kind == 'not_sent' then

@@ -1,7 +1,7 @@
 // The conversation with a person.
 import { assertForSender } from '../../../messages/accept/check-key.ts'
 import { senderOf } from '../../../messages/accept/prepare-message.ts'
-import { replyWindowOf, WINDOW_MS } from '../../../messages/store/reply-window.ts'
+import { replyWindowOf, WINDOW_MS } from '../../../messages/store/inbound.ts'
 import { findOptOut } from '../../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'

@@ -3,7 +3,6 @@ import { permits } from '../../../accounts/permissions.ts'
 import type { Config } from '../../../config.ts'
 import { iso } from '../../../messages/lookup/message-document.ts'
 import { hasFilter, requeueOrder } from '../../../messages/requeue/accept-requeue.ts'
-import { createDryRuns } from '../../../messages/requeue/dry-runs.ts'
 import {
   findRequeueJob,
   matchedOf,
@@ -11,8 +10,8 @@ import {
   type RequeueCounts,
   totalOf,
 } from '../../../messages/requeue/jobs.ts'
-import { MOST_OPEN, openRequeue } from '../../../messages/requeue/open-jobs.ts'
-import type { RequeueQueue } from '../../../messages/requeue/queue.ts'
+import { MOST_OPEN, openRequeue, type RequeueQueue } from '../../../messages/requeue/queue.ts'
+import { createDryRuns } from '../../../messages/requeue/search.ts'
 import { findErasure, isErasureId } from '../../../people/erasures.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import { redisNowMs } from '../../../redis/clock.ts'

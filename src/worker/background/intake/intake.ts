@@ -35,8 +35,7 @@ import { repairActive, repairJob, repairStalled } from '../../../queue/repair.ts
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../../queue/worker.ts'
 import { isCluster } from '../../../redis/connect.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
-import type { VerbDeps } from './verb.ts'
-import { intakeVerbs, PERSON_ERASED } from './verbs.ts'
+import { intakeVerbs, PERSON_ERASED, type VerbDeps } from './verbs.ts'
 
 /**
  * Jobs in flight at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most

@@ -58,7 +58,7 @@ const listsOfProblems = (lane: number): List[] => [
  * A source per lane that has every message that the filter's state or code allows; undefined when there are no such lists,
  * or when they hold too many. The lists of a lane are read in one step, so that nothing moves between two of them meanwhile.
  */
-export async function rareSources(
+export async function fallbackSources(
   redis: Redis,
   lanes: readonly number[],
   { state, code }: MessageFilter,

@@ -1,8 +1,8 @@
-// Pins: a content with holes, filled in as JSON, is the JSON of the filled content, whatever the values hold.
+// Pins: a content with placeholders, filled in as JSON, is the JSON of the filled content, whatever the values hold.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compileComponents } from '../../src/campaigns/parameters.ts'
-import { hole, holeIn, jsonWithHoles } from '../../src/messages/holes.ts'
+import { jsonWithPlaceholders, placeholder, placeholderIn } from '../../src/messages/placeholders.ts'
 
 const components = [
   { type: 'HEADER', parameters: [{ type: 'document', document: { link: { from: 'row.link' }, filename: 'a"b.pdf' } }] },
@@ -19,9 +19,9 @@ const components = [
 test('what is filled into the JSON is what filling the components and then making JSON of them gives', () => {
   const read = compileComponents(components, 'row')
   if (!read.ok) throw new Error('the components do not compile')
-  const fill = jsonWithHoles(read.compiled.holed)
+  const fill = jsonWithPlaceholders(read.compiled.withPlaceholders)
   const anything = fc.string({ unit: 'binary' })
-  const awkward = fc.constantFrom('', '"', '\\', '\u0000', hole(0), '"\\u00000\\u0000"', '\ud800', '$&')
+  const awkward = fc.constantFrom('', '"', '\\', '\u0000', placeholder(0), '"\\u00000\\u0000"', '\ud800', '$&')
   fc.assert(
     fc.property(fc.array(fc.oneof(anything, awkward), { maxLength: 3 }), (values) => {
       expect(fill(values)).toBe(JSON.stringify(read.compiled.fill(values)))
@@ -29,8 +29,8 @@ test('what is filled into the JSON is what filling the components and then makin
   )
 })
 
-test('a hole is a whole text and nothing else', () => {
-  expect(holeIn(hole(12))).toBe(12)
-  expect(holeIn(`${hole(1)} `)).toBeUndefined()
-  expect(holeIn('1')).toBeUndefined()
+test('a placeholder is a whole text and nothing else', () => {
+  expect(placeholderIn(placeholder(12))).toBe(12)
+  expect(placeholderIn(`${placeholder(1)} `)).toBeUndefined()
+  expect(placeholderIn('1')).toBeUndefined()
 })

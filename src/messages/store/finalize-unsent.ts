@@ -10,8 +10,8 @@ import { deadLetter, optedOut, personErased, recordLost } from '../outcome.ts'
 import { defineMessageScript } from './message-script.ts'
 import { FIELDS, newRecordFields, storedProblem } from './record-format.ts'
 
-const concludeScript = defineMessageScript(import.meta.url, 'message-conclude')
-const concludeReply = z.tuple([z.enum(['done', 'ignored']), z.string()])
+const finalizeScript = defineMessageScript(import.meta.url, 'message-finalize')
+const finalizeReply = z.tuple([z.enum(['done', 'ignored']), z.string()])
 
 const ENDS = {
   dead: { to: 'failed', problem: deadLetter },
@@ -28,7 +28,7 @@ const ENDS = {
  * what it said. `opted_out`: nobody claimed it, and the person wants no such messages; it ends `cancelled` with the
  * code opted_out, and can be requeued. Resolves to false when it is none of these (any more).
  */
-export async function conclude(
+export async function finalizeUnsent(
   redis: Redis,
   id: MessageId,
   how: keyof typeof ENDS,
@@ -47,7 +47,7 @@ export async function conclude(
     validUntil: until,
     campaign: undefined,
   }
-  const reply = await concludeScript(
+  const reply = await finalizeScript(
     redis,
     {
       outbox: outboxKey(lane),
@@ -65,7 +65,7 @@ export async function conclude(
       ],
     },
   )
-  if (concludeReply.parse(reply)[0] !== 'done') return false
+  if (finalizeReply.parse(reply)[0] !== 'done') return false
   const { to, problem } = end
   observerOf(redis).changed({ lane, class: payload.class, from: undefined, to, code: problem.code })
   return true

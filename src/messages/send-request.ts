@@ -1,6 +1,12 @@
-// The fields every send has around its content: from which sender, to whom, as what, and until when.
+// The body of a send request, service message or template: its envelope (sender, recipient, validity) and its content.
 import { z } from 'zod'
-import { filledTextUpTo } from './bounded.ts'
+import { filledTextUpTo, textUpTo } from './bounded.ts'
+import {
+  type ServiceContent,
+  serviceContentSchema,
+  type TemplateMessageContent,
+  templateMessageContent,
+} from './content.ts'
 import { type Fault, faultsOf, valueAt } from './fault.ts'
 import { instantSchema } from './instant.ts'
 import { LIMITS } from './limits.ts'
@@ -91,4 +97,56 @@ export function faultsOfBody(
   const faults = [envelope, content].flatMap((part) => (part.success ? [] : faultsOf(part.error, body)))
   const whole = faults.find((fault) => fault.path === '')
   return whole ? [whole] : faults
+}
+
+export type ServiceMessage = Address & { content: ServiceContent }
+
+/**
+ * Reads the body of a service message, or reports all faults of its shape together. The sender comes with them where it is
+ * readable: whether the account has it belongs into the same answer.
+ */
+export function parseServiceMessage(
+  body: unknown,
+): { ok: true; message: ServiceMessage } | { ok: false; faults: Fault[]; sender?: string } {
+  const envelope = envelopeSchema.safeParse(body)
+  const content = serviceContentSchema.safeParse(body)
+  if (envelope.success && content.success) {
+    return { ok: true, message: { content: content.data, ...addressOf(envelope.data) } }
+  }
+  return { ok: false, faults: faultsOfBody(body, envelope, content), ...senderIn(body) }
+}
+
+export type TemplateMessage = Address & {
+  /** As in every address, but never left out: a template has no default sender. */
+  sender: string
+  /** The client's own label for a group of messages; it changes nothing about the message. */
+  campaignId?: string
+  content: TemplateMessageContent
+}
+
+/** Everything of a template message but its content. */
+export const templateEnvelopeSchema = envelopeSchema.extend({
+  sender: senderSchema,
+  campaign_id: textUpTo(LIMITS.campaignId).optional(),
+})
+
+/**
+ * Reads the body of a template message, or reports all faults of its shape together. The content and the sender come
+ * with them where they are readable in spite of faults around them: the caller can add what it finds about these, and
+ * the client learns all in one answer.
+ */
+export function parseTemplateMessage(
+  body: unknown,
+):
+  | { ok: true; message: TemplateMessage }
+  | { ok: false; faults: Fault[]; content?: TemplateMessageContent; sender?: string } {
+  const envelope = templateEnvelopeSchema.safeParse(body)
+  const content = templateMessageContent.safeParse(body)
+  if (!envelope.success || !content.success) {
+    const faults = faultsOfBody(body, envelope, content)
+    return { ok: false, faults, ...(content.success && { content: content.data }), ...senderIn(body) }
+  }
+  const { sender, campaign_id } = envelope.data
+  const ofCampaign = campaign_id !== undefined && { campaignId: campaign_id }
+  return { ok: true, message: { content: content.data, ...ofCampaign, ...addressOf(envelope.data), sender } }
 }

@@ -8,7 +8,7 @@ export const WIDE_MS = 30_000
 const HANDED_OVER_MS = 6_000
 
 /** Before the first `know` all lanes are this worker's. `now` is a clock in ms. */
-export function createLaneDuty(
+export function createLaneAssignment(
   { self, maxInFlight }: { self: string; maxInFlight: number },
   now: () => number = () => performance.now(),
 ) {

@@ -1,0 +1,37 @@
+// Contents with placeholders: what all messages of a campaign have in common, with a marker wherever a value of the recipient
+// belongs. Its JSON is made once for all of them; of each message only what fills the placeholders is.
+
+/** Stands for value n. Nothing from outside can be taken for it: whoever makes a content with placeholders removes every NUL first. */
+export const placeholder = (n: number): string => `\u0000${n}\u0000`
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that no text has it is what makes it a marker
+const PLACEHOLDER = /^\u0000(\d+)\u0000$/
+/** The same in JSON: a placeholder is a whole string, and no other string begins with an escaped NUL. */
+const PLACEHOLDER_IN_JSON = /"\\u0000(\d+)\\u0000"/
+
+/** The number of the value that a text stands for; undefined for any other text. */
+export function placeholderIn(text: string): number | undefined {
+  const n = PLACEHOLDER.exec(text)?.[1]
+  return n === undefined ? undefined : Number(n)
+}
+
+/** Fills in the values of one recipient. */
+export type Fill = (values: readonly string[]) => string
+
+/** Makes the JSON of a value with placeholders once, and returns what fills them in: the JSON that the filled value would have. */
+export const jsonWithPlaceholders = (value: unknown): Fill => filling(JSON.stringify(value))
+
+/** The same of an object's fields, without the braces around them: they stand among others then. */
+export const fieldsWithPlaceholders = (value: object): Fill => filling(JSON.stringify(value).slice(1, -1))
+
+function filling(json: string): Fill {
+  const parts = json.split(PLACEHOLDER_IN_JSON)
+  return (values) => {
+    let filled = parts[0] ?? ''
+    // Every second part is the number of a placeholder.
+    for (let i = 1; i < parts.length; i += 2) {
+      filled += JSON.stringify(values[Number(parts[i])] ?? '') + (parts[i + 1] ?? '')
+    }
+    return filled
+  }
+}
