@@ -8,13 +8,8 @@ import { Refusal } from '../messages/accept/refusal.ts'
 import { counted } from '../messages/fault.ts'
 import { parseMessageId } from '../messages/message-id.ts'
 import { hasFilter, type RequeueRequest, requeueOrder } from '../messages/requeue/accept-requeue.ts'
-import {
-  matchedOf,
-  newRequeueJobId,
-  REQUEUE_STATES,
-  type RequeueCounts,
-  type RequeueOrder,
-} from '../messages/requeue/jobs.ts'
+import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
+import { matchedOf, newRequeueJobId, type RequeueCounts, type RequeueOrder } from '../messages/requeue/jobs.ts'
 import { openRequeueQueue } from '../messages/requeue/queue.ts'
 import { requeueMessage } from '../messages/requeue/requeue.ts'
 import { countMatching } from '../messages/requeue/search.ts'

@@ -57,8 +57,8 @@ const isAboutKeysOnly = (issues: readonly Issue[]): boolean =>
 export const unknownFault = (path: string): Fault => ({ path: path.slice(0, PATH_MAX), message: 'unknown field' })
 
 /** Most unknown fields named of one object or body, and most characters of the path of one. */
-export const UNKNOWN_NAMED_MAX = 20
-export const PATH_MAX = 120
+const UNKNOWN_NAMED_MAX = 20
+const PATH_MAX = 120
 
 /** The fault of a field that holds another kind of value than `expected` ("a string"), or nothing at all. */
 export function wrongKind(expected: string, value: unknown): string {

@@ -21,10 +21,10 @@ export const headerSchema = z.discriminatedUnion('type', [
 /** `body`, which every interactive message has. */
 export const bodySchema = z.object({ text: filledTextUpTo(LIMITS.bodyText) })
 /** `footer`, where there is one. */
-export const footerSchema = z.object({ text: filledTextUpTo(LIMITS.footerText) })
+const footerSchema = z.object({ text: filledTextUpTo(LIMITS.footerText) })
 
 /** `cta_url`: a text with one button that opens an address. */
-export const ctaUrlSchema = z
+const ctaUrlSchema = z
   .object({
     type: z.literal('cta_url'),
     header: headerSchema.optional(),
@@ -38,7 +38,7 @@ export const ctaUrlSchema = z
   .meta({ id: 'InteractiveLink' })
 
 /** `location_request_message`: a text with a button that sends the location of the person back. */
-export const locationRequestSchema = z
+const locationRequestSchema = z
   .object({
     type: z.literal('location_request_message'),
     body: bodySchema,

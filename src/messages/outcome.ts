@@ -181,7 +181,7 @@ const SAID_ALREADY = 0.6
  * What of the provider's text `said` does not tell yet: its clauses in their order, without those that repeat it or one
  * another, and without the code in front. Empty when nothing is new.
  */
-export function newWords(text: string, said: string): string {
+function newWords(text: string, said: string): string {
   const known = new Set(wordsOf(said))
   const clauses: string[] = []
   for (const clause of text.replace(/^\(#\d+\)\s*/, '').split(/:\s+/)) {

@@ -15,7 +15,7 @@ export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: s
  * Longer than any number with all its punctuation; keeps a text of 200 kB away from the expression below and from the
  * library.
  */
-export const PHONE_LENGTH_MAX = 64
+const PHONE_LENGTH_MAX = 64
 
 /** One plus at the start; digits; spaces, dashes, dots and brackets anywhere. No letters, so no extension either. */
 const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/

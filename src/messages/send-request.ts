@@ -80,7 +80,7 @@ export function addressOf({ to, valid_until, send_at, sender }: z.infer<typeof e
 }
 
 /** The sender that a body names, where that is readable in spite of faults around it. */
-export function senderIn(body: unknown): { sender?: string } {
+function senderIn(body: unknown): { sender?: string } {
   const sender = senderSchema.safeParse(valueAt(body, ['sender']))
   return sender.success ? { sender: sender.data } : {}
 }
@@ -89,7 +89,7 @@ export function senderIn(body: unknown): { sender?: string } {
  * The faults of a body whose envelope and content were parsed separately, so that a wrong `type` does not hide a wrong `to`.
  * A body that is no object at all has that one fault, and not once per part.
  */
-export function faultsOfBody(
+function faultsOfBody(
   body: unknown,
   envelope: z.ZodSafeParseResult<unknown>,
   content: z.ZodSafeParseResult<unknown>,

@@ -5,7 +5,7 @@ import { quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'
 
 /** The id of another message: the chat product's, or ours of a message that was sent from the same sender. */
-export const otherMessageSchema = filledTextUpTo(LIMITS.messageId).meta({
+const otherMessageSchema = filledTextUpTo(LIMITS.messageId).meta({
   description: 'Id of a received message, or of one that was sent from the same sender.',
 })
 

@@ -1,7 +1,6 @@
 // The places of an approved template that must be filled in, and the components of a message that fill them. A place is
 // filled with a fixed text or, in a campaign, from a field of the recipient.
-import type { Template } from '../../messages/templates/template.ts'
-import { variablesOf } from '../../messages/text.ts'
+import { type Template, variablesOf } from '../../messages/templates/template.ts'
 
 export type { Template }
 

@@ -7,7 +7,8 @@ import type { Redis } from '../../redis/connect.ts'
 import { existingSenders } from '../accept/named-senders.ts'
 import { invalidFields } from '../accept/refusal.ts'
 import { parseRecipient } from '../recipient.ts'
-import type { RequeueOrder, RequeueState } from './jobs.ts'
+import type { RequeueState } from './filter.ts'
+import type { RequeueOrder } from './jobs.ts'
 
 /** As it came; what is left out matches all. */
 export interface RequeueRequest {

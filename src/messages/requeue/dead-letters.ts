@@ -11,7 +11,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { parseMessageId } from '../message-id.ts'
 import { keepIndexed } from '../store/message-index.ts'
 import { readStates } from '../store/records.ts'
-import { matchesRequeue, type RequeueFilter } from './jobs.ts'
+import { matchesRequeue, type RequeueFilter } from './filter.ts'
 
 /** The code that a lookup shows for such a message. */
 const DEAD_LETTER = 'dead_letter'

@@ -7,14 +7,10 @@ import { requeueJobKey, requeueProgressKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { isThere, jsonText, readRecord } from '../../redis/records.ts'
 import { execOrThrow } from '../../redis/transaction.ts'
-import { MESSAGE_MOVES, type State, shownState } from '../lifecycle.ts'
 import { newUlid } from '../message-id.ts'
 import { sealText } from '../sealed.ts'
 import { sealedText } from '../store/record-format.ts'
-
-/** The states that a message can be sent again from. */
-export const REQUEUE_STATES = MESSAGE_MOVES.requeue.from
-export type RequeueState = (typeof REQUEUE_STATES)[number]
+import { REQUEUE_STATES } from './filter.ts'
 
 /**
  * How long a job can be asked for. Longer than the 8.5 days for which its Idempotency-Key is known: a repeat that found no
@@ -149,47 +145,4 @@ export async function advance(
     { from: move.from, to: move.to, keepMs: KEEP_MS, counts: move.counts },
   )
   return reply === 1
-}
-
-/**
- * What is left out matches all. Sender and times are not here: they choose which lists are read, and which part of
- * them.
- */
-export interface RequeueFilter {
-  state?: RequeueState | undefined
-  /** Digits of the recipient. */
-  to?: string | undefined
-  class?: 'transactional' | 'campaign' | undefined
-  /** Grouping text of the request. */
-  campaign_id?: string | undefined
-  /** Number of a campaign of ours, on the one lane that is read then. */
-  run?: number | undefined
-  /** Code of the problem, as `131026` or `timeout`. */
-  code?: string | undefined
-}
-
-/** What the filter looks at. */
-interface Filtered {
-  state: State
-  repeats: number
-  to: string
-  class: 'transactional' | 'campaign'
-  campaign?: string | undefined
-  run?: number | undefined
-  problem?: { code: string } | undefined
-}
-
-/** Whether a message has ended in a state that can be requeued and fits every field that the filter names. */
-export function matchesRequeue(message: Filtered, filter: RequeueFilter): boolean {
-  const fits = <T>(wanted: T | undefined, value: T): boolean => wanted === undefined || wanted === value
-  return (
-    REQUEUE_STATES.some((state) => state === message.state) &&
-    // A filter for failed ones must not match what lookups show as unknown.
-    fits<string>(filter.state, shownState(message)) &&
-    fits(filter.to, message.to) &&
-    fits(filter.class, message.class) &&
-    fits(filter.campaign_id, message.campaign) &&
-    fits(filter.run, message.run) &&
-    fits(filter.code, message.problem?.code)
-  )
 }

@@ -71,7 +71,7 @@ async function dropEnded(redis: Redis, account: number, nowMs: number): Promise<
 }
 
 export const REQUEUE_QUEUE = 'requeues'
-export const REQUEUE_JOB = 'requeue'
+const REQUEUE_JOB = 'requeue'
 
 export const requeuePayloadSchema = z.object({ v: z.literal(1), job: z.string().min(1).max(40) })
 export type RequeuePayload = z.infer<typeof requeuePayloadSchema>

@@ -20,7 +20,7 @@ import { keepIndexed } from '../store/message-index.ts'
 import type { MessageRecord } from '../store/record-format.ts'
 import { readMessage } from '../store/records.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
-import { REQUEUE_STATES } from './jobs.ts'
+import { REQUEUE_STATES } from './filter.ts'
 import { type Again, type Obstacle, type RequeueVerdict, requeueSteps } from './steps.ts'
 
 /** What requeueing needs: `validityMs` is the new validity per class, `retentionMs` how long records live then. */

@@ -2,11 +2,12 @@
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
 import { filledTextUpTo, linkSchema } from '../bounded.ts'
+import type { TemplateMessageContent } from '../content.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
-import { fillIn, valuesOf } from '../text.ts'
-import type { TextShape } from './template.ts'
-import type { Parameter } from './template-content.ts'
+import type { TemplateShape } from './template.ts'
+import { fillIn, type TextShape, valuesOf } from './template.ts'
+import type { Component, Parameter } from './template-content.ts'
 
 const tooManySpaces = new RegExp(` {${LIMITS.spacesInARow + 1}}`)
 
@@ -103,4 +104,38 @@ function nameFaults(parameters: readonly Parameter[], variables: readonly string
     faults.push({ path: `${at}.parameters`, message: `expected a parameter named "${name}", got none` })
   }
   return faults
+}
+
+/**
+ * The content without `parameter_name` where it names nothing: many clients always send it, and the chat product refuses some
+ * of them.
+ */
+export function withoutUnusedNames(content: TemplateMessageContent, { named }: TemplateShape): TemplateMessageContent {
+  const { components } = content.template
+  if (!components?.some((component) => hasUnused(component, named))) return content
+  const template = { ...content.template, components: components.map((component) => withoutUnused(component, named)) }
+  return { ...content, template }
+}
+
+/** Texts of headers and bodies have names, those of buttons never. */
+const isUnused = ({ type }: Component, named: boolean): boolean => !named || (type !== 'HEADER' && type !== 'BODY')
+
+const hasUnused = (component: Component, named: boolean): boolean =>
+  (isUnused(component, named) && component.parameters?.some((parameter) => 'parameter_name' in parameter)) ||
+  component.cards?.some((card) => card.components?.some((part) => hasUnused(part, named))) ||
+  false
+
+function withoutUnused(component: Component, named: boolean): Component {
+  const { parameters, cards } = component
+  return {
+    ...component,
+    ...(parameters &&
+      isUnused(component, named) && { parameters: parameters.map(({ parameter_name: _unused, ...rest }) => rest) }),
+    ...(cards && {
+      cards: cards.map((card) => ({
+        ...card,
+        ...(card.components && { components: card.components.map((part) => withoutUnused(part, named)) }),
+      })),
+    }),
+  }
 }

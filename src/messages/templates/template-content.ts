@@ -4,9 +4,7 @@
 // the parts below let through what the matcher will refuse, for example a text parameter whose text is a number.
 import { z } from 'zod'
 import { type Context, filledTextUpTo, holdsMoreThan, listUpTo, textUpTo } from '../bounded.ts'
-import type { TemplateMessageContent } from '../content.ts'
 import { LIMITS } from '../limits.ts'
-import type { TemplateShape } from './template.ts'
 
 /** One parameter of a component: its `type` in lower case, its name, and what it holds as it came. */
 export interface Parameter {
@@ -130,37 +128,3 @@ export type TemplateContent = z.infer<typeof templateContentSchema>
 /** One entry of `template.components`, its `type` in upper case. */
 export type Component = z.infer<typeof componentSchema>
 export type Card = z.infer<typeof cardSchema>
-
-// `parameter_name` where it names nothing: many clients send it always. The chat product refuses some of them, so it is
-// neither kept nor forwarded there.
-
-/** The content without the names of parameters that are found by their place; the content itself when it has none. */
-export function withoutUnusedNames(content: TemplateMessageContent, { named }: TemplateShape): TemplateMessageContent {
-  const { components } = content.template
-  if (!components?.some((component) => hasIdle(component, named))) return content
-  const template = { ...content.template, components: components.map((component) => cleaned(component, named)) }
-  return { ...content, template }
-}
-
-/** Texts of headers and bodies have names, those of buttons never. */
-const isIdle = ({ type }: Component, named: boolean): boolean => !named || (type !== 'HEADER' && type !== 'BODY')
-
-const hasIdle = (component: Component, named: boolean): boolean =>
-  (isIdle(component, named) && component.parameters?.some((parameter) => 'parameter_name' in parameter)) ||
-  component.cards?.some((card) => card.components?.some((part) => hasIdle(part, named))) ||
-  false
-
-function cleaned(component: Component, named: boolean): Component {
-  const { parameters, cards } = component
-  return {
-    ...component,
-    ...(parameters &&
-      isIdle(component, named) && { parameters: parameters.map(({ parameter_name: _idle, ...rest }) => rest) }),
-    ...(cards && {
-      cards: cards.map((card) => ({
-        ...card,
-        ...(card.components && { components: card.components.map((part) => cleaned(part, named)) }),
-      })),
-    }),
-  }
-}

@@ -132,7 +132,7 @@ export function startCampaignJobs(deps: FanOutDeps) {
 const TOGETHER_MS = 150
 
 /** Collects the campaigns whose messages moved and wakes those that are parked, every TOGETHER_MS. */
-export function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: CampaignQueue; log: Log }) {
+function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: CampaignQueue; log: Log }) {
   /** Numbers of campaigns, by lane. */
   let moved = new Map<number, Set<number>>()
   let timer: NodeJS.Timeout | undefined

@@ -136,7 +136,7 @@ const AT_ONCE = 3
  * Works on the job from where it has come to. `mayGoOn` is asked after a page that was not empty. True once all lanes are
  * done; false when it may not go on.
  */
-export async function requeuePages(
+async function requeuePages(
   deps: PageDeps,
   id: string,
   { order }: RequeueJob,

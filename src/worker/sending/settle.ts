@@ -283,7 +283,7 @@ const UNSENT = 'u'
  * Whether the refusal is about this message and not about its sender: it was refused with the same code before, and
  * another message of the sender was claimed after that and sent.
  */
-export async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Promise<boolean> {
+async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Promise<boolean> {
   const record = await readMessage(redis, id)
   const history = readHistory(record?.history ?? '', acceptedAtMs(id.ulid))
   const before = history.findLast((entry) => entry.code === UNSENT && entry.detail === code)

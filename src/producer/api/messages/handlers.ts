@@ -14,7 +14,7 @@ import { receivedDocument, sentDocument } from '../../../messages/lookup/message
 import { cancelWherever, findOwnMessage, type OwnMessage } from '../../../messages/lookup/own-message.ts'
 import { type MessageId, parseMessageId } from '../../../messages/message-id.ts'
 import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
-import { REQUEUE_STATES } from '../../../messages/requeue/jobs.ts'
+import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
 import { requeueMessage } from '../../../messages/requeue/requeue.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'

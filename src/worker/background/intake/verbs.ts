@@ -66,7 +66,7 @@ export const keyOf = (job: CheckedJob): string =>
 
 type CampaignJobName = Extract<IntakeJob, `campaign-${string}`>
 
-export const campaignVerbs: { [J in CampaignJobName]: IntakeVerb<J> } = {
+const campaignVerbs: { [J in CampaignJobName]: IntakeVerb<J> } = {
   'campaign-create': { permission: 'messages:send', run: create },
   'campaign-preflight': verb(
     (contract) => contract['campaign-preflight'],
