@@ -15,7 +15,10 @@ const access = { in: 'bearer', permission: 'gallery' } as const
 const folder = routesOf({ access, params: z.object({ folder_id: textIdField }), shown: { folder_id: '1' } })
 const file = routesOf({ access, params: z.object({ file_id: textIdField }), shown: { file_id: '5' } })
 const open = routesOf({
-  access: { in: 'open', why: 'is served to anybody who has the token in the address; WhatsApp fetches links without a key' },
+  access: {
+    in: 'open',
+    why: 'is served to anybody who has the token in the address; WhatsApp fetches links without a key',
+  },
 })
 
 const time = z.iso.datetime({ precision: 6 })
