@@ -39,7 +39,7 @@ function asJson({ seen, ...rest }: FuzzReport): object {
   return { seed, ...rest, seen: Object.fromEntries([...seen].map(([id, counts]) => [id, Object.fromEntries(counts)])) }
 }
 
-function table({ sent, compared, raw, longestMs, grownMb, unsent, seen, findings }: FuzzReport): string {
+function table({ sent, raw, longestMs, grownMb, unsent, seen, findings }: FuzzReport): string {
   const rows = [...seen].map(([id, counts]) => {
     const statuses = [...counts].sort(([one], [other]) => one - other).map(([status, count]) => `${status} ×${count}`)
     return `${id.padEnd(24)} ${statuses.join('  ')}`
@@ -52,7 +52,7 @@ function table({ sent, compared, raw, longestMs, grownMb, unsent, seen, findings
     )
   })
   const closing =
-    `seed ${seed}: ${sent} requests in ${seconds.toFixed(1)} s, ${compared} sent both ways, ${raw} raw ones besides, ` +
+    `seed ${seed}: ${sent} requests in ${seconds.toFixed(1)} s, ${raw} raw ones besides, ` +
     `longest turn ${longestMs.toFixed(0)} ms, memory ${grownMb.toFixed(0)} MB more than after a fifth, ` +
     `${unsent} that are no HTTP; ${findings.length} findings`
   return `${[...rows, '', ...found, closing].join('\n')}\n`

@@ -1,14 +1,13 @@
-// Throws generated requests at a producer and judges each answer: no 5xx, nothing that the description does not have, and
-// the fast path answers like Express; and at the producer: no long turn, no memory that stays, nothing of another account.
+// Throws generated requests at a producer and judges each answer: no 5xx and nothing that the description does not have;
+// and at the producer: no long turn, no memory that stays, nothing of another account.
 import fc from 'fast-check'
-import { ROUTES } from '../src/producer/api/table.ts'
 import type { ProducerState } from './apart.ts'
 import { type Description, type Operation, readDescription } from './description.ts'
 import { createClient, NoAnswer, type Wire } from './exchange.ts'
 import { createKnown, type Known } from './known.ts'
 import { faultOfRaw, RAW_KINDS, sendRaw } from './raw.ts'
 import { type CredentialKind, type FuzzRequest, requestsFor } from './requests.ts'
-import { type Answer, createJudge } from './verdict.ts'
+import { createJudge } from './verdict.ts'
 
 export interface Target {
   url: string
@@ -29,8 +28,6 @@ export interface Finding {
 
 export interface FuzzReport {
   sent: number
-  /** Requests that were sent both ways. */
-  compared: number
   /** Of them those that no HTTP client sends, see raw.ts. */
   raw: number
   /** The longest turn of the producer's event loop, in ms of CPU time, and what its memory grew by after the first fifth. */
@@ -65,7 +62,6 @@ export async function fuzz(target: Target, options: { requests: number; seed: nu
   const known = createKnown()
   const report: FuzzReport = {
     sent: 0,
-    compared: 0,
     raw: 0,
     longestMs: 0,
     grownMb: 0,
@@ -97,15 +93,6 @@ export async function fuzz(target: Target, options: { requests: number; seed: nu
     const isLeak = answer.text.includes(foreign)
     const fault = isLeak ? 'it tells what is another account’s' : judge(request, wire.path, answer)
     if (fault !== undefined) note(report, { fault, wire, answer: answer.text })
-    if (!isFast(request.operation) || request.method !== 'POST' || request.query !== '') return
-    // A question mark with nothing behind it is the same address, and none for the fast path.
-    const again = { ...wire, path: `${wire.path}?` }
-    const other = await client.send(again).catch(silence(again))
-    if (other === undefined) return
-    report.compared += 1
-    if (shape(answer) !== shape(other)) {
-      note(report, { fault: `the two ways answer differently: ${shape(answer)} and ${shape(other)}`, wire, answer: '' })
-    }
   }
 
   /** One of raw.ts, with the key of an account or none. */
@@ -223,22 +210,6 @@ function withKey(value: unknown, key: string | undefined): unknown {
 function pathSegment(value: string): string {
   const short = value.slice(0, 2_000)
   return short.startsWith('%') || short.includes('..') ? short : encodeURIComponent(Buffer.from(short).toString())
-}
-
-const FAST: ReadonlySet<string> = new Set(ROUTES.filter(({ isFast }) => isFast).map(({ path }) => path))
-const isFast = ({ path }: Operation): boolean => FAST.has(path)
-
-/** What two answers to the same request have in common: all but ids, and how far a message is by now. */
-function shape({ status, headers, text }: Answer): string {
-  const kept = ['content-type', 'x-laneway-ignored', 'www-authenticate', 'retry-after'].map((name) => headers[name])
-  return JSON.stringify([status, ...kept, status < 400 ? outline(JSON.parse(text)) : text])
-}
-
-/** The names of fields without what is in them. */
-function outline(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(outline)
-  if (typeof value !== 'object' || value === null) return '_'
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, outline(each)]))
 }
 
 function count({ seen }: FuzzReport, { id }: Operation, status: number): void {

@@ -1,5 +1,5 @@
-// How an answer leaves: as JSON, and what was thrown as the one envelope of all errors. With node:http alone, for the
-// requests that Express handles and for those that never reach it.
+// How an answer leaves: as JSON, and what was thrown as the one envelope of all errors. With node:http alone, since some
+// requests are refused before Express sees them.
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -7,11 +7,12 @@ import { isFilesAway } from '../files/store.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../messages/accept/refusal.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { holderOf } from './connections.ts'
 import { ApiError, errorBody, internal, refused, storageAway } from './errors.ts'
 import { createLineLimit } from './line-limit.ts'
-import { rateHeaders } from './rate-headers.ts'
-import { createShares } from './shares.ts'
+import { holderOf } from './overload/connections.ts'
+import { endAfterBody, isStillSending, mayBeLong } from './overload/early-answers.ts'
+import { createFairShares } from './overload/fair-shares.ts'
+import { rateHeaders } from './rate-limits.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
@@ -35,7 +36,7 @@ const GUARDS = [
 /** Answers up to here leave at once, into the buffers of the system. */
 const SMALL_ANSWER_BYTES = 64 * 1_024
 /** Bytes of larger answers that wait for their clients to read them, in the whole process. */
-const answers = createShares(64 * 1024 * 1024)
+const answers = createFairShares(64 * 1024 * 1024)
 
 /** Answers in JSON. Does nothing when the client has gone. */
 export function answerJson(
@@ -48,8 +49,11 @@ export function answerJson(
   const size = Buffer.byteLength(text)
   const head = [...GUARDS, 'Content-Length', size, 'x-request-id', requestId, ...rateHeaders(response)]
   for (const name in answer.headers) head.push(name, answer.headers[name] ?? '')
+  const isEarly = isStillSending(response.req)
+  if (isEarly && mayBeLong(response.req)) head.push('Connection', 'close')
   response.writeHead(answer.status ?? 200, head)
-  response.end(text)
+  if (isEarly) endAfterBody(response.req, response, text)
+  else response.end(text)
   if (size > SMALL_ANSWER_BYTES && !response.writableFinished) {
     const holding = answers.hold(holderOf(response.req.socket), () => response.destroy())
     response.once('close', holding.release)

@@ -1,97 +1,162 @@
-// Builds the Express application from the routes. Order of checks: route (404), method (405), body readable (415, 413,
-// 400), credential (401), permission (403); then the route's own: fields (400, 422), existence (404). Of bodies that may
-// be larger than usual only the headers are looked at before the credential.
+// The Express application. Every request is checked in the order of this file: id, headers, how often its address asks;
+// address (404) and method (405); then `serve`: kind and length of the body (415, 413), a key in the header of a large
+// body, the body (400), the key (401), its permission (403), how often it asks (429), and the route's own: fields (400,
+// 422), existence (404).
+import type { IncomingMessage } from 'node:http'
 import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
 import express from 'express'
 import type { Log } from '../log.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
-import type { Route } from './bind.ts'
+import { authorise } from './authorise.ts'
+import type { Acted, Route } from './bind.ts'
+import { assertContent, isUsualBody, readBody } from './body.ts'
 import { ApiError } from './errors.ts'
-import { type Edge, exchange } from './exchange.ts'
-import { setRateHeaders } from './rate-headers.ts'
-import type { Answer } from './route.ts'
+import type { Gate } from './gate.ts'
+import { HEADERS_MAX } from './http-server.ts'
+import { createPerAccountLimits } from './overload/semaphore.ts'
+import { setRateHeaders } from './rate-limits.ts'
+import type { Answer, Caller, RequestContext } from './route.ts'
+import { reportRefusal } from './security-log.ts'
 import { sendFile, sendStream } from './send-bytes.ts'
 
-/**
- * The application, not yet listening. `dashboard` is mounted at its own path and does its own login; `pages` gets what no
- * route takes.
- */
-export function buildApp(
-  deps: {
-    log: Log
-    routes: readonly Route[]
-    dashboard?: { path: string; handler: RequestHandler }
-    pages?: RequestHandler
-  },
-  edge: Edge,
-): Express {
+/** What an application is built from. `pages` gets what no route takes; the dashboard does its own login. */
+export interface AppDeps {
+  gate: Gate
+  log: Log
+  routes: readonly Route[]
+  dashboard?: { path: string; handler: RequestHandler }
+  pages?: RequestHandler
+}
+
+/** The application, not yet listening. */
+export function buildApp({ gate, log, routes, dashboard, pages }: AppDeps): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
   app.set('strict routing', true)
   app.set('case sensitive routing', true)
-  app.use(nameRequest)
-  if (deps.dashboard) app.use(deps.dashboard.path, tellRates, deps.dashboard.handler)
-  for (const path of new Set(deps.routes.flatMap(pathsOf))) {
-    const routes = deps.routes.filter((route) => pathsOf(route).includes(path))
+
+  app.use((request, response, next) => {
+    // Of a flood that was cut off.
+    if (request.socket.destroyed) return
+    response.locals.requestId = requestIdOf(request)
+    assertHeaders(request)
+    const counted = gate.rates.ofAddress(request, response)
+    if (counted === undefined) return next()
+    const { requestId } = response.locals
+    return counted.then(next, (error: unknown) => {
+      reportRefusal(gate, error, { request, requestId })
+      next(error)
+    })
+  })
+  const answer = serve(gate)
+  for (const path of new Set(routes.flatMap(pathsOf))) {
+    const here = routes.filter((route) => pathsOf(route).includes(path))
     const at = app.route(path)
-    for (const route of routes) at[route.method](handlerOf(route, edge))
-    const allow = routes.map((route) => route.method.toUpperCase()).join(', ')
+    for (const route of here) at[route.method]((request, response) => answer(route, request, response))
+    const allow = here.map((route) => route.method.toUpperCase()).join(', ')
     at.all(() => {
       throw new ApiError(405, 'method_not_allowed', `Method not allowed; use ${allow}.`, { headers: { Allow: allow } })
     })
   }
-  if (deps.pages) app.use(tellRates, deps.pages)
+  if (dashboard) app.use(dashboard.path, setHeaders, dashboard.handler)
+  if (pages) app.use(setHeaders, pages)
   app.use((request) => {
     throw new ApiError(404, 'no_such_route', `No route for ${request.method} ${shown(request.path)}.`)
   })
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    refuse(error, response, String(response.locals.requestId), deps.log)
+    refuse(error, response, String(response.locals.requestId), log)
   })
   return app
 }
 
-/** Gives every request an id and answers with it, and with what keeps a browser from making more of an answer than it is. */
-const nameRequest: RequestHandler = (request, response, next) => {
-  const id = requestIdOf(request)
-  response.locals.requestId = id
-  response.setHeader('x-request-id', id)
-  response.setHeader('X-Content-Type-Options', 'nosniff')
-  response.setHeader('Referrer-Policy', 'no-referrer')
-  next()
-}
+/** `HEAD` costs as much as the `GET` whose head it asks for. */
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** For what writes its answer without answerJson. */
-const tellRates: RequestHandler = (_request, response, next) => {
-  setRateHeaders(response)
-  next()
-}
+/** Answers requests to a route, or rejects with what they are refused for. */
+function serve(gate: Gate) {
+  const perAccount = createPerAccountLimits()
 
-/** Every path that a route is at. */
-const pathsOf = ({ path, alsoAt }: Pick<Route, 'path' | 'alsoAt'>): string[] =>
-  alsoAt === undefined ? [path] : [path, alsoAt]
-
-function handlerOf(route: Route, edge: Edge): RequestHandler {
-  return async (request, response) => {
+  return async (route: Route, request: Request, response: Response): Promise<void> => {
+    const { access, body: rule } = route
     const requestId = String(response.locals.requestId)
-    const answer = await exchange(edge, route, request, response, requestId, (taken) =>
-      route.handle({
-        params: request.params,
-        query: request.query,
-        requestId,
+    const authorised = (sent: Record<string, unknown>, late?: () => void): Promise<Caller> =>
+      authorise(gate, access, request, sent, requestId, late)
+
+    route.admit?.(request.headers)
+    assertContent(request, rule)
+    // A key in the body, or a body that is small enough to be read for anybody, comes after it.
+    const isKeyFirst = access.in === 'open' || (access.in === 'bearer' && !isUsualBody(rule))
+    const early = isKeyFirst ? await authorised({}) : undefined
+    if (early !== undefined) await admitCaller(gate, route, early, { request, response, requestId })
+    const body = await readBody(request, response, rule)
+    if (body === undefined) return
+    try {
+      // A refusal that is held back needs neither the body's turn nor its bytes.
+      const caller = early ?? (await authorised(body.sent, body.release))
+      if (early === undefined) await admitCaller(gate, route, caller, { request, response, requestId })
+      const isWanted = (): boolean => !response.destroyed
+      const context: RequestContext = {
+        ...{ request, requestId, caller },
+        params: undefined,
+        query: undefined,
+        headers: undefined,
+        body: undefined,
+        incoming: undefined,
+        sent: body.sent,
+        raw: body.raw,
+        assertStillAllowed: () => authorised({}),
         origin: () => `${request.protocol}://${request.get('host') ?? ''}`,
-        request,
-        ...taken,
-      }),
-    )
-    if (answer !== undefined) await reply(answer, response)
+        peer: () => gate.addressOf(request),
+        inPieces: (source) => perAccount.inPieces(caller.account, source, isWanted),
+        isGone: () => request.socket.destroyed,
+        note: () => {},
+      }
+      const acted: Acted = (act) =>
+        gate.security.acted({ actor: { key_id: caller.id, key_name: caller.name }, requestId, ...act })
+      // A route without a query is one thing, and cheap.
+      const isRead = route.query !== undefined && READING.has(request.method) && access.in !== 'open'
+      const handle = (): Promise<Answer> => route.handle(context, acted)
+      const answer = await (isRead ? perAccount.read(caller.account, handle, isWanted) : handle()).catch((error) => {
+        reportRefusal(gate, error, { request, requestId, caller })
+        throw error
+      })
+      if (answer !== undefined) await reply(answer, response, requestId)
+    } finally {
+      body.release()
+    }
   }
 }
 
-async function reply(answer: Answer, response: Response): Promise<void> {
-  if ('body' in answer) return answerJson(response, String(response.locals.requestId), answer)
-  setRateHeaders(response)
+/** Refuses what comes too often, or takes room that there is none of now, before anything is done for it. */
+async function admitCaller(
+  gate: Gate,
+  { access, forSenders, takesRoom }: Route,
+  caller: Caller,
+  { request, response, requestId }: { request: Request; response: Response; requestId: string },
+): Promise<void> {
+  try {
+    const counted = access.in === 'open' ? undefined : gate.rates.ofCaller(caller, response)
+    if (counted !== undefined) await counted
+    if (takesRoom) await gate.reserve.assertForLarge()
+    if (caller.senders.length > 0 && !forSenders) throw notForSenders()
+  } catch (error) {
+    reportRefusal(gate, error, { request, requestId, caller })
+    throw error
+  }
+}
+
+const notForSenders = (): ApiError =>
+  new ApiError(
+    403,
+    'forbidden',
+    'This key is for some senders only: it may send from them, look up their messages and control their lanes.',
+  )
+
+async function reply(answer: Answer, response: Response, requestId: string): Promise<void> {
+  if ('body' in answer) return answerJson(response, requestId, answer)
+  setCommonHeaders(response)
   if ('stream' in answer) return sendStream(response, answer)
   if ('file' in answer) return sendFile(response, answer)
   response
@@ -99,5 +164,47 @@ async function reply(answer: Answer, response: Response): Promise<void> {
     .set(answer.headers ?? {})
     .send(answer.text)
 }
+
+/** Of answers that are not JSON, whose headers answerJson writes: an id, what the limits say, nothing for browsers to guess. */
+function setCommonHeaders(response: Response): void {
+  response.setHeader('x-request-id', String(response.locals.requestId))
+  response.setHeader('X-Content-Type-Options', 'nosniff')
+  response.setHeader('Referrer-Policy', 'no-referrer')
+  setRateHeaders(response)
+}
+
+const setHeaders: RequestHandler = (_request, response, next) => {
+  setCommonHeaders(response)
+  next()
+}
+
+/** Headers that say who asks and for what: Node keeps the first of two, and a proxy in front may have read the second. */
+const ONCE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
+
+/** Throws an ApiError for headers that nobody can tell the meaning of; Node itself would answer some without an envelope. */
+function assertHeaders({ rawHeaders, headers, httpVersion }: IncomingMessage): void {
+  // Names and values in turn.
+  if (rawHeaders.length > 2 * HEADERS_MAX) {
+    throw new ApiError(431, 'too_many_headers', `A request has at most ${HEADERS_MAX} headers.`)
+  }
+  const seen = new Set<string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = String(rawHeaders[at]).toLowerCase()
+    if (!ONCE.has(name)) continue
+    if (seen.has(name)) {
+      throw new ApiError(400, 'invalid_http', `A request has the header ${name} only once.`, {
+        headers: { Connection: 'close' },
+      })
+    }
+    seen.add(name)
+  }
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new ApiError(400, 'invalid_http', 'A request has a header Host.')
+  }
+}
+
+/** Every path that a route is at. */
+const pathsOf = ({ path, alsoAt }: Pick<Route, 'path' | 'alsoAt'>): string[] =>
+  alsoAt === undefined ? [path] : [path, alsoAt]
 
 const shown = (path: string): string => (path.length > 100 ? `${path.slice(0, 100)}…` : path)

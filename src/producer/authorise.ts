@@ -8,11 +8,12 @@ import { checkCredential, KeyRefusal, unauthorized } from '../messages/accept/ch
 import { Refusal } from '../messages/accept/refusal.ts'
 import type { Redis } from '../redis/connect.ts'
 import { actingFor } from './acting-for.ts'
-import { showedKey, showedNoKey } from './connections.ts'
 import { ApiError, refused } from './errors.ts'
 import type { Gate } from './gate.ts'
+import { showedKey, showedNoKey } from './overload/connections.ts'
 import type { Access, Caller } from './route.ts'
 import { isSameOrigin } from './same-origin.ts'
+import { reportRefusal } from './security-log.ts'
 import { sessionIdOf } from './session-cookie.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
@@ -53,7 +54,7 @@ export async function authorise(
   } catch (error) {
     if (error instanceof Refusal && error.kind === 'unauthorized') showedNoKey(request.socket, from())
     if (error instanceof KeyRefusal) {
-      tellRefusal(gate, error, request, requestId)
+      reportRefusal(gate, error, { request, requestId })
       if (error.kind === 'unauthorized') {
         late()
         await gate.wrongKeys.wait(from())
@@ -77,13 +78,6 @@ async function withKey(redis: Redis, access: Access, secret: unknown): Promise<C
   const where = access.in === 'bearer' ? 'the header Authorization: Bearer <token>' : 'the field api_key of the body'
   if (typeof secret !== 'string' || secret === '') throw unauthorized(`Send your key in ${where}.`)
   return cachedCredential(redis, secret)
-}
-
-/** Tells the security log of a key that was turned away. */
-export function tellRefusal(gate: Gate, refusal: KeyRefusal, request: IncomingMessage, requestId: string): void {
-  const what = { key: refusal.key, why: refusal.why, requestId, address: gate.addressOf(request) }
-  if (refusal.kind === 'unauthorized') gate.security.keyRefused(what)
-  else gate.security.forbidden(what)
 }
 
 /** Who calls an `open` route. */

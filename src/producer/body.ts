@@ -1,77 +1,140 @@
-// Request bodies: JSON objects only, bounded before anything else looks at them.
+// Request bodies: JSON objects and raw bytes, bounded before anything else looks at them. Small ones are read by Express's
+// own parser, all others by overload/large-bodies.ts.
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { Request, RequestHandler, Response } from 'express'
+import express from 'express'
 import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../messages/accept/body-limits.ts'
-import { ApiError } from './errors.ts'
-import { createJsonCount } from './json-count.ts'
-import { type Body, NO_BODY, readBytes, tooLarge } from './read-bytes.ts'
+import { ApiError, tooLarge } from './errors.ts'
+import { hasBody } from './overload/early-answers.ts'
+import { assertJsonBounds } from './overload/json-bounds.ts'
+import { BODY_SECONDS, inOwnIteration, readLargeBody, tooSlow } from './overload/large-bodies.ts'
 import type { BodyRule } from './route.ts'
-import type { Shares } from './shares.ts'
-import { parseSliced } from './sliced-json.ts'
 
-/**
- * Throws an ApiError for what the headers alone say: that the body is of a kind that is not taken, or too large. What a
- * handler reads itself, it checks itself.
- */
-export function assertBody(request: IncomingMessage, rule: BodyRule): void {
-  if ((rule.as !== 'json' && rule.as !== 'raw') || !hasBody(request)) return
-  if (rule.as === 'json' && !isJson(request)) {
-    throw new ApiError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json, in UTF-8.')
-  }
-  if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
-    throw new ApiError(415, 'unsupported_media_type', 'Send the body as it is, not compressed.')
-  }
-  if (Number(request.headers['content-length']) > limitOf(rule)) throw tooLarge()
+/** Bodies up to here are neither counted as held nor wait for a turn: as many as there may be connections are 32 MB. */
+const SMALL_BYTES = 16 * 1_024
+
+/** A body that was read: the object of a `json` route, the bytes of a `raw` one. `release` it once it is worked on. */
+export interface Body {
+  sent: Record<string, unknown>
+  raw: Buffer
+  release: () => void
 }
+
+const NOTHING = Buffer.alloc(0)
+const NO_RELEASE = (): void => {}
+const NO_BODY: Body = { sent: {}, raw: NOTHING, release: NO_RELEASE }
+
+/** A rule by which the body is read before the handler sees the request. */
+type ReadRule = Extract<BodyRule, { as: 'json' | 'raw' }>
+const isRead = (rule: BodyRule): rule is ReadRule => rule.as === 'json' || rule.as === 'raw'
+
+const limitOf = (rule: ReadRule): number => rule.limit ?? JSON_LIMIT_BYTES
 
 /** Whether the rule takes JSON of no more than the usual size, which is little enough to read before the key is known. */
 export const isUsualBody = (rule: BodyRule): boolean => rule.as === 'json' && limitOf(rule) <= JSON_LIMIT_BYTES
 
-/** The bytes of a body that `assertBody` let pass; none where there is none or the handler reads it. An ApiError otherwise. */
-export async function bodyBytes(
-  request: IncomingMessage,
-  response: ServerResponse,
-  rule: BodyRule,
-  held: Shares,
-): Promise<Body> {
-  if ((rule.as !== 'json' && rule.as !== 'raw') || !hasBody(request)) return NO_BODY
-  const limit = limitOf(rule)
-  const count =
-    rule.as === 'json' ? createJsonCount(limit > JSON_LIMIT_BYTES ? LARGE_VALUES_MAX : VALUES_MAX) : undefined
-  return readBytes(request, response, { limit, count, held })
+/**
+ * Throws an ApiError for what the headers alone say: that the body is of a kind that is not taken, or too large. Bodies
+ * that a handler reads itself, it checks itself.
+ */
+export function assertContent(request: IncomingMessage, rule: BodyRule): void {
+  if (!isRead(rule) || !hasBody(request)) return
+  const { headers } = request
+  if (rule.as === 'json' && !isJson(headers['content-type'])) {
+    throw new ApiError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json, in UTF-8.')
+  }
+  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+    throw new ApiError(415, 'unsupported_media_type', 'Send the body as it is, not compressed.')
+  }
+  if (announced(request) > limitOf(rule)) throw tooLarge()
 }
 
-const limitOf = (rule: { limit?: number }): number => rule.limit ?? JSON_LIMIT_BYTES
+/**
+ * The body by the route's rule, or an ApiError that says what came instead. Undefined when the client has gone. Nothing is
+ * read where the route takes no body or its handler reads it.
+ */
+export async function readBody(request: Request, response: Response, rule: BodyRule): Promise<Body | undefined> {
+  if (!isRead(rule)) return NO_BODY
+  if (!hasBody(request)) {
+    return rule.as === 'raw' || rule.mayBeAbsent ? NO_BODY : { ...NO_BODY, sent: objectOf(undefined) }
+  }
+  const isSmall = request.headers['transfer-encoding'] === undefined && announced(request) <= SMALL_BYTES
+  if (!isSmall) return readLarge(request, rule)
+  const value = await readSmall(request, response, rule)
+  if (rule.as === 'json') return { ...NO_BODY, sent: objectOf(value) }
+  return { ...NO_BODY, raw: Buffer.isBuffer(value) ? value : NOTHING }
+}
 
-/** The parsed body of a `json` route: an object, or an ApiError that says what came instead. Counted by `bodyBytes`. */
-export async function jsonObject(
-  request: IncomingMessage,
-  rule: { mayBeAbsent?: true },
-  bytes: Buffer,
-): Promise<Record<string, unknown>> {
-  if (!hasBody(request)) return rule.mayBeAbsent ? {} : objectOf(undefined)
-  // Decoded all the same, each wrong byte would become a U+FFFD that is sent to somebody.
-  if (!isUtf8(bytes)) throw new ApiError(400, 'invalid_json', 'The body is not valid UTF-8.')
-  return objectOf(await parseCounted(bytes))
+const announced = ({ headers }: IncomingMessage): number => Number(headers['content-length'])
+
+/** Express's parsers. What they are given has been looked at by `assertContent`. */
+const SMALL: Readonly<Record<ReadRule['as'], RequestHandler>> = {
+  json: express.json({
+    ...{ limit: SMALL_BYTES, strict: false, inflate: false, type: () => true },
+    verify: (_request, _response, bytes) => assertReadable(bytes, VALUES_MAX),
+  }),
+  raw: express.raw({ limit: SMALL_BYTES, inflate: false, type: () => true }),
+}
+
+function readSmall(request: Request, response: Response, rule: ReadRule): Promise<unknown> {
+  // The parser knows UTF-8 by this name only.
+  if (rule.as === 'json') request.headers['content-type'] = 'application/json'
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(tooSlow()), BODY_SECONDS * 1_000)
+    SMALL[rule.as](request, response, (error?: unknown) => {
+      clearTimeout(timer)
+      if (error === undefined) resolve(request.body)
+      else reject(error instanceof SyntaxError ? invalidJson(error) : error)
+    })
+  })
+}
+
+async function readLarge(request: Request, rule: ReadRule): Promise<Body | undefined> {
+  const body = await readLargeBody(request, limitOf(rule))
+  if (body === undefined) return undefined
+  const { bytes, release } = body
+  try {
+    if (rule.as === 'raw') return { sent: {}, raw: bytes, release }
+    const isUsual = limitOf(rule) <= JSON_LIMIT_BYTES
+    return { sent: objectOf(await parse(bytes, isUsual ? VALUES_MAX : LARGE_VALUES_MAX)), raw: NOTHING, release }
+  } catch (error) {
+    release()
+    throw error
+  }
 }
 
 /** The JSON of a body that came as raw bytes, bounded as that of any other large one; an ApiError otherwise. */
-export async function parseRaw(bytes: Buffer): Promise<unknown> {
-  const fault = createJsonCount(LARGE_VALUES_MAX).add(bytes)
-  if (fault) throw fault
-  return parseCounted(bytes)
+export const parseRaw = (bytes: Buffer): Promise<unknown> => parse(bytes, LARGE_VALUES_MAX)
+
+async function parse(bytes: Buffer, valuesMax: number): Promise<unknown> {
+  if (bytes.length <= JSON_LIMIT_BYTES) {
+    assertReadable(bytes, valuesMax)
+    return parseJson(bytes)
+  }
+  await inOwnIteration(() => assertReadable(bytes, valuesMax))
+  return inOwnIteration(() => parseJson(bytes))
+}
+
+/** Throws an ApiError unless the bytes are UTF-8 and JSON of them keeps the bounds. */
+function assertReadable(bytes: Buffer, valuesMax: number): void {
+  // Decoded all the same, each wrong byte would become a U+FFFD that is sent to somebody.
+  if (!isUtf8(bytes)) throw new ApiError(400, 'invalid_json', 'The body is not valid UTF-8.')
+  assertJsonBounds(bytes, valuesMax)
 }
 
 /** Bytes as JSON, or an ApiError. A byte order mark is let pass, as Express does. */
-async function parseCounted(bytes: Buffer): Promise<unknown> {
+function parseJson(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8')
   try {
-    if (bytes.length > JSON_LIMIT_BYTES) return await parseSliced(bytes)
-    const text = bytes.toString('utf8')
     return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text)
   } catch (cause) {
-    throw new ApiError(400, 'invalid_json', 'The body is not valid JSON.', { cause })
+    throw invalidJson(cause)
   }
 }
+
+const invalidJson = (cause: unknown): ApiError =>
+  new ApiError(400, 'invalid_json', 'The body is not valid JSON.', { cause })
 
 /** The body of a request must be an object. */
 function objectOf(body: unknown): Record<string, unknown> {
@@ -84,12 +147,8 @@ function objectOf(body: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body))
 }
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-
 /** JSON in UTF-8. In another charset (UTF-7 hides brackets) values would be counted on bytes that mean something else. */
-function isJson({ headers }: IncomingMessage): boolean {
-  const type = String(headers['content-type'] ?? '')
+function isJson(type = ''): boolean {
   const charsets = Array.from(type.matchAll(/\bcharset\b[\s*=]*"?([^";\s]*)/gi), ([, name]) => name)
   return /^application\/json *(;|$)/i.test(type) && charsets.every((name) => /^utf-?8$/i.test(name ?? ''))
 }

@@ -88,6 +88,9 @@ export const storageAway = (cause: unknown): ApiError =>
     cause,
   })
 
+/** A body of more bytes than it may have. */
+export const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
+
 /** The bytes of the body were needed for others. */
 export const overloaded = (): ApiError =>
   new ApiError(503, 'overloaded', 'Too much is being sent at the moment. Try again in a few seconds.', {

@@ -6,10 +6,9 @@ import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { createClientAddress } from './client-address.ts'
-import { createRateGate, type RateGate } from './rate-gate.ts'
-import { createRoomGate, type RoomGate } from './room-gate.ts'
+import { createRateLimits, createWrongKeys, type RateLimits, type WrongKeys } from './rate-limits.ts'
+import { createReserve, type Reserve } from './reserve.ts'
 import { createSecurityLog, type SecurityLog } from './security-log.ts'
-import { createWrongKeys, type WrongKeys } from './wrong-keys.ts'
 
 /** Shared by all requests of a process. */
 export interface Gate {
@@ -17,9 +16,9 @@ export interface Gate {
   security: SecurityLog
   wrongKeys: WrongKeys
   /** How often somebody may ask. */
-  rates: RateGate
+  rates: RateLimits
   /** Whether there is room for what takes much of it. */
-  room: RoomGate
+  reserve: Reserve
   /** Where a request comes from. */
   addressOf: (request: IncomingMessage) => string
   /** Where browsers reach the service, when that is set. */
@@ -45,8 +44,8 @@ export function createGate(redis: Redis, log: Log, config: GateConfig = OPEN): G
     redis,
     security: createSecurityLog(redis, log),
     wrongKeys: createWrongKeys(),
-    rates: createRateGate(redis, config.limits, addressOf),
-    room: createRoomGate(redis, config),
+    rates: createRateLimits(redis, config.limits, addressOf),
+    reserve: createReserve(redis, config),
     addressOf,
     publicUrl: config.publicUrl,
   }

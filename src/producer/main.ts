@@ -1,5 +1,5 @@
 // The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { openCampaignQueue } from '../campaigns/store/queue.ts'
@@ -43,12 +43,13 @@ import { senderRoutes } from './api/senders/handlers.ts'
 import { sendingRoutes } from './api/sending/handlers.ts'
 import { templateRoutes } from './api/templates/handlers.ts'
 import { webhookRoutes, webhookSecretRoutes } from './api/webhooks/handlers.ts'
+import { buildApp } from './app.ts'
+import { buildApp } from './app.ts'
 import type { Route } from './bind.ts'
 import { createDashboard } from './dashboard.ts'
 import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { createGate } from './gate.ts'
-import { HEADERS_CHECK_MS, limit } from './limits.ts'
-import { createListener } from './listener.ts'
+import { createHttpServer } from './http-server.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
@@ -123,11 +124,8 @@ export async function startProducer(
   ]
   const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard(gate) }
-  const server = createServer(
-    { connectionsCheckingInterval: HEADERS_CHECK_MS, requireHostHeader: false },
-    createListener({ gate, log, routes, dashboard, pages: consolePages() }),
-  )
-  limit(server, log, gate.addressOf)
+  const app = buildApp({ gate, log, routes, dashboard, pages: consolePages() })
+  const server = createHttpServer(app, log, gate.addressOf)
   // Before that every request would be answered 503; without Redis that is the right answer.
   await readyOrLate(redis, REDIS_LIMIT_MS)
   await listen(server, config)

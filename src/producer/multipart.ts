@@ -5,7 +5,8 @@ import { type Draft, receive } from '../files/drafts.ts'
 import type { FileStore } from '../files/store.ts'
 import { counted } from '../messages/fault.ts'
 import { ApiError, invalid } from './errors.ts'
-import { watchFlow } from './flowing.ts'
+import { spendBudget } from './overload/event-loop-budget.ts'
+import { watchFlow } from './overload/slow-uploads.ts'
 
 /** A form that was read whole. The draft is on disk and not in place yet. */
 export interface Upload {
@@ -60,7 +61,7 @@ export async function readUpload(request: IncomingMessage, files: FileStore, max
         if (!request.complete) refuse(brokenForm(new Error('the client hung up')))
       })
       flow.fault.catch(refuse)
-      request.pipe(form)
+      request.on('data', spendBudget).pipe(form)
     })
     if (file === undefined) throw invalid([{ path: 'file', message: 'required' }])
     return { draft: await file.draft, fileName: file.name, fields }

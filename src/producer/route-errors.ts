@@ -1,16 +1,16 @@
 // Which errors a route may answer: its own, and those that follow from its key, its body and its fields.
 import { z } from 'zod'
 import type { ErrorsByStatus } from './error-codes.ts'
-import { isCounted } from './rate-gate.ts'
+import { isCounted } from './rate-limits.ts'
 import type { BodyRule, RouteSpec } from './route.ts'
 
 const KEY_ERRORS: ErrorsByStatus = { 401: ['unauthorized'], 403: ['forbidden'] }
 /** Whose account it is, see acting-for.ts. */
 const ACCOUNT_ERRORS: ErrorsByStatus = { 400: ['account_required'], 404: ['not_found'] }
 
-/** How often somebody may ask, see rate-gate.ts. */
+/** How often somebody may ask, see rate-limits.ts. */
 const RATE_ERRORS: ErrorsByStatus = { 429: ['rate_limited'] }
-/** What is kept for sending, see room-gate.ts. */
+/** What is kept for sending, see reserve.ts. */
 const ROOM_ERRORS: ErrorsByStatus = { 503: ['memory_reserve'], 507: ['disk_reserve'] }
 
 const BODY_ERRORS: Readonly<Record<BodyRule['as'], ErrorsByStatus>> = {

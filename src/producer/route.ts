@@ -1,8 +1,9 @@
-// What a route is: data, from which Express, the fast path and the tests are made, and what may be made later of what a
-// client must know. The table of all is routes/table.ts; what a route does is a handler (handlers/), bound to it by bind.ts.
+// What a route is: data from which the Express application, the description of the interface and tests are made. The table
+// of all is api/table.ts; what a route does is its handler, bound to it by bind.ts.
 
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { Request } from 'express'
 import type { z } from 'zod'
 import type { Actor } from '../accounts/audit-log.ts'
 import type { Permission } from '../accounts/permissions.ts'
@@ -106,18 +107,13 @@ export interface RouteSpec {
    * such a key.
    */
   forSenders?: true
-  /** It takes so much room that it is refused while the reserve of disk or memory is touched, see room-gate.ts. */
+  /** It takes so much room that it is refused while the reserve of disk or memory is touched, see reserve.ts. */
   takesRoom?: true
   /**
    * What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. Its target is
    * the last parameter of the path, or the `id` of what is answered, unless the handler notes another one.
    */
   act?: string
-  /**
-   * Answered without Express where the request is in order (fast-path.ts): a POST with a body, to a path without
-   * parameters. The handler does not get the query.
-   */
-  isFast?: true
   params?: z.ZodObject
   /** Without one, the query is not looked at. */
   query?: z.ZodObject
@@ -151,12 +147,20 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
     ? Parsed<S>
     : undefined
 
-/** What a handler gets: a request whose fields are right. */
-export interface Call<Params, Query, Headers, Body, Incoming> {
-  caller: Caller
-  /** Rejects once the key is no longer good, or the session over: for answers that take long. Of a key in a header. */
-  mayStill: () => Promise<unknown>
+/**
+ * All that is known of a request: filled in by app.ts, its fields read by the schemas of its route (bind.ts) before a
+ * handler gets it.
+ */
+export interface RequestContext<
+  Params = unknown,
+  Query = unknown,
+  Headers = unknown,
+  Body = unknown,
+  Incoming = unknown,
+> {
+  request: Request
   requestId: string
+  caller: Caller
   params: Params
   query: Query
   headers: Headers
@@ -167,11 +171,13 @@ export interface Call<Params, Query, Headers, Body, Incoming> {
   raw: Buffer
   /** The body of a `stream` route, still to be read. */
   incoming: Incoming
+  /** Rejects once the key is no longer good, or the session over: for answers that take long. Of a key in a header. */
+  assertStillAllowed: () => Promise<unknown>
   /** The address that the client reached the service at, without a slash at its end. */
   origin: () => string
   /** The network address of the client, as far as proxies that are trusted tell it. */
   peer: () => string
-  /** The same pieces, each made when it is the account's turn: for answers that take many. */
+  /** The same pieces, each made when the account has a place free: for answers that take many. */
   inPieces: <T>(source: AsyncIterable<T>) => AsyncGenerator<T>
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean
@@ -191,7 +197,7 @@ export interface Noted {
   actor?: Actor
 }
 
-export type CallOf<R extends RouteSpec> = Call<
+export type ContextOf<R extends RouteSpec> = RequestContext<
   Parsed<R['params']>,
   Parsed<R['query']>,
   Parsed<R['headers']>,
@@ -242,7 +248,7 @@ export type AnswerOf<R extends RouteSpec> = {
   [S in keyof R['answers']]: AnswerWith<S, R['answers'][S]>
 }[keyof R['answers']]
 
-export type Handler<R extends RouteSpec> = (call: CallOf<R>) => Promise<AnswerOf<R>>
+export type Handler<R extends RouteSpec> = (context: ContextOf<R>) => Promise<AnswerOf<R>>
 
 /** A handler for each route of a family. */
 export type Handlers<T extends Readonly<Record<string, RouteSpec>>> = { [K in keyof T]: Handler<T[K]> }

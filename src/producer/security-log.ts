@@ -1,11 +1,20 @@
 // The security log: keys that were refused, requests that were forbidden or met a limit, and what administrators did, each one line
 // with the key's id and the request's, and in the activity. Bounded: a flood of refusals must not become one of lines,
 // nor push the acts out of the activity.
+import type { IncomingMessage } from 'node:http'
 import type { Act } from '../accounts/audit-log.ts'
 import { recordAct } from '../accounts/store/audit-log.ts'
 import type { Log } from '../log.ts'
+import { KeyRefusal } from '../messages/accept/check-key.ts'
+import { LIMIT_OF_CODE } from '../messages/accept/limit-codes.ts'
+import { Refusal } from '../messages/accept/refusal.ts'
+import { type Limit, observerOf } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
+import { ApiError } from './errors.ts'
+import type { Gate } from './gate.ts'
 import { createLineLimit } from './line-limit.ts'
+import { RateError } from './rate-limits.ts'
+import type { Caller } from './route.ts'
 
 /** Of each key and reason, the activity tells so often that it was refused. */
 const REPORTED_EVERY_MS = 3_600_000
@@ -92,3 +101,31 @@ const lineOf = ({ key, why, requestId, address }: Refused): object => ({
   address,
   request_id: requestId,
 })
+
+/**
+ * Reports a refusal that is of interest: a limit that was reached, which /metrics counts as well, a key that was turned
+ * away, and what a caller may not do. Does nothing where the error is another one.
+ */
+export function reportRefusal(
+  { security, redis, addressOf }: Gate,
+  error: unknown,
+  { request, requestId, caller }: { request: IncomingMessage; requestId: string; caller?: Caller },
+): void {
+  const refused = (key: Refused['key'], why: string): Refused => ({ key, why, requestId, address: addressOf(request) })
+  const limit = limitOf(error)
+  if (limit !== undefined) {
+    observerOf(redis).refusedBy(limit)
+    security.limited(refused(caller, limit))
+  } else if (error instanceof KeyRefusal) {
+    security[error.kind === 'unauthorized' ? 'keyRefused' : 'forbidden'](refused(error.key, error.why))
+  } else if (error instanceof ApiError && error.code === 'bad_signature') {
+    security.keyRefused(refused(undefined, error.code))
+  } else if (error instanceof ApiError && error.status === 403) {
+    security.forbidden(refused(caller, error.code))
+  }
+}
+
+function limitOf(error: unknown): Limit | undefined {
+  if (error instanceof RateError) return `${error.of}_rate`
+  return error instanceof ApiError || error instanceof Refusal ? LIMIT_OF_CODE.get(error.code) : undefined
+}

@@ -294,7 +294,7 @@ export const contactKeys = (account: number) => {
   }
 }
 
-/** STRING: requests that may still come of a key, of an account or from an address. All in one place: see producer/rate-limits/rates.ts. */
+/** STRING: requests of a key, of an account or from an address in this second: see producer/rate-limits.ts. */
 export const rateKey = (of: 'key' | 'account' | 'address', who: string): string => `lw:{rates}:${of}:${who}`
 /** ZSET campaign id → when it was created (ms): campaigns of the account that were not started when last looked at. */
 export const draftsOfAccountKey = (account: number): string => `lw:account:${account}:drafts`

@@ -91,7 +91,7 @@ test('a stream costs one snapshot a second, whoever looks, and none when nobody 
   })
   const tabs = await Promise.all(
     Array.from({ length: 5 }, () =>
-      streams.open({ whose: whoseOf(mine), limit: 5, mayStill: () => Promise.resolve() }),
+      streams.open({ whose: whoseOf(mine), limit: 5, assertStillAllowed: () => Promise.resolve() }),
     ),
   )
   const texts = await Promise.all(tabs.map((tab) => tab.setEncoding('utf8').toArray()))
@@ -108,7 +108,8 @@ test('a stream that is read too slowly is cut off, and the others go on', async 
   const big = await createSnapshots(service.redis).take(whoseOf(mine))
   const large: Snapshot = { ...big, failures: [{ code: 'x', meaning: 'y'.repeat(200_000), count: 1 }] }
   const streams = createSnapshotStreams({ take: async () => large, log: silentLog, everyMs: 20 })
-  const open = () => streams.open({ whose: whoseOf(mine), limit: undefined, mayStill: () => Promise.resolve() })
+  const open = () =>
+    streams.open({ whose: whoseOf(mine), limit: undefined, assertStillAllowed: () => Promise.resolve() })
   const [slow, quick] = [await open(), await open()]
   let read = 0
   quick.on('data', () => {
@@ -126,7 +127,7 @@ test('when all streams are taken, the account that has most ends its oldest for 
   const empty = await createSnapshots(service.redis).take(whoseOf(mine))
   const streams = createSnapshotStreams({ take: async () => empty, log: silentLog, everyMs: 10_000 })
   const readerOf = (account: number) => ({
-    ...{ whose: { account, senders: [] }, limit: undefined, mayStill: () => Promise.resolve() },
+    ...{ whose: { account, senders: [] }, limit: undefined, assertStillAllowed: () => Promise.resolve() },
   })
   const open = (account: number) => streams.open(readerOf(account))
   const has = (account: number) => streams.hasRoomFor(readerOf(account).whose)

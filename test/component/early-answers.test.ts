@@ -1,30 +1,50 @@
 // Pins: whoever is answered before its body is there gets to read the answer, on a connection that is then closed in
 // order, or used again where little was left to come; and no more than so much of the rest is read.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { Agent, createServer, request, type Server } from 'node:http'
-import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { limit } from '../../src/producer/limits.ts'
-import { listen } from '../../testbed/free-port.ts'
-import { silentLog } from '../support/app.ts'
+import { Agent, request } from 'node:http'
+import { connect, Socket } from 'node:net'
+import { afterAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { bind } from '../../src/producer/bind.ts'
+import { ApiError } from '../../src/producer/errors.ts'
+import { route } from '../../src/producer/route.ts'
+import { connectFailFast } from '../../src/redis/connect.ts'
+import { startApp } from '../support/app.ts'
+import { withOwnRedis } from '../support/own-redis.ts'
 
 const MB = 1024 * 1024
 
-let server: Server
+/** Refuses at once whatever comes, as where the key is wrong. */
+const refusing = route({
+  method: 'post',
+  path: '/',
+  summary: 'A test.',
+  access: { in: 'open', why: 'a test' },
+  body: { as: 'ignored' },
+  answers: {},
+  examples: [],
+})
+
+let app: Awaited<ReturnType<typeof startApp>>
 let port: number
 let url: string
-beforeAll(async () => {
-  // Refuses at once whatever comes, as where the key is wrong.
-  server = createServer((_request, response) => {
-    response.writeHead(401, { 'content-length': 2 }).end('no')
-  })
-  limit(server, silentLog)
-  port = await listen(server)
-  url = `http://127.0.0.1:${port}`
-})
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
+const accepted: Socket[] = []
+const keep = (message: unknown): void => {
+  accepted.push(z.object({ socket: z.instanceof(Socket) }).parse(message).socket)
+}
+withOwnRedis(async (redis) => {
+  const refuse = async () => {
+    throw new ApiError(401, 'no', 'no')
+  }
+  app = await startApp(redis, bind({ refusing })({ refusing: refuse }))
+  url = app.url
+  port = Number(new URL(url).port)
+  subscribe('net.server.socket', keep)
+}, connectFailFast)
+afterAll(async () => {
+  unsubscribe('net.server.socket', keep)
+  await app?.close()
 })
 
 const head = (...headers: string[]) =>
@@ -62,7 +82,7 @@ test.each([
 ])('a client that sends all of %s before it reads gets the answer and no reset', async (_what, bytes, headers) => {
   const body = Buffer.alloc(bytes, 'x')
   const { received, failed } = await sendThenRead(head(`content-length: ${bytes}`, ...headers), body)
-  expect(received).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close[\s\S]*no$/i)
+  expect(received).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close[\s\S]*"code":"no"/i)
   expect(failed).toBeUndefined()
 })
 
@@ -72,7 +92,7 @@ test('a client with a body in chunks gets the answer and no reset', async () => 
     head('transfer-encoding: chunked'),
     Buffer.from(`${chunk.repeat(64)}0\r\n\r\n`),
   )
-  expect(received).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close[\s\S]*no$/i)
+  expect(received).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close[\s\S]*"code":"no"/i)
   expect(failed).toBeUndefined()
 })
 
@@ -80,7 +100,7 @@ test('of a body without end no more than some MB are read, and its client has th
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {})
   const closed = new Promise((resolve) => socket.once('close', resolve))
-  const served = once(server, 'connection').then(([connection]) => connection as Socket)
+  accepted.length = 0
   const piece = Buffer.alloc(MB, 'x')
   const send = (error?: Error | null): void => {
     if (!error) socket.write(piece, send)
@@ -91,8 +111,9 @@ test('of a body without end no more than some MB are read, and its client has th
   })
   socket.write(head('content-length: 10000000000'))
   send()
-  const connection = await served
   await once(socket, 'end')
+  const connection = accepted.find(({ remotePort }) => remotePort === socket.localPort)
+  if (connection === undefined) throw new Error('no connection')
   expect(received).toMatch(/^HTTP\/1\.1 401 /)
   await new Promise<void>((resolve) => {
     let before = -1
@@ -119,7 +140,7 @@ test('a request that was already on its way after such a body is not begun', asy
 test('fetch gets every answer, one request after the other', async () => {
   for (let n = 0; n < 10; n += 1) {
     const answer = await fetch(url, { method: 'POST', body: Buffer.alloc(n % 2 === 0 ? 3 * MB : 1_000, 'x') })
-    expect([answer.status, await answer.text()]).toEqual([401, 'no'])
+    expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('"no"')])
   }
 })
 

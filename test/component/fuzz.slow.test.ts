@@ -1,5 +1,5 @@
 // Pins: requests made from the description, in order, changed and hostile, with all kinds of credentials, get no 5xx and
-// nothing that is not described, and both ways answer alike. The long form is `npm run fuzz`.
+// nothing that is not described. The long form is `npm run fuzz`.
 import { expect, test } from 'vitest'
 import { createClient, NoAnswer } from '../../fuzz/exchange.ts'
 import { fuzz } from '../../fuzz/run.ts'
@@ -9,11 +9,10 @@ import { startTcpServer } from '../support/tcp-server.ts'
 test('three hundred generated requests find nothing', async () => {
   const target = await openTarget()
   try {
-    const { sent, compared, raw, unsent, seen, findings } = await fuzz(target, { requests: 300, seed: 1 })
+    const { sent, raw, unsent, seen, findings } = await fuzz(target, { requests: 300, seed: 1 })
     expect(findings.map(({ fault, wire }) => `${wire.method} ${wire.path}: ${fault}`)).toEqual([])
     expect(sent).toBe(300)
     expect(unsent).toBeLessThan(30)
-    expect(compared).toBeGreaterThan(10)
     expect(raw).toBe(7)
     const statuses = new Set([...seen.values()].flatMap((each) => [...each.keys()]))
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404]))

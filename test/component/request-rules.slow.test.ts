@@ -1,5 +1,5 @@
 // Pins: the rules that every route obeys, generated from the router of the running producer: methods, addresses, bodies,
-// the order of the checks, request ids, and that the short way and Express answer alike.
+// the order of the checks, and request ids.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -437,59 +437,6 @@ describe('x-request-id', () => {
       Array.from({ length: 50 }, async () => (await inspect(`${service.url}/healthz`)).headers.get('x-request-id')),
     )
     expect(new Set(ids).size).toBe(50)
-  })
-})
-
-describe('the short way', () => {
-  /** The paths that are answered without Express when they are in order; with a query they never are. */
-  const both = DECLARED.filter(({ isFast }) => isFast).map(({ path }) => path)
-  const bodies: Sending[] = [
-    {},
-    { type: 'application/json', body: '' },
-    ...['{', '[]', 'null', '5', '{}', '\uFEFF{}', `{"x":${'['.repeat(40)}${']'.repeat(40)}}`].map((body) => ({
-      type: 'application/json',
-      body,
-    })),
-    { type: 'application/json; charset=utf-8', body: '{"api_key":"x"}' },
-    { type: 'text/plain', body: '{}' },
-    { type: 'application/json', body: `{"x":"${'y'.repeat(270_000)}"}` },
-    { type: 'application/json', body: '{"message_id":5}' },
-  ]
-
-  test.each(both)('and Express answer alike at %s', async (path) => {
-    const alike = ({ status, text, headers }: Inspected) => ({
-      status,
-      text: text.replace(/"request_id":"[^"]*"/, ''),
-      type: headers.get('content-type'),
-      names: [...headers.keys()].sort(),
-    })
-    const keysTried = [undefined, 'x', keyWith('gallery'), tenant.apiKey]
-    for (const sending of bodies) {
-      for (const key of keysTried) {
-        const body =
-          typeof sending.body === 'string' &&
-          sending.body.startsWith('{"') &&
-          key !== undefined &&
-          sending.body.length < 1_000
-            ? sending.body.replace('{', `{"api_key":"${key}",`)
-            : sending.body
-        const headers = { 'x-request-id': 'same', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) }
-        const [short, long] = await Promise.all(
-          [path, `${path}?x=1`].map((address) =>
-            inspect(service.url + address, {
-              method: 'POST',
-              headers: { ...headers, ...(sending.type === undefined ? {} : { 'content-type': sending.type }) },
-              ...(body === undefined ? {} : { body }),
-            }),
-          ),
-        )
-        if (!short || !long) throw new Error('no answers')
-        expect(
-          alike(short),
-          JSON.stringify({ type: sending.type, body: String(body).slice(0, 60), key: key?.slice(0, 4) }),
-        ).toEqual(alike(long))
-      }
-    }
   })
 })
 

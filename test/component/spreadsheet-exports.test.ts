@@ -326,7 +326,9 @@ test('a file that is refused by its header leaves nothing that watches how its b
     const report = { add: async () => {} }
     const work = (csv: NormalCsv) =>
       importCsv(service.redis, { account: service.tenant.account, tag: 'None', csv, report })
-    await expect(readCsv({ incoming, mayStill: async () => {} }, {}, work)).rejects.toThrow('expected a header')
+    await expect(readCsv({ incoming, assertStillAllowed: async () => {} }, {}, work)).rejects.toThrow(
+      'expected a header',
+    )
     expect(vi.getTimerCount()).toBe(0)
   } finally {
     vi.useRealTimers()

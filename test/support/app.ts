@@ -1,13 +1,13 @@
 // The producer's application for a test: given routes, listening on a free loopback port.
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { RequestHandler } from 'express'
 import { pino } from 'pino'
 import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
+import { buildApp } from '../../src/producer/app.ts'
 import type { Route } from '../../src/producer/bind.ts'
 import { createGate } from '../../src/producer/gate.ts'
-import { createListener } from '../../src/producer/listener.ts'
+import { createHttpServer } from '../../src/producer/http-server.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { listen } from '../../testbed/free-port.ts'
 
@@ -28,7 +28,7 @@ export async function startApp(
   pages?: RequestHandler,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const gate = createGate(redis, log)
-  const server = createServer(createListener({ gate, log, routes, ...(pages && { pages }) }))
+  const server = createHttpServer(buildApp({ gate, log, routes, ...(pages && { pages }) }), log)
   const port = await listen(server)
   return {
     url: `http://127.0.0.1:${port}`,

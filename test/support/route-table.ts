@@ -20,7 +20,6 @@ export interface DeclaredRoute {
   /** `object`: a JSON object is asked for; `maybe`: it may be left out; `other`: no JSON. */
   body: 'object' | 'maybe' | 'other'
   limitBytes: number
-  isFast: boolean
 }
 
 /** Values that parameters may have; none of these things exists. */
@@ -58,6 +57,5 @@ function declared(spec: RouteSpec, path: string): DeclaredRoute {
     also: 'also' in access ? (access.also ?? []) : [],
     body: body.as !== 'json' ? 'other' : body.mayBeAbsent ? 'maybe' : 'object',
     limitBytes: ('limit' in body ? body.limit : undefined) ?? JSON_LIMIT_BYTES,
-    isFast: spec.isFast === true,
   }
 }

@@ -73,15 +73,6 @@ describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name,
     expect(Object.keys(spec.params?.shape ?? {})).toEqual(parametersOf(spec.path))
   })
 
-  test('can be taken by the fast path if it says so', () => {
-    if (!spec.isFast) return
-    expect(spec.method).toBe('post')
-    expect(spec.path).not.toContain(':')
-    expect(spec.query).toBeUndefined()
-    expect(['json', 'raw']).toContain(spec.body.as)
-    for (const answer of Object.values(spec.answers)) expect(answer).toBeInstanceOf(z.ZodType)
-  })
-
   test('has examples that its schemas take, of every status in JSON', () => {
     for (const { params, query, headers, body, status, answer } of spec.examples) {
       if (params !== undefined) expect(spec.params?.safeParse(params).error).toBeUndefined()

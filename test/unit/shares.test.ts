@@ -2,15 +2,15 @@
 // that holds most gives up its oldest piece; what is kept stays, and what is released counts no more. Large bodies are
 // worked on a few at a time.
 import { expect, test } from 'vitest'
-import { accountHolder, addressHolder, createShares } from '../../src/producer/shares.ts'
-import { createTurns } from '../../src/producer/turns.ts'
+import { accountHolder, addressHolder, createFairShares } from '../../src/producer/overload/fair-shares.ts'
+import { createSemaphore } from '../../src/producer/overload/semaphore.ts'
 
 const ONE = accountHolder(1)
 const TWO = accountHolder(2)
 
 /** Pieces by name, and the names of those that were taken back. */
 function pieces(most: number, mostOfOne?: number) {
-  const shares = createShares(most, mostOfOne)
+  const shares = createFairShares(most, mostOfOne)
   const gone: string[] = []
   const take = (holder: Parameters<typeof shares.hold>[0], size: number, name = 'x', isBusy?: () => boolean) => {
     const share = shares.hold(holder, () => void gone.push(name), isBusy)
@@ -97,14 +97,14 @@ test('what is kept is passed over; with nothing else left, the one that asks for
 })
 
 test('work begins in the order in which it came, so many at a time; what nobody waits for is left', async () => {
-  const turns = createTurns(2)
+  const semaphore = createSemaphore(2)
   const begun: number[] = []
   const ends: (() => void)[] = []
   const work = (n: number) => () => {
     begun.push(n)
     return new Promise<number>((resolve) => ends.push(() => resolve(n)))
   }
-  const all = [1, 2, 3, 4].map((n) => turns.run(work(n), () => n !== 3))
+  const all = [1, 2, 3, 4].map((n) => semaphore.run(work(n), () => n !== 3))
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   expect(begun).toEqual([1, 2])
   ends[0]?.()
@@ -117,14 +117,14 @@ test('work begins in the order in which it came, so many at a time; what nobody 
 })
 
 test('work that fails makes room like any other', async () => {
-  const turns = createTurns(1)
-  const failing = turns.run(
+  const semaphore = createSemaphore(1)
+  const failing = semaphore.run(
     () => Promise.reject(new Error('no')),
     () => true,
   )
   await expect(failing).rejects.toThrow('no')
   expect(
-    await turns.run(
+    await semaphore.run(
       async () => 5,
       () => true,
     ),

@@ -22,6 +22,9 @@ export const LARGE_VALUES_MAX = 200_000
 /** Most members of one object. No body has more than some dozen; V8 needs 300 ms for one object of 200,000. */
 export const MEMBERS_MAX = 1_000
 
+/** Most different names in one body. A thousand messages use some dozen; each new one costs V8 several µs. */
+export const NAMES_MAX = 2_000
+
 /** Whether a parsed value nests deeper than that. Goes level by level, so that no depth can exhaust the stack. */
 export function isTooDeep(value: unknown): boolean {
   let level = [value].filter(isContainer)

@@ -4,7 +4,7 @@ import type { CsvSaid, ReadAs } from '../../files/csv-head.ts'
 import { type NormalCsv, normalCsv } from '../../files/normal-csv.ts'
 import { counted } from '../../messages/fault.ts'
 import { ApiError } from '../errors.ts'
-import { flowingWhile } from '../flowing.ts'
+import { flowingWhile } from '../overload/slow-uploads.ts'
 import { IMPORT_MAX_BYTES, REFUSED_SHOWN } from './fields.ts'
 
 /** Collects the refused rows that the answer names. */
@@ -20,15 +20,15 @@ export function collectRefused() {
 
 /**
  * Hands the file to `work`, and adds how the file was read to the result. Throws an ApiError for another type (415), a
- * body that is too large (413) or that ended too early (400), and what `mayStill` throws once the key is no longer good.
+ * body that is too large (413) or that ended too early (400), and what `assertStillAllowed` throws once the key is no longer good.
  * The rest of the body is then read and dropped, so that the client gets to read the answer.
  */
 export async function readCsv<T>(
-  { incoming, mayStill }: { incoming: IncomingMessage; mayStill: () => Promise<unknown> },
+  { incoming, assertStillAllowed }: { incoming: IncomingMessage; assertStillAllowed: () => Promise<unknown> },
   said: CsvSaid,
   work: (csv: NormalCsv) => Promise<T>,
 ): Promise<T & { read_as: ReadAs }> {
-  const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowingWhile(mayStill, incoming)), said)
+  const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowingWhile(assertStillAllowed, incoming)), said)
   try {
     refuseOtherTypes(incoming.headers)
     // An announced size is checked before anything is read.

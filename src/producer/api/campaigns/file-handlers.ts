@@ -12,8 +12,8 @@ import type { FileStore } from '../../../files/store.ts'
 import { counted } from '../../../messages/fault.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
-import { flowingWhile } from '../../flowing.ts'
-import type { CallOf, Handlers } from '../../route.ts'
+import { flowingWhile } from '../../overload/slow-uploads.ts'
+import type { ContextOf, Handlers } from '../../route.ts'
 import { shows } from '../answers.ts'
 import { IMPORT_MAX_BYTES } from '../fields.ts'
 import { download, found, streamed } from '../requests.ts'
@@ -38,7 +38,7 @@ export function campaignFileHandlers({
         refuseForNdjson(format, query)
         if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw new TooLargeError('announced')
         const campaign = await ownCampaign(redis, call)
-        const { upload, figures } = incomingRows(format, flowingWhile(call.mayStill, incoming), query)
+        const { upload, figures } = incomingRows(format, flowingWhile(call.assertStillAllowed, incoming), query)
         await uploadRecipients({ redis, ...config }, campaign, upload, IMPORT_MAX_BYTES)
         return shows('rows uploaded', { id: idOf(campaign), ...figures() })
       } catch (error) {
@@ -74,7 +74,7 @@ export function campaignFileHandlers({
 /** The campaign of the path, if it is the caller's. */
 export async function ownCampaign(
   redis: Redis,
-  { params, caller }: Pick<CallOf<(typeof campaigns)['show']>, 'params' | 'caller'>,
+  { params, caller }: Pick<ContextOf<(typeof campaigns)['show']>, 'params' | 'caller'>,
 ): Promise<Campaign> {
   return found(await findOwnCampaign(redis, caller.account, params.id), 'The campaign')
 }

@@ -18,7 +18,7 @@ import type { Config } from '../../../config.ts'
 import type { FileStore } from '../../../files/store.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
-import type { CallOf } from '../../route.ts'
+import type { ContextOf } from '../../route.ts'
 import { created, lists, shows } from '../answers.ts'
 import { found } from '../requests.ts'
 import { campaignFileHandlers, ownCampaign } from './file-handlers.ts'
@@ -62,11 +62,11 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
       return shows('campaign', await describeCampaign(redis, await ownCampaign(redis, call)))
     },
     preflight: change('checking', (campaign) => checkCampaign(lifecycle, campaign)),
-    schedule: change<CallOf<typeof specs.schedule>>('scheduled', (campaign, { body }) =>
+    schedule: change<ContextOf<typeof specs.schedule>>('scheduled', (campaign, { body }) =>
       scheduleCampaign(lifecycle, campaign, body.at),
     ),
     start: change('started', (campaign) => startCampaign(lifecycle, campaign)),
-    pause: change<CallOf<typeof specs.pause>>('paused', (campaign, { body }) =>
+    pause: change<ContextOf<typeof specs.pause>>('paused', (campaign, { body }) =>
       pauseCampaign(lifecycle, campaign, body.reason),
     ),
     cancel: change('cancelled', (campaign) => cancelCampaign(lifecycle, campaign)),

@@ -140,10 +140,10 @@ export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: S
 
   return bind(consoleLive)({
     snapshot: async (call) => ({ body: { status: true, data: await streams.once(whoseOf(call.caller)) } }),
-    async stream({ caller, mayStill, query }) {
+    async stream({ caller, assertStillAllowed, query }) {
       const whose = whoseOf(caller)
       if (!streams.hasRoomFor(whose)) throw tooManyStreams()
-      const stream = await streams.open({ whose, limit: query.limit, inChanges: query.changes, mayStill })
+      const stream = await streams.open({ whose, limit: query.limit, inChanges: query.changes, assertStillAllowed })
       return { headers: STREAM_HEADERS, stream }
     },
     async history(call) {

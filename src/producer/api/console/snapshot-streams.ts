@@ -8,7 +8,7 @@ import { isRedisAway } from '../../../redis/errors.ts'
 import { keyOf, type Whose } from '../../../telemetry/live/whose.ts'
 import type { Snapshot } from '../../../telemetry/snapshot.ts'
 import { changeOf } from '../../../telemetry/snapshot-change.ts'
-import { accountHolder, createShares, type Holder, type Share } from '../../shares.ts'
+import { accountHolder, createFairShares, type Holder, type Share } from '../../overload/fair-shares.ts'
 
 /** Looks at one account are so far apart. */
 const EVERY_MS = 1_000
@@ -24,14 +24,14 @@ const CHECK_MS = 1_000
 /** A comment, while there is nothing to tell: it keeps proxies from taking the line for dead. */
 const SILENCE = ': no snapshot\n\n'
 
-/** Whoever has opened a stream. `mayStill` rejects once its session or its key is over. */
+/** Whoever has opened a stream. `assertStillAllowed` rejects once its session or its key is over. */
 export interface Reader {
   whose: Whose
   /** Ends after so many snapshots. */
   limit: number | undefined
   /** Tells only what has changed, after a first snapshot that is whole. */
   inChanges?: boolean
-  mayStill: () => Promise<unknown>
+  assertStillAllowed: () => Promise<unknown>
 }
 
 interface Stream extends Reader {
@@ -63,7 +63,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
   const latest = new Map<string, Taken>()
   const taking = new Map<string, Promise<Taken>>()
   const busy = new Set<string>()
-  const shares = createShares(STREAMS_MAX)
+  const shares = createFairShares(STREAMS_MAX)
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
@@ -121,7 +121,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
     if (readable.readableLength > UNREAD_MAX) return end(stream, 'cut')
     if (performance.now() - stream.checkedAt > CHECK_MS) {
       stream.checkedAt = performance.now()
-      const may = await stream.mayStill().then(
+      const may = await stream.assertStillAllowed().then(
         () => true,
         // Whether it may is not known while Redis is away.
         (error: unknown) => isRedisAway(error),

@@ -25,7 +25,7 @@ import {
 import { bind, type Route, readFields } from '../../bind.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
 import { readUpload } from '../../multipart.ts'
-import type { CallOf, RouteSpec } from '../../route.ts'
+import type { ContextOf, RouteSpec } from '../../route.ts'
 import { succeeds } from '../answers.ts'
 import { galleryNameField, textIdField } from '../fields.ts'
 import { pageOf } from '../pages.ts'
@@ -34,7 +34,7 @@ import { fileJson, folderJson } from './json.ts'
 import { type GalleryDeps, moveHandlers } from './move-handlers.ts'
 import { galleryFiles, galleryFolders } from './routes.ts'
 
-type Call = Pick<CallOf<RouteSpec>, 'caller' | 'origin'>
+type Call = Pick<ContextOf<RouteSpec>, 'caller' | 'origin'>
 
 /** Types that a browser may show in place; others are offered for saving. SVG is an image that can run scripts. */
 const INLINE = /^(image\/(?!svg)|audio\/|video\/|text\/plain$|application\/pdf$)/

@@ -8,13 +8,13 @@ import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountOf } from '../../acting-for.ts'
 import { bind, type Route } from '../../bind.ts'
-import type { CallOf } from '../../route.ts'
+import type { ContextOf } from '../../route.ts'
 import { lists, says, shows } from '../answers.ts'
 import { byId, pageOfAll } from '../pages.ts'
 import { found } from '../requests.ts'
 import { lanes } from './routes.ts'
 
-type LaneCall = Pick<CallOf<typeof lanes.resume>, 'params' | 'caller' | 'note'>
+type LaneCall = Pick<ContextOf<typeof lanes.resume>, 'params' | 'caller' | 'note'>
 
 export function laneRoutes({ redis, queues }: { redis: Redis; queues: LaneQueues }): Route[] {
   /** The lane of the path, if it is the caller's. The audit log of its account gets what is done to it. */

@@ -30,14 +30,12 @@ export const lookups = {
     '/chatappbusiness/fetchmessageinfo',
     'Shows what a message says, who wrote it, and whether it arrived.',
     {
-      isFast: true,
       body,
       answers: answer(z.strictObject({ data: infoSchema })),
       examples: [{ body: asked, answer: { status: true, message: { data: info } } }],
     },
   ),
   delivery: route.post('/chatappbusiness/getmessgageinfobyid', 'Shows the delivery status of a message.', {
-    isFast: true,
     body,
     answers: answer(deliverySchema),
     examples: [{ body: asked, answer: { status: true, message: { status: 'delivered', error_message: null } } }],

@@ -20,7 +20,7 @@ import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
-import type { Caller, CallOf } from '../../route.ts'
+import type { Caller, ContextOf } from '../../route.ts'
 import { lists, shows } from '../answers.ts'
 import { badCursor, found } from '../requests.ts'
 import { type MediaDeps, mediaHandlers } from './media-handlers.ts'
@@ -33,7 +33,7 @@ interface MessageDeps {
   config: Pick<Config, 'retentionMs' | 'validityMs'> & ListSettings
 }
 
-type ById = Pick<CallOf<typeof messages.show>, 'caller' | 'params'>
+type ById = Pick<ContextOf<typeof messages.show>, 'caller' | 'params'>
 
 export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps): Route[] {
   const { redis, config } = deps

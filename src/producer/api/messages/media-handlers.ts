@@ -8,8 +8,8 @@ import { findInbound } from '../../../messages/store/inbound.ts'
 import { type MediaSource, MOST_OPEN } from '../../../providers/cloud-media.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, overloaded } from '../../errors.ts'
+import { accountHolder, createFairShares } from '../../overload/fair-shares.ts'
 import type { Handlers, StreamAnswer } from '../../route.ts'
-import { accountHolder, createShares } from '../../shares.ts'
 import { found } from '../requests.ts'
 import type { messages } from './routes.ts'
 
@@ -26,7 +26,7 @@ const TYPES =
 /** Handler of `/messages/{id}/media`. */
 export function mediaHandlers(deps: MediaDeps): Handlers<Pick<typeof messages, 'media'>> {
   const { redis, seal, media } = deps
-  const shares = createShares(MOST_OPEN)
+  const shares = createFairShares(MOST_OPEN)
 
   return {
     async media({ params, caller }) {

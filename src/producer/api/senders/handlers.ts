@@ -15,7 +15,7 @@ import { listSenders, newSenderId } from '../../../accounts/store/senders.ts'
 import { accountOf } from '../../acting-for.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
-import type { Caller, CallOf } from '../../route.ts'
+import type { Caller, ContextOf } from '../../route.ts'
 import { created, lists, says, shows } from '../answers.ts'
 import { byId, pageOfAll } from '../pages.ts'
 import { makeOnceById } from '../requests.ts'
@@ -97,7 +97,7 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
   })
 }
 
-type SenderCall = Pick<CallOf<typeof senders.show>, 'params' | 'caller' | 'note'>
+type SenderCall = Pick<ContextOf<typeof senders.show>, 'params' | 'caller' | 'note'>
 
 const FIELDS = { number: 'number', name: 'name', phoneNumberId: 'phone_number_id' } as const
 

@@ -5,7 +5,7 @@ import { type AcceptDeps, acceptMessage } from '../../../messages/accept/accept-
 import type { SendKind } from '../../../messages/accept/read-send.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ignoredHeader } from '../../ignored.ts'
-import type { CallOf } from '../../route.ts'
+import type { ContextOf } from '../../route.ts'
 import { sending } from './routes.ts'
 
 /** Header of a message that was accepted and may not arrive all the same. */
@@ -14,7 +14,7 @@ const WARNING = 'x-laneway-warning'
 export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
   const send =
     (kind: SendKind) =>
-    async ({ caller, body, headers }: CallOf<typeof sending.service>) => {
+    async ({ caller, body, headers }: ContextOf<typeof sending.service>) => {
       const idempotencyKey = headers['Idempotency-Key']
       const { account, senders } = caller
       const { traceparent } = headers

@@ -50,7 +50,6 @@ export const sending = {
       'It leaves from the sender that it names, or from the default sender of the account. Outside of the 24 hours after ' +
       'what the person wrote last, the answer has the header `x-laneway-warning: outside_window`, or is 409 where the ' +
       'account is set to `outside_window refuse`.',
-    isFast: true,
     idempotent: true,
     headers,
     body: bodyOf(serviceMessage),
@@ -66,7 +65,6 @@ export const sending = {
     '/chatappbusiness/send-templated-message',
     'Sends one approved template, filled in, to one recipient.',
     {
-      isFast: true,
       idempotent: true,
       headers,
       body: bodyOf(templateMessage),
@@ -77,7 +75,6 @@ export const sending = {
   ),
   batch: many.post('/messages/batch', `Sends up to ${BATCH_MAX} messages and answers what became of each.`, {
     takesRoom: true,
-    isFast: true,
     idempotent: true,
     headers,
     body: { as: 'json', schema: batch, readBy: 'handler', limit: BATCH_LIMIT_BYTES },

@@ -32,7 +32,7 @@ import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { parseRaw } from '../../body.ts'
 import { ApiError } from '../../errors.ts'
-import type { AnswerOf, CallOf } from '../../route.ts'
+import type { AnswerOf, ContextOf } from '../../route.ts'
 import { says, shows } from '../answers.ts'
 import { webhookSecrets, webhooks } from './routes.ts'
 
@@ -90,7 +90,7 @@ export function webhookRoutes(given: Omit<WebhookDeps, 'asides'>): Route[] {
 
 const onlyGiven = (secret: string | undefined): string[] => (secret === undefined ? [] : [secret])
 
-function shake(query: CallOf<typeof webhooks.handshake>['query'], tokens: readonly string[]): { text: string } {
+function shake(query: ContextOf<typeof webhooks.handshake>['query'], tokens: readonly string[]): { text: string } {
   const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = query
   const isOurs = typeof token === 'string' && tokens.some((each) => isSame(token, each))
   if (mode !== 'subscribe' || !isOurs || typeof challenge !== 'string') {
@@ -101,7 +101,7 @@ function shake(query: CallOf<typeof webhooks.handshake>['query'], tokens: readon
 
 async function receive(
   deps: WebhookDeps,
-  { raw, headers }: Pick<CallOf<typeof webhooks.report>, 'raw' | 'headers'>,
+  { raw, headers }: Pick<ContextOf<typeof webhooks.report>, 'raw' | 'headers'>,
   { account, secrets }: Source,
 ): Promise<AnswerOf<typeof webhooks.report>> {
   const signature = headers['X-Hub-Signature-256']

@@ -54,7 +54,6 @@ const report = {
 export const webhooks = {
   handshake: route.get(path, 'Answers the verification handshake to a caller that knows the verify token.', handshake),
   report: route.post(path, 'Takes statuses and received messages, and answers once all of it is stored.', {
-    isFast: true,
     ...report,
   }),
   accountHandshake: route.get(`${path}/:account`, 'The same handshake, with a verify token of the account.', handshake),

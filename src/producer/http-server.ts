@@ -1,22 +1,24 @@
-// What one client may ask of the HTTP server as such: connections, headers, time. Everything that Node leaves without a
-// limit, or with one of minutes, has one here.
+// The HTTP server around the application: what one client may ask of it in connections, headers and time. Everything that
+// Node leaves without a limit, or with one of minutes, has one here.
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import {
+  createServer,
+  IncomingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Express } from 'express'
 import type { Log } from '../log.ts'
 import { refuse, requestIdOf } from './answer.ts'
 import { createClientAddress } from './client-address.ts'
-import { createRoom } from './connections.ts'
-import { watchCrumbs } from './crumbs.ts'
-import { stopReading } from './cut.ts'
 import { ApiError, errorBody } from './errors.ts'
-import { lingerAfter } from './linger.ts'
-import { HEADERS_MAX } from './listener.ts'
-import { watchConnection } from './turn-budget.ts'
-
-/** How often Node looks for clients whose headers take too long. */
-export const HEADERS_CHECK_MS = 5_000
+import { createConnections } from './overload/connections.ts'
+import { cutOffLate, hasBody } from './overload/early-answers.ts'
+import { spendBudget, watchConnection } from './overload/event-loop-budget.ts'
 
 /** Each may hold 16 KB of headers, 16 KB of body that is not counted otherwise, and Node's own 20 KB: 100 MB in all. */
 const CONNECTIONS_MAX = 2_000
@@ -24,8 +26,9 @@ const CONNECTIONS_MAX = 2_000
 const CONNECTIONS_LEAVING = 256
 /** How often it is logged that there are as many. */
 const FULL_LINE_MS = 1_000
-/** Headers must be there by then. */
+/** Headers must be there by then; Node looks for late ones every 5 s. */
 const HEADERS_MS = 10_000
+const HEADERS_CHECK_MS = 5_000
 /** A connection without a request is kept so long for the next one. */
 const KEEP_ALIVE_MS = 65_000
 /**
@@ -35,51 +38,66 @@ const KEEP_ALIVE_MS = 65_000
 const SILENCE_MS = 75_000
 /** Requests on one connection that wait for their answers. Hardly any client sends a second one before the first answer. */
 const PIPELINED_MAX = 16
+/**
+ * Most headers of a request. Node drops what is beyond its own limit without a word, an Idempotency-Key among them, so
+ * that limit is one higher and what is too many is refused.
+ */
+export const HEADERS_MAX = 100
 
 /**
- * Puts the limits on a server that does not listen yet; `addressOf` tells where a request comes from. A server that is
+ * Creates the server of an application, not listening yet; `addressOf` tells where a request comes from. A server that is
  * being closed says so in its answers: a busy client would keep its connections open until they are cut, and requests
  * with them.
  */
-export function limit(server: Server, log: Log, addressOf = createClientAddress([])): void {
+export function createHttpServer(
+  app: Express | RequestListener,
+  log: Log,
+  addressOf = createClientAddress([]),
+): Server {
+  const server = createServer(
+    {
+      ...('request' in app ? classesFor(app) : {}),
+      connectionsCheckingInterval: HEADERS_CHECK_MS,
+      requireHostHeader: false,
+    },
+    app,
+  )
   server.maxConnections = CONNECTIONS_MAX + CONNECTIONS_LEAVING
   server.headersTimeout = HEADERS_MS
-  // Each way to take a body has a limit of its own: body.ts for those held in memory, flowing.ts for those on disk.
+  // Node knows one for all requests, and an upload may take hours: bodies have limits of their own (overload/).
   server.requestTimeout = 0
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.setTimeout(SILENCE_MS)
-  // One more than may come, so that what is too many is seen and refused.
   server.maxHeadersCount = HEADERS_MAX + 1
 
   /** Responses that are not out yet, by connection. */
   const unanswered = new WeakMap<Duplex, Set<ServerResponse>>()
   const isBusy = (socket: Socket): boolean => (unanswered.get(socket)?.size ?? 0) > 0
   let loggedAt = Number.NEGATIVE_INFINITY
-  const tellFull = (): void => {
+  const logFull = (): void => {
     if (performance.now() - loggedAt < FULL_LINE_MS) return
     loggedAt = performance.now()
     log.warn({ connections: CONNECTIONS_MAX }, 'connections.full')
   }
-  const room = createRoom(CONNECTIONS_MAX, isBusy, tellFull)
+  const connections = createConnections(CONNECTIONS_MAX, isBusy, logFull)
   server.on('connection', (socket) => {
-    room.add(socket)
-    watchConnection(socket, () => isBusy(socket))
+    connections.add(socket)
+    watchConnection(socket)
   })
-  server.on('drop', tellFull)
+  server.on('drop', logFull)
 
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    spendBudget()
     const { socket } = request
-    room.begin(socket, () => addressOf(request))
+    // The rest of what one read of a flood has brought; the application leaves such requests alone, too.
+    if (socket.destroyed) return
+    connections.begin(socket, () => addressOf(request))
     const waiting = unanswered.get(socket) ?? new Set()
     unanswered.set(socket, waiting.add(response))
-    if (waiting.size > PIPELINED_MAX) {
-      stopReading(request)
-      socket.destroy()
-    }
+    if (waiting.size > PIPELINED_MAX) socket.destroy()
     if (!server.listening) response.shouldKeepAlive = false
     response.once('close', () => waiting.delete(response))
-    watchCrumbs(request)
-    lingerAfter(request, response)
+    if (hasBody(request)) response.once('finish', () => request.complete || cutOffLate(request))
   })
   server.on('checkExpectation', (request, response) => {
     const error = new ApiError(417, 'expectation_failed', 'The only expectation supported is 100-continue.')
@@ -92,6 +110,20 @@ export function limit(server: Server, log: Log, addressOf = createClientAddress(
     if (socket.writable && isFree) socket.write(rawAnswer(refusalOf(error.code)))
     socket.destroy()
   })
+  return server
+}
+
+/**
+ * Classes that make requests and responses as the application wants them. Express changes the prototype of each of them
+ * otherwise, for which V8 gives up on what it knows of such objects: 40 µs a request, three times the rest of Express.
+ */
+function classesFor(app: Express) {
+  class AppRequest extends IncomingMessage {}
+  class AppResponse<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {}
+  Object.setPrototypeOf(AppRequest.prototype, app.request)
+  Object.setPrototypeOf(AppResponse.prototype, app.response)
+  Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
+  return { IncomingMessage: AppRequest, ServerResponse: AppResponse }
 }
 
 /** What Node's parser found wrong, in our words. */

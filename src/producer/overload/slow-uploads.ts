@@ -1,17 +1,17 @@
-// Bodies that are streamed to disk may take as long as they need, as long as they come: a gigabyte over a slow line takes
-// hours. A client that stops sending is cut off, or its connection and half a file would be kept for ever.
+// Bodies that are streamed to disk may take hours, as long as they come: a gigabyte over a slow line does. A client that
+// stops sending is cut off, or its connection and half a file would be kept for ever.
 import type { IncomingMessage } from 'node:http'
-import { isRedisAway } from '../redis/errors.ts'
-import { onCrumbs } from './crumbs.ts'
-import { ApiError } from './errors.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { ApiError } from '../errors.ts'
+import { spendBudget } from './event-loop-budget.ts'
 
 /** So many bytes must come within each span of this: 0.5 KB/s, or a byte now and then would keep half a file for ever. */
 const SPAN_SECONDS = 30
 const SPAN_BYTES = 16 * 1_024
 
 /**
- * Watches a request's connection. `fault` rejects with an ApiError when less than 16 KB come within 30 s, 408, or in
- * chunks that are too small; call `stop` when it is read.
+ * Watches a request's connection. `fault` rejects with an ApiError when less than 16 KB come within 30 s (408);
+ * call `stop` when it is read.
  */
 export function watchFlow(request: IncomingMessage, spanMs = SPAN_SECONDS * 1_000) {
   let bytes = request.socket.bytesRead
@@ -24,7 +24,6 @@ export function watchFlow(request: IncomingMessage, spanMs = SPAN_SECONDS * 1_00
       bytes = request.socket.bytesRead
     }, spanMs)
     timer.unref()
-    onCrumbs(request, reject)
   })
   // It may come when nobody waits for it any more.
   fault.catch(() => {})
@@ -39,6 +38,7 @@ export async function* flowing(request: IncomingMessage, spanMs?: number): Async
     for (;;) {
       const { done, value } = await Promise.race([pieces.next(), fault])
       if (done) return
+      spendBudget()
       yield value
     }
   } finally {
@@ -53,14 +53,14 @@ const CHECK_MS = 1_000
 
 /** The same as long as the client still may: a body can take days, and what comes of it is used at once. */
 export async function* flowingWhile(
-  mayStill: () => Promise<unknown>,
+  assertStillAllowed: () => Promise<unknown>,
   request: IncomingMessage,
 ): AsyncGenerator<Buffer> {
   let checkedAt = performance.now()
   for await (const piece of flowing(request)) {
     if (performance.now() - checkedAt > CHECK_MS) {
       // Whether it may is not known while Redis is away.
-      await mayStill().catch((error: unknown) => {
+      await assertStillAllowed().catch((error: unknown) => {
         if (!isRedisAway(error)) throw error
       })
       checkedAt = performance.now()

@@ -2,7 +2,7 @@
 // Anybody may take what is free. When nothing is free, something is taken back: from those who have shown no key while
 // these hold more than a quarter together, else from the account that holds most. So one account, with however many keys
 // and addresses, takes nothing from others, and neither do strangers.
-import { clientOf } from '../accounts/networks.ts'
+import { clientOf } from '../../accounts/networks.ts'
 
 /** Of all, what those without a key are left together, whatever accounts hold. */
 const KEYLESS_SHARE = 1 / 4
@@ -47,13 +47,13 @@ interface Holding {
   loose: Set<Piece>
 }
 
-export type Shares = ReturnType<typeof createShares>
+export type FairShares = ReturnType<typeof createFairShares>
 
 /**
  * Shares of `most`, in any unit; one account has up to `mostOfOne`, and those without a key together: less than `most` where
  * something may be kept, which cannot be taken back. Only what is kept may go beyond them, by what the last of it added.
  */
-export function createShares(most: number, mostOfOne = most) {
+export function createFairShares(most: number, mostOfOne = most) {
   const holdings = new Map<Holder, Holding>()
   let held = 0
   let keyless = 0

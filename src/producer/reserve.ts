@@ -1,19 +1,19 @@
 // A reserve of disk and of Redis memory that is kept for sending: once it is touched, whatever takes much is refused
 // (uploads, imports, campaigns, batches), and single messages are accepted as long as there is room for one.
-
+import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
+import { memoryLeft } from '../redis/safety.ts'
 import { ApiError } from './errors.ts'
-import { readRoom } from './rate-limits/room.ts'
 
 /** How long the answer of disk and Redis holds. */
 const KEPT_MS = 1_000
 
-export type RoomGate = ReturnType<typeof createRoomGate>
+export type Reserve = ReturnType<typeof createReserve>
 
 /** The reserve of a process. */
-export function createRoomGate(
+export function createReserve(
   redis: Redis,
   { reserve: { diskBytes, redisPercent }, dataDir }: Pick<Config, 'reserve' | 'dataDir'>,
 ) {
@@ -42,3 +42,18 @@ const memoryReserve = (): ApiError =>
     'The memory of Redis is nearly used up: what is left is kept for single messages. Try again in a while.',
     { headers: { 'Retry-After': '30' } },
   )
+
+/** Room that is left; infinite bytes where nobody looked, 100 % where Redis has no limit of its own. */
+interface Room {
+  diskBytes: number
+  redisPercent: number
+}
+
+/** Looks at both. Rejects when Redis does not answer; a folder that is not there (undefined: not asked) has room. */
+async function readRoom(redis: Redis, folder: string | undefined): Promise<Room> {
+  const [disk, redisPercent] = await Promise.all([
+    folder === undefined ? undefined : statfs(folder).catch(() => undefined),
+    memoryLeft(redis),
+  ])
+  return { diskBytes: disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize, redisPercent }
+}

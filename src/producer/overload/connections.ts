@@ -1,8 +1,8 @@
 // Who has the connections of a server. A connection is as good as the last key that it showed: it counts for the account
 // of that key, and for the address of the client while there was none or a wrong one. A newcomer is always let in and has
-// a moment to say what it wants; who gives up a connection for it: shares.ts.
+// a moment to say what it wants; who gives up a connection for it: fair-shares.ts.
 import type { Socket } from 'node:net'
-import { accountHolder, addressHolder, createShares, type Holder, isKeyless, type Share } from './shares.ts'
+import { accountHolder, addressHolder, createFairShares, type Holder, isKeyless, type Share } from './fair-shares.ts'
 
 /** A newcomer that has said nothing yet is spared for so long, as one that is being answered. */
 const NEWCOMER_MS = 2_000
@@ -27,8 +27,8 @@ export const holderOf = (socket: Socket): Holder => places.get(socket)?.holder()
  * Keeps the connections of a server at `max`. `isBusy` tells whether a request of a connection is being answered; `cut` is
  * called when one was closed to make room.
  */
-export function createRoom(max: number, isBusy: (socket: Socket) => boolean, cut: () => void) {
-  const shares = createShares(max)
+export function createConnections(max: number, isBusy: (socket: Socket) => boolean, cut: () => void) {
+  const shares = createFairShares(max)
   const silentSince = new WeakMap<Socket, number>()
 
   const isSpared = (socket: Socket): boolean => {

@@ -1,0 +1,207 @@
+// How often somebody may ask: 429 for requests that come too often, and in every answer how much of a limit is left. The
+// counters are in Redis, so that a limit holds over all producers: rate-limiter-flexible counts in windows of a second.
+// Refusals cost no Redis, since a limit that was reached is remembered until its window ends.
+//
+// Without Redis each producer goes on at the rate by itself: an outage of the counters must not shut everybody out, and what
+// needs Redis is answered 503 anyway.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { clientOf } from '../accounts/networks.ts'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
+import { type AccountLimits, type InstallationLimits, limitsOf } from '../accounts/settings.ts'
+import { accountLimits } from '../accounts/store/accounts.ts'
+import type { Redis } from '../redis/connect.ts'
+import { rateKey } from '../redis/keys.ts'
+import { ApiError } from './errors.ts'
+import type { Caller } from './route.ts'
+
+/** Of whom there are counters. */
+type RateOf = 'key' | 'account' | 'address'
+
+/** Whether a request may come, and what is left. */
+interface RateVerdict {
+  of: RateOf
+  isWithin: boolean
+  rate: number
+  left: number
+}
+
+/** Addresses of the service that count for nobody: probes, and webhooks, which the chat product sends as they come. */
+const UNCOUNTED = /^\/(?:healthz|readyz|webhooks\/.*)(?:\?|$)/
+
+/** Whether requests to this path count. */
+export const isCounted = ({ path }: { path: string }): boolean => !UNCOUNTED.test(path)
+
+/** A request that came too often. */
+export class RateError extends ApiError {
+  override name = 'RateError'
+  readonly of: RateOf
+
+  constructor({ of, rate }: RateVerdict) {
+    const whose = { key: 'this key', account: 'this account', address: 'this address' }[of]
+    super(429, 'rate_limited', `Too many requests: at most ${rate} a second for ${whose}. Try again in a second.`, {
+      headers: { 'Retry-After': '1' },
+    })
+    this.of = of
+  }
+}
+
+/**
+ * The counter of the window that is asked for, and how long it lasts. The library's own script trusts the expiry of the
+ * key; a clock of Redis that was set back would stretch that to hours.
+ */
+const COUNT = `
+  redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+  local consumed = redis.call('INCRBY', KEYS[1], ARGV[1])
+  local ttl = redis.call('PTTL', KEYS[1])
+  if ttl < 0 or ttl > ARGV[2] * 1000 then
+    redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
+    consumed, ttl = tonumber(ARGV[1]), ARGV[2] * 1000
+  end
+  return {consumed, ttl}
+`
+
+/** Counts requests against a rate; how one producer sees the counters. */
+export function createRates(redis: Redis) {
+  const limiters = new Map<number, RateLimiterRedis>()
+  function limiterFor(rate: number): RateLimiterRedis {
+    const known = limiters.get(rate)
+    if (known !== undefined) return known
+    const limiter = new RateLimiterRedis({
+      ...{ storeClient: redis, keyPrefix: '', points: rate, duration: 1 },
+      ...{ inMemoryBlockOnConsumed: rate, customIncrTtlLuaScript: COUNT },
+      insuranceLimiter: new RateLimiterMemory({ points: rate, duration: 1 }),
+    })
+    limiters.set(rate, limiter)
+    return limiter
+  }
+
+  return {
+    /** Counts a request against `rate` (more than 0) requests a second. */
+    async take(of: RateOf, who: string, rate: number): Promise<RateVerdict> {
+      const { isWithin, left } = await consume(limiterFor(rate), rateKey(of, who))
+      return { of, isWithin, rate, left }
+    },
+  }
+}
+
+async function consume(
+  limiter: RateLimiterRedis | RateLimiterMemory,
+  key: string,
+): Promise<{ isWithin: boolean; left: number; waitMs: number }> {
+  try {
+    return { isWithin: true, left: (await limiter.consume(key)).remainingPoints, waitMs: 0 }
+  } catch (refused) {
+    if (!(refused instanceof RateLimiterRes)) throw refused
+    return { isWithin: false, left: 0, waitMs: refused.msBeforeNext }
+  }
+}
+
+export type RateLimits = ReturnType<typeof createRateLimits>
+
+/** The limits of a process; `addressOf` tells where a request comes from. */
+export function createRateLimits(
+  redis: Redis,
+  installation: InstallationLimits,
+  addressOf: (request: IncomingMessage) => string,
+) {
+  const rates = createRates(redis)
+
+  async function obey(of: RateOf, who: string, rate: number, response: ServerResponse): Promise<void> {
+    const verdict = await rates.take(of, who, rate)
+    noteRate(response, verdict)
+    if (!verdict.isWithin) throw new RateError(verdict)
+  }
+  /** An operator that acts for nobody has no account; limits that cannot be read are the installation's. */
+  const limitsFor = async (account: number): Promise<AccountLimits> =>
+    account === NO_ACCOUNT
+      ? { ...installation, accountRate: 0 }
+      : accountLimits(redis, account, installation).catch(() => limitsOf(undefined, installation))
+
+  return {
+    /** Counts a request for its address, and rejects with a RateError. Undefined where addresses have no limit. */
+    ofAddress(request: IncomingMessage, response: ServerResponse): undefined | Promise<void> {
+      const rate = installation.addressRate
+      if (rate === 0 || !isCounted({ path: request.url ?? '' })) return undefined
+      return obey('address', bucketOf(addressOf(request)), rate, response)
+    },
+
+    /** The same for its key and its account. */
+    async ofCaller({ id, account }: Caller, response: ServerResponse): Promise<void> {
+      const { keyRate, accountRate } = await limitsFor(account)
+      if (keyRate > 0) await obey('key', id, keyRate, response)
+      if (accountRate > 0) await obey('account', String(account), accountRate, response)
+    },
+  }
+}
+
+/** Whose counter it is: what a proxy writes that is no address becomes part of a key all the same. */
+const bucketOf = (address: string): string =>
+  clientOf(address)
+    .replaceAll(/[^\da-f.:]/gi, '')
+    .slice(0, 45)
+
+/** Refusals of wrong keys that an address gets at once, in so many seconds. */
+const WRONG_KEYS = 300
+const WRONG_KEYS_SECONDS = 6
+/** Longest that a refusal is held back. */
+const LATEST_MS = 2_000
+/** Refusals held back at a time in the process; more are answered at once. */
+const HELD_MAX = 1_000
+
+export type WrongKeys = ReturnType<typeof createWrongKeys>
+
+/**
+ * Answers to wrong keys of a process. An address that sends many of them gets its refusals late; a good key is answered as
+ * ever, because behind a proxy all clients have one address.
+ */
+export function createWrongKeys() {
+  const refusals = new RateLimiterMemory({ points: WRONG_KEYS, duration: WRONG_KEYS_SECONDS })
+  let held = 0
+
+  return {
+    /** How long a refusal for this address has to wait (ms); counts it. */
+    async delayOf(address: string): Promise<number> {
+      return Math.min((await consume(refusals, clientOf(address))).waitMs, LATEST_MS)
+    },
+    /** Resolves when a refusal for this address may be answered. */
+    async wait(address: string): Promise<void> {
+      const ms = await this.delayOf(address)
+      if (ms <= 0 || held >= HELD_MAX) return
+      held += 1
+      await sleep(ms)
+      held -= 1
+    },
+  }
+}
+
+/**
+ * The headers of the IETF draft draft-ietf-httpapi-ratelimit-headers for an answer. They are kept until its head is
+ * written: with a header set before, Node builds the whole head in a slower way.
+ */
+const noted = new WeakMap<ServerResponse, { policy: string; left: string }>()
+
+/** One more limit that the request was counted against. All are in one line: Node writes many lines several times as slowly. */
+function noteRate(response: ServerResponse, { of, rate, left }: RateVerdict): void {
+  const before = noted.get(response)
+  const join = (line: string | undefined, more: string): string => (line === undefined ? more : `${line}, ${more}`)
+  noted.set(response, {
+    policy: join(before?.policy, `"${of}";q=${rate};w=1`),
+    left: join(before?.left, `"${of}";r=${left};t=1`),
+  })
+}
+
+/** Names and values in turn, for the head that is written now. */
+export function rateHeaders(response: ServerResponse): string[] {
+  const known = noted.get(response)
+  return known === undefined ? [] : ['RateLimit-Policy', known.policy, 'RateLimit', known.left]
+}
+
+/** Sets them at once: for what writes its head by itself. */
+export function setRateHeaders(response: ServerResponse): void {
+  const known = noted.get(response)
+  if (known === undefined || response.headersSent) return
+  response.setHeader('RateLimit-Policy', known.policy)
+  response.setHeader('RateLimit', known.left)
+}
