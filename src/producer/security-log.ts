@@ -11,7 +11,6 @@ import { Refusal } from '../messages/accept/refusal.ts'
 import { type Limit, observerOf } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError } from './errors.ts'
-import type { Gate } from './gate.ts'
 import { createLineLimit } from './line-limit.ts'
 import { RateError } from './rate-limits.ts'
 import type { Caller } from './route.ts'
@@ -102,12 +101,18 @@ const lineOf = ({ key, why, requestId, address }: Refused): object => ({
   request_id: requestId,
 })
 
+interface Reporting {
+  security: SecurityLog
+  redis: Redis
+  addressOf: (request: IncomingMessage) => string
+}
+
 /**
  * Reports a refusal that is of interest: a limit that was reached, which /metrics counts as well, a key that was turned
  * away, and what a caller may not do. Does nothing where the error is another one.
  */
 export function reportRefusal(
-  { security, redis, addressOf }: Gate,
+  { security, redis, addressOf }: Reporting,
   error: unknown,
   { request, requestId, caller }: { request: IncomingMessage; requestId: string; caller?: Caller },
 ): void {

@@ -47,8 +47,6 @@ interface Holding {
   loose: Set<Piece>
 }
 
-export type FairShares = ReturnType<typeof createFairShares>
-
 /**
  * Shares of `most`, in any unit; one account has up to `mostOfOne`, and those without a key together: less than `most` where
  * something may be kept, which cannot be taken back. Only what is kept may go beyond them, by what the last of it added.
