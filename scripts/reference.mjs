@@ -16,10 +16,10 @@ export async function writeReference({ isDry = false } = {}) {
     load('cli/program.js'),
     load('producer/openapi/document.js'),
   ])
-  const terminal = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr }
+  const program = await createProgram({ stdin: process.stdin, stdout: process.stdout, stderr: process.stderr })
   const made = new Map([
     ['docs/reference/settings.md', (page) => fill(page, 'settings', settingsTable(settings))],
-    ['docs/reference/cli.md', (page) => fill(page, 'commands', commandsOf(createProgram(terminal)))],
+    ['docs/reference/cli.md', (page) => fill(page, 'commands', commandsOf(program))],
   ])
   const description = createDescription('0.0.0')
   for (const name of readdirSync(join(root, 'docs/reference/http'))) {

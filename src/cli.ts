@@ -1,5 +1,5 @@
 // The command line: `npm run cli -- <noun> <verb>`.
-import { runCommandLine } from './cli/run.ts'
+import { runCommandLine } from './cli/program.ts'
 
 // Node looks sources up only when an error is printed: a part does not, as it asks for stacks that nobody reads.
 process.setSourceMapsEnabled(true)

@@ -1,4 +1,4 @@
-// How a command ends when it cannot do what was asked: one sentence for the person who typed it and an exit code.
+// How a command ends that cannot do what was asked: one sentence for the person who typed it and an exit code.
 
 import { SealError, SecretKeyError } from '../accounts/seal.ts'
 import { ConfigError } from '../config.ts'

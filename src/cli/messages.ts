@@ -1,42 +1,144 @@
 // messages: show, list, cancel, requeue. One message and everything that happened to it.
 import { z } from 'zod'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { keptAccounts } from '../accounts/store/accounts.ts'
-import { findSender, type Sender } from '../accounts/store/senders.ts'
+import { findSender, listKeptSenders, type Sender } from '../accounts/store/senders.ts'
+import { parseCampaignId } from '../campaigns/campaign.ts'
+import { findCampaign } from '../campaigns/store/campaigns.ts'
 import type { ListSettings } from '../campaigns/store/open-campaigns.ts'
+import { sendersNamed } from '../messages/accept/named-senders.ts'
+import { STATES } from '../messages/lifecycle.ts'
+import { type Place, readCursor, writeCursor } from '../messages/lookup/entries.ts'
+import { findMessages, type Search } from '../messages/lookup/find-messages.ts'
 import { findMessage } from '../messages/lookup/lookup.ts'
 import { historyOf, iso, receivedDocument, sentDocument } from '../messages/lookup/message-document.ts'
+import type { ListedMessage } from '../messages/lookup/message-schema.ts'
+import { cancelWherever } from '../messages/lookup/own-message.ts'
 import { type MessageId, parseMessageId } from '../messages/message-id.ts'
 import { wordsOfParts } from '../messages/received-words.ts'
 import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
-import { cancelVerb } from './cancel.ts'
 import { CliFailure } from './failure.ts'
-import { listVerb } from './list-messages.ts'
+import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
 import { requeueVerb } from './requeue.ts'
-import { keyValueTable, table } from './table.ts'
-import { type Answer, type Noun, verb } from './verb.ts'
+import { laneQueues, noCampaign, noSender } from './session.ts'
+import { accountId, instant, nameUpTo, oneOf, person, senderName } from './values.ts'
+import { type Answer, option, type Verb, verb } from './verb.ts'
 
-export const messages: Noun = {
-  name: 'messages',
-  summary: 'list, look up, cancel and requeue messages',
-  verbs: [
-    verb({
-      usage: 'show <id>',
-      summary: 'show a message, why it waits, and its history; for a received message give the id of WhatsApp',
-      example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
-      options: {},
-      values: z.strictObject({ id: z.string() }),
-      async run({ id }, { redis, config }) {
-        const sent = parseMessageId(id)
-        const answer = sent ? await showSent(redis, sent, config) : await showReceived(redis, id)
-        if (answer === undefined) throw new CliFailure(`There is no message ${id}, or it is older than the retention.`)
-        return answer
-      },
-    }),
-    listVerb,
-    cancelVerb,
-    requeueVerb,
-  ],
+const DEFAULT_LIMIT = 100
+/** Characters of a text that a line has room for. */
+const TEXT_SHOWN = 40
+
+const COLUMNS: Columns<ListedMessage> = {
+  ID: ({ id }) => id,
+  ACCEPTED: ({ accepted_at }) => clockTime(accepted_at),
+  STATE: (message) => (message.direction === 'inbound' ? 'received' : message.state),
+  SENDER: ({ sender }) => sender,
+  PERSON: (message) => (message.direction === 'inbound' ? message.from : message.to),
+  KIND: ({ kind }) => kind,
+  PROBLEM: ({ problem }) => problem?.code ?? '',
+  TEXT: ({ text }) => (text.length > TEXT_SHOWN ? `${text.slice(0, TEXT_SHOWN - 1)}…` : text),
+}
+
+export const verbs: readonly Verb[] = [
+  verb({
+    usage: 'show <id>',
+    summary: 'show a message, why it waits, and its history; for a received message give the id of WhatsApp',
+    example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
+    values: { id: z.string() },
+    async run({ id }, { redis, config }) {
+      const sent = parseMessageId(id)
+      const answer = sent ? await showSent(redis, sent, config) : await showReceived(redis, id)
+      if (answer === undefined) throw noMessage(id)
+      return answer
+    },
+  }),
+  verb({
+    usage: 'list',
+    summary: 'list messages, the newest first, by any filter',
+    example: '--to +14155550123 --state failed --since 2026-03-01T00:00:00Z',
+    takesRemovedAccount: true,
+    values: {
+      account: option(accountId.optional(), 'id', 'only those of one account'),
+      sender: option(senderName.optional(), 'sender', 'only those of one sender, by its number, name or id'),
+      to: option(person.optional(), 'person', 'only those to one recipient, by number or user id'),
+      from: option(person.optional(), 'person', 'only those received from one person, by number or user id'),
+      state: option(oneOf(STATES).optional(), 'state', `one of ${STATES.join(', ')}`),
+      class: option(oneOf(['transactional', 'campaign']).optional(), 'class', 'one of transactional, campaign'),
+      direction: option(oneOf(['outbound', 'inbound']).optional(), 'direction', 'one of outbound, inbound'),
+      campaign: option(
+        nameUpTo(255).optional(),
+        'id',
+        'only those of one campaign (cmp_1_2), or with this campaign_id',
+      ),
+      code: option(nameUpTo(100).optional(), 'code', 'only those with this problem code'),
+      since: option(instant.optional(), 'time', 'only those accepted at or after this time'),
+      until: option(instant.optional(), 'time', 'only those accepted at or before this time'),
+      limit: option(
+        z.coerce.number().int().min(1).max(1_000).default(DEFAULT_LIMIT),
+        'n',
+        `at most so many, up to 1000 (${DEFAULT_LIMIT})`,
+      ),
+      cursor: option(nameUpTo(100).optional(), 'cursor', 'go on where an earlier list ended, with its `next`'),
+    },
+    async run({ account, sender, campaign, since, until, limit, cursor, ...same }, { redis, config }) {
+      const after = cursor === undefined ? undefined : readCursor(account ?? 0, cursor)
+      if (cursor !== undefined && after === undefined) {
+        throw new CliFailure('--cursor: expected what an earlier list of the same account had as next.', 2)
+      }
+      const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
+      if (ours && !(await findCampaign(redis, ours))) throw noCampaign(ours)
+      const all = await listKeptSenders(redis, account)
+      const senders = sender === undefined ? all : sendersNamed(all, sender)
+      if (sender !== undefined && senders.length === 0) throw noSender(sender)
+      const filter: Search['filter'] = {
+        ...same,
+        ...(ours && campaign !== undefined ? { campaign: { ...ours, id: campaign } } : { campaignId: campaign }),
+        sinceMs: since,
+        untilMs: until,
+      }
+      const found = await fill(redis, { senders, filter, limit, after, nowMs: Date.now(), lists: config })
+      const next = found.next ? writeCursor(account ?? 0, found.next) : null
+      const more = next === null ? '' : `\n\nMore: --cursor ${next}`
+      return {
+        json: { messages: found.messages, next },
+        text: `${found.messages.length === 0 ? 'No messages.' : tableOf(found.messages, COLUMNS)}${more}`,
+      }
+    },
+  }),
+  verb({
+    usage: 'cancel <id>',
+    act: 'message.cancel',
+    summary: 'cancel a waiting message; it is never sent unless you requeue it',
+    example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
+    values: { id: z.string() },
+    async run({ id: text }, context) {
+      const { redis, config } = context
+      const id = parseMessageId(text)
+      const result = id && (await cancelWherever({ redis, queues: await laneQueues(context), config }, id))
+      if (id === undefined || result === undefined || result.verdict === 'missing') throw noMessage(text)
+      if (result.verdict === 'ignored') {
+        throw new CliFailure(`The message is ${result.state}; only one that is queued can be cancelled.`)
+      }
+      const account = (await findSender(redis, id.lane))?.account ?? NO_ACCOUNT
+      return { json: { id: text, state: 'cancelled' }, text: `Cancelled ${text}.`, acted: { account, target: text } }
+    },
+  }),
+  requeueVerb,
+]
+
+const noMessage = (id: string) => new CliFailure(`There is no message ${id}, or it is older than the retention.`)
+
+/** Looks on until there are as many as wanted: nobody at a terminal wants to see a page of a search without hits. */
+async function fill(redis: Redis, search: Search): Promise<{ messages: ListedMessage[]; next: Place | undefined }> {
+  const messages: ListedMessage[] = []
+  let { after } = search
+  for (;;) {
+    const page = await findMessages(redis, { ...search, after, limit: search.limit - messages.length })
+    messages.push(...page.messages)
+    if (page.next === undefined || messages.length === search.limit) return { messages, next: page.next }
+    after = page.next
+  }
 }
 
 async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promise<Answer | undefined> {
@@ -49,7 +151,7 @@ async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promi
     json: { ...document, account: sender?.account ?? null },
     text: `${keyValueTable([
       ['Message', document.id],
-      ['From', sender === undefined ? `sender ${id.lane}, which is gone` : nameOf(sender)],
+      ['From', sender === undefined ? `sender ${id.lane}, which is gone` : shownSender(sender)],
       ['To', message.to],
       ['Kind', `${message.type}, ${message.class}${group === undefined ? '' : `, campaign ${group}`}`],
       ['Text', message.text],
@@ -71,7 +173,7 @@ async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promi
   }
 }
 
-/** Received messages are filed under their account, which the chat product's id does not contain. */
+/** Received messages are filed under their account, which WhatsApp's id does not contain. */
 async function showReceived(redis: Redis, id: string): Promise<Answer | undefined> {
   for (const account of await keptAccounts(redis)) {
     const message = await findInbound(redis, account, id)
@@ -85,7 +187,7 @@ const received = (message: InboundMessage, account: number, sender: Sender | und
   text: keyValueTable([
     ['Message', message.id],
     ['From', message.from],
-    ['To', sender === undefined ? `sender ${message.lane}, which is gone` : nameOf(sender)],
+    ['To', sender === undefined ? `sender ${message.lane}, which is gone` : shownSender(sender)],
     ['Kind', `${message.type}, received`],
     ['Text', message.text],
     ...wordsOfParts(message.parts),
@@ -93,7 +195,7 @@ const received = (message: InboundMessage, account: number, sender: Sender | und
   ]),
 })
 
-const nameOf = (sender: Sender): string => sender.number + (sender.name === '' ? '' : ` (${sender.name})`)
+const shownSender = (sender: Sender): string => sender.number + (sender.name === '' ? '' : ` (${sender.name})`)
 
 /** `+0.092 s`: what one looks for in a history is how long each step took. */
 const elapsed = (ms: number): string => `+${(ms / 1_000).toFixed(3)} s`

@@ -1,47 +1,48 @@
-// The command line as a whole: nouns, their verbs, and the help on every level.
-
+// The command line as a whole: nouns, their verbs, the help on every level, and how one command line is run to its exit code.
 import type { Readable, Writable } from 'node:stream'
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { loadConfig } from '../config.ts'
-import { openFiles } from '../files/open.ts'
 import { VERSION } from '../version.ts'
-import { accounts } from './accounts.ts'
-import { activity } from './activity.ts'
-import { campaigns } from './campaigns/campaigns.ts'
-import { contacts } from './contacts.ts'
-import { events } from './events.ts'
-import { keys } from './keys.ts'
-import { lanes } from './lanes.ts'
-import { messages } from './messages.ts'
-import { optOuts } from './opt-outs.ts'
-import { people } from './people.ts'
-import { withRedis } from './redis-session.ts'
-import { secrets } from './secrets.ts'
-import { senders } from './senders.ts'
-import { stats } from './stats.ts'
-import { printableJson } from './table.ts'
-import { tellActs } from './tell-acts.ts'
-import { templates } from './templates.ts'
-import { top } from './top/top.ts'
-import type { Noun, Verb } from './verb.ts'
+import { explain } from './failure.ts'
+import { printableJson } from './print.ts'
+import { existingAccount, inSession, keptAccount, recordActs } from './session.ts'
+import type { Verb } from './verb.ts'
 
-const NOUNS: readonly Noun[] = [
-  accounts,
-  keys,
-  senders,
-  secrets,
-  templates,
-  contacts,
-  messages,
-  lanes,
-  campaigns,
-  events,
-  optOuts,
-  people,
-  activity,
-  stats,
-  top,
-]
+/** A group of verbs. They are loaded only when their noun is typed. */
+interface Noun {
+  summary: string
+  load: () => Promise<{ verbs: readonly Verb[] }>
+}
+
+const NOUNS: Readonly<Record<string, Noun>> = {
+  accounts: {
+    summary: 'the owners of keys, senders, templates and contacts',
+    load: () => import('./accounts.ts'),
+  },
+  keys: { summary: 'API keys of applications and people', load: () => import('./keys.ts') },
+  senders: {
+    summary: 'the numbers that messages are sent from, each with its provider',
+    load: () => import('./senders.ts'),
+  },
+  secrets: {
+    summary: 'what is sealed under LANEWAY_SECRET_KEYS: tokens of providers and webhook secrets',
+    load: () => import('./secrets.ts'),
+  },
+  templates: {
+    summary: 'the approved templates that messages are validated against',
+    load: () => import('./templates.ts'),
+  },
+  contacts: { summary: 'contacts, grouped by tag', load: () => import('./contacts.ts') },
+  messages: { summary: 'list, look up, cancel and requeue messages', load: () => import('./messages.ts') },
+  lanes: { summary: 'status of each sender: backlog, pace, pause, cooldown', load: () => import('./lanes.ts') },
+  campaigns: { summary: 'one template to many people', load: () => import('./campaigns.ts') },
+  events: { summary: 'endpoints that are told what happens', load: () => import('./events.ts') },
+  'opt-outs': { summary: 'people who want no advertising', load: () => import('./opt-outs.ts') },
+  people: { summary: 'show all that is kept of a person, or forget it', load: () => import('./people.ts') },
+  activity: { summary: 'who did what and when, kept for 90 days', load: () => import('./activity.ts') },
+  stats: { summary: 'what was accepted, sent, delivered and failed lately', load: () => import('./stats.ts') },
+  top: { summary: 'lanes and campaigns live, with keys to pause and resume', load: () => import('./top.ts') },
+}
 
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
@@ -62,8 +63,30 @@ export interface Terminal {
   env?: Record<string, string>
 }
 
-/** Its `parseAsync` runs one command line, and throws commander's errors, CliFailure, and what the work itself throws. */
-export function createProgram(terminal: Terminal): Command {
+/**
+ * Runs one command line to its exit code: 0, 1 when something could not be done, 2 when something was typed wrongly. Answers
+ * go to stdout, errors as one sentence to stderr. Rejects only with an error that nobody expected.
+ */
+export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
+  try {
+    const program = await createProgram(terminal, words)
+    await program.parseAsync(words.length === 0 ? ['--help'] : words, { from: 'user' })
+    return 0
+  } catch (error) {
+    // Commander has printed its sentence, or the help, already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    const known = explain(error)
+    if (known === undefined) throw error
+    terminal.stderr.write(`error: ${known.sentence}\n`)
+    return known.exitCode
+  }
+}
+
+/** The program, with the verbs of the nouns among these words, or of all nouns. */
+export async function createProgram(
+  terminal: Terminal,
+  words = Object.keys(NOUNS) as readonly string[],
+): Promise<Command> {
   const program = new Command(PROGRAM)
     .description(
       'Manages Laneway: accounts, keys, senders, templates, contacts, messages, lanes, campaigns and events; shows what was sent.',
@@ -76,21 +99,20 @@ export function createProgram(terminal: Terminal): Command {
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
     })
-  for (const noun of NOUNS) {
-    const command = program
-      .command(noun.name)
-      .description(noun.summary)
-      .usage('<verb> [options]')
-      .addHelpText('after', `\nExample:\n  ${PROGRAM} ${noun.name} ${noun.verbs[0]?.usage.split(' ')[0]} --help`)
-    for (const verb of noun.verbs) addVerb(command, verb, terminal)
+  for (const [name, { summary, load }] of Object.entries(NOUNS)) {
+    const noun = program.command(name).description(summary).usage('<verb> [options]')
+    if (!words.includes(name)) continue
+    const { verbs } = await load()
+    noun.addHelpText('after', `\nExample:\n  ${PROGRAM} ${name} ${verbs[0]?.usage.split(' ')[0]} --help`)
+    for (const verb of verbs) addVerb(noun, verb, terminal)
   }
   return program
 }
 
 function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
   const command = noun.command(verb.usage, { isDefault: verb.isDefault === true }).description(verb.summary)
-  for (const [flags, meaning] of Object.entries(verb.options)) {
-    if (flags.startsWith('!')) command.requiredOption(flags.slice(1), `${meaning} (required)`)
+  for (const { flags, meaning, isRequired } of verb.options) {
+    if (isRequired) command.requiredOption(flags, `${meaning} (required)`)
     else command.option(flags, meaning)
   }
   command
@@ -99,12 +121,13 @@ function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
     .action(async () => {
       const { json, ...options } = command.opts<Record<string, unknown>>()
       const work = verb.prepare({ ...options, ...argumentsOf(command) }, (name) => spellingOf(name, command))
-      const config = loadConfig(terminal.env)
-      const { stdin, stderr } = terminal
-      const answer = await withRedis(config, async (redis) => {
-        const files = await openFiles(config)
-        const made = await work({ redis, config: { ...config, files }, stdin, stderr }).finally(files.close)
-        await tellActs(redis, verb.act, made.acted)
+      const answer = await inSession(loadConfig(terminal.env), terminal, async (context) => {
+        const { redis } = context
+        if (work.account !== undefined) {
+          await (verb.takesRemovedAccount ? keptAccount : existingAccount)(redis, work.account)
+        }
+        const made = await work.run(context)
+        await recordActs(redis, verb.act, made.acted)
         return made
       })
       terminal.stdout.write(`${json ? printableJson(answer.json) : answer.text}\n`)

@@ -1,35 +1,41 @@
 // messages requeue: send one message again by its id, or all that a filter finds, as a job that a worker does.
-
+import type { Writable } from 'node:stream'
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
-import { findSender } from '../accounts/store/senders.ts'
+import { listAccounts } from '../accounts/store/accounts.ts'
+import { findSender, lanesOf } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign.ts'
-import { Refusal } from '../messages/accept/refusal.ts'
+import { findCampaign } from '../campaigns/store/campaigns.ts'
 import { counted } from '../messages/fault.ts'
 import { parseMessageId } from '../messages/message-id.ts'
-import { hasFilter, type RequeueRequest, requeueOrder } from '../messages/requeue/accept-requeue.ts'
+import { hasFilter, requeueOrder } from '../messages/requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
-import { matchedOf, newRequeueJobId, type RequeueCounts, type RequeueOrder } from '../messages/requeue/jobs.ts'
+import {
+  findRequeueJob,
+  matchedOf,
+  newRequeueJobId,
+  type RequeueCounts,
+  type RequeueJob,
+  type RequeueOrder,
+  totalOf,
+} from '../messages/requeue/jobs.ts'
 import { openRequeueQueue } from '../messages/requeue/queue.ts'
 import { requeueMessage } from '../messages/requeue/requeue.ts'
-import { countMatching } from '../messages/requeue/search.ts'
+import { countMatching, isAnyMatching } from '../messages/requeue/search.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { openRequeuesKey } from '../redis/keys.ts'
-import { existingAccount } from './accounts.ts'
-import { existing } from './campaigns/campaign-context.ts'
 import { CliFailure, reasonOf } from './failure.ts'
-import { followRequeue } from './follow-requeue.ts'
-import { withQueues } from './lanes.ts'
-import { ofOneAccount } from './requeue-accounts.ts'
+import { confirm, followJob, laneQueues, noCampaign } from './session.ts'
 import { accountId, instant, nameUpTo, oneOf, phoneNumber, senderName } from './values.ts'
-import { type Answer, type CommandContext, verb } from './verb.ts'
+import { type Answer, type CommandContext, flag, option, verb } from './verb.ts'
 
 const CLASSES = ['transactional', 'campaign'] as const
 /** Each takes 2.5 s at most. */
 const MOST_TRIES = 2
+const SAY_EVERY_MS = 2_000
 
 export const requeueVerb = verb({
   usage: 'requeue [id]',
@@ -37,72 +43,75 @@ export const requeueVerb = verb({
   summary:
     'send messages again that failed, expired, were cancelled or are unknown: one by id, or all that match a filter',
   example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
-  options: {
-    '--account <id>': 'only those of one account',
-    '--sender <sender>': 'only those of one sender, by its number, name or id',
-    '--to <number>': 'only those to one recipient',
-    '--state <state>': `one of ${REQUEUE_STATES.join(', ')}; unknown messages are flagged possible duplicate`,
-    '--class <class>': `one of ${CLASSES.join(', ')}`,
-    '--campaign <id>': 'only those of one campaign (cmp_1_2), or with this campaign_id',
-    '--code <code>': 'only those with this problem code',
-    '--since <time>': 'only those that ended at or after this time',
-    '--until <time>': 'only those that ended at or before this time',
-    '--all': 'all of them, when no filter is given',
-    '--dry-run': 'only count them',
-    '--detach': 'do not wait until it is done',
-    '--yes': 'do not ask before messages of several accounts are sent again',
-  },
-  values: z.strictObject({
+  values: {
     id: z.string().optional(),
-    account: accountId.optional(),
-    sender: senderName.optional(),
-    to: phoneNumber.optional(),
-    state: oneOf(REQUEUE_STATES).optional(),
-    class: oneOf(CLASSES).optional(),
-    campaign: nameUpTo(255).optional(),
-    code: nameUpTo(100).optional(),
-    since: instant.optional(),
-    until: instant.optional(),
-    all: z.boolean().default(false),
-    dryRun: z.boolean().default(false),
-    detach: z.boolean().default(false),
-    yes: z.boolean().default(false),
-  }),
-  run({ id, account, all, dryRun, detach, yes, campaign, since, until, ...rest }, context) {
-    const isOurs = campaign !== undefined && parseCampaignId(campaign) !== undefined
+    account: option(accountId.optional(), 'id', 'only those of one account'),
+    sender: option(senderName.optional(), 'sender', 'only those of one sender, by its number, name or id'),
+    to: option(phoneNumber.optional(), 'number', 'only those to one recipient'),
+    state: option(
+      oneOf(REQUEUE_STATES).optional(),
+      'state',
+      `one of ${REQUEUE_STATES.join(', ')}; unknown messages are flagged possible duplicate`,
+    ),
+    class: option(oneOf(CLASSES).optional(), 'class', `one of ${CLASSES.join(', ')}`),
+    campaign: option(nameUpTo(255).optional(), 'id', 'only those of one campaign (cmp_1_2), or with this campaign_id'),
+    code: option(nameUpTo(100).optional(), 'code', 'only those with this problem code'),
+    since: option(instant.optional(), 'time', 'only those that ended at or after this time'),
+    until: option(instant.optional(), 'time', 'only those that ended at or before this time'),
+    all: flag('all of them, when no filter is given'),
+    dryRun: flag('only count them'),
+    detach: flag('do not wait until it is done'),
+    yes: flag('do not ask before messages of several accounts are sent again'),
+  },
+  async run({ id, account, all, dryRun, detach, yes, campaign, since, until, ...rest }, context) {
+    const { redis } = context
+    const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
     const request = {
       ...rest,
-      ...(isOurs ? { campaign } : { campaign_id: campaign }),
+      ...(ours ? { campaign } : { campaign_id: campaign }),
       sinceMs: since,
       untilMs: until,
     }
     const filters = hasFilter(request)
-    return withQueues(context.redis, async (queues) => {
-      if (id !== undefined) {
-        if (filters || all || dryRun || account !== undefined)
-          throw new CliFailure('Give either a message id or filters, not both.', 2)
-        return requeueOne(context, queues, id)
-      }
-      if (!filters && !all) {
-        const whose = account === undefined ? 'all accounts' : `account ${account}`
-        const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
-        throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
-      }
-      await refuseUnknown(context.redis, account, campaign)
-      const nowMs = await redisNowMs(context.redis, openRequeuesKey(account ?? 0))
-      const order = await orderOf(context, account, request, nowMs)
-      if (dryRun) return dryAnswer(await countMatching({ redis: context.redis, queues }, order))
-      const agreed = account !== undefined || yes ? order : await ofOneAccount(context, queues, order)
-      return start(context, { order: agreed, account, nowMs, detach })
-    })
+    const queues = await laneQueues(context)
+    if (id !== undefined) {
+      if (filters || all || dryRun || account !== undefined)
+        throw new CliFailure('Give either a message id or filters, not both.', 2)
+      return requeueOne(context, queues, id)
+    }
+    if (!filters && !all) {
+      const whose = account === undefined ? 'all accounts' : `account ${account}`
+      const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
+      throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
+    }
+    // A filter that names what is not there would match nothing, and look as if all were well.
+    if (ours && !(await findCampaign(redis, ours))) throw noCampaign(ours)
+    const nowMs = await redisNowMs(redis, openRequeuesKey(account ?? 0))
+    const order = await requeueOrder(redis, account, request, nowMs)
+    if (dryRun) return dryAnswer(await countMatching({ redis, queues }, order))
+    const agreed = account !== undefined || yes ? order : await ofOneAccount(context, queues, order)
+    return start(context, { order: agreed, account, nowMs, detach })
   },
 })
 
-/** A filter that names what is not there would match nothing, and look as if all were well. */
-async function refuseUnknown(redis: Redis, account: number | undefined, campaign: string | undefined): Promise<void> {
-  if (account !== undefined) await existingAccount(redis, account)
-  const id = campaign === undefined ? undefined : parseCampaignId(campaign)
-  if (id !== undefined) await existing(redis, id)
+/**
+ * The order as a person who named no account means it. When all that matches is of one account, it is for the lanes of that
+ * account only. When messages of several match, it is the order as it is, once the person has agreed; a CliFailure when
+ * they do not, or cannot be asked. Reads what may match, as a dry run does.
+ */
+async function ofOneAccount(context: CommandContext, queues: LaneQueues, order: RequeueOrder): Promise<RequeueOrder> {
+  const { redis } = context
+  const matching: { account: number; order: RequeueOrder }[] = []
+  for (const { id } of await listAccounts(redis)) {
+    const own = new Set(await lanesOf(redis, id))
+    const part = { ...order, lanes: order.lanes.filter((lane) => own.has(lane)) }
+    if (await isAnyMatching({ redis, queues }, part)) matching.push({ account: id, order: part })
+  }
+  if (matching.length < 2) return matching[0]?.order ?? { ...order, lanes: [] }
+  const sentence = `This requeues messages of ${matching.length} accounts (${matching.map(({ account }) => account).join(', ')})`
+  const otherwise = 'Name one with --account, or confirm with --yes.'
+  await confirm(context, { sentence, otherwise, declined: 'Nothing was requeued.' })
+  return order
 }
 
 async function requeueOne({ redis, config }: CommandContext, queues: LaneQueues, text: string): Promise<Answer> {
@@ -128,18 +137,19 @@ async function requeueOne({ redis, config }: CommandContext, queues: LaneQueues,
   }
 }
 
-async function orderOf(
-  { redis }: CommandContext,
-  account: number | undefined,
-  request: RequeueRequest,
-  nowMs: number,
-): Promise<RequeueOrder> {
-  try {
-    return await requeueOrder(redis, account, request, nowMs)
-  } catch (error) {
-    if (error instanceof Refusal) throw new CliFailure(error.message)
-    throw error
-  }
+/** The job once it is done; says every few seconds how far it is. */
+async function followRequeue(redis: Redis, job: string, stderr: Writable): Promise<RequeueJob> {
+  let saidAt = performance.now()
+  return followJob(
+    job,
+    () => findRequeueJob(redis, job),
+    async (found) => {
+      if (performance.now() - saidAt < SAY_EVERY_MS) return
+      saidAt = performance.now()
+      const counts = await totalOf(redis, job, found)
+      stderr.write(`Requeued ${counts.requeued} of ${counted(matchedOf(counts), 'matching message')} so far.\n`)
+    },
+  )
 }
 
 /**
@@ -160,20 +170,16 @@ async function insist(job: string, add: () => Promise<void>): Promise<void> {
 }
 
 async function start(
-  { redis, stderr }: CommandContext,
+  { redis, stderr, use }: CommandContext,
   asked: { order: RequeueOrder; account: number | undefined; nowMs: number; detach: boolean },
 ): Promise<Answer> {
   const { order, nowMs, detach } = asked
   const job = newRequeueJobId(nowMs)
-  const requeues = openRequeueQueue(redis)
-  try {
-    await insist(job, () => requeues.start(job, { account: asked.account ?? 0, order, nowMs }))
-  } finally {
-    await requeues.close()
-  }
+  const requeues = use(openRequeueQueue(redis))
+  await insist(job, () => requeues.start(job, { account: asked.account ?? 0, order, nowMs }))
   const acted = { account: asked.account ?? NO_ACCOUNT, target: job }
   if (detach) return { json: { job_id: job, state: 'waiting' }, text: `A worker does it as the job ${job}.`, acted }
-  const counts = await followRequeue(redis, job, stderr)
+  const counts = await totalOf(redis, job, await followRequeue(redis, job, stderr))
   const matched = matchedOf(counts)
   return {
     json: { job_id: job, state: 'done', matched, ...counts, dry_run: false },

@@ -1,35 +1,29 @@
-// secrets: rotate.
-import { z } from 'zod'
+// secrets rotate: seals tokens and webhook secrets anew under the first secret key.
 import { type Rotation, rotateSecrets } from '../accounts/commands/rotate-secrets.ts'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { CliFailure } from './failure.ts'
-import { type Noun, verb } from './verb.ts'
+import { type Verb, verb } from './verb.ts'
 
-export const secrets: Noun = {
-  name: 'secrets',
-  summary: 'what is sealed under LANEWAY_SECRET_KEYS: tokens of providers and webhook secrets',
-  verbs: [
-    verb({
-      usage: 'rotate',
-      summary: 'seal all secrets anew under the first of LANEWAY_SECRET_KEYS, while all parts run',
-      act: 'secrets.rotate',
-      example: '--json',
-      options: {},
-      values: z.strictObject({}),
-      async run(_, { redis, config }) {
-        const rotation = await rotateSecrets(redis, createSeal(secretKeysOf(config)))
-        if (rotation.unreadable.length > 0) throw new CliFailure(unreadableSentence(rotation))
-        const { sealed, fresh } = rotation
-        return {
-          json: { sealed, fresh },
-          text: `${sealed} secrets were sealed anew, ${fresh} had the first key before.`,
-          acted: { account: NO_ACCOUNT, detail: String(sealed) },
-        }
-      },
-    }),
-  ],
-}
+export const verbs: readonly Verb[] = [
+  verb({
+    usage: 'rotate',
+    summary: 'seal all secrets anew under the first of LANEWAY_SECRET_KEYS, while all parts run',
+    act: 'secrets.rotate',
+    example: '--json',
+    values: {},
+    async run(_, { redis, config }) {
+      const rotation = await rotateSecrets(redis, createSeal(secretKeysOf(config)))
+      if (rotation.unreadable.length > 0) throw new CliFailure(unreadableSentence(rotation))
+      const { sealed, fresh } = rotation
+      return {
+        json: { sealed, fresh },
+        text: `${sealed} secrets were sealed anew, ${fresh} had the first key before.`,
+        acted: { account: NO_ACCOUNT, detail: String(sealed) },
+      }
+    },
+  }),
+]
 
 const NAMED_MAX = 20
 

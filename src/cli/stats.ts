@@ -1,56 +1,42 @@
 // stats: what was accepted, sent and delivered lately, of the whole installation or of one lane.
-import { z } from 'zod'
 import { laneOf } from '../lanes/control.ts'
 import type { Redis } from '../redis/connect.ts'
 import { WHOLE } from '../telemetry/history-buffer.ts'
 import { COUNTED_NAMES, type Counted, type Point } from '../telemetry/history-fields.ts'
 import { type History, readStats } from '../telemetry/store/history.ts'
-import { formatDuration } from './duration.ts'
 import { CliFailure } from './failure.ts'
-import { senderNamed } from './sender-named.ts'
-import { sparkline } from './sparkline.ts'
-import { clockTime } from './table.ts'
+import { clockTime, formatDuration, sparkline } from './print.ts'
+import { senderNamed } from './session.ts'
 import { duration, laneId, senderName } from './values.ts'
-import { type Noun, verb } from './verb.ts'
+import { option, type Verb, verb } from './verb.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 /** Columns of the bars. */
 const COLUMNS = 60
 
-export const stats: Noun = {
-  name: 'stats',
-  summary: 'what was accepted, sent, delivered and failed lately',
-  verbs: [
-    verb({
-      usage: 'show',
-      isDefault: true,
-      summary: 'show counts per 10 s of the last hour, or per 5 min of up to a week',
-      example: '--lane 1 --since 24h',
-      options: {
-        '--lane <id>': 'only this lane; without it the whole installation',
-        '--sender <sender>': 'the lane of this sender, by its number, name or id',
-        '--since <duration>': 'how far back, such as 30m, 24h or 7d; 1h without it',
-      },
-      values: z
-        .strictObject({
-          lane: laneId.optional(),
-          sender: senderName.optional(),
-          since: duration.default(HOUR_MS),
-        })
-        .refine(({ lane, sender }) => lane === undefined || sender === undefined, {
-          path: ['sender'],
-          message: 'give either a lane or a sender',
-        }),
-      async run({ lane, sender, since }, { redis }) {
-        const of = await laneNamed(redis, lane, sender)
-        const nowMs = Date.now()
-        const history = await readStats(redis, [of ?? WHOLE], { sinceMs: nowMs - Math.min(since, WEEK_MS), nowMs })
-        return { json: documentOf(of, history), text: textOf(of, history) }
-      },
-    }),
-  ],
-}
+export const verbs: readonly Verb[] = [
+  verb({
+    usage: 'show',
+    isDefault: true,
+    summary: 'show counts per 10 s of the last hour, or per 5 min of up to a week',
+    example: '--lane 1 --since 24h',
+    values: {
+      lane: option(laneId.optional(), 'id', 'only this lane; without it the whole installation'),
+      sender: option(senderName.optional(), 'sender', 'the lane of this sender, by its number, name or id'),
+      since: option(duration.default(HOUR_MS), 'duration', 'how far back, such as 30m, 24h or 7d; 1h without it'),
+    },
+    check({ lane, sender }, wrong) {
+      if (lane !== undefined && sender !== undefined) wrong('sender', 'give either a lane or a sender')
+    },
+    async run({ lane, sender, since }, { redis }) {
+      const of = await laneNamed(redis, lane, sender)
+      const nowMs = Date.now()
+      const history = await readStats(redis, [of ?? WHOLE], { sinceMs: nowMs - Math.min(since, WEEK_MS), nowMs })
+      return { json: documentOf(of, history), text: textOf(of, history) }
+    },
+  }),
+]
 
 /** The lane that was asked for; undefined for the whole installation. */
 async function laneNamed(redis: Redis, lane?: number, sender?: string): Promise<number | undefined> {

@@ -1,19 +1,18 @@
-// templates: import, list, show. What is imported counts as approved by the chat product unless the file says otherwise.
+// templates: import, list, show, remove. What is imported counts as approved unless the file says otherwise.
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { readDefinitions } from '../accounts/commands/templates.ts'
 import { importTemplate, listTemplates, removeTemplate } from '../accounts/store/templates.ts'
 import type { Fault } from '../messages/fault.ts'
-import type { Template } from '../messages/templates/template.ts'
-import { existingAccount } from './accounts.ts'
+import { type BlockShape, shapeOf, type Template } from '../messages/templates/template.ts'
+import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
-import { table } from './table.ts'
-import { templateSummary } from './template-summary.ts'
-import { jsonPath, readJson, shownFile } from './typed-file.ts'
+import { jsonPath, readJson, shownFile } from './files.ts'
+import { type Columns, keyValueTable, listed } from './print.ts'
 import { accountId } from './values.ts'
-import { type Noun, verb } from './verb.ts'
+import { option, type Verb, verb } from './verb.ts'
 
-/** One definition, a list of them, or the answer of the chat product's own listing. */
+/** One definition, a list of them, or the answer of WhatsApp's own listing. */
 const templateFile = z.union([
   z.object({ data: z.array(z.unknown()) }).transform(({ data }) => data),
   z.array(z.unknown()),
@@ -23,88 +22,97 @@ const templateFile = z.union([
 /** Most faults shown at once: a file that is not a template at all would fill the screen. */
 const FAULTS_SHOWN = 5
 
-export const templates: Noun = {
-  name: 'templates',
-  summary: 'the approved templates that messages are validated against',
-  verbs: [
-    verb({
-      usage: 'import <file>',
-      summary:
-        'import templates from a JSON file (- for standard input) as WhatsApp has them: one, a list, or the answer of its listing',
-      act: 'template.import',
-      example: 'order_update.json --account 1',
-      options: {
-        '!--account <id>': 'account that may send them; a template of the same name and language is replaced',
-      },
-      values: z.strictObject({ file: jsonPath, account: accountId }),
-      async run({ file, account }, { redis, stdin }) {
-        await existingAccount(redis, account)
-        const templates = await readTemplates(file, stdin)
-        for (const template of templates) await importTemplate(redis, account, template)
-        const acted = templates.map(({ name, language }) => ({ account, target: name, detail: language }))
-        return { json: templates.map(documentOf), text: tableOf(templates), acted }
-      },
-    }),
+type Listed = Pick<Template, 'name' | 'language' | 'category' | 'status'>
+const COLUMNS: Columns<Listed> = {
+  NAME: ({ name }) => name,
+  LANGUAGE: ({ language }) => language,
+  CATEGORY: ({ category }) => category,
+  STATUS: ({ status }) => status,
+}
+const documentOf = ({ name, language, category, status }: Template): Listed => ({ name, language, category, status })
 
-    verb({
-      usage: 'list',
-      summary: "list an account's templates",
-      example: '--account 1',
-      options: { '!--account <id>': 'account whose templates to list' },
-      values: z.strictObject({ account: accountId }),
-      async run({ account }, { redis }) {
-        await existingAccount(redis, account)
-        const templates = await listTemplates(redis, account)
-        return {
-          json: templates.map(documentOf),
-          text: templates.length === 0 ? `Account ${account} has no template yet.` : tableOf(templates),
-        }
-      },
-    }),
-
-    verb({
-      usage: 'show <name>',
-      summary: 'show a template in all its languages, and what a message must fill in',
-      example: 'order_update --account 1',
-      options: { '!--account <id>': 'account that may send it', '--language <code>': 'only in this language' },
-      values: z.strictObject({ name: z.string(), account: accountId, language: z.string().optional() }),
-      async run({ name, account, language }, { redis }) {
-        await existingAccount(redis, account)
-        const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
-        const found = named.filter((template) => language === undefined || template.language === language)
-        if (found.length > 0) return { json: found, text: found.map(templateSummary).join('\n\n') }
-        throw noSuch(account, name, language, named)
-      },
-    }),
-
-    verb({
-      usage: 'remove <name>',
-      summary: 'remove a template, in one language or in all: messages that name it are refused from then on',
-      act: 'template.remove',
-      example: 'order_update --account 1 --language en_US',
-      options: { '!--account <id>': 'account that may send it', '--language <code>': 'only in this language' },
-      values: z.strictObject({ name: z.string(), account: accountId, language: z.string().optional() }),
-      async run({ name, account, language }, { redis }) {
-        await existingAccount(redis, account)
-        const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
-        const found = named.filter((template) => language === undefined || template.language === language)
-        if (found.length === 0) throw noSuch(account, name, language, named)
-        const languages = found.map((template) => template.language)
-        for (const each of languages) await removeTemplate(redis, account, name, each)
-        return {
-          json: { account, name, languages },
-          text: `Removed ${name} in ${languages.join(', ')}.`,
-          acted: { account, target: name, detail: languages.join(',') },
-        }
-      },
-    }),
-  ],
+const oneTemplate = {
+  name: z.string(),
+  account: option(accountId, 'id', 'account that may send it'),
+  language: option(z.string().optional(), 'code', 'only in this language'),
 }
 
-function noSuch(account: number, name: string, language: string | undefined, named: readonly Template[]): CliFailure {
+export const verbs: readonly Verb[] = [
+  verb({
+    usage: 'import <file>',
+    summary:
+      'import templates from a JSON file (- for standard input) as WhatsApp has them: one, a list, or the answer of its listing',
+    act: 'template.import',
+    example: 'order_update.json --account 1',
+    values: {
+      file: jsonPath,
+      account: option(
+        accountId,
+        'id',
+        'account that may send them; a template of the same name and language is replaced',
+      ),
+    },
+    async run({ file, account }, { redis, stdin }) {
+      const templates = await readTemplates(file, stdin)
+      for (const template of templates) await importTemplate(redis, account, template)
+      const acted = templates.map(({ name, language }) => ({ account, target: name, detail: language }))
+      return { ...listed(templates.map(documentOf), COLUMNS, ''), acted }
+    },
+  }),
+
+  verb({
+    usage: 'list',
+    summary: "list an account's templates",
+    example: '--account 1',
+    values: { account: option(accountId, 'id', 'account whose templates to list') },
+    run: async ({ account }, { redis }) =>
+      listed((await listTemplates(redis, account)).map(documentOf), COLUMNS, `Account ${account} has no template yet.`),
+  }),
+
+  verb({
+    usage: 'show <name>',
+    summary: 'show a template in all its languages, and what a message must fill in',
+    example: 'order_update --account 1',
+    values: oneTemplate,
+    async run(wanted, { redis }) {
+      const found = await findTemplates(redis, wanted)
+      return { json: found, text: found.map(templateSummary).join('\n\n') }
+    },
+  }),
+
+  verb({
+    usage: 'remove <name>',
+    summary: 'remove a template, in one language or in all: messages that name it are refused from then on',
+    act: 'template.remove',
+    example: 'order_update --account 1 --language en_US',
+    values: oneTemplate,
+    async run(wanted, { redis }) {
+      const { account, name } = wanted
+      const languages = (await findTemplates(redis, wanted)).map((template) => template.language)
+      for (const each of languages) await removeTemplate(redis, account, name, each)
+      return {
+        json: { account, name, languages },
+        text: `Removed ${name} in ${languages.join(', ')}.`,
+        acted: { account, target: name, detail: languages.join(',') },
+      }
+    },
+  }),
+]
+
+interface Wanted {
+  account: number
+  name: string
+  language?: string | undefined
+}
+
+/** The template in the language that was typed, or in all; a CliFailure when there is none. */
+async function findTemplates(redis: Redis, { account, name, language }: Wanted): Promise<Template[]> {
+  const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
+  const found = named.filter((template) => language === undefined || template.language === language)
+  if (found.length > 0) return found
   const others = named.map((template) => template.language)
   const but = others.length === 0 ? '; see `templates list`' : ` in ${language}, but in ${others.join(', ')}`
-  return new CliFailure(`Account ${account} has no template ${name}${but}.`)
+  throw new CliFailure(`Account ${account} has no template ${name}${but}.`)
 }
 
 /** All templates of the file, or a failure that names what is wrong with them: all are imported or none. */
@@ -125,11 +133,36 @@ function sentenceFor(faults: readonly Fault[]): string {
   return shown.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
-const documentOf = ({ name, language, category, status }: Template) => ({ name, language, category, status })
+/** What a template shows and what each of its parts needs, a line each, cards included. */
+function templateSummary(template: Template): string {
+  const shape = shapeOf(template)
+  return keyValueTable([
+    ['Template', template.name],
+    ['Language', template.language],
+    ['Category', template.category],
+    ['Status', template.status],
+    ...blockFacts(shape, shape.named),
+    ...(shape.cards ?? []).flatMap((card, i) => [
+      ['Card', `card_index ${i}`] as const,
+      ...blockFacts(card, shape.named).map(([name, value]) => [`  ${name}`, value] as const),
+    ]),
+  ])
+}
 
-function tableOf(templates: readonly Template[]): string {
-  return table(
-    ['NAME', 'LANGUAGE', 'CATEGORY', 'STATUS'],
-    templates.map((template) => [template.name, template.language, template.category, template.status]),
-  )
+function blockFacts({ header, body, buttons }: BlockShape, named: boolean): [string, string][] {
+  const filled = (variables: readonly string[]): string => {
+    if (variables.length === 0) return 'nothing to fill in'
+    return named ? `parameters ${variables.join(', ')}, by name` : `${variables.length} in order`
+  }
+  const shown: [string, string][] = []
+  if (header) {
+    const isText = header.kind === 'text'
+    shown.push(['Header', isText ? `${header.text} (${filled(header.variables)})` : `${header.kind}, by its link`])
+  }
+  if (body) shown.push(['Body', `${body.text} (${filled(body.variables)})`])
+  for (const [index, { kind, url }] of buttons.entries()) {
+    const needs = kind === 'COPY_CODE' ? ', needs a coupon code' : url ? `, needs the end of ${url.text}` : ''
+    shown.push(['Button', `index ${index}: ${kind}${needs}`])
+  }
+  return shown
 }

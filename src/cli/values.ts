@@ -4,7 +4,8 @@ import { isServerAddress, MAX_RATE, MIN_RATE } from '../accounts/sender.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
 import { quoted } from '../messages/fault.ts'
 import { parsePhone } from '../messages/recipient.ts'
-import { parseDuration } from './duration.ts'
+import { parsePerson } from '../people/person.ts'
+import { option } from './verb.ts'
 
 /** A typed value: `expected` in words, and how to read it; undefined is refused. */
 export function parser<T>(expected: string, read: (text: string) => T | undefined) {
@@ -24,10 +25,26 @@ export function oneOf<const T extends string>(words: readonly T[]) {
 /** One or more of a few words, separated by commas; each once, in the order typed. */
 export function someOf<const T extends string>(words: readonly T[]) {
   return parser(`one or more of ${words.join(', ')}, separated by commas`, (text): T[] | undefined => {
-    const typedWords = [...new Set(text.split(',').map((word) => word.trim()))]
-    const known = typedWords.flatMap((each) => words.find((word) => word === each) ?? [])
-    return known.length === typedWords.length ? known : undefined
+    const known = wordsOf(text, (each) => words.find((word) => word === each))
+    return known && [...new Set(known)]
   })
+}
+
+/** A whole number within bounds; `of` says what is counted. */
+export const numberUpTo = (most: number, of = 'a number') =>
+  parser(`${of} from 1 to ${most}`, (text) =>
+    /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= most ? Number(text) : undefined,
+  )
+
+/** The option of how many entries a list shows. */
+export const limitOption = (usual = 50) =>
+  option(numberUpTo(1_000).default(usual), 'number', `how many to list (default: ${usual})`)
+
+/** Words separated by commas, each read by itself; undefined when one of them cannot be. */
+export const wordsOf = <T>(text: string, read: (word: string) => T | undefined): T[] | undefined => {
+  const words = text.split(',')
+  const found = words.flatMap((word) => read(word.trim()) ?? [])
+  return found.length === words.length ? found : undefined
 }
 
 const wholeNumber = (text: string): number | undefined => {
@@ -36,6 +53,23 @@ const wholeNumber = (text: string): number | undefined => {
 }
 
 export const accountId = parser('the number of an account, see `accounts list`', wholeNumber)
+
+const UNIT_MS = new Map([
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+
+/** Ten years: more than any key should live, and far from the end of what a date can hold. */
+const LONGEST_MS = 3_653 * 86_400_000
+
+/** `90s`, `30m`, `1h` or `7d` in milliseconds; undefined for anything else, for zero and for more than ten years. */
+export function parseDuration(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  const ms = Number(count) * (UNIT_MS.get(unit) ?? 0)
+  return ms > 0 && ms <= LONGEST_MS ? ms : undefined
+}
 
 export const duration = parser('a duration such as 90s, 30m, 1h or 7d', parseDuration)
 
@@ -59,14 +93,16 @@ export const httpAddress = parser('an address that begins with http:// or https:
 
 export const laneId = parser('the number of a lane, see `lanes list`', wholeNumber)
 
-/** A sender, and with it its lane, as people name it; which one that is, sender-named.ts knows. */
+/** A sender, and with it its lane, as people name it; `senderNamed` finds it. */
 export const senderName = nameUpTo(255)
 
 /** The same of several, separated by commas. */
-export const senderNames = parser('senders by their numbers, names or ids, separated by commas', (text) => {
-  const words = text.split(',').map((word) => word.trim())
-  return words.every((word) => word !== '' && word.length <= 255) ? words : undefined
-})
+export const senderNames = parser('senders by their numbers, names or ids, separated by commas', (text) =>
+  wordsOf(text, (word) => (word !== '' && word.length <= 255 ? word : undefined)),
+)
+
+/** A phone number or a user id. */
+export const person = parser('a full international number such as +14155550123, or the id of a person', parsePerson)
 
 /** Messages per second. */
 export const rate = parser(`messages per second, from a message a minute to ${MAX_RATE}`, (text) => {
@@ -84,10 +120,7 @@ export const instant = parser('a time such as 2026-03-01T12:00:00Z', (text) => {
 export const permissionList = parser(
   `permissions separated by commas, of ${PERMISSIONS.join(', ')}`,
   (text): Permission[] | undefined => {
-    const parsed = z
-      .array(permissionSchema)
-      .min(1)
-      .safeParse(text.split(',').map((word) => word.trim()))
-    return parsed.success ? [...new Set(parsed.data)] : undefined
+    const known = wordsOf(text, (word) => permissionSchema.safeParse(word).data)
+    return known && [...new Set(known)]
   },
 )

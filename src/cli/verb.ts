@@ -1,6 +1,7 @@
-// What all verbs have in common: how they are declared, and how what was typed is checked.
+// How a verb of the command line is declared: one schema holds its arguments and options, how each is read and what the help
+// says of it.
 import type { Readable, Writable } from 'node:stream'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Config } from '../config.ts'
 import type { FileStore } from '../files/store.ts'
 import { faultsOf } from '../messages/fault.ts'
@@ -11,13 +12,13 @@ import { CliFailure } from './failure.ts'
 export interface Answer {
   json: unknown
   text: string
-  /** Of a verb with an `act`: what was done to what. Without it, nothing was done. */
+  /** What was done to what, for the activity; undefined where nothing was done. */
   acted?: Acted | readonly Acted[] | undefined
 }
 
-/** What of an act only its verb knows: ids, names, words and figures; never a number, a text or a secret. */
+/** What only the verb knows of what was done: ids, names, words and figures; never a number, a text or a secret. */
 export interface Acted {
-  /** NO_ACCOUNT where it is of the installation. */
+  /** NO_ACCOUNT for the whole installation. */
   account: number
   target?: string | undefined
   detail?: string | undefined
@@ -29,6 +30,8 @@ export interface CommandContext {
   config: Config & { files: FileStore }
   stdin: Readable
   stderr: Writable
+  /** Closes it when the command ends, however that is. Returns it. */
+  use<T extends { close(): Promise<unknown> }>(opened: T): T
 }
 
 /** How a verb is called. */
@@ -38,45 +41,81 @@ interface Usage {
   summary: string
   /** Done when the noun stands alone. */
   isDefault?: true
-  /** What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. */
+  /** What the activity calls it, such as `lane.pause`, for a verb that changes something. */
   act?: string
   /** The rest of a command line that works, after noun and verb. */
   example: string
-  /** Flags and what they mean. Those that begin with `!` must be given. */
-  options: Readonly<Record<string, string>>
+  /** Whether `account` may name one that was removed and of which something is kept. */
+  takesRemovedAccount?: true
+}
+
+/** An option as the help shows it. */
+export interface ShownOption {
+  /** `--account <id>`. */
+  flags: string
+  meaning: string
+  isRequired: boolean
 }
 
 /** A command of a noun. */
 export interface Verb extends Usage {
+  options: readonly ShownOption[]
   /**
-   * Checks arguments and options, each under its camel-cased name, and returns the work to do. Throws a CliFailure that
-   * names all that was typed wrongly; `spelling` turns a name back into what is typed, `--expires-in` or `<id>`.
+   * Checks arguments and options, each under its camel-cased name, and returns the account that was named, if any, and the
+   * work to do. Throws a CliFailure that names all that was typed wrongly; `spelling` turns a name into what is typed,
+   * `--expires-in` or `<id>`.
    */
   prepare(
     typed: Record<string, unknown>,
     spelling: (name: string) => string,
-  ): (context: CommandContext) => Promise<Answer>
+  ): { account: number | undefined; run: (context: CommandContext) => Promise<Answer> }
 }
 
-/** A group of verbs. */
-export interface Noun {
-  name: string
-  summary: string
-  verbs: readonly Verb[]
+const help = z.registry<{ placeholder: string; meaning: string }>()
+
+/** An option with a value: how it is read, the placeholder of the value, and its meaning. One that may be left out is not required. */
+export function option<S extends z.ZodType>(schema: S, placeholder: string, meaning: string): S {
+  const own = schema.clone()
+  help.add(own, { placeholder: ` <${placeholder}>`, meaning })
+  return own
 }
 
-/** Declares a verb: `values` is the schema of its arguments and options together, `run` gets what it makes of them. */
-export function verb<S extends z.ZodType>(
-  declared: Usage & { values: S; run: (values: z.output<S>, context: CommandContext) => Promise<Answer> },
+/** An option without a value. */
+export const flag = (meaning: string) => z.boolean().default(false).register(help, { placeholder: '', meaning })
+
+/** Declares a verb. Values that `usage` does not name are options. `check` reports what is wrong with values together. */
+export function verb<Shape extends z.ZodRawShape>(
+  declared: Usage & {
+    values: Shape
+    check?: (values: z.output<z.ZodObject<Shape>>, wrong: (name: keyof Shape & string, message: string) => void) => void
+    run: (values: z.output<z.ZodObject<Shape>>, context: CommandContext) => Promise<Answer>
+  },
 ): Verb {
-  const { values, run, ...usage } = declared
+  const { values: shape, check, run, ...usage } = declared
+  const schema = z.strictObject(shape)
+  const options = Object.entries(schema.shape).flatMap(([name, value]) => {
+    const shown = value instanceof z.ZodType ? help.get(value) : undefined
+    if (shown === undefined || !(value instanceof z.ZodType)) return []
+    const long = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const isRequired = !value.safeParse(undefined).success
+    return [{ flags: `--${long}${shown.placeholder}`, meaning: shown.meaning, isRequired }]
+  })
   return {
     ...usage,
+    options,
     prepare(typed, spelling) {
-      const parsed = values.safeParse(typed)
-      if (parsed.success) return (context) => run(parsed.data, context)
-      const sentences = faultsOf(parsed.error, typed).map(({ path, message }) => `${spelling(path)}: ${message}.`)
-      throw new CliFailure(sentences.join(' '), 2)
+      const parsed = schema.safeParse(typed)
+      const faults: { path: string; message: string }[] = []
+      if (!parsed.success) faults.push(...faultsOf(parsed.error, typed))
+      else check?.(parsed.data, (path, message) => faults.push({ path, message }))
+      if (!parsed.success || faults.length > 0) {
+        throw new CliFailure(faults.map(({ path, message }) => `${spelling(path)}: ${message}.`).join(' '), 2)
+      }
+      const account: unknown = Reflect.get(parsed.data, 'account')
+      return {
+        account: typeof account === 'number' && account > 0 ? account : undefined,
+        run: (context) => run(parsed.data, context),
+      }
     },
   }
 }

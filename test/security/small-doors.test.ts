@@ -2,7 +2,7 @@
 // pages that talk to the simulator. Real: Redis, HTTP, producer, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSimulator } from '../../simulator/simulator.ts'
-import { printableJson } from '../../src/cli/table.ts'
+import { printableJson } from '../../src/cli/print.ts'
 import { csvLine } from '../../src/files/csv.ts'
 import { withoutNumbers } from '../../src/messages/masked.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { runCommandLine } from '../../src/cli/run.ts'
+import { runCommandLine } from '../../src/cli/program.ts'
 
 export interface CliRun {
   code: number | null

@@ -1,7 +1,7 @@
 // Pins: what the command line says of a campaign's pace and of a file without columns reads as a sentence does.
 import { expect, test } from 'vitest'
 import { sharesOf } from '../../src/campaigns/campaign.ts'
-import { campaignSummary } from '../../src/cli/campaigns/campaign-summary.ts'
+import { campaignSummary } from '../../src/cli/campaign-summary.ts'
 import { readAsSentence } from '../../src/files/csv-head.ts'
 
 type Campaign = Parameters<typeof campaignSummary>[0]

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { bytesOf } from '../../src/cli/csv-file.ts'
+import { bytesOf } from '../../src/cli/files.ts'
 import { type CsvRecord, csvLine, csvRecords } from '../../src/files/csv.ts'
 import { normalCsv } from '../../src/files/normal-csv.ts'
 

@@ -16,7 +16,7 @@ const pages = readPages()
 const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync('package.json', 'utf8')))
-const program = createProgram({ stdin: process.stdin, stdout: process.stdout, stderr: process.stderr })
+const program = await createProgram({ stdin: process.stdin, stdout: process.stdout, stderr: process.stderr })
 const nouns = new Map(program.commands.map((noun) => [noun.name(), noun]))
 
 /** What `look` finds wrong, with the page it is on. */

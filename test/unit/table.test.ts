@@ -1,6 +1,6 @@
 // Pins: how tables look on a terminal.
 import { expect, test } from 'vitest'
-import { table } from '../../src/cli/table.ts'
+import { table } from '../../src/cli/print.ts'
 
 test('columns are two spaces apart, under their headings, with nothing behind the last', () => {
   expect(

@@ -2,7 +2,7 @@
 // the history hands out what it holds.
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
-import { sparkline } from '../../src/cli/sparkline.ts'
+import { sparkline } from '../../src/cli/print.ts'
 import { prettyLine } from '../../src/log-pretty.ts'
 import { countedCode, createHistoryBuffer, enteredStates, WHOLE } from '../../src/telemetry/history-buffer.ts'
 import { createInFlightGauges } from '../../src/telemetry/in-flight-gauges.ts'

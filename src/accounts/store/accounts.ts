@@ -17,7 +17,7 @@ import {
 export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
 
 /** The policies by the names that the first version gave them: accounts of that time still hold those. */
-export const FIRST_POLICY_NAMES: ReadonlyMap<unknown, Policy> = new Map([
+const FIRST_POLICY_NAMES: ReadonlyMap<unknown, Policy> = new Map([
   ['must_arrive', 'at_least_once'],
   ['never_repeat', 'at_most_once'],
 ])

@@ -1,22 +1,17 @@
 // campaigns: upload, export, refused. Files in and out of a campaign.
-import { createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { z } from 'zod'
-import type { ExportFormat } from '../../campaigns/campaign.ts'
-import { exportCampaign } from '../../campaigns/commands/export.ts'
-import { incomingRows, uploadRecipients } from '../../campaigns/commands/upload-rows.ts'
-import { idOf } from '../../campaigns/store/campaigns.ts'
-import { readRefused } from '../../campaigns/store/snapshot.ts'
-import { readAsSentence } from '../../files/csv-head.ts'
-import { counted } from '../../messages/fault.ts'
-import { bytesOf, csvOptions, csvValues, SAVE_AS_CSV } from '../csv-file.ts'
-import { CliFailure, fileFailure } from '../failure.ts'
-import { filePath } from '../typed-file.ts'
-import { parser } from '../values.ts'
-import { type Verb, verb } from '../verb.ts'
-import { campaignArgument, existing, shown, withLifecycle } from './campaign-context.ts'
+import type { ExportFormat } from '../campaigns/campaign.ts'
+import { exportCampaign } from '../campaigns/commands/export.ts'
+import { incomingRows, uploadRecipients } from '../campaigns/commands/upload-rows.ts'
+import { idOf } from '../campaigns/store/campaigns.ts'
+import { readRefused } from '../campaigns/store/snapshot.ts'
+import { readAsSentence } from '../files/csv-head.ts'
+import { counted } from '../messages/fault.ts'
+import { campaignArgument, existing, shown } from './campaign-summary.ts'
+import { CliFailure } from './failure.ts'
+import { bytesOf, csvValues, filePath, SAVE_AS_CSV, writePrivate } from './files.ts'
+import { parser } from './values.ts'
+import { type Verb, verb } from './verb.ts'
 
 /** Paths whose extension says the format: spreadsheets save CSV with tabs as .tsv or .txt. */
 const rowsPath = parser(`a file that ends in .csv, .tsv, .txt or .ndjson (${SAVE_AS_CSV})`, (text) =>
@@ -33,19 +28,16 @@ export const fileVerbs: readonly Verb[] = [
     summary: 'upload the recipients: CSV with a header, or NDJSON, one row per recipient',
     act: 'campaign.upload_rows',
     example: 'cmp_1_7 people.csv',
-    options: csvOptions,
-    values: z.strictObject({ id: campaignArgument, file: rowsPath, ...csvValues }),
-    run: async ({ id, file, ...said }, context) => {
+    values: { id: campaignArgument, file: rowsPath, ...csvValues },
+    async run({ id, file, ...said }, context) {
       const { redis, config } = context
       const format = formatOf(file)
       if (format === 'ndjson' && Object.keys(said).length > 0) {
         throw new CliFailure('--encoding, --separator: only for CSV, NDJSON is UTF-8.', 2)
       }
       const { upload, figures } = incomingRows(format, bytesOf(file), said)
-      await withLifecycle(context, async () => {
-        const deps = { redis, files: config.files, retentionMs: config.retentionMs }
-        await uploadRecipients(deps, await existing(redis, id), upload, Number.POSITIVE_INFINITY)
-      })
+      const deps = { redis, files: config.files, retentionMs: config.retentionMs }
+      await uploadRecipients(deps, await existing(redis, id), upload, Number.POSITIVE_INFINITY)
       const campaign = await shown(redis, id)
       const counts = figures()
       return {
@@ -62,15 +54,11 @@ export const fileVerbs: readonly Verb[] = [
     usage: 'export <id> <file>',
     summary: 'export the result for every recipient, as CSV or NDJSON depending on the file name',
     example: 'cmp_1_7 outcome.csv',
-    options: {},
-    values: z.strictObject({ id: campaignArgument, file: exportPath }),
-    run: async ({ id, file }, { redis, config }) => {
+    values: { id: campaignArgument, file: exportPath },
+    async run({ id, file }, { redis, config }) {
       const campaign = await existing(redis, id)
       const lines = exportCampaign({ redis, files: config.files }, campaign, formatOf(file))
-      // Phone numbers of people: for nobody's eyes but the one's who asks.
-      await pipeline(Readable.from(lines), createWriteStream(file, { mode: 0o600 })).catch((error: unknown) => {
-        throw error instanceof Error && 'syscall' in error ? fileFailure(file, error) : error
-      })
+      await writePrivate(file, lines)
       return { json: { file, recipients: campaign.total }, text: `${campaign.total} recipients are in ${file}.` }
     },
   }),
@@ -78,16 +66,12 @@ export const fileVerbs: readonly Verb[] = [
     usage: 'refused <id> <file>',
     summary: 'export the recipients that the preflight refused and why, as CSV',
     example: 'cmp_1_7 refused.csv',
-    options: {},
-    values: z.strictObject({ id: campaignArgument, file: filePath }),
-    run: async ({ id, file }, { redis, config }) => {
+    values: { id: campaignArgument, file: filePath },
+    async run({ id, file }, { redis, config }) {
       const campaign = await existing(redis, id)
       if (campaign.snapshot === '')
         throw new CliFailure('The campaign has not been checked yet; run `campaigns preflight`.')
-      const list = await readRefused(config.files, campaign, campaign.snapshot)
-      await pipeline(list, createWriteStream(file, { mode: 0o600 })).catch((error: unknown) => {
-        throw fileFailure(file, error)
-      })
+      await writePrivate(file, await readRefused(config.files, campaign, campaign.snapshot))
       return { json: { file }, text: `Wrote the refused recipients to ${file}.` }
     },
   }),

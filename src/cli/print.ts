@@ -1,5 +1,6 @@
-// Short aligned tables and plain text for a terminal.
+// Answers for a terminal: tables, durations, bars, and text that cannot do anything to the terminal.
 import Table from 'cli-table3'
+import type { Answer } from './verb.ts'
 
 /** Control characters, and those that turn the direction of what follows. */
 const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
@@ -12,7 +13,7 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** A document for scripts that a terminal may be shown as well: the same characters as JSON writes them, it reads alike. */
+/** A document for scripts that is safe on a terminal too: the same characters as JSON writes them, it reads alike. */
 export const printableJson = (document: unknown): string =>
   JSON.stringify(document, null, 2).replace(UNSAFE, (found) => (found === '\n' ? found : printable(found)))
 
@@ -35,6 +36,24 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return lines.map((line) => line.trimEnd()).join('\n')
 }
 
+/** By its heading, what a column shows of an entry. */
+export type Columns<T> = Readonly<Record<string, (entry: T) => string | number | null>>
+
+/** A table of all entries. */
+export function tableOf<T>(all: readonly T[], columns: Columns<T>): string {
+  const cells = Object.values(columns)
+  return table(
+    Object.keys(columns),
+    all.map((entry) => cells.map((cell) => String(cell(entry) ?? ''))),
+  )
+}
+
+/** The answer of a verb that lists; `none` is the sentence for an empty list. */
+export const listed = <T>(all: readonly T[], columns: Columns<T>, none: string): Answer => ({
+  json: all,
+  text: all.length === 0 ? none : tableOf(all, columns),
+})
+
 /** Names and what they are, one a line; those without a value are left out. */
 export function keyValueTable(lines: readonly (readonly [name: string, value: string])[]): string {
   const shown = lines.filter(([, value]) => value !== '')
@@ -43,6 +62,25 @@ export function keyValueTable(lines: readonly (readonly [name: string, value: st
 }
 
 /** A time to the second, `2026-03-01T12:00:00Z`. */
-export function clockTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`
+export const clockTime = (time: number | string): string => `${new Date(time).toISOString().slice(0, 19)}Z`
+
+/** `75` is `1 min 15 s`. */
+export function formatDuration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 3_600), 'h'],
+    [Math.floor((seconds % 3_600) / 60), 'min'],
+    [Math.round(seconds % 60), 's'],
+  ] as const
+  const shown = parts.filter(([count]) => count > 0).slice(0, 2)
+  return shown.length === 0 ? '0 s' : shown.map(([count, unit]) => `${count} ${unit}`).join(' ')
+}
+
+const BARS = '▁▂▃▄▅▆▇█'
+
+/** Numbers as one line of bars: a character each, its height relative to the highest; a space for zero. */
+export function sparkline(values: readonly number[]): string {
+  const highest = Math.max(...values, 0)
+  return values
+    .map((value) => (value <= 0 ? ' ' : (BARS[Math.max(0, Math.ceil((value / highest) * BARS.length) - 1)] ?? '')))
+    .join('')
 }

@@ -1,11 +1,9 @@
 // What `top` draws: a snapshot as lines of a terminal. Pure. Names and reasons come from outside: whatever in them would
 // move the cursor, recolour the terminal or turn the reading direction is shown, and not obeyed.
-import { boundSentence, isShortOfRoom } from '../../telemetry/lane-bound.ts'
-import { secondsToGo } from '../../telemetry/lane-state.ts'
-import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
-import { formatDuration } from '../duration.ts'
-import { sparkline } from '../sparkline.ts'
-import { printable } from '../table.ts'
+import { boundSentence, isShortOfRoom } from '../telemetry/lane-bound.ts'
+import { secondsToGo } from '../telemetry/lane-state.ts'
+import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../telemetry/snapshot.ts'
+import { formatDuration, printable, sparkline } from './print.ts'
 
 /** What can be selected, by what it is and not by where it stands: lines change places. */
 export interface Item {

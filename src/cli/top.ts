@@ -1,54 +1,44 @@
 // top: lanes and campaigns live in the terminal, the same as the console shows. Without a terminal, or with --once, how
 // everything stands now.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
-import { parseCampaignId } from '../../campaigns/campaign.ts'
-import { pauseCampaign, resumeCampaign } from '../../campaigns/commands/lifecycle.ts'
-import { laneOf, pauseLane, resumeLane } from '../../lanes/control.ts'
-import { isRedisAway } from '../../redis/errors.ts'
-import { createSnapshots } from '../../telemetry/live/snapshots.ts'
-import type { Snapshot } from '../../telemetry/snapshot.ts'
-import { existingAccount } from '../accounts.ts'
-import { existing, withLifecycle } from '../campaigns/campaign-context.ts'
-import { explain } from '../failure.ts'
-import { withQueues } from '../lanes.ts'
-import { personHere } from '../person.ts'
-import { tellActs } from '../tell-acts.ts'
-import { accountId } from '../values.ts'
-import { type CommandContext, type Noun, verb } from '../verb.ts'
-import { drawScreen, type Item, isSame, itemsOf } from './screen.ts'
-import { isTerminal, type Pressed, takeTerminal } from './terminal.ts'
+import { parseCampaignId } from '../campaigns/campaign.ts'
+import { pauseCampaign, resumeCampaign } from '../campaigns/commands/lifecycle.ts'
+import { laneOf, pauseLane, resumeLane } from '../lanes/control.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { createSnapshots } from '../telemetry/live/snapshots.ts'
+import type { Snapshot } from '../telemetry/snapshot.ts'
+import { existing, lifecycleDeps } from './campaign-summary.ts'
+import { explain } from './failure.ts'
+import { laneQueues, personHere, recordActs } from './session.ts'
+import { drawScreen, type Item, isSame, itemsOf } from './top-screen.ts'
+import { isTerminal, type Pressed, takeTerminal } from './top-terminal.ts'
+import { accountId } from './values.ts'
+import { type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
 const EVERY_MS = 1_000
 /** Where nobody looks at a terminal, lines are as long as they are. */
 const NO_SCREEN = { columns: 200, rows: 1_000 }
 
-export const top: Noun = {
-  name: 'top',
-  summary: 'lanes and campaigns live, with keys to pause and resume',
-  verbs: [
-    verb({
-      usage: 'show',
-      isDefault: true,
-      summary: 'follow all lanes and campaigns, those in trouble first',
-      example: '--account 1',
-      options: {
-        '--account <id>': 'only those of one account',
-        '--once': 'show how they stand now and end, as without a terminal',
-      },
-      values: z.strictObject({ account: accountId.optional(), once: z.literal(true).optional() }),
-      async run({ account, once }, context) {
-        if (account !== undefined) await existingAccount(context.redis, account)
-        const { take } = createSnapshots(context.redis)
-        const isLive = !once && isTerminal(context.stdin) && isTerminal(context.stderr)
-        const whose = { account, senders: [] }
-        const last = isLive ? await follow(context, () => take(whose)) : await take(whose)
-        const text = drawScreen(last, { ...NO_SCREEN, selected: undefined, note: ' ', ageMs: 0 })
-        return { json: last, text: isLive ? '' : text.slice(0, -1).join('\n') }
-      },
-    }),
-  ],
-}
+export const verbs: readonly Verb[] = [
+  verb({
+    usage: 'show',
+    isDefault: true,
+    summary: 'follow all lanes and campaigns, those in trouble first',
+    example: '--account 1',
+    values: {
+      account: option(accountId.optional(), 'id', 'only those of one account'),
+      once: flag('show how they stand now and end, as without a terminal'),
+    },
+    async run({ account, once }, context) {
+      const { take } = createSnapshots(context.redis)
+      const isLive = !once && isTerminal(context.stdin) && isTerminal(context.stderr)
+      const whose = { account, senders: [] }
+      const last = isLive ? await follow(context, () => take(whose)) : await take(whose)
+      const text = drawScreen(last, { ...NO_SCREEN, selected: undefined, note: ' ', ageMs: 0 })
+      return { json: last, text: isLive ? '' : text.slice(0, -1).join('\n') }
+    },
+  }),
+]
 
 /** Draws until somebody quits; returns what was drawn last. */
 async function follow(context: CommandContext, take: () => Promise<Snapshot>): Promise<Snapshot> {
@@ -116,21 +106,18 @@ async function act(context: CommandContext, { kind, id }: Item, what: 'pause' | 
     const lane = Number(id)
     const sender = await laneOf(redis, lane)
     if (!sender) return `There is no lane ${id} any more.`
-    await withQueues(redis, (queues) =>
-      what === 'pause'
-        ? pauseLane(redis, queues, lane, { reason: 'by hand', by: personHere() })
-        : resumeLane(redis, queues, lane),
-    )
-    await tellActs(redis, `lane.${what}`, { account: sender.account, target: id })
+    const queues = await laneQueues(context)
+    if (what === 'pause') await pauseLane(redis, queues, lane, { reason: 'by hand', by: personHere() })
+    else await resumeLane(redis, queues, lane)
+    await recordActs(redis, `lane.${what}`, { account: sender.account, target: id })
     return `Lane ${id} is ${done}.`
   }
   const campaign = parseCampaignId(id)
   if (campaign === undefined) return `There is no campaign ${id}.`
   const found = await existing(redis, campaign)
-  await withLifecycle(context, (deps) =>
-    what === 'pause' ? pauseCampaign(deps, found, `by ${personHere()}`) : resumeCampaign(deps, found),
-  )
-  await tellActs(redis, `campaign.${what}`, { account: found.account, target: id })
+  const deps = lifecycleDeps(context)
+  await (what === 'pause' ? pauseCampaign(deps, found, `by ${personHere()}`) : resumeCampaign(deps, found))
+  await recordActs(redis, `campaign.${what}`, { account: found.account, target: id })
   return `Campaign ${id} is ${done}.`
 }
 

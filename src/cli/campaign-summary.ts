@@ -1,0 +1,182 @@
+// A campaign at the command line: the one that was typed, how it is shown, and how it is followed.
+import type { Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SingleBar } from 'cli-progress'
+import { type CampaignId, isBeforeStart, parseCampaignId } from '../campaigns/campaign.ts'
+import type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
+import { describeCampaign } from '../campaigns/commands/describe.ts'
+import type { LifecycleDeps } from '../campaigns/commands/lifecycle.ts'
+import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'
+import { openCampaignQueue } from '../campaigns/store/queue.ts'
+import { counted } from '../messages/fault.ts'
+import { STATES } from '../messages/lifecycle.ts'
+import type { Redis } from '../redis/connect.ts'
+import { formatDuration, keyValueTable } from './print.ts'
+import { noCampaign } from './session.ts'
+import { parser } from './values.ts'
+import { type Answer, type CommandContext, verb } from './verb.ts'
+
+export const campaignArgument = parser(
+  'the id of a campaign such as cmp_1_7, see `campaigns list --account <id>`',
+  parseCampaignId,
+)
+
+/** The campaign's record, or a CliFailure when there is none. */
+export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> {
+  const campaign = await findCampaign(redis, id)
+  if (campaign === undefined) throw noCampaign(id)
+  return campaign
+}
+
+/** What moves a campaign. */
+export const lifecycleDeps = ({ redis, config, use }: CommandContext): LifecycleDeps => ({
+  redis,
+  queue: use(openCampaignQueue(redis)),
+  retentionMs: config.retentionMs,
+})
+
+/** The campaign as it is now; the target of what was done, where the verb did something. */
+export async function shown(redis: Redis, id: CampaignId): Promise<Answer & { json: object }> {
+  const campaign = await existing(redis, id)
+  const json = await describeCampaign(redis, campaign)
+  return { json, text: campaignSummary(json), acted: { account: campaign.account, target: idOf(id) } }
+}
+
+/** All that people want to know of a campaign, a line for each name and value; those without a value are left out. */
+export function campaignSummary(campaign: CampaignDescription): string {
+  const { template, preflight, progress } = campaign
+  const pace = Math.round(progress.rate_per_second)
+  return keyValueTable([
+    ['Campaign', campaign.id],
+    ['Name', campaign.name ?? ''],
+    ['State', campaign.state + (campaign.reason === null ? '' : `: ${campaign.reason}`)],
+    ['Waits', campaign.waits?.sentence ?? ''],
+    ['From', campaign.sender ?? 'a sender that is gone'],
+    ['Template', `${template.name} (${template.language})`],
+    ['Components', template.components?.length ? JSON.stringify(template.components) : ''],
+    ['To', recipientsOf(campaign)],
+    ['Scheduled', campaign.scheduled_at ?? ''],
+    ['Started', campaign.started_at ?? ''],
+    ['Ended', campaign.ended_at ?? ''],
+    ['Valid until', campaign.valid_until ?? ''],
+    ...(preflight === undefined ? [] : preflightFacts(preflight, campaign.ended_at ?? campaign.started_at)),
+    ['Recipients', String(progress.total)],
+    // Before the start nobody is in a queue, and a line that says so would have people look for their messages.
+    ...(isBeforeStart(campaign.state)
+      ? []
+      : STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const)),
+    ['Pace', pace === 0 ? '' : `${counted(pace, 'message')} a second`],
+    [
+      'Throttled to',
+      progress.held_to === null ? '' : `${Math.round(progress.held_to)} a second, throttled by the provider`,
+    ],
+    [
+      'To go',
+      campaign.state === 'running' && progress.seconds_left !== null ? formatDuration(progress.seconds_left) : '',
+    ],
+  ])
+}
+
+function preflightFacts(
+  preflight: NonNullable<CampaignDescription['preflight']>,
+  begun: string | null,
+): [string, string][] {
+  const refused = Object.entries(preflight.refused).filter(([, count]) => count > 0)
+  return [
+    ['Checked', preflight.checked_at ?? ''],
+    ...preflight.problems.map(({ path, message }): [string, string] => ['Problem', `${path}: ${message}`]),
+    ['Rejected', refused.map(([reason, count]) => wordsFor(reason, count)).join(', ')],
+    ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
+    // Once it has begun, its progress says when it ends.
+    [
+      'Estimated',
+      begun === null && preflight.problems.length === 0
+        ? `${formatDuration(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
+        : '',
+    ],
+    ['Would expire', preflight.would_expire === 0 ? '' : `${preflight.would_expire} before their turn`],
+  ]
+}
+
+function wordsFor(reason: string, count: number): string {
+  return reason === 'duplicate' ? counted(count, 'duplicate') : `${count} ${WORDS[reason] ?? reason}`
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  number: 'with an impossible number',
+  parameter: 'with a value missing or not fitting',
+  unreadable: 'that cannot be read',
+  opted_out: 'who want no advertising',
+}
+
+function recipientsOf({ recipients, has_rows }: CampaignDescription): string {
+  if ('rows' in recipients) return has_rows ? 'uploaded rows' : 'rows, not uploaded yet'
+  if ('class' in recipients) return `those of ${recipients.campaign} that are ${recipients.class}`
+  const except = recipients.except.length === 0 ? '' : ` but not ${recipients.except.join(', ')}`
+  return `tags ${recipients.tags.join(', ')}${except}`
+}
+
+const ASK_EVERY_MS = 200
+/** Between two lines in a log, unless the state changes. */
+const LINE_EVERY_MS = 5_000
+
+export const watchVerb = verb({
+  usage: 'watch <id>',
+  summary: 'follow a campaign until it is done, paused or cancelled',
+  example: 'cmp_1_7',
+  values: { id: campaignArgument },
+  run: async ({ id }, { redis, stderr }) => {
+    const bar = startBar(stderr)
+    const report = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineReporter(stderr)
+    try {
+      for (;;) {
+        const now = await describeCampaign(redis, await existing(redis, id))
+        show(bar, now)
+        report(now)
+        if (!['checking', 'scheduled', 'running'].includes(now.state)) break
+        await sleep(ASK_EVERY_MS)
+      }
+    } finally {
+      bar.stop()
+    }
+    return shown(redis, id)
+  },
+})
+
+/** On standard error, and only when a person looks at it. */
+function startBar(stream: Writable): SingleBar {
+  const bar = new SingleBar({
+    stream,
+    format: '{state} {bar} {percentage} % | {value} of {total} | {rate} a second | {left} to go | {badly} failed',
+    clearOnComplete: true,
+    // Its own handling of Ctrl-C would keep the watch running; so it must not change what it would have to put back.
+    gracefulExit: false,
+    linewrap: true,
+  })
+  bar.start(0, 0, { state: '', rate: 0, left: '-', badly: 0 })
+  return bar
+}
+
+/** Writes a line for what a bar would show. */
+function lineReporter(stream: Writable): (now: CampaignDescription) => void {
+  let last = { state: '', at: Number.NEGATIVE_INFINITY }
+  return ({ state, progress }) => {
+    const at = performance.now()
+    if (state === last.state && at - last.at < LINE_EVERY_MS) return
+    last = { state, at }
+    const { total, queued } = progress
+    stream.write(`${state}: ${total - queued} of ${total} processed, ${badly(progress)} failed\n`)
+  }
+}
+
+const badly = ({ failed, unknown, expired }: CampaignDescription['progress']): number => failed + unknown + expired
+
+function show(bar: SingleBar, { state, progress }: CampaignDescription): void {
+  bar.setTotal(progress.total)
+  bar.update(progress.total - progress.queued, {
+    state,
+    rate: Math.round(progress.rate_per_second),
+    left: progress.seconds_left === null ? '-' : formatDuration(progress.seconds_left),
+    badly: badly(progress),
+  })
+}

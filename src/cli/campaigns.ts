@@ -1,0 +1,205 @@
+// campaigns: create, list, show, preflight, schedule, start, pause, resume, cancel; campaign-files.ts has the verbs on files.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { CAMPAIGN_STATES, isBeforeStart } from '../campaigns/campaign.ts'
+import type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
+import { defineCampaign } from '../campaigns/commands/create.ts'
+import { describeCampaigns } from '../campaigns/commands/describe.ts'
+import {
+  cancelCampaign,
+  checkCampaign,
+  type LifecycleDeps,
+  pauseCampaign,
+  resumeCampaign,
+  resumeClass,
+  scheduleCampaign,
+  startCampaign,
+} from '../campaigns/commands/lifecycle.ts'
+import { RESUME_CLASSES, type ResumeClass } from '../campaigns/definition.ts'
+import { type Campaign, idOf } from '../campaigns/store/campaigns.ts'
+import { type ListedCampaign, listCampaigns } from '../campaigns/store/list.ts'
+import { workersAlive } from '../redis/heartbeats.ts'
+import { fileVerbs } from './campaign-files.ts'
+import { campaignArgument, existing, lifecycleDeps, shown, watchVerb } from './campaign-summary.ts'
+import { CliFailure } from './failure.ts'
+import { jsonPath, readJson, shownFile } from './files.ts'
+import { type Columns, listed } from './print.ts'
+import { confirm } from './session.ts'
+import { accountId, instant, nameUpTo, oneOf, someOf } from './values.ts'
+import { type CommandContext, flag, option, type Verb, verb } from './verb.ts'
+
+/** The latest ones; older ones are found over HTTP. */
+const LISTED = 50
+const ASK_EVERY_MS = 200
+
+const COLUMNS: Columns<CampaignDescription> = {
+  CAMPAIGN: ({ id }) => id,
+  NAME: ({ name }) => name,
+  STATE: ({ state }) => state,
+  SENDER: ({ sender }) => sender,
+  TEMPLATE: ({ template }) => template.name,
+  RECIPIENTS: ({ progress }) => progress.total,
+  // Before the start nobody is in a queue.
+  QUEUED: ({ state, progress }) => (isBeforeStart(state) ? '-' : progress.queued),
+  FAILED: ({ progress }) => progress.failed + progress.unknown,
+}
+
+/** A verb that does one thing to one campaign and shows it as it is then. */
+const onCampaign = (
+  name: string,
+  summary: string,
+  act: (deps: LifecycleDeps, campaign: Campaign) => Promise<void>,
+): Verb =>
+  verb({
+    usage: `${name} <id>`,
+    summary,
+    act: `campaign.${name}`,
+    example: 'cmp_1_7',
+    values: { id: campaignArgument },
+    async run({ id }, context) {
+      await act(lifecycleDeps(context), await existing(context.redis, id))
+      return shown(context.redis, id)
+    },
+  })
+
+export const verbs: readonly Verb[] = [
+  verb({
+    usage: 'create <file>',
+    summary: 'create a draft from a JSON file (- for standard input), the same as the body of POST /campaigns',
+    act: 'campaign.create',
+    example: 'spring.json --account 1',
+    values: { file: jsonPath, account: option(accountId, 'id', 'account that owns it') },
+    async run({ file, account }, context) {
+      const body = await readBody(file, context)
+      const id = await defineCampaign(lifecycleDeps(context), { account, body, idempotencyKey: undefined })
+      return shown(context.redis, id)
+    },
+  }),
+  verb({
+    usage: 'list',
+    summary: `list the ${LISTED} latest campaigns`,
+    example: '--account 1',
+    values: {
+      account: option(accountId, 'id', 'account that owns them'),
+      state: option(
+        someOf(CAMPAIGN_STATES).optional(),
+        'list',
+        `only those in one of these states, separated by commas: ${CAMPAIGN_STATES.join(', ')}`,
+      ),
+    },
+    async run({ account, state: states }, { redis }) {
+      const all = await describeCampaigns(redis, account, { offset: 0, limit: LISTED, states })
+      const which = states === undefined ? 'yet' : `that is ${states.join(' or ')}`
+      return listed(all, COLUMNS, `There is no campaign ${which}.`)
+    },
+  }),
+  verb({
+    usage: 'show <id>',
+    summary: 'show a campaign and its progress',
+    example: 'cmp_1_7',
+    values: { id: campaignArgument },
+    run: ({ id }, { redis }) => shown(redis, id),
+  }),
+  watchVerb,
+  onCampaign('preflight', 'count, check and freeze the recipients; report all problems', async (deps, campaign) => {
+    if ((await workersAlive(deps.redis)) === 0) throw new CliFailure('No worker is running, and only workers do this.')
+    await checkCampaign(deps, campaign)
+    while ((await existing(deps.redis, campaign)).state === 'checking') await sleep(ASK_EVERY_MS)
+  }),
+  verb({
+    usage: 'schedule <id> <time>',
+    summary: 'start the campaign at a given time',
+    act: 'campaign.schedule',
+    example: 'cmp_1_7 2026-03-01T12:00:00Z',
+    values: {
+      id: campaignArgument,
+      time: instant.refine((at) => at > Date.now(), 'must be in the future'),
+    },
+    async run({ id, time }, context) {
+      await scheduleCampaign(lifecycleDeps(context), await existing(context.redis, id), time)
+      return shown(context.redis, id)
+    },
+  }),
+  onCampaign('start', 'start the campaign now; it must be ready', startCampaign),
+  verb({
+    usage: 'pause <id>',
+    summary: 'pause the campaign; messages already in flight still go out',
+    act: 'campaign.pause',
+    example: 'cmp_1_7 --reason "wrong price"',
+    values: {
+      id: campaignArgument,
+      reason: option(nameUpTo(200).default('by hand'), 'text', 'reason shown with the campaign'),
+    },
+    async run({ id, reason }, context) {
+      await pauseCampaign(lifecycleDeps(context), await existing(context.redis, id), reason)
+      return shown(context.redis, id)
+    },
+  }),
+  verb({
+    usage: 'resume <id>',
+    summary: 'continue a paused campaign; with --class, create a new campaign for those recipients only',
+    act: 'campaign.resume',
+    example: 'cmp_1_7 --class failed',
+    values: {
+      id: campaignArgument,
+      class: option(
+        oneOf(RESUME_CLASSES).optional(),
+        'class',
+        `${RESUME_CLASSES.join(', ')}; recipients who may already have the message are flagged possible duplicate`,
+      ),
+      yes: flag('do not ask before a class is sent to that was resumed before'),
+    },
+    async run({ id, class: only, yes }, context) {
+      const deps = lifecycleDeps(context)
+      const campaign = await existing(context.redis, id)
+      if (only === undefined) {
+        await resumeCampaign(deps, campaign)
+        return shown(context.redis, id)
+      }
+      if (!yes) await confirmSecondRun(context, campaign, only)
+      return shown(context.redis, await resumeClass(deps, campaign, only, undefined))
+    },
+  }),
+  onCampaign('cancel', 'cancel the campaign; nothing more of it is sent', cancelCampaign),
+  ...fileVerbs,
+]
+
+async function readBody(file: string, { stdin }: CommandContext): Promise<Record<string, unknown>> {
+  const body = z.record(z.string(), z.unknown()).safeParse(await readJson(file, stdin))
+  if (body.success) return body.data
+  throw new CliFailure(`${shownFile(file)}: expected a JSON object, got something else.`)
+}
+
+/**
+ * `campaigns resume --class` a second time sends to everybody of the class again, also to those that the first time has
+ * reached: the class is that of the campaign that is resumed, whatever happened since. So a person is asked.
+ */
+async function confirmSecondRun(context: CommandContext, campaign: Campaign, only: ResumeClass): Promise<void> {
+  const earlier = await earlierRun(context, campaign, only)
+  if (earlier === undefined) return
+  const [made, source] = [idOf(earlier), idOf(campaign)]
+  await confirm(context, {
+    sentence: `${made} was made for the ${only.replace('_', ' ')} recipients of ${source} already, and another one sends to all of them again`,
+    otherwise: `Resume ${made} with a class for those it did not reach, or confirm with --yes.`,
+    declined: 'Nothing was sent.',
+  })
+}
+
+async function earlierRun(
+  { redis }: CommandContext,
+  campaign: Campaign,
+  only: ResumeClass,
+): Promise<ListedCampaign | undefined> {
+  const source = idOf(campaign)
+  const isEarlier = ({ definition: { recipients }, state, started_at }: ListedCampaign): boolean =>
+    'campaign' in recipients &&
+    recipients.campaign === source &&
+    recipients.class === only &&
+    // One that ended before it started has sent nothing.
+    (state !== 'cancelled' || started_at !== undefined)
+  for await (const page of listCampaigns(redis, campaign.account, { offset: 0, limit: Number.MAX_SAFE_INTEGER })) {
+    const found = page.find(isEarlier)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

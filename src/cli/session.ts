@@ -1,0 +1,185 @@
+// What commands share while they run: the connection to Redis, the accounts and senders that people name, questions before
+// something that cannot be taken back, and the record of who did what.
+import { readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { secretKeysOf } from '../accounts/seal.ts'
+import { type Account, findAccount, findKeptAccount, type KeptAccount } from '../accounts/store/accounts.ts'
+import { recordAct } from '../accounts/store/audit-log.ts'
+import { findSender, listSenders, type Sender } from '../accounts/store/senders.ts'
+import { type CampaignId, campaignId } from '../campaigns/campaign.ts'
+import type { Config } from '../config.ts'
+import { openFiles } from '../files/open.ts'
+import { notASender, sendersNamed } from '../messages/accept/named-senders.ts'
+import { quoted } from '../messages/fault.ts'
+import { useDataKeys } from '../messages/sealed.ts'
+import { noteDataKeys } from '../messages/store/data-keys.ts'
+import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
+import type { LaneQueues } from '../queue/lane/queues.ts'
+import { openOrThrow, type Redis } from '../redis/connect.ts'
+import { isRedisAddress, shownRedis } from '../redis-socket.ts'
+import { CliFailure, reasonOf } from './failure.ts'
+import type { Acted, CommandContext } from './verb.ts'
+
+/** A cluster, or Sentinel, has others to ask when the first server is gone. */
+const OPEN_LIMIT_MS = 10_000
+
+/** Runs `work` with a connection to Redis that answers, and closes everything that was opened afterwards. */
+export async function inSession<T>(
+  config: Config,
+  terminal: Pick<CommandContext, 'stdin' | 'stderr'>,
+  work: (context: CommandContext) => Promise<T>,
+): Promise<T> {
+  const url = redisUrlOf(config)
+  // Trouble after that is reported by the command that it hits.
+  const redis = await openOrThrow(url, OPEN_LIMIT_MS).catch((error: unknown) => {
+    throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`)
+  })
+  const opened: { close(): Promise<unknown> }[] = []
+  try {
+    await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })
+    useDataKeys(config.dataKeys)
+    useOptOutSecrets(() => secretKeysOf(config))
+    const files = await openFiles(config)
+    opened.push({ close: async () => files.close() })
+    return await work({
+      ...{ redis, stdin: terminal.stdin, stderr: terminal.stderr },
+      config: { ...config, files },
+      use(resource) {
+        opened.push(resource)
+        return resource
+      },
+    })
+  } finally {
+    for (const each of opened.reverse()) await each.close()
+    redis.disconnect()
+  }
+}
+
+const demoFile = z.object({ redis_url: z.string().refine(isRedisAddress) })
+
+/** REDIS_URL, else the private Redis that a running `npm start` names in its data folder. */
+function redisUrlOf(config: Config): string {
+  if (config.redisUrl !== undefined) return config.redisUrl
+  const path = join(config.dataDir, 'demo.json')
+  const demo = demoFile.safeParse(readJson(path))
+  if (demo.success) return demo.data.redis_url
+  throw new CliFailure(`No Redis configured: set REDIS_URL, or run \`npm start\`, which writes its address to ${path}.`)
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** The queues of all lanes. BullMQ takes longer to load than all that most commands need, so it is loaded only here. */
+export async function laneQueues({ redis, use }: CommandContext): Promise<LaneQueues> {
+  const { openLaneQueues } = await import('../queue/lane/queues.ts')
+  return use(openLaneQueues(redis))
+}
+
+/** The account, or a failure that names it. */
+export async function existingAccount(redis: Redis, id: number): Promise<Account> {
+  const account = await findAccount(redis, id)
+  if (account === undefined) throw noAccount(id)
+  return account
+}
+
+/** The same, or one that was removed and of which something is kept. */
+export async function keptAccount(redis: Redis, id: number): Promise<KeptAccount> {
+  const account = await findKeptAccount(redis, id)
+  if (account === undefined) throw noAccount(id)
+  return account
+}
+
+const noAccount = (id: number) => new CliFailure(`Account ${id} does not exist, see \`accounts list\`.`)
+
+/** The one sender that is named so by number, name or id; a CliFailure when none or several are. */
+export async function senderNamed(redis: Redis, name: string): Promise<Sender> {
+  const [sender, ...more] = sendersNamed(await listSenders(redis), name)
+  if (sender === undefined) throw noSender(name)
+  if (more.length === 0) return sender
+  const ids = [sender, ...more].map(({ id }) => id).join(', ')
+  throw new CliFailure(`Several senders are called ${quoted(name)}: ${ids}; name one by its number or its id.`)
+}
+
+/** The same, or a removed one by its id: removing it again finishes what a removal left undone. */
+export async function keptSenderNamed(redis: Redis, name: string): Promise<Sender> {
+  const removed = /^\d{1,15}$/.test(name) ? await findSender(redis, Number(name)) : undefined
+  return removed?.removed_at === undefined ? senderNamed(redis, name) : removed
+}
+
+/** What is said when there is no such campaign. */
+export const noCampaign = (id: CampaignId): CliFailure =>
+  new CliFailure(`There is no campaign ${campaignId(id)}; see \`campaigns list --account <id>\`.`)
+
+/** What is said when no sender is named so. */
+export const noSender = (name: string): CliFailure => new CliFailure(`${notASender(name)}, see \`senders list\`.`)
+
+/**
+ * Asks a person before something that cannot be taken back. Returns once they agreed to `sentence`. A CliFailure with
+ * `otherwise`, which names the option that agrees, when nobody can be asked, as in a script; one with `declined` when they refuse.
+ */
+export async function confirm(
+  { stdin, stderr }: CommandContext,
+  { sentence, declined, otherwise = 'Confirm with --yes.' }: { sentence: string; declined: string; otherwise?: string },
+): Promise<void> {
+  if (!('isTTY' in stdin && stdin.isTTY)) throw new CliFailure(`${sentence}. ${otherwise}`, 2)
+  const asking = createInterface({ input: stdin, output: stderr })
+  const answer = await asking.question(`${sentence}. Continue? [y/N] `)
+  asking.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliFailure(declined)
+}
+
+/** The name of the person who is logged in. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run under a number that has no name.
+    return String(process.getuid?.() ?? '')
+  }
+}
+
+/** The same as the sentence of a pause has it. */
+export const personHere = (): string => `${userName()} on the command line`
+
+/** Writes into the activity what was done; rejects when Redis does not take it. */
+export async function recordActs(
+  redis: Redis,
+  action: string | undefined,
+  acted: Acted | readonly Acted[] | undefined,
+): Promise<void> {
+  if (action === undefined || acted === undefined) return
+  const all = 'account' in acted ? [acted] : acted
+  for (const each of all) await recordAct(redis, { actor: { cli: userName() }, action, ...each }, Date.now())
+}
+
+const ASK_EVERY_MS = 50
+/** A worker takes a job up at once; without one the job waits. */
+const NO_WORKER_MS = 5_000
+
+/** What `find` returns of a job once it is done. A job that nobody takes up is left to the next worker. */
+export async function followJob<T extends { state: string }>(
+  job: string,
+  find: () => Promise<T | undefined>,
+  progress?: (found: T) => Promise<void>,
+): Promise<T> {
+  for (const begunAt = performance.now(); ; await sleep(ASK_EVERY_MS)) {
+    const found = await find()
+    if (found === undefined || found.state === 'failed') {
+      throw new CliFailure(`The job ${job} failed; see the log of the worker.`)
+    }
+    if (found.state === 'done') return found
+    if (found.state === 'waiting' && performance.now() - begunAt > NO_WORKER_MS) {
+      throw new CliFailure(`No worker is running. The job ${job} is queued and starts with the next one.`)
+    }
+    await progress?.(found)
+  }
+}
