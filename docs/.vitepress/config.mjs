@@ -17,10 +17,16 @@ function pagesOf(folder, first = []) {
   return [...first, ...rest].map((name) => linkTo(`${folder}/${name}`))
 }
 
+/** In the order in which somebody needs them. */
+const OPERATING = [
+  ...['install-systemd.md', 'install-docker.md', 'install-kubernetes.md', 'redis-settings.md', 'files.md'],
+  ...['first-account.md', 'daily-tasks.md', 'monitoring.md', 'troubleshooting.md', 'incidents.md'],
+]
+
 const sidebar = [
   { text: 'Start', items: pagesOf('start', ['first-hour.md', 'first-campaign.md']) },
-  { text: 'Guides', items: pagesOf('guides') },
-  { text: 'Operating', items: pagesOf('guides/operating'), collapsed: true },
+  { text: 'Guides', items: pagesOf('guides', ['whatsapp.md', 'console.md', 'campaigns.md']) },
+  { text: 'Operating', items: pagesOf('guides/operating', OPERATING), collapsed: true },
   { text: 'Reference', items: pagesOf('reference') },
   { text: 'HTTP', items: pagesOf('reference/http', ['index.md', 'sending.md']), collapsed: true },
   { text: 'How it works', items: pagesOf('how-it-works', ['architecture.md', 'where-to-look.md', 'guarantees.md']) },
