@@ -1,5 +1,5 @@
 // The forms of an address of Redis: one server, Sentinel, or Cluster, each with TLS or without; redis-socket.ts has the
-// one of a server on a Unix socket. The client package has both files too, and a test holds them equal.
+// one of a server on a Unix socket. The client package takes in both files.
 //
 //   redis://[user:password@]host[:port][/db]
 //   redis+sentinel://[user:password@]host:port,host:port/primary-name[?db=0]

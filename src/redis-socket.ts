@@ -1,5 +1,5 @@
 // The form of an address for a Redis on a Unix socket: `unix:///run/redis/redis.sock`; with those of redis-address.ts
-// every form that there is. The client package has the same file.
+// every form that there is. The client package takes it in.
 import { parseRedisAddress, type RedisAddress, RedisAddressError, shownAddress } from './redis-address.ts'
 
 const SCHEME = /^unix:\/\//

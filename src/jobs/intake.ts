@@ -18,8 +18,6 @@ import { STATES } from '../messages/lifecycle.ts'
 
 /** Its braces keep all its keys on one server of a cluster. */
 export const INTAKE_QUEUE = '{laneway-intake}'
-/** Its name in earlier releases: what waits there is taken in as well, and who writes there is served, unless on a cluster. */
-export const FORMER_INTAKE_QUEUE = 'laneway-intake'
 export const INTAKE_VERSION = 1
 
 export const intakeJobSchema = z.enum([

@@ -2,7 +2,7 @@
 // whoever takes over after a crash begins anew and finds only what is left.
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { eraseContact } from '../contacts/store/contacts.ts'
-import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
+import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
 import type { Log } from '../log.ts'
 import { INTAKE_PREFIX, intakeJobKey, intakeKeys, JOB } from '../queue/layout.ts'
 import { openQueue } from '../queue/open-queue.ts'
@@ -69,7 +69,7 @@ const BLANK: Readonly<Record<string, (was: string) => string>> = {
  * again it finds what is left.
  */
 async function eraseInRefusedJobs(redis: Redis, person: string): Promise<void> {
-  for (const queue of [INTAKE_QUEUE, FORMER_INTAKE_QUEUE]) await eraseIn(redis, queue, mentioning(person))
+  await eraseIn(redis, INTAKE_QUEUE, mentioning(person))
 }
 
 async function eraseIn(redis: Redis, queue: string, named: RegExp): Promise<void> {

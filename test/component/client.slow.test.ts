@@ -14,7 +14,7 @@ import {
   type Message,
   type MessageStatus,
 } from '../../packages/client/src/index.ts'
-import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
+import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { listen } from '../../testbed/free-port.ts'
@@ -349,7 +349,7 @@ describe('when Redis goes away', () => {
     const id = await laneway.send(image('+15550100401'))
     await service.stopWorker()
     const waits = [failureOf(laneway.send(image('+491700000012'))), failureOf(laneway.waitForOutcome(id))]
-    await eventually(async () => (await waitingInIntake(service.redis, FORMER_INTAKE_QUEUE)) > 0, 'it waits')
+    await eventually(async () => (await waitingInIntake(service.redis, INTAKE_QUEUE)) > 0, 'it waits')
     await laneway.close()
     for (const wait of waits) expect(await wait).toBeInstanceOf(LanewayUnavailable)
     expect(await failureOf(laneway.status(id))).toBeInstanceOf(LanewayUnavailable)
@@ -361,9 +361,9 @@ test('what Redis has forgotten before its end was read is asked for again', asyn
   const laneway = await connect('through the intake queue')
   await service.stopWorker()
   const sending = laneway.send(image('+491700000013'))
-  await eventually(async () => (await waitingInIntake(service.redis, FORMER_INTAKE_QUEUE)) > 0, 'it waits')
+  await eventually(async () => (await waitingInIntake(service.redis, INTAKE_QUEUE)) > 0, 'it waits')
   // As if so many others had ended since that this one was forgotten.
-  await loseIntakeJob(service.redis, FORMER_INTAKE_QUEUE)
+  await loseIntakeJob(service.redis, INTAKE_QUEUE)
   await service.startWorker()
   expect(await sending).toMatch(/^msg_/)
 })

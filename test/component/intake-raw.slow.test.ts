@@ -2,7 +2,7 @@
 // log, and the jobs behind it are taken in. Real: Redis, BullMQ, producer, worker.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
+import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { keptLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -51,7 +51,7 @@ async function put(id: string, fields: Record<string, string>): Promise<void> {
 beforeAll(async () => {
   service = await startService({ worker: false })
   tenant = await service.addTenant()
-  intake = intakeByHand(service.redis, FORMER_INTAKE_QUEUE)
+  intake = intakeByHand(service.redis, INTAKE_QUEUE)
   for (const [name, { fields }] of Object.entries(CASES)) await put(idOf(name), fields)
   // Somebody deleted the job, or took its key for something else.
   await intake.putInLine('raw gone')

@@ -13,7 +13,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
-import { FORMER_INTAKE_QUEUE } from '../../src/jobs/intake.ts'
+import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { parseTraceparent } from '../../src/messages/traceparent.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { traceOfLog } from '../../src/tracing.ts'
@@ -103,7 +103,7 @@ async function postBatch(headers: Record<string, string>): Promise<string[]> {
 
 /** Through the intake queue; gives the id of the message. */
 async function sendByJob(fields: object): Promise<string> {
-  const queue = intakeQueue(service.server.url, FORMER_INTAKE_QUEUE)
+  const queue = intakeQueue(service.server.url, INTAKE_QUEUE)
   try {
     const message = audioTo(`+${newNumber()}`)
     const job = await queue.add('send', { v: 1, api_key: service.tenant.apiKey, message, ...fields })

@@ -2,7 +2,7 @@
 // that kills every worker. Real: Redis, a worker process from dist/, BullMQ with its defaults. Nothing is sent: the
 // lane is paused, so that its jobs are the messages.
 import { expect, test } from 'vitest'
-import { endedIntakeSchema, FORMER_INTAKE_QUEUE, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
+import { endedIntakeSchema, INTAKE_QUEUE, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { startService } from '../support/service.ts'
@@ -21,7 +21,7 @@ async function startRig() {
   const lanes = openLaneQueues(redis)
   await lanes.pause(tenant.partnerLane)
   await lanes.close()
-  const queue = intakeQueue(server.url, FORMER_INTAKE_QUEUE)
+  const queue = intakeQueue(server.url, INTAKE_QUEUE)
   const workers: TestProcess[] = []
 
   const data = (n: number) => ({
@@ -57,7 +57,7 @@ async function startRig() {
       return worker
     },
 
-    record: (id?: string) => intakeJobRecord(redis, FORMER_INTAKE_QUEUE, id ?? ''),
+    record: (id?: string) => intakeJobRecord(redis, INTAKE_QUEUE, id ?? ''),
 
     isBusy: () => eventually(async () => (await done()) > 100, 'the worker is at it'),
 

@@ -1,6 +1,5 @@
 // Pins: every form of an address of Redis is read as what it says, what has no such form is refused with a sentence that
 // names it and holds nothing of the address, and the client reads addresses as the service does.
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../packages/client/src/redis-connection.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -74,10 +73,6 @@ test('what is shown of an address holds no credentials', () => {
   expect(shownAddress('rediss://me:hunter2@host:1/2')).toBe('host:1')
   expect(shownAddress('redis+cluster://me:hunter2@a,[::1]:2')).toBe('a:6379,[::1]:2')
   expect(shownAddress('redis+sentinel://me:hunter2@a/mine?sentinel_password=hunter2')).toBe('a:26379')
-})
-
-test.each(['redis-address.ts', 'redis-socket.ts'])('the client reads addresses by the same %s', (name) => {
-  expect(readFileSync(`packages/client/src/${name}`, 'utf8')).toBe(readFileSync(`src/${name}`, 'utf8'))
 })
 
 test.each(['http://host', 'unix://', 'unix:///%zz', 'unix:///run/redis.sock?db=2'])(

@@ -1,9 +1,7 @@
 // Campaigns for those who import the client.
-import type { CampaignDefinition, CampaignDescription } from './campaign.ts'
-import type { CampaignState } from './contract.ts'
 import { LanewayRefused, LanewayTimeout } from './errors.ts'
-import type { Lifetime, WaitOptions } from './lifetime.ts'
-import { ANSWER_LIMIT_MS, askOne, type Transport } from './transport.ts'
+import { ANSWER_LIMIT_MS, askOne, type Lifetime, type Transport, type WaitOptions } from './transport.ts'
+import type { CampaignDefinition, CampaignDescription, CampaignState } from './types.ts'
 
 /** How a campaign is created. The wait is 30 s unless `timeoutMs` says otherwise. */
 export interface CreateOptions extends WaitOptions {

@@ -7,11 +7,10 @@ import { type Campaigns, openCampaigns } from './campaigns.ts'
 import { type Conversations, openConversations } from './conversations.ts'
 import { type LanewayError, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 import { createCaller, type HttpCaller } from './http-call.ts'
-import { type Lifetime, newLifetime, type WaitOptions } from './lifetime.ts'
 import { bodyOf, type Message } from './messages.ts'
 import { type OptOuts, openOptOuts } from './opt-outs.ts'
 import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
-import { askOne, type Reply, type Transport } from './transport.ts'
+import { askOne, type Lifetime, newLifetime, type Reply, type Transport, type WaitOptions } from './transport.ts'
 
 const OUTCOME_LIMIT_MS = 60_000
 /** Messages asked for at once, few enough that the last is not late for its answer; and so many such lots at a time. */

@@ -1,45 +1,16 @@
 // Conversations with people: whether one may be written to, what they wrote, and the files that they sent.
 import { membersOf } from './contract.ts'
 import type { HttpCaller } from './http-call.ts'
-import type { WaitOptions } from './lifetime.ts'
 import { dataOf, everyItem, hasTexts } from './pages.ts'
-import type { ReceivedParts } from './received-parts.ts'
-
-/** How a conversation with a person stands. Times are ISO 8601. */
-export interface Conversation {
-  /** Digits, or the id of a person without a number. */
-  person: string
-  /** Digits of the number that it is with. */
-  sender: string
-  /** Whether any kind of message may be sent; null where the provider does not bring what people write. */
-  open: boolean | null
-  open_until: string | null
-  last_received_at: string | null
-  /** Whether the person wants no advertising of the account. */
-  opted_out: boolean
-}
-
-/** A message that somebody wrote to a sender. */
-export interface ReceivedMessage extends ReceivedParts {
-  /** The id of the chat product. */
-  id: string
-  direction: 'inbound'
-  kind: string
-  /** Null when it is gone. */
-  sender: string | null
-  /** Digits, or the user id of a person without a number. */
-  from: string
-  text: string
-  /** When it was written, ISO 8601. */
-  accepted_at: string
-}
+import type { WaitOptions } from './transport.ts'
+import type { Conversation, ReceivedMessage } from './types.ts'
 
 /** A file that came with a message. */
 export interface ReceivedFile {
   /** Its media type. Whoever wrote may have sent anything: do not show it as a page of your own. */
   type: string
   name: string
-  /** How many, where the chat product says so. */
+  /** How many, where WhatsApp says so. */
   bytes: number | undefined
   /** Read it to its end or cancel it. It fails when the file ends too early. */
   body: ReadableStream<Uint8Array>

@@ -1,5 +1,5 @@
 // How a call of the client can fail.
-import type { Refusal } from './contract.ts'
+import type { Refusal } from './types.ts'
 
 /** What every error of the client is. Anything else that is thrown is a defect. */
 export abstract class LanewayError extends Error {

@@ -1,8 +1,8 @@
 // Events as an endpoint gets them: verified, typed, and one list whether they came alone or in a batch. Nothing here needs
 // a connection.
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { type CampaignState, type MessageState, membersOf } from './contract.ts'
-import type { ReceivedParts } from './received-parts.ts'
+import { membersOf } from './contract.ts'
+import type { CampaignState, MessageState, ReceivedParts } from './types.ts'
 
 /** What every event says of itself. */
 interface EventOf<Type extends string, Data> {
@@ -35,7 +35,7 @@ export interface MessageEventData {
 }
 
 /** What is told of a message that somebody wrote to a sender. What it holds only to an endpoint that includes content. */
-export interface ReceivedEventData extends ReceivedParts {
+export type ReceivedEventData = ReceivedParts & {
   /** The id of the chat product. */
   id: string
   seq: 1

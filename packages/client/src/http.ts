@@ -3,11 +3,11 @@
 // A request that got no answer is made again until the time is over. Sends and new campaigns carry an idempotency key
 // for that, one of the caller's or a new one; everything else says how something shall be, so asking twice is harmless.
 import { randomUUID } from 'node:crypto'
-import { type IntakeJob, type IntakeRequests, isAnswer, membersOf } from './contract.ts'
+import { isAnswer, membersOf } from './contract.ts'
 import { notAsPromised } from './errors.ts'
-import type { HttpRequest } from './exchange.ts'
-import type { HttpCaller } from './http-call.ts'
+import type { HttpCaller, HttpRequest } from './http-call.ts'
 import { ANSWER_LIMIT_MS, type Reply, type Transport } from './transport.ts'
+import type { IntakeJob, IntakeRequests } from './types.ts'
 
 /** Requests under way at a time. */
 const AT_ONCE = 20

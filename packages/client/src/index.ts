@@ -1,6 +1,5 @@
 // `import { connectLaneway } from 'laneway-client'`: everything that another service may use.
 
-export type { CampaignDefinition, CampaignDescription, CampaignPreflight, CampaignProgress } from './campaign.ts'
 export type { Campaigns, CreateOptions } from './campaigns.ts'
 export type {
   ConnectOptions,
@@ -12,8 +11,7 @@ export type {
   SendResult,
 } from './connect.ts'
 export { connectLaneway } from './connect.ts'
-export type { CampaignState, MessageState } from './contract.ts'
-export type { Conversation, Conversations, ReceivedFile, ReceivedMessage } from './conversations.ts'
+export type { Conversations, ReceivedFile } from './conversations.ts'
 export { LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 export type {
   CampaignEventData,
@@ -23,16 +21,21 @@ export type {
   ReceivedEventData,
 } from './events.ts'
 export { EventsRefused, isNews, verifyEvents } from './events.ts'
-export type { WaitOptions } from './lifetime.ts'
-export type {
-  Message,
-  ServiceContent,
-  ServiceMessage,
-  TemplateComponent,
-  TemplateContent,
-  TemplateMessage,
-  TemplateParameter,
-} from './messages.ts'
-export type { OptOut, OptOuts } from './opt-outs.ts'
-export type { ReceivedParts } from './received-parts.ts'
+export type { Message, ServiceMessage, TemplateComponent, TemplateMessage, TemplateParameter } from './messages.ts'
+export type { OptOuts } from './opt-outs.ts'
 export type { MessageStatus } from './statuses.ts'
+export type { WaitOptions } from './transport.ts'
+export type {
+  CampaignDefinition,
+  CampaignDescription,
+  CampaignPreflight,
+  CampaignProgress,
+  CampaignState,
+  Conversation,
+  MessageState,
+  OptOut,
+  ReceivedMessage,
+  ReceivedParts,
+  ServiceContent,
+  TemplateContent,
+} from './types.ts'

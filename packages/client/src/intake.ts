@@ -3,11 +3,11 @@
 // The wait is polling with a growing delay, one round trip for all jobs that are still open. BullMQ's own way to wait
 // needs a connection that reads every event of every client's jobs, and loses events when it falls behind.
 import { randomUUID } from 'node:crypto'
-import { INTAKE_VERSION, type IntakeJob, type IntakeRequests, isAnswer } from './contract.ts'
+import { INTAKE_VERSION, isAnswer } from './contract.ts'
 import { LanewayRefused, LanewayTimeout, LanewayUnavailable, notAsPromised } from './errors.ts'
-import type { Lifetime } from './lifetime.ts'
 import { type IntakeJobState, isAway, openIntakeQueue } from './redis.ts'
-import { ANSWER_LIMIT_MS, type Reply, type Transport } from './transport.ts'
+import { ANSWER_LIMIT_MS, type Lifetime, type Reply, type Transport } from './transport.ts'
+import type { IntakeJob, IntakeRequests } from './types.ts'
 
 /** A job that waits behind no other ends within 2 to 5 ms. */
 const FIRST_DELAY_MS = 2

@@ -2,18 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { LanewayRefused } from './errors.ts'
 import type { HttpCaller } from './http-call.ts'
-import type { WaitOptions } from './lifetime.ts'
 import { dataOf, everyItem, hasTexts } from './pages.ts'
-
-/** That a person wants no advertising. */
-export interface OptOut {
-  /** Digits, or the id of a person without a number. */
-  person: string
-  /** `word`: they wrote a stop word. `provider`: the chat product said so. Else who wrote it down. */
-  source: 'word' | 'provider' | 'http' | 'cli'
-  /** ISO 8601. */
-  since: string
-}
+import type { WaitOptions } from './transport.ts'
+import type { OptOut } from './types.ts'
 
 /** People are given as a number in any spelling, or as the id of a person without one. */
 export interface OptOuts {

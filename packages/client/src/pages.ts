@@ -2,7 +2,7 @@
 import { membersOf } from './contract.ts'
 import { notAsPromised } from './errors.ts'
 import type { HttpCaller } from './http-call.ts'
-import type { WaitOptions } from './lifetime.ts'
+import type { WaitOptions } from './transport.ts'
 
 /** Items asked for at a time. */
 const PAGE = 500

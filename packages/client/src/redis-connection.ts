@@ -1,9 +1,9 @@
 // The connection of a client to the Redis that Laneway runs on: one server, the primary that Sentinel names, or a cluster.
 import { once } from 'node:events'
 import { Cluster, Redis } from 'ioredis'
+import { type RedisAddress, RedisAddressError } from '../../../src/redis-address.ts'
+import { readRedisAddress } from '../../../src/redis-socket.ts'
 import { LanewayUnavailable } from './errors.ts'
-import { type RedisAddress, RedisAddressError } from './redis-address.ts'
-import { readRedisAddress } from './redis-socket.ts'
 
 /** Of one server: nothing is queued while Redis is away, no command outlives 2 s or is sent twice. */
 const EACH = {

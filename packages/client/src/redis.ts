@@ -1,15 +1,9 @@
 // The intake queue in Redis: adding jobs, and reading how they ended. All that the client knows of BullMQ and of Redis.
 import { Queue } from 'bullmq'
-import { Cluster, ReplyError } from 'ioredis'
-import {
-  FORMER_INTAKE_QUEUE,
-  INTAKE_PREFIX,
-  INTAKE_QUEUE,
-  type IntakeJob,
-  type Refusal,
-  readRefusal,
-} from './contract.ts'
+import { ReplyError } from 'ioredis'
+import { INTAKE_PREFIX, INTAKE_QUEUE, readRefusal } from './contract.ts'
 import { connect } from './redis-connection.ts'
+import type { IntakeJob, Refusal } from './types.ts'
 
 /** How long an add may take before the caller learns that Redis is away: BullMQ itself would wait for ever. */
 const ADD_LIMIT_MS = 2_500
@@ -41,9 +35,7 @@ export interface IntakeQueue {
 /** Connects, or rejects with LanewayUnavailable. */
 export async function openIntakeQueue(redisUrl: string): Promise<IntakeQueue> {
   const redis = await connect(redisUrl)
-  // The name that the release before reads as well; the next release writes the other one. A cluster has only that.
-  const name = redis instanceof Cluster ? INTAKE_QUEUE : FORMER_INTAKE_QUEUE
-  const queue = new Queue(name, {
+  const queue = new Queue(INTAKE_QUEUE, {
     connection: redis,
     prefix: INTAKE_PREFIX,
     // Its settings are the workers' to make.
@@ -68,7 +60,7 @@ export async function openIntakeQueue(redisUrl: string): Promise<IntakeQueue> {
     async read(ids) {
       const pipeline = redis.pipeline()
       for (const id of ids) {
-        pipeline.hmget(`${INTAKE_PREFIX}:${name}:${id}`, 'name', 'finishedOn', 'returnvalue', 'failedReason')
+        pipeline.hmget(`${INTAKE_PREFIX}:${INTAKE_QUEUE}:${id}`, 'name', 'finishedOn', 'returnvalue', 'failedReason')
       }
       const replies = (await pipeline.exec()) ?? []
       return replies.map(([error, fields]) => {

@@ -2,10 +2,9 @@
 //
 // Changes are found by asking, because a stream of them would cost every message of every account a write, also of those
 // that nobody follows.
-import type { MessageState } from './contract.ts'
 import { type LanewayError, LanewayRefused } from './errors.ts'
-import type { Lifetime } from './lifetime.ts'
-import { ANSWER_LIMIT_MS, askOne, type Transport } from './transport.ts'
+import { ANSWER_LIMIT_MS, askOne, type Lifetime, type Transport } from './transport.ts'
+import type { MessageState } from './types.ts'
 
 /** How a message stands. */
 export interface MessageStatus {

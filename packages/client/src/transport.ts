@@ -1,6 +1,8 @@
-// The two ways to Laneway, intake.ts and http.ts, as the rest of the client knows them: ask for something, get a reply.
-import type { IntakeAnswers, IntakeJob, IntakeRequests } from './contract.ts'
-import type { LanewayError } from './errors.ts'
+// The two ways to Laneway, intake.ts and http.ts, as the rest of the client knows them: ask for something, get a reply. And
+// the lifetime of a client: everything that waits in it ends when it is closed.
+import { setTimeout as delay } from 'node:timers/promises'
+import { type LanewayError, LanewayUnavailable } from './errors.ts'
+import type { IntakeAnswers, IntakeJob, IntakeRequests } from './types.ts'
 
 /** Longest wait for an answer, unless the caller says otherwise. */
 export const ANSWER_LIMIT_MS = 30_000
@@ -28,4 +30,38 @@ export async function askOne<J extends IntakeJob>(
   const [reply] = await transport.ask(job, [request], timeoutMs)
   if (reply?.ok) return reply.answer
   throw reply?.error ?? new Error('There was no reply.')
+}
+
+/** How long a call waits before it rejects with LanewayTimeout or LanewayUnavailable. */
+export interface WaitOptions {
+  /** Milliseconds. */
+  timeoutMs?: number
+}
+
+/** The time between connecting a client and closing it. */
+export interface Lifetime {
+  /** Aborted when the client is closed. */
+  signal: AbortSignal
+  /** Throws LanewayUnavailable when the client is closed. */
+  check(): void
+  /** Resolves after that time; rejects with LanewayUnavailable at once when the client is closed. */
+  sleep(ms: number): Promise<void>
+  end(): void
+}
+
+/** A lifetime that has not ended. */
+export function newLifetime(): Lifetime {
+  const closed = new AbortController()
+  const check = (): void => {
+    if (closed.signal.aborted) throw new LanewayUnavailable('The client is closed.')
+  }
+  return {
+    signal: closed.signal,
+    check,
+    async sleep(ms) {
+      check()
+      await delay(ms, undefined, { signal: closed.signal }).catch(check)
+    },
+    end: () => closed.abort(),
+  }
 }

@@ -1,6 +1,6 @@
 // How the whole installation stands. Read by whoever is asked for metrics, and by the worker that sweeps for the history;
 // only lanes with work are looked at, so idle lanes cost nothing.
-import { FORMER_INTAKE_QUEUE, INTAKE_QUEUE } from '../../jobs/intake.ts'
+import { INTAKE_QUEUE } from '../../jobs/intake.ts'
 import { intakeJobKey, intakeKeys, JOB } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
@@ -65,16 +65,8 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
 
 /** Jobs of other services that wait to be taken in, and how long the next of them has waited. */
 async function readIntake(redis: Redis): Promise<Installation['intake']> {
-  const [own, former] = await Promise.all([INTAKE_QUEUE, FORMER_INTAKE_QUEUE].map((queue) => readQueue(redis, queue)))
-  return {
-    waiting: (own?.waiting ?? 0) + (former?.waiting ?? 0),
-    oldestSeconds: Math.max(own?.oldestSeconds ?? 0, former?.oldestSeconds ?? 0),
-  }
-}
-
-async function readQueue(redis: Redis, queue: string): Promise<Installation['intake']> {
-  const key = intakeKeys(queue).waiting
+  const key = intakeKeys(INTAKE_QUEUE).waiting
   const [waiting, next] = await Promise.all([redis.llen(key), redis.lindex(key, -1)])
-  const addedAt = next === null ? null : await redis.hget(intakeJobKey(queue, next), JOB.addedAt)
+  const addedAt = next === null ? null : await redis.hget(intakeJobKey(INTAKE_QUEUE, next), JOB.addedAt)
   return { waiting, oldestSeconds: addedAt === null ? 0 : Math.max(0, Date.now() - Number(addedAt)) / 1_000 }
 }

@@ -1,5 +1,5 @@
 // Queues that belong to no lane: the intake, which other services write into with BullMQ, and those of work in the background.
-import { type Job, type JobsOptions, Queue, UnrecoverableError, Worker } from 'bullmq'
+import { type Job, type JobsOptions, Queue } from 'bullmq'
 import { POLL_QUEUE, pollJobId } from '../../../src/jobs/poll-status.ts'
 import {
   delayedUntil,
@@ -67,25 +67,6 @@ export function intakeByHand(redis: Redis, name: string) {
 
 /** What the names of everything of an intake queue begin with. */
 export const INTAKE_BEGINS = INTAKE_PREFIX
-
-/** Serves an intake queue without Laneway: with what `answer` returns, or with its reason to refuse. */
-export function serveIntakeQueue(
-  url: string,
-  queue: string,
-  answer: (job: { name: string; data: unknown }) => Promise<{ failed: string } | { returned?: unknown }>,
-): { close(): Promise<void> } {
-  const worker = new Worker(
-    queue,
-    async ({ name, data }) => {
-      const reply = await answer({ name, data })
-      if ('failed' in reply) throw new UnrecoverableError(reply.failed)
-      return reply.returned
-    },
-    { connection: { url }, concurrency: 5 },
-  )
-  worker.on('error', () => {})
-  return { close: () => worker.close() }
-}
 
 /** A queue of work in the background. */
 export const sharedQueue = (redis: Redis, name: string): Queue =>

@@ -12,7 +12,7 @@ const route = routesOf({
 })
 const time = z.iso.datetime()
 
-const conversation = z.strictObject({
+export const conversationSchema = z.strictObject({
   person: z.string().describe('Digits, or the id of a person without a number.'),
   sender: z.string().describe('Digits of the number that the conversation is with.'),
   open: z
@@ -26,7 +26,7 @@ const conversation = z.strictObject({
   last_received_at: time.nullable().describe('Of the message that keeps it open.'),
   opted_out: z.boolean().describe('Whether the person wants no advertising of the account.'),
 })
-conversation.register(z.globalRegistry, { id: 'Conversation' })
+conversationSchema.register(z.globalRegistry, { id: 'Conversation' })
 
 export const conversations = {
   show: route.get('/conversations/:person', 'Shows whether a person may be sent more than templates, and until when.', {
@@ -36,7 +36,7 @@ export const conversations = {
         .optional()
         .describe('The sender by number or name; unless given, the default sender of the account.'),
     }),
-    answers: one(conversation),
+    answers: one(conversationSchema),
     errors: { 400: ['unknown_sender'] },
     examples: [
       {

@@ -13,7 +13,6 @@ import { hideKeys, hideKeysInText } from '../../../jobs/hide-keys.ts'
 import {
   contractOf,
   endedIntakeSchema,
-  FORMER_INTAKE_QUEUE,
   HIDDEN_KEY,
   INTAKE_QUEUE,
   INTAKE_VERSION,
@@ -33,7 +32,6 @@ import type { Tombstones } from '../../../people/tombstones.ts'
 import { INTAKE_PREFIX } from '../../../queue/layout.ts'
 import { repairActive, repairJob, repairStalled } from '../../../queue/repair.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../../queue/worker.ts'
-import { isCluster } from '../../../redis/connect.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { intakeVerbs, PERSON_ERASED, type VerbDeps } from './verbs.ts'
 
@@ -82,13 +80,11 @@ export async function startIntake(
     removeOnComplete: KEPT_ANSWERS,
     removeOnFail: KEPT_REFUSALS,
   }
-  // On a cluster nobody can write into the former one: its keys would lie on many servers.
-  const names = [INTAKE_QUEUE, ...(isCluster(redis) ? [] : [FORMER_INTAKE_QUEUE])]
-  const serving = await Promise.all(names.map((name) => serveQueue(deps, name, settings)))
+  const serving = await serveQueue(deps, INTAKE_QUEUE, settings)
   return {
     /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
-      await Promise.all(serving.map((each) => each.stop(limitMs)))
+      await serving.stop(limitMs)
       await campaigns.close()
     },
   }

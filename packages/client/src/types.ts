@@ -1,0 +1,52 @@
+// Types of what goes over the wire, taken from the schemas of the service. The package has none of those: its build writes
+// each of these types out in full (scripts/build-client.mjs), so every line here is one type that names no other of them.
+import type { z } from 'zod'
+import type { CAMPAIGN_STATES } from '../../../src/campaigns/campaign.ts'
+import type { campaignDocumentSchema } from '../../../src/campaigns/commands/campaign-document.ts'
+import type { definitionSchema } from '../../../src/campaigns/definition.ts'
+import type { IntakeContract, intakeAnswers, intakeJobSchema, intakeRefusalSchema } from '../../../src/jobs/intake.ts'
+import type { serviceContentSchema, templateMessageContent } from '../../../src/messages/content.ts'
+import type { STATES } from '../../../src/messages/lifecycle.ts'
+import type { listedMessageSchema } from '../../../src/messages/lookup/message-schema.ts'
+import type { receivedPartsSchema } from '../../../src/messages/received.ts'
+import type { optOutSchema } from '../../../src/people/opt-outs/opt-out.ts'
+import type { conversationSchema } from '../../../src/producer/api/conversations/routes.ts'
+
+export type MessageState = (typeof STATES)[number]
+export type CampaignState = (typeof CAMPAIGN_STATES)[number]
+
+/** Who gets which template from which sender. Rows of a file are uploaded over HTTP. */
+export type CampaignDefinition = z.input<typeof definitionSchema>
+/** A campaign as it stands. Times are ISO 8601. */
+export type CampaignDescription = z.output<typeof campaignDocumentSchema>
+/** What a preflight found. `seconds` is how long the lane needs for all recipients. */
+export type CampaignPreflight = NonNullable<z.output<typeof campaignDocumentSchema>['preflight']>
+/** How many recipients are in each state; they add up to `total`. */
+export type CampaignProgress = z.output<typeof campaignDocumentSchema>['progress']
+
+/** The content of a message that is not a template. */
+export type ServiceContent = z.input<typeof serviceContentSchema>
+/** An approved template, filled in. */
+export type TemplateContent = z.input<typeof templateMessageContent>
+
+/** That a person wants no advertising. `source` `word`: they wrote a stop word; `provider`: WhatsApp said so. */
+export type OptOut = z.output<typeof optOutSchema>
+/** Whether a person may be written to. Times are ISO 8601; `open` is null where the provider does not tell. */
+export type Conversation = z.output<typeof conversationSchema>
+/** What a received message holds besides its words. A field is there only when the message has it. */
+export type ReceivedParts = z.output<typeof receivedPartsSchema>
+/** A message that somebody wrote to a sender. `accepted_at` is when it was written, ISO 8601. */
+export type ReceivedMessage = Extract<z.output<typeof listedMessageSchema>, { direction: 'inbound' }>
+
+/** The jobs of the intake queue; docs/reference/jobs.md is the reference. */
+export type IntakeJob = z.output<typeof intakeJobSchema>
+/** What each job holds beside `v` and `api_key`. */
+export type IntakeRequests = { [J in keyof IntakeContract]: Omit<z.input<IntakeContract[J]>, 'v' | 'api_key'> }
+/** How each job that was done is answered. */
+export type IntakeAnswers = {
+  [J in keyof typeof intakeAnswers]: J extends 'campaign-show'
+    ? z.output<typeof campaignDocumentSchema>
+    : z.output<(typeof intakeAnswers)[J]>
+}
+/** Why a job, or a request, was refused: a code in snake case, a sentence, and every fault with the path of its field. */
+export type Refusal = z.output<typeof intakeRefusalSchema>
