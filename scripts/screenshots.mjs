@@ -24,7 +24,7 @@ try {
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
   const context = await browser.newContext({
     baseURL: demo.base_url,
-    viewport: { width: 1000, height: 680 },
+    viewport: { width: 1100, height: 720 },
     locale: 'en-GB',
     timezoneId: 'UTC',
   })
@@ -91,6 +91,8 @@ async function takeAll(page, demo, key) {
   await page.getByRole('heading', { name: 'Failures of the last hour' }).waitFor()
   await page.getByRole('button', { name: 'Last 10 min' }).click()
   await page.evaluate("document.querySelector('[role=switch]').closest('section').remove()")
+  // All of it: the lanes, the campaigns and what failed as well.
+  await page.setViewportSize({ width: 1220, height: 980 })
   await take(page, 'overview')
 }
 

@@ -49,7 +49,6 @@ function SignIn() {
         }}
         act={async ({ key }) => {
           await signIn(key.trim())
-          return undefined
         }}
       />
     </main>

@@ -5,7 +5,7 @@ import type { ResumeClass } from '../../campaigns/definition.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { Button } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { after } from '../parts/form.tsx'
+import { after, filled } from '../parts/form.tsx'
 import { sentence } from '../parts/text.tsx'
 import { call, dataOf } from '../state/http.ts'
 import { go } from '../state/router.ts'
@@ -107,8 +107,7 @@ const pause = (campaign: Campaign): void =>
     text: sentence`${counted(campaign.progress.queued, 'message')} stay queued until somebody resumes it. What is in flight
       goes out.`,
     fields: { reason: { label: 'Reason, for your colleagues' } },
-    act: ({ reason }) =>
-      after(order(campaign, 'pause', reason.trim() === '' ? {} : { reason: reason.trim() }), 'Paused.'),
+    act: (values) => after(order(campaign, 'pause', filled(values)), 'Paused.'),
   })
 
 const HOUR_MS = 3_600_000
@@ -116,7 +115,6 @@ const HOUR_MS = 3_600_000
 const schedule = (campaign: Campaign): void =>
   ask({
     title: 'Schedule',
-    verb: 'Schedule',
     fields: {
       at: {
         kind: 'time',

@@ -269,7 +269,6 @@ function Create({ draft }: { draft: Draft }) {
             setStep('')
             setShare(undefined)
           }
-          return undefined
         }}
       />
       <p role="status">
@@ -313,7 +312,6 @@ function TestSend({ sender, template, fillings }: { sender: string; template: Te
           const how = { body: { to, ...message }, headers }
           const { messages } = await call<{ messages: { id: string }[] }>('POST', path, how)
           setSent(messages[0]?.id)
-          return undefined
         }}
       />
       {sent !== undefined && <Followed key={sent} id={sent} />}

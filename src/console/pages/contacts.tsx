@@ -193,7 +193,6 @@ function Import({ tag }: { tag: Tag }) {
         const imported = await uploadFile<Imported>('/contacts/import', file, 'text/csv', setShare, query)
         somethingChanged()
         openDialog(<Result tag={tag} of={imported} />)
-        return undefined
       }}
     />
   )

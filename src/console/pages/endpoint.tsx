@@ -169,17 +169,14 @@ const AttemptTable = ({ rows }: { rows: readonly AttemptDocument[] }) => (
 const change = ({ endpoint, at }: Props): void =>
   ask({
     title: 'Change the endpoint',
-    verb: 'Change the endpoint',
     fields: endpointFields(endpoint),
     ready: ({ types }) => types.length > 0,
     act: (values) => after(call('PATCH', at, { body: endpointBody(values) }), 'The endpoint is changed.'),
   })
 
 function turn({ endpoint: { enabled, url }, at }: Props): void {
-  const title = enabled ? 'Turn it off' : 'Turn it on'
   ask({
-    title,
-    verb: title,
+    title: enabled ? 'Turn it off' : 'Turn it on',
     danger: enabled,
     text: enabled ? (
       <p>
@@ -209,7 +206,6 @@ const rotate = ({ endpoint, at }: Props): void =>
     act: async () => {
       const { secret } = await dataOf<{ secret: string }>('POST', `${at}/rotate-secret`, { body: {} })
       showOnce('secret', secret, SECRET_HINT)
-      return undefined
     },
   })
 

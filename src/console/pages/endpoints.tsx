@@ -131,6 +131,5 @@ const newEndpoint = (): void =>
     act: async (values, headers) => {
       const how = { body: endpointBody(values), headers }
       showOnce('secret', (await dataOf<{ secret: string }>('POST', '/event-endpoints', how)).secret, SECRET_HINT)
-      return undefined
     },
   })

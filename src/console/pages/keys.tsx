@@ -2,7 +2,7 @@
 import type { KeyDocument as Key } from '../../accounts/permissions.ts'
 import { Badge } from '../parts/badge.tsx'
 import { ask, showOnce } from '../parts/dialog.tsx'
-import { after, partsOf } from '../parts/form.tsx'
+import { after, filled, partsOf } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Ago, sentence, When } from '../parts/text.tsx'
@@ -110,11 +110,10 @@ function newKey(): void {
         permissions,
         ...(senders.trim() === '' ? {} : { senders: partsOf(senders) }),
         ...(addresses.trim() === '' ? {} : { addresses: partsOf(addresses) }),
-        ...(expires === '' ? {} : { expires_at: expires }),
+        ...filled({ expires_at: expires }),
       }
       const { key } = await dataOf<{ key: string | null }>('POST', '/admin/keys', { body, headers })
       showOnce('key', key)
-      return undefined
     },
   })
 }
@@ -137,7 +136,6 @@ const rotate = (key: Key): void =>
       const body = { overlap_seconds: Number(overlap) }
       const made = await dataOf<{ key: string | null }>('POST', `/admin/keys/${key.id}/rotate`, { body, headers })
       showOnce('key', made.key)
-      return undefined
     },
   })
 

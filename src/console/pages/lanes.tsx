@@ -6,7 +6,7 @@ import { boundWords, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { answerText, counted, countText, rateText, spanText } from '../logic/numbers.ts'
 import { Badge, Gauge, Spark } from '../parts/badge.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { after, Field } from '../parts/form.tsx'
+import { after, Field, filled } from '../parts/form.tsx'
 import { Empty, Live, Page } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { sentence, Text, Until } from '../parts/text.tsx'
@@ -180,11 +180,7 @@ const pause = (lane: SnapshotLane): void =>
     text: sentence`Nothing more leaves ${nameOf(lane)} but what is in flight (${lane.in_flight}). ${waitText(lane)} there;
       new ones are accepted and wait as well.`,
     fields: { reason: { label: 'Reason, for your colleagues' } },
-    act: ({ reason }) =>
-      after(
-        order(lane, 'pause', reason.trim() === '' ? {} : { reason: reason.trim() }),
-        `Lane ${lane.sender} is paused.`,
-      ),
+    act: (values) => after(order(lane, 'pause', filled(values)), `Lane ${lane.sender} is paused.`),
   })
 
 const resume = (lane: SnapshotLane, verb: string): void =>

@@ -82,23 +82,18 @@ const Recipient = ({ to, text }: SentMessage) => (
   </p>
 )
 
-function cancel(message: SentMessage): void {
-  const title = 'Cancel this message'
+const cancel = (message: SentMessage): void =>
   ask({
-    title,
-    verb: title,
+    title: 'Cancel this message',
     danger: true,
     text: <Recipient {...message} />,
     note: 'It is never sent, unless somebody sends it again.',
     act: () => after(call('POST', `/messages/${message.id}/cancel`), 'The message is cancelled.'),
   })
-}
 
-function sendAgain(message: SentMessage): void {
-  const title = 'Send this message again'
+const sendAgain = (message: SentMessage): void =>
   ask({
-    title,
-    verb: title,
+    title: 'Send this message again',
     danger: true,
     text: <Recipient {...message} />,
     note: (
@@ -110,7 +105,6 @@ function sendAgain(message: SentMessage): void {
     ),
     act: () => after(call('POST', `/messages/${message.id}/requeue`), 'The message is queued again.'),
   })
-}
 
 /** Attempts, the provider's answers and the evidence, oldest first. */
 export const Timeline = ({ history }: Pick<SentMessage, 'history'>) => (

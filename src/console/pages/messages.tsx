@@ -97,7 +97,6 @@ function FilterForm({
         }}
         act={async (wanted) => {
           onSearch(wanted)
-          return undefined
         }}
       />
     </search>

@@ -155,7 +155,6 @@ const erase = ({ person, contact, messages, campaigns }: Kept, onJob: (job: stri
       const { job_id } = await dataOf<{ job_id: string }>('DELETE', addressOfPerson(person))
       onJob(job_id)
       closeDialog()
-      return undefined
     },
   })
 

@@ -35,7 +35,6 @@ export const replay = (at: string, failingSince: string | null): void =>
     act: async ({ since, until, failed_only }) => {
       const order = { since, failed_only, ...(until === '' ? {} : { until }) }
       openDialog(<Start at={at} order={order} />)
-      return undefined
     },
   })
 
@@ -67,7 +66,6 @@ function Start({ at, order }: { at: string; order: Order }) {
         const how = { body: order, headers }
         const { replay_id } = await dataOf<{ replay_id: string }>('POST', `${at}/replay`, how)
         openDialog(<Follow at={at} id={replay_id} />)
-        return undefined
       }}
     />
   )

@@ -76,7 +76,6 @@ function Ask({ body }: { body: Record<string, string> }) {
       act={async (_values, headers) => {
         const { job_id } = await dataOf<{ job_id: string }>('POST', '/messages/requeue', { body, headers })
         openDialog(<Progress id={job_id} />)
-        return undefined
       }}
     />
   )

@@ -52,7 +52,6 @@ export function Start() {
               const how = { body: messageOf(values), headers }
               const path = '/sendservicemessages/sendmessages'
               setSent((await call<{ messages: { id: string }[] }>('POST', path, how)).messages[0]?.id)
-              return undefined
             }}
           />
           {sent !== undefined && (

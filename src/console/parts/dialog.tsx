@@ -60,16 +60,17 @@ export function Dialog({ title, close, children }: { title: string; close?: stri
   )
 }
 
-/** A dialog with a form that does something, or is left with nothing done. */
-export const Confirm = <const F extends Fields>({ title, ...form }: FormSpec<F> & { title: string }) => (
+type Action<F extends Fields> = Omit<FormSpec<F>, 'verb'> & { title: string; verb?: FormSpec<F>['verb'] }
+
+/** A dialog with a form that does something, or is left with nothing done. Its button is named as the dialog, unless said. */
+export const Confirm = <const F extends Fields>({ title, verb = title, ...form }: Action<F>) => (
   <Dialog title={title}>
-    <Form {...form} also={<Button press={closeDialog}>Do nothing</Button>} onDone={closeDialog} />
+    <Form {...form} verb={verb} also={<Button press={closeDialog}>Do nothing</Button>} onDone={closeDialog} />
   </Dialog>
 )
 
 /** Opens such a dialog. */
-export const ask = <const F extends Fields>(action: FormSpec<F> & { title: string }): void =>
-  openDialog(<Confirm {...action} />)
+export const ask = <const F extends Fields>(action: Action<F>): void => openDialog(<Confirm {...action} />)
 
 /** Shows a new secret, the only time that it is seen. It is null when the answer to the first request was lost. */
 export function showOnce(what: 'key' | 'secret', secret: string | null, hint?: string): void {

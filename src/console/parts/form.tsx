@@ -69,6 +69,12 @@ export async function after(request: Promise<unknown>, said: string): Promise<st
   return said
 }
 
+/** Those that are not empty, without spaces around them. */
+export const filled = (texts: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()] as const])),
+  )
+
 /** The comma-separated parts of a text. */
 export const partsOf = (text: string): string[] =>
   text
@@ -186,15 +192,16 @@ export interface FormSpec<F extends Fields> {
   /** Above the fields, and below them. A string is a paragraph. */
   text?: Told<F, ComponentChildren>
   note?: Told<F, ComponentChildren>
+  /** The name of the button. */
   verb: Told<F, string>
   danger?: boolean
   /** Whether it can be sent yet. */
   ready?: (values: Values<F>) => boolean
   /**
-   * Does it; a sentence that it returns is shown as a notice, ends the form and has the page loaded again. `once` are headers
+   * Does it; a sentence that it brings is shown as a notice, ends the form and has the page loaded again. `once` are headers
    * that keep a request that is sent a second time from doing its work a second time.
    */
-  act: (values: Values<F>, once: Once) => Promise<string | undefined>
+  act: (values: Values<F>, once: Once) => Promise<unknown>
 }
 
 /**
@@ -235,7 +242,7 @@ export function Form<const F extends Fields>({
   const { busy, refusal, isBack, run } = useAct(async () => {
     const said = await act(values, headersFor(about ?? values))
     made()
-    if (said === undefined) return
+    if (typeof said !== 'string') return
     say(said)
     onDone?.()
     somethingChanged()

@@ -178,7 +178,6 @@ export const Search = ({
       fields={{ text: { label, kind: 'search', value, required } }}
       act={async ({ text }) => {
         go(to(text.trim()))
-        return undefined
       }}
     />
   </search>
