@@ -14,7 +14,7 @@ export interface LedgerLine {
 
 /** All lines of a campaign, and their sum beside the total. */
 export interface Ledger {
-  /** In the order of a message's life; every state, also those that nobody is in. */
+  /** Every state in the order of a message's life, empty ones too. */
   lines: readonly LedgerLine[]
   sum: number
   total: number

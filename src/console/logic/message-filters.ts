@@ -23,7 +23,7 @@ export type Filters = Partial<Record<FilterName, string>>
 const NOT_FOR_REQUEUE: readonly FilterName[] = ['id', 'from']
 const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled']
 
-/** What an address says; empty values and names that nobody knows are left out. */
+/** The filters in an address, without empty values and unknown names. */
 export function filtersOf(query: URLSearchParams): Filters {
   const filters: Filters = {}
   for (const name of FILTERS) {

@@ -1,5 +1,5 @@
-// A message as the person will see it. Media are not loaded from their links: the browser of whoever looks must not tell
-// another host that somebody does.
+// A message as the person will see it. Media are not loaded from their links: that would tell another host that somebody
+// looks.
 import type { Seen, SeenBlock } from '../logic/template-preview.ts'
 import { Text } from './text.tsx'
 

@@ -20,7 +20,7 @@ export class Refused extends Error {
 /** The account that an operator acts for; undefined for all, and for everybody else. */
 export const actingFor = signal<number | undefined>(undefined)
 
-/** Whether whoever is signed in acts for accounts that it chooses. */
+/** Whether the session is an operator's, which chooses the account it acts for. */
 export const isOperator = signal(false)
 
 /** Rises when the server does not know the session any more. */
@@ -104,7 +104,7 @@ export async function call<T>(method: string, path: string, { query, body, heade
   }
 }
 
-/** The refusal that an answer tells of; without a session, everybody who shows one learns it. */
+/** The refusal in an answer. A 401 ends the session of the page. */
 export function refusalOf(status: number, body: ErrorBody): Refused {
   if (status === 401) sessionEnded.value += 1
   const sentence = body.message ?? `The server answered ${status}.`

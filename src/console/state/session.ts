@@ -1,21 +1,20 @@
-// Who is signed in. The key itself is never kept here: the server keeps a session and the browser its cookie, which no
-// script can read.
+// Who is signed in. The key is never kept here: the server keeps a session, and the browser a cookie that no script reads.
 import { computed, effect, signal } from '@preact/signals'
 import { may as mayDo, type Right, type Session } from '../logic/may.ts'
 import { actingFor, call, dataOf, isOperator, isSoonOver, Refused, saysAgain, sessionEnded } from './http.ts'
 
-/** undefined while nobody knows yet, null when nobody is signed in. */
+/** undefined until it is known, null when nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined)
 /** Why the page asks to sign in again; empty at the first time. */
 export const signedOutBecause = signal('')
-/** Why nobody knows yet who is signed in; empty while it is simply asked for. */
+/** Why it is not known yet; empty while the first request is under way. */
 export const notKnownBecause = signal('')
 /** A server that is away is asked again after this. */
 const AGAIN_MS = 2_000
 
 const ACCOUNT = 'laneway.account'
 
-/** Asks the server who is signed in; again and again while that cannot be known, as the session may be there. */
+/** Asks the server who is signed in, again and again while it cannot be reached: the session may still be there. */
 export async function findSession(): Promise<void> {
   try {
     enter(await dataOf<Session>('GET', '/console/session'))
@@ -60,7 +59,7 @@ export function actFor(account: number | undefined): void {
   actingFor.value = account
 }
 
-/** Whether whoever is signed in may do this; false when nobody is. */
+/** Whether the session may do this; false when nobody is signed in. */
 export const may = (right: Right): boolean => {
   const known = session.value
   return known ? mayDo(known, right, actingFor.value) : false
