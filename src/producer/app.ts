@@ -8,7 +8,7 @@ import express from 'express'
 import type { Log } from '../log.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
 import { authorise } from './authorise.ts'
-import type { Acted, Route } from './bind.ts'
+import type { AppendAudit, Route } from './bind.ts'
 import { assertContent, isUsualBody, readBody } from './body.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
@@ -111,13 +111,13 @@ function serve(gate: Gate) {
         peer: () => gate.addressOf(request),
         inPieces: (source) => perAccount.inPieces(caller.account, source, isWanted),
         isGone: () => request.socket.destroyed,
-        note: () => {},
+        audit: () => {},
       }
-      const acted: Acted = (act) =>
-        gate.security.acted({ actor: { key_id: caller.id, key_name: caller.name }, requestId, ...act })
+      const appendAudit: AppendAudit = (act) =>
+        gate.security.appendAudit({ actor: { key_id: caller.id, key_name: caller.name }, requestId, ...act })
       // A route without a query is one thing, and cheap.
       const isRead = route.query !== undefined && READING.has(request.method) && access.in !== 'open'
-      const handle = (): Promise<Answer> => route.handle(context, acted)
+      const handle = (): Promise<Answer> => route.handle(context, appendAudit)
       const answer = await (isRead ? perAccount.read(caller.account, handle, isWanted) : handle()).catch((error) => {
         reportRefusal(gate, error, { request, requestId, caller })
         throw error

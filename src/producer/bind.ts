@@ -8,18 +8,18 @@ import { type Fault, faultsOf } from '../messages/fault.ts'
 import { ACCOUNT_QUERY } from './acting-for.ts'
 import { invalid } from './errors.ts'
 import { ignoredIn } from './ignored.ts'
-import type { Answer, ContextOf, Handler, Handlers, Noted, RequestContext, RouteSpec } from './route.ts'
+import type { Answer, AuditEntry, ContextOf, Handler, Handlers, RequestContext, RouteSpec } from './route.ts'
 
 /** A route that can be served. */
 export interface Route extends RouteSpec {
   /** Looks at the headers of an `open` route before its body is read; throws an ApiError when they cannot be right. */
   admit?: (headers: IncomingHttpHeaders) => void
-  /** Answers a request, of which `acted` writes down what was done. */
-  handle: (context: RequestContext, acted: Acted) => Promise<Answer>
+  /** Answers a request, and appends what was done to the audit log with `appendAudit`. */
+  handle: (context: RequestContext, appendAudit: AppendAudit) => Promise<Answer>
 }
 
 /** Writes down what was done, once it is; by the caller, unless it names somebody else. */
-export type Acted = (
+export type AppendAudit = (
   act: Pick<Act, 'account' | 'action' | 'target' | 'detail'> & { actor?: Act['actor'] },
 ) => Promise<void>
 
@@ -38,17 +38,17 @@ function bindOne<R extends RouteSpec>(spec: R, handler: Handler<R>, admit: Route
   return {
     ...spec,
     ...(admit && { admit }),
-    async handle(request, acted) {
+    async handle(request, appendAudit) {
       const context = read(request)
-      let noted: Noted | 'nothing' = NONE
+      let entry: AuditEntry | 'nothing' = NONE
       if (spec.act !== undefined) {
-        context.note = (what) => {
-          noted = what === 'nothing' || noted === 'nothing' ? 'nothing' : { ...noted, ...what }
+        context.audit = (what) => {
+          entry = what === 'nothing' || entry === 'nothing' ? 'nothing' : { ...entry, ...what }
         }
       }
       // What a handler may answer is what its route says; that all of it is an answer, no type can follow.
       const answer = (await handler(context)) as Answer
-      if (spec.act !== undefined) await recordOf(spec, request, answer, noted, acted)
+      if (spec.act !== undefined) await recordOf(spec, request, answer, entry, appendAudit)
       if (known === undefined) return answer
       const ignored = ignoredIn(context.sent, known)
       if (Object.keys(ignored).length === 0) return answer
@@ -64,13 +64,13 @@ async function recordOf(
   spec: RouteSpec,
   { request, caller }: RequestContext,
   answer: Answer,
-  noted: Noted | 'nothing',
-  acted: Acted,
+  entry: AuditEntry | 'nothing',
+  appendAudit: AppendAudit,
 ): Promise<void> {
-  if (spec.act === undefined || noted === 'nothing') return
+  if (spec.act === undefined || entry === 'nothing') return
   const last = Object.keys(spec.params?.shape ?? {}).at(-1)
-  const target = noted.target ?? (last === undefined ? idIn(answer) : String(request.params[last]))
-  await acted({ account: caller.account, action: spec.act, ...noted, target })
+  const target = entry.target ?? (last === undefined ? idIn(answer) : String(request.params[last]))
+  await appendAudit({ account: caller.account, action: spec.act, ...entry, target })
 }
 
 const withId = z.object({ body: z.object({ data: z.object({ id: z.union([z.string(), z.number()]) }) }) })

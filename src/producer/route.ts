@@ -182,11 +182,11 @@ export interface RequestContext<
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean
   /** Of a route with an `act`: what was done to what, or that nothing was. */
-  note: (what: Noted | 'nothing') => void
+  audit: (what: AuditEntry | 'nothing') => void
 }
 
 /** What of an act only its handler knows: ids, names, words and figures; never a number, a text or a secret. */
-export interface Noted {
+export interface AuditEntry {
   target?: string | undefined
   detail?: string | undefined
   /** Whose it is, where that is not the caller's. */

@@ -82,7 +82,7 @@ export function createSecurityLog(redis: Redis, log: Log) {
       if (refused.key !== undefined) tell('limit.met', refused)
     },
     /** Something was done. Resolves once it is written down, or cannot be, which the log then tells. */
-    async acted(act: Act): Promise<void> {
+    async appendAudit(act: Act): Promise<void> {
       const dropped = lines.acts()
       if (dropped !== undefined) {
         const { actor, requestId, ...what } = act

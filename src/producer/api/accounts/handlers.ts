@@ -31,20 +31,20 @@ export function accountRoutes(
         make: (fresh) => createAccount(redis, call.body.name, fresh),
         find: async (fresh) => (await findAccount(redis, fresh))?.id,
       })
-      call.note({ account: id })
+      call.audit({ account: id })
       return created(await existing(id))
     },
     async show({ params }) {
       return shows('account', await existing(params.id))
     },
-    async change({ params: { id }, body, note }) {
+    async change({ params: { id }, body, audit }) {
       await existing(id)
       await setAccountSettings(redis, id, body)
-      note({ account: id, detail: Object.keys(body).join(',') })
+      audit({ account: id, detail: Object.keys(body).join(',') })
       return shows('changed', await existing(id))
     },
-    async remove({ params: { id }, note }) {
-      note({ account: id })
+    async remove({ params: { id }, audit }) {
+      audit({ account: id })
       await removeAccount(deps, id, config.retentionMs)
       return says('removed')
     },

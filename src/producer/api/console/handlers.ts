@@ -48,7 +48,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
 
   return bind(consoleSession)(
     {
-      async signIn({ body, headers, peer, note }) {
+      async signIn({ body, headers, peer, audit }) {
         const client = peer()
         const waitSeconds = attempts.waitSeconds(client)
         if (waitSeconds > 0) throw tooManySignIns(waitSeconds)
@@ -56,7 +56,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
         try {
           const key = checkCredential(redis, await findCredential(redis, body.key), SIGN_IN, nowMs, peer)
           const { id, expiresAtMs } = await createSession(redis, body.key, nowMs)
-          note({ actor: { key_id: key.id, key_name: key.name }, account: key.account })
+          audit({ actor: { key_id: key.id, key_name: key.name }, account: key.account })
           return {
             headers: setCookie(id, SESSION_MS / 1_000, isEncrypted(headers)),
             ...shows('signed in', await described({ ...key, session: { id, expiresAtMs } })),
@@ -67,9 +67,9 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
         }
       },
       session: async ({ caller }) => shows('session', await described(caller)),
-      async signOut({ caller, note }) {
+      async signOut({ caller, audit }) {
         if (caller.session) await endSession(redis, caller.session.id)
-        else note('nothing')
+        else audit('nothing')
         return { headers: dropCookie(), ...says('signed out') }
       },
     },
@@ -183,9 +183,9 @@ export function consoleDemoRoutes({ demo }: { demo: DemoSwitch | undefined }): R
 
   return bind(consoleDemo)({
     show: async () => ({ body: { status: true, data: state() } }),
-    async run({ body, note }) {
+    async run({ body, audit }) {
       if (!demo?.isAvailable()) throw notFound('The demo')
-      note(demo.isRunning() === body.running ? 'nothing' : { action: body.running ? 'demo.start' : 'demo.stop' })
+      audit(demo.isRunning() === body.running ? 'nothing' : { action: body.running ? 'demo.start' : 'demo.stop' })
       if (body.running) demo.start()
       else demo.stop()
       return { body: { status: true, data: state() } }

@@ -45,7 +45,7 @@ export function contactRoutes({ redis, config }: ContactDeps): Route[] {
       const { tag, ...counts } = await readCsv(call, said, async (csv) =>
         importCsv(redis, { account, tag: wanted, csv, report, most: await mostOf(account) }),
       )
-      call.note({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
+      call.audit({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
       return shows('imported', { tag, ...counts, refused_rows: report.rows })
     },
 
@@ -63,10 +63,10 @@ export function contactRoutes({ redis, config }: ContactDeps): Route[] {
       return shows('contact', await showContact(redis, caller.account, params.id))
     },
 
-    async change({ caller, params, body, note }) {
+    async change({ caller, params, body, audit }) {
       const { name, email, ...rest } = body
       const fields = { ...rest, name: name === null ? '' : name, email: email === null ? '' : email }
-      note({ detail: Object.keys(body).join(',') })
+      audit({ detail: Object.keys(body).join(',') })
       return shows('changed', await changeContact(redis, caller.account, params.id, fields))
     },
 

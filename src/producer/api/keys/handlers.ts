@@ -19,7 +19,7 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
     },
 
     async create(call) {
-      const { caller, body, note } = call
+      const { caller, body, audit } = call
       const { account } = caller
       refuseMixed(caller, body.permissions)
       const { expires_at: expiresAtMs = 0, ...grant } = body
@@ -32,8 +32,8 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
           return known && { ...(await showKey(redis, account, id, nowMs)), key: null }
         },
       })
-      if (made.key === null) note('nothing')
-      else note({ target: made.id, detail: made.permissions.join(',') })
+      if (made.key === null) audit('nothing')
+      else audit({ target: made.id, detail: made.permissions.join(',') })
       return created(made, made.key === null ? 'created before' : 'created')
     },
 
@@ -44,7 +44,7 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
     },
 
     async rotate(call) {
-      const { caller, params, body, note } = call
+      const { caller, params, body, audit } = call
       const { account } = caller
       const old = { account, id: params.key, overlapMs: body.overlap_seconds * 1_000 }
       const nowMs = Date.now()
@@ -63,8 +63,8 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
           return { ...now, key: null, replaces: await showKey(redis, account, old.id, nowMs) }
         },
       })
-      if (data.key === null) note('nothing')
-      else note({ detail: data.id })
+      if (data.key === null) audit('nothing')
+      else audit({ detail: data.id })
       return created(data, data.key === null ? 'rotated before' : 'rotated')
     },
   })

@@ -14,14 +14,14 @@ import { byId, pageOfAll } from '../pages.ts'
 import { found } from '../requests.ts'
 import { lanes } from './routes.ts'
 
-type LaneCall = Pick<ContextOf<typeof lanes.resume>, 'params' | 'caller' | 'note'>
+type LaneCall = Pick<ContextOf<typeof lanes.resume>, 'params' | 'caller' | 'audit'>
 
 export function laneRoutes({ redis, queues }: { redis: Redis; queues: LaneQueues }): Route[] {
   /** The lane of the path, if it is the caller's. The audit log of its account gets what is done to it. */
-  async function ownSender({ params, caller, note }: LaneCall): Promise<Sender> {
+  async function ownSender({ params, caller, audit }: LaneCall): Promise<Sender> {
     const sender = found(await laneOf(redis, params.lane, accountOf(caller)), 'The lane')
     assertForSender(caller, sender.id)
-    note({ account: sender.account })
+    audit({ account: sender.account })
     return sender
   }
   const ownLane = async (call: LaneCall): Promise<number> => (await ownSender(call)).id
@@ -55,7 +55,7 @@ export function laneRoutes({ redis, queues }: { redis: Redis; queues: LaneQueues
     },
     async rate(call) {
       const { rate } = call.body
-      call.note({ detail: `${rate}/s` })
+      call.audit({ detail: `${rate}/s` })
       await setLaneRate(redis, queues, await ownLane(call), rate)
       return says(`${rate} messages per second`)
     },

@@ -49,7 +49,7 @@ export function requeueHandlers(deps: RequeueDeps): Handlers<Pick<typeof message
       const nowMs = await redisNowMs(redis, openRequeuesKey(account))
       const order = await requeueOrder(redis, account, request, nowMs)
       if (dry_run) {
-        call.note('nothing')
+        call.audit('nothing')
         // Counting stops when the client hangs up.
         const counts = await dryRuns.count(account, order, () => !call.isGone())
         if (counts === undefined) {
@@ -63,7 +63,7 @@ export function requeueHandlers(deps: RequeueDeps): Handlers<Pick<typeof message
         throw tooMany(`${MOST_OPEN} requeue jobs of this account are not done yet; wait until one of them is.`)
       }
       await requeues.start(id, { account, order, nowMs })
-      call.note({ target: id })
+      call.audit({ target: id })
       return queued({ job_id: id, status_url: addressOf(config, call, `/jobs/${id}`) })
     },
 

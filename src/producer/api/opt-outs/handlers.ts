@@ -28,7 +28,7 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
 
     async add(call) {
       const { account } = call.caller
-      call.note(SOMEBODY)
+      call.audit(SOMEBODY)
       const data = await makeOnce(redis, call, 'opt-out', {
         prepare: async () => ({ name: call.body.person, work: undefined }),
         async make(person) {
@@ -55,7 +55,7 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
       const counts = await readCsv(call, call.query, (csv) =>
         importOptOuts(redis, { account, csv, saidBy: 'http', report }),
       )
-      call.note({ detail: `${counts.imported} rows` })
+      call.audit({ detail: `${counts.imported} rows` })
       return shows('imported', { ...counts, refused_rows: report.rows })
     },
 
@@ -66,8 +66,8 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return shows('opted out', found(await findOptOut(redis, account, person), 'The opt-out'))
     },
 
-    async remove({ caller: { account }, params: { person }, note }) {
-      note(SOMEBODY)
+    async remove({ caller: { account }, params: { person }, audit }) {
+      audit(SOMEBODY)
       if ((await removeOptOuts(redis, account, [person], { source: 'http' })) === 0) throw notFound('The opt-out')
       return says('may be written to')
     },

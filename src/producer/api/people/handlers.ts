@@ -31,7 +31,7 @@ export function peopleRoutes(deps: PeopleDeps): Route[] {
       const nowMs = await redisNowMs(redis, accountKey(account))
       const id = newErasureId(nowMs)
       // The audit log names the job, never a number.
-      call.note({ target: id })
+      call.audit({ target: id })
       // First: from now on no existing campaign sends them anything, whenever the job is done.
       await tombstones.bury(account, person, nowMs, config.retentionMs)
       await erasures.start(id, { account, person, nowMs })

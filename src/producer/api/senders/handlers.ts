@@ -25,9 +25,9 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
   const { redis, config } = deps
 
   /** The sender of the path, if it is the caller's. The audit log of its account gets what is done to it. */
-  async function own({ params, caller, note }: SenderCall, find = existingSender) {
+  async function own({ params, caller, audit }: SenderCall, find = existingSender) {
     const sender = await find(redis, params.id, accountOf(caller))
-    note({ account: sender.account })
+    audit({ account: sender.account })
     return sender
   }
 
@@ -72,7 +72,7 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
           }).catch(refuseTaken),
         find: (id) => showSender(redis, id).catch(() => undefined),
       })
-      call.note({ target: String(data.id) })
+      call.audit({ target: String(data.id) })
       return created(data)
     },
 
@@ -86,7 +86,7 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
       if (baseUrl !== undefined) await refuseNewServer(call.caller, sender.account, baseUrl)
       const changes = { name: name === null ? '' : name, rate, token, baseUrl, isDefault }
       const data = await changeSender(deps, sender.id, changes).catch(refuseTaken)
-      call.note({ detail: Object.keys(call.body).join(',') })
+      call.audit({ detail: Object.keys(call.body).join(',') })
       return shows('changed', data)
     },
 
@@ -97,7 +97,7 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
   })
 }
 
-type SenderCall = Pick<ContextOf<typeof senders.show>, 'params' | 'caller' | 'note'>
+type SenderCall = Pick<ContextOf<typeof senders.show>, 'params' | 'caller' | 'audit'>
 
 const FIELDS = { number: 'number', name: 'name', phoneNumberId: 'phone_number_id' } as const
 

@@ -23,19 +23,19 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
     async list({ caller, query }) {
       return lists(pageOfAll((await listTemplates(redis, caller.account)).map(listed), byText, query))
     },
-    async import({ caller, body, note }) {
+    async import({ caller, body, audit }) {
       const definitions = 'data' in body && Array.isArray(body.data) ? body.data : [body]
       const imported = await importDefinitions(redis, caller.account, definitions)
-      note({ target: [...new Set(imported.map(({ name }) => name))].join(','), detail: `${imported.length} imported` })
+      audit({ target: [...new Set(imported.map(({ name }) => name))].join(','), detail: `${imported.length} imported` })
       return shows('imported', imported.map(listed))
     },
     async show({ caller, params, query }) {
       return shows('template', await named(caller.account, params.name, query.language))
     },
-    async remove({ caller, params, query, note }) {
+    async remove({ caller, params, query, audit }) {
       const languages = (await named(caller.account, params.name, query.language)).map(({ language }) => language)
       for (const language of languages) await removeTemplate(redis, caller.account, params.name, language)
-      note({ detail: languages.join(',') })
+      audit({ detail: languages.join(',') })
       return says(`removed in ${languages.join(', ')}`)
     },
   })

@@ -182,9 +182,9 @@ export const webhookSecretRoutes = ({ redis, seal }: { redis: Redis; seal: Seal 
       await addWebhookSecret(redis, seal, account, params.name, body.secret)
       return shows('added', await countWebhookSecrets(redis, account))
     },
-    async remove({ caller: { account }, params, query, note }) {
+    async remove({ caller: { account }, params, query, audit }) {
       const removed = await removeWebhookSecrets(redis, account, params.name, query.all === 'true')
-      if (removed === 0) note('nothing')
+      if (removed === 0) audit('nothing')
       return shows('removed', await countWebhookSecrets(redis, account))
     },
   })
