@@ -2,15 +2,13 @@
 // the environment. `.env.example` and the README's table are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
-import { contradictionOf } from './config-contradictions.ts'
-import { limitSettings, limitsIn } from './config-limits.ts'
+import { contradictionOf, productionFaults } from './config-checks.ts'
 import { parseNetwork } from './events/targets.ts'
 import { parseBucketAddress } from './files/address.ts'
-import { productionFaults } from './production.ts'
-import { RedisAddressError } from './redis-address.ts'
-import { assertRedisAddress } from './redis-socket.ts'
+import { assertRedisAddress, RedisAddressError } from './redis-address.ts'
 
 const SECONDS_A_DAY = 86_400
+const GIB = 1024 ** 3
 const SECRET_KEY_MIN = 32
 const SECRET_KEY_EXPECTED = `expected keys of at least ${SECRET_KEY_MIN} characters`
 
@@ -22,6 +20,27 @@ const seconds = (min: number, max: number) =>
     .max(max)
     .transform((value) => Math.round(value * 1_000))
 
+/** The same of days. */
+const days = (min: number, max: number) =>
+  z.coerce
+    .number()
+    .min(min)
+    .max(max)
+    .transform((value) => value * SECONDS_A_DAY * 1_000)
+
+const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
+
+/** A whole number; 0 is no limit. */
+const upTo = (most: number) => wholeNumber(0, most)
+
+/** Words separated by commas; none without the variable. */
+const list = z
+  .string()
+  .optional()
+  .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+
+const PORT_EXPECTED = 'expected a number from 0 to 65535'
+
 /** An empty variable means the same as one that is not set. */
 const optionalText = z
   .string()
@@ -29,30 +48,22 @@ const optionalText = z
   .transform((value) => (value === '' ? undefined : value))
 
 /** Keys separated by commas; empty when there are none. */
-const secretKeys = z
-  .string()
-  .optional()
-  .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
-  .refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
+const secretKeys = list.refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
 
 /** One entry per variable; the description is what the documentation prints. */
 export const settings = {
   PORT: z
     .string()
-    .regex(/^\d+$/, 'expected a number from 0 to 65535')
+    .regex(/^\d+$/, PORT_EXPECTED)
     .transform(Number)
-    .refine((port) => port <= 65_535, 'expected a number from 0 to 65535')
+    .refine((port) => port <= 65_535, PORT_EXPECTED)
     .default(3000)
     .describe('Port of the producer; 0 takes any free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
   REDIS_URL: optionalText.describe(
     'Redis to use: redis://, redis+sentinel://, redis+cluster:// or unix:///; without it `npm start` runs a private one',
   ),
-  LANEWAY_REDIS_MIN_REPLICAS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(9)
+  LANEWAY_REDIS_MIN_REPLICAS: wholeNumber(0, 9)
     .default(0)
     .describe('Replicas of Redis that must have a message before it is acknowledged or sent; without them 503'),
   LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
@@ -80,10 +91,10 @@ export const settings = {
     .describe('true: links of gallery files lead to the bucket itself, by an address that holds for 5 minutes'),
   LANEWAY_METRICS_PORT: z
     .string()
-    .regex(/^\d*$/, 'expected a number from 0 to 65535')
+    .regex(/^\d*$/, PORT_EXPECTED)
     .optional()
     .transform((value) => (value ? Number(value) : undefined))
-    .refine((port) => port === undefined || port <= 65_535, 'expected a number from 0 to 65535')
+    .refine((port) => port === undefined || port <= 65_535, PORT_EXPECTED)
     .describe('Port of metrics and health of this process, without a key; 0 takes any free one; default: none'),
   LANEWAY_METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('Address that port listens on'),
   LANEWAY_PUBLIC_URL: z
@@ -91,10 +102,7 @@ export const settings = {
     .optional()
     .transform((value) => (value ? value.replace(/\/+$/, '') : undefined))
     .describe("Public address of the producer, for the gallery's URLs; default: the address of the request"),
-  LANEWAY_TRUSTED_PROXIES: z
-    .string()
-    .optional()
-    .transform((text) => (text ?? '').split(',').flatMap((each) => each.trim() || []))
+  LANEWAY_TRUSTED_PROXIES: list
     .pipe(z.array(networkSchema))
     .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; default: none'),
   LANEWAY_SECRET_KEYS: secretKeys.describe(
@@ -110,12 +118,8 @@ export const settings = {
   LANEWAY_DATA_KEY: secretKeys.describe(
     'Seals numbers and texts of messages in Redis, keys by commas: the first seals, all open; default: none is sealed',
   ),
-  LANEWAY_RETENTION_DAYS: z.coerce
-    .number()
-    .min(9)
-    .max(365)
-    .default(30)
-    .transform((days) => days * SECONDS_A_DAY * 1_000)
+  LANEWAY_RETENTION_DAYS: days(9, 365)
+    .default(30 * SECONDS_A_DAY * 1_000)
     .describe('Days that message records are kept; at least 9, because idempotency keys hold for 8 days'),
   LANEWAY_RETENTION_RECEIVED_DAYS: optionalText
     .transform((text) => (text === undefined ? undefined : Number(text)))
@@ -128,18 +132,10 @@ export const settings = {
   LANEWAY_VALIDITY_CAMPAIGN_SECONDS: seconds(1, 30 * SECONDS_A_DAY)
     .default(3 * SECONDS_A_DAY * 1_000)
     .describe('The same for campaign messages'),
-  LANEWAY_MAX_TRIES: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(20)
+  LANEWAY_MAX_TRIES: wholeNumber(1, 20)
     .default(8)
     .describe('Send attempts that provably failed before a message is failed; throttled attempts do not count'),
-  LANEWAY_MAX_IN_FLIGHT: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(50_000)
+  LANEWAY_MAX_IN_FLIGHT: wholeNumber(1, 50_000)
     .default(6_000)
     .describe('Messages that one worker has in flight at most, over all lanes; each takes some 60 KB while it is'),
   LANEWAY_LANE_IDLE_SECONDS: seconds(0.1, SECONDS_A_DAY)
@@ -163,7 +159,43 @@ export const settings = {
     .min(1)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload in bytes; WhatsApp takes documents of up to 100 MB'),
-  ...limitSettings,
+  LANEWAY_LIMIT_ADDRESS_RATE: upTo(1_000_000)
+    .default(0)
+    .describe('Requests a second from one address, over all producers; 0: no limit'),
+  LANEWAY_LIMIT_KEY_RATE: upTo(1_000_000)
+    .default(0)
+    .describe('Requests a second with one key, unless its account has a limit of its own; 0: no limit'),
+  LANEWAY_LIMIT_ACCOUNT_RATE: upTo(1_000_000)
+    .default(0)
+    .describe('Requests a second with all keys of an account, unless it has a limit of its own; 0: no limit'),
+  LANEWAY_LIMIT_WAITING: upTo(1_000_000_000)
+    .default(10_000_000)
+    .describe('Messages of an account that wait to be sent; about 1 KB of Redis each'),
+  LANEWAY_LIMIT_DRAFTS: upTo(1_000_000).default(5_000).describe('Campaigns of an account that were not started yet'),
+  LANEWAY_LIMIT_ROWS_BYTES: upTo(Number.MAX_SAFE_INTEGER)
+    .default(50 * GIB)
+    .describe('Bytes of uploaded rows that are kept for an account'),
+  LANEWAY_LIMIT_GALLERY_BYTES: upTo(Number.MAX_SAFE_INTEGER)
+    .default(50 * GIB)
+    .describe('Bytes of gallery files of an account, with those in the trash'),
+  LANEWAY_LIMIT_CONTACTS: upTo(1_000_000_000).default(10_000_000).describe('Contacts of an account'),
+  LANEWAY_DISK_RESERVE_BYTES: upTo(Number.MAX_SAFE_INTEGER)
+    .default(GIB / 2)
+    .describe(
+      'Free bytes on the disk of the data folder below which uploads, imports, campaigns and batches are refused',
+    ),
+  LANEWAY_REDIS_RESERVE_PERCENT: z.coerce
+    .number()
+    .min(0)
+    .max(90)
+    .default(10)
+    .describe("Share of Redis' maxmemory that is kept for sending: below it the same are refused; 0: none"),
+  LANEWAY_TRASH_DAYS: days(0, 3_650)
+    .default(30 * SECONDS_A_DAY * 1_000)
+    .describe('Days that a gallery file stays in the trash before it is removed for good; 0: for ever'),
+  LANEWAY_DRAFT_DAYS: days(0, 3_650)
+    .default(90 * SECONDS_A_DAY * 1_000)
+    .describe('Days that a campaign nobody starts is kept after its last change; 0: for ever'),
   LANEWAY_EVENTS_RETENTION_HOURS: z.coerce
     .number()
     .min(1)
@@ -177,10 +209,7 @@ export const settings = {
     .default('5,300,1800,7200,18000,36000,50400,72000,86400')
     .transform((list) => list.split(',').map((each) => Number(each) * 1_000))
     .describe('Waits before each retry of events that an endpoint did not take, each up to 20 % shorter or longer'),
-  LANEWAY_EVENTS_ALLOW_PRIVATE: z
-    .string()
-    .default('')
-    .transform((list) => list.split(',').flatMap((each) => each.trim() || []))
+  LANEWAY_EVENTS_ALLOW_PRIVATE: list
     .refine((networks) => networks.every((each) => parseNetwork(each)), 'expected networks such as 10.0.0.0/8,fd00::/8')
     .describe('Networks that endpoints may be in although they are private, also over http; default: none'),
   LANEWAY_CLOUD_API_VERSION: z
@@ -224,7 +253,19 @@ const schema = z.object(settings).transform((env) => ({
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
   stopDelayMs: env.LANEWAY_STOP_DELAY_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,
-  ...limitsIn(env),
+  limits: {
+    addressRate: env.LANEWAY_LIMIT_ADDRESS_RATE,
+    keyRate: env.LANEWAY_LIMIT_KEY_RATE,
+    accountRate: env.LANEWAY_LIMIT_ACCOUNT_RATE,
+    waiting: env.LANEWAY_LIMIT_WAITING,
+    drafts: env.LANEWAY_LIMIT_DRAFTS,
+    rowsBytes: env.LANEWAY_LIMIT_ROWS_BYTES,
+    galleryBytes: env.LANEWAY_LIMIT_GALLERY_BYTES,
+    contacts: env.LANEWAY_LIMIT_CONTACTS,
+  },
+  reserve: { diskBytes: env.LANEWAY_DISK_RESERVE_BYTES, redisPercent: env.LANEWAY_REDIS_RESERVE_PERCENT },
+  trashMs: env.LANEWAY_TRASH_DAYS,
+  draftMs: env.LANEWAY_DRAFT_DAYS,
   events: {
     retentionMs: env.LANEWAY_EVENTS_RETENTION_HOURS,
     retryMs: env.LANEWAY_EVENTS_RETRY_SECONDS,

@@ -1,11 +1,20 @@
-// The log of a process: JSON lines through pino, or on a terminal lines for people. Message text, phone numbers and secrets never go into it: callers log
-// ids, codes and counts, and of an error only what is safe goes in.
+// The log of a process: JSON lines through pino to standard output, or on a terminal lines for people. It never waits for its
+// reader: one that is slow, or stands still, would hold up the event loop, and with it the locks of all that is under way.
+//
+// Message text, phone numbers and secrets never go into it: callers log ids, codes and counts, and of an error only what is
+// safe goes in.
+import { writeSync } from 'node:fs'
 import debug from 'debug'
 import { pino } from 'pino'
 import type { Config } from './config.ts'
-import { createLogOutput } from './log-output.ts'
-import { prettyLine } from './log-pretty.ts'
 import { traceOfLog } from './tracing.ts'
+
+/** Lines that wait for their reader, in characters; those that come on top are dropped and counted. */
+const MOST_HELD = 1024 * 1024
+const TRY_AGAIN_MS = 20
+/** How long the end of the process waits for a reader that reads nothing, and for one that is slow. */
+const NO_READER_MS = 500
+const SLOW_READER_MS = 2_000
 
 export type Log = pino.Logger
 
@@ -32,4 +41,135 @@ export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
 export function loggedError(error: Error): object {
   const { type, message, stack, code } = pino.stdSerializers.err(error)
   return { type, message, stack, ...(code === undefined ? {} : { code }) }
+}
+
+/** Where pino writes its lines. Never blocks and never throws. */
+interface LogOutput {
+  write(line: string): void
+}
+
+/**
+ * An output on a file descriptor that is set to not block, as standard output is once Node has opened it for a pipe. A
+ * terminal and a file are written at once. `dropped` is told how many lines were dropped, once the reader goes on.
+ */
+function createLogOutput(fd: number, dropped: (lines: number) => void): LogOutput {
+  const held: string[] = []
+  let heldLength = 0
+  let droppedLines = 0
+  /** What the system has not taken yet of the line that is being written. */
+  let begun: Buffer | undefined
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+  let writtenBytes = 0
+
+  /** Writes as much as the system takes; false when something is left. */
+  function pump(): boolean {
+    while (!isClosed) {
+      if (begun === undefined) {
+        const line = held.shift()
+        if (line === undefined) return true
+        heldLength -= line.length
+        begun = Buffer.from(line)
+      }
+      try {
+        const written = writeSync(fd, begun)
+        writtenBytes += written
+        begun = written < begun.length ? begun.subarray(written) : undefined
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return false
+        // A closed terminal answers EIO, a closed pipe EPIPE: nobody will ever read this.
+        isClosed = true
+      }
+    }
+    return true
+  }
+
+  function later(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      if (!pump()) return later()
+      const lines = droppedLines
+      droppedLines = 0
+      if (lines > 0 && !isClosed) dropped(lines)
+    }, TRY_AGAIN_MS).unref()
+  }
+
+  // However the process ends, but for a signal that nobody can catch: nothing can be awaited any more.
+  process.on('exit', () => {
+    const end = performance.now() + SLOW_READER_MS
+    let taken = writtenBytes
+    let takenAt = performance.now()
+    while (!pump()) {
+      const now = performance.now()
+      if (writtenBytes > taken) [taken, takenAt] = [writtenBytes, now]
+      if (now > end || now > takenAt + NO_READER_MS) return
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TRY_AGAIN_MS)
+    }
+  })
+
+  return {
+    write(line) {
+      if (isClosed) return
+      if (heldLength + line.length > MOST_HELD) {
+        droppedLines += 1
+        return
+      }
+      held.push(line)
+      heldLength += line.length
+      if (timer === undefined && !pump()) later()
+    },
+  }
+}
+
+const LEVELS: Readonly<Record<number, readonly [word: string, colour: number]>> = {
+  20: ['DEBUG', 90],
+  30: ['INFO', 32],
+  40: ['WARN', 33],
+  50: ['ERROR', 31],
+  60: ['FATAL', 31],
+}
+const DIM = 90
+
+/**
+ * A line of the log for a person at a terminal; one that is no JSON object stays as it is.
+ *
+ *   03:12:44.123 WARN  laneway lane.cooldown lane=3 code=timeout failures=2
+ */
+export function prettyLine(line: string, hasColours: boolean): string {
+  const fields = parse(line)
+  if (fields === undefined) return line
+  const { level, time, part, msg, err, ...rest } = fields
+  const paint = (text: string, colour: number): string => (hasColours ? `\u001b[${colour}m${text}\u001b[0m` : text)
+  const [word, colour] = LEVELS[Number(level)] ?? [String(level), DIM]
+  const pairs = Object.entries(rest).map(([name, value]) => `${paint(`${name}=`, DIM)}${shown(value)}`)
+  const head = [
+    paint(String(time).slice(11, 23), DIM),
+    paint(word.padEnd(5), colour),
+    shown(part),
+    shown(msg),
+    ...pairs,
+  ]
+  return `${head.join(' ')}\n${stackOf(err)}`
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const fields: unknown = JSON.parse(line)
+    return typeof fields === 'object' && fields !== null ? { ...fields } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A word as it is, all else as JSON, so that nothing that is logged can move the cursor. */
+const shown = (value: unknown): string =>
+  typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? '')
+
+/** The stack of an error below its line, without what could move the cursor. */
+function stackOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const stack = 'stack' in error ? error.stack : 'message' in error ? error.message : ''
+  if (typeof stack !== 'string' || stack === '') return ''
+  const lines = stack.split('\n').map((each) => `    ${each.replace(/\p{Cc}/gu, ' ')}`)
+  return `${lines.join('\n')}\n`
 }

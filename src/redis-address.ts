@@ -1,9 +1,10 @@
-// The forms of an address of Redis: one server, Sentinel, or Cluster, each with TLS or without; redis-socket.ts has the
-// one of a server on a Unix socket. The client package takes in both files.
+// The forms of an address of Redis: one server, Sentinel, or Cluster, each with TLS or without, or a server on a Unix socket.
+// The client package takes in this file.
 //
 //   redis://[user:password@]host[:port][/db]
 //   redis+sentinel://[user:password@]host:port,host:port/primary-name[?db=0]
 //   redis+cluster://[user:password@]host:port,host:port
+//   unix:///run/redis/redis.sock
 //
 // `rediss` in place of `redis` is TLS. The Sentinels' own access stands in the query: `sentinel_user`,
 // `sentinel_password`, and `sentinel_tls=true` or `false` where theirs is not like that of the servers.
@@ -116,3 +117,46 @@ function decoded(text: string, form: string): string {
 }
 
 const wrong = (form: string): RedisAddressError => new RedisAddressError(`must have the form ${form}`)
+
+const SOCKET_SCHEME = /^unix:\/\//
+
+/** The path of the socket; undefined when this is no address of one. */
+export function socketPath(url: string): string | undefined {
+  if (!SOCKET_SCHEME.test(url) || !URL.canParse(url)) return undefined
+  const { host, pathname, search, hash } = new URL(url)
+  if (host !== '' || search !== '' || hash !== '' || pathname.length < 2) return undefined
+  try {
+    const path = decodeURIComponent(pathname)
+    // The library would read what follows as options.
+    return path.includes('?') ? undefined : path
+  } catch {
+    return undefined
+  }
+}
+
+/** The address of the Redis on this socket; the path is absolute. */
+export const socketUrl = (path: string): string => `unix://${path.split('/').map(encodeURIComponent).join('/')}`
+
+/** What an address of any form says. Throws a RedisAddressError. */
+export function readRedisAddress(url: string): RedisAddress {
+  const path = socketPath(url)
+  return path === undefined ? parseRedisAddress(url) : { kind: 'single', url: path }
+}
+
+/** Throws a RedisAddressError for what is no address of Redis. */
+export const assertRedisAddress = (url: string): void => void readRedisAddress(url)
+
+/** Whether it is an address of Redis. */
+export function isRedisAddress(url: string): boolean {
+  try {
+    assertRedisAddress(url)
+    return true
+  } catch (error) {
+    if (error instanceof RedisAddressError) return false
+    throw error
+  }
+}
+
+/** What may be shown of an address, which may hold a password: hosts and ports, or the path of a socket. */
+export const shownRedis = (url: string): string =>
+  socketPath(url) ?? (isRedisAddress(url) ? shownAddress(url) : 'REDIS_URL')

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { REDIS_SETTINGS } from '../src/start/redis-settings.ts'
+import { REDIS_SETTINGS } from '../src/start/embedded-redis.ts'
 import { endChild, hasEnded, startChild } from './children.ts'
 import { freePort } from './free-port.ts'
 

@@ -20,7 +20,7 @@ import { noteDataKeys } from '../messages/store/data-keys.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
-import { isRedisAddress, shownRedis } from '../redis-socket.ts'
+import { isRedisAddress, shownRedis } from '../redis-address.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 import type { Acted, CommandContext } from './verb.ts'
 

@@ -3,7 +3,7 @@
 // lost.
 import { Cluster, Command, type RedisOptions, type Redis as Single } from 'ioredis'
 import type { RedisAddress } from '../redis-address.ts'
-import { readRedisAddress } from '../redis-socket.ts'
+import { readRedisAddress } from '../redis-address.ts'
 import { GatheringCluster } from './cluster.ts'
 import { GatheringRedis } from './gathered-writes.ts'
 

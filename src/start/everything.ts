@@ -13,7 +13,7 @@ import { lockDataDir } from './data-dir-lock.ts'
 import { openDataFolder } from './data-folder.ts'
 import { startEmbeddedRedis } from './embedded-redis.ts'
 import { createLifecycle, type Lifecycle, restartProcess, StopRequested } from './lifecycle.ts'
-import { assertCanListen } from './ports.ts'
+import { assertCanListen, startMetricsPort } from './ports.ts'
 import { waitUntil } from './processes.ts'
 import { StartError } from './start-error.ts'
 
@@ -108,9 +108,8 @@ async function openRedis(config: Config, life: Lifecycle, log: Log): Promise<str
  */
 async function startService(config: Config, redisUrl: string, life: Lifecycle, log: Log, demo?: DemoSwitch) {
   // Loaded only now: nearly all of the time that a start takes goes there, and most refusals come before.
-  const [{ createTelemetry }, { startMetricsPort }, { startWorker }, { startProducer }] = await Promise.all([
+  const [{ createTelemetry }, { startWorker }, { startProducer }] = await Promise.all([
     import('../telemetry/telemetry.ts'),
-    import('./metrics-port.ts'),
     import('../worker/main.ts'),
     import('../producer/main.ts'),
   ])

@@ -6,7 +6,7 @@ import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { checkData, startupErrorMessage, warnOfUnknownSettings } from './checks.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
-import { startMetricsPort } from './metrics-port.ts'
+import { startMetricsPort } from './ports.ts'
 
 /** A start that is under way when a stop begins gets this long to finish, so that it can be stopped in order. */
 const START_GRACE_MS = 2_000

@@ -21,10 +21,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SecretKeyError, secretKeysOf } from '../../src/accounts/seal.ts'
 import { bareEnvironment } from '../../src/config.ts'
 import { connectFailFast, readyOrLate } from '../../src/redis/connect.ts'
-import { socketPath } from '../../src/redis-socket.ts'
+import { socketPath } from '../../src/redis-address.ts'
 import { openDataFolder } from '../../src/start/data-folder.ts'
-import { type EmbeddedRedis, startEmbeddedRedis } from '../../src/start/embedded-redis.ts'
-import { SOCKET_PATH_MAX_BYTES, socketPathIn } from '../../src/start/redis-socket-folder.ts'
+import {
+  type EmbeddedRedis,
+  SOCKET_PATH_MAX_BYTES,
+  socketPathIn,
+  startEmbeddedRedis,
+} from '../../src/start/embedded-redis.ts'
 import { startChild } from '../../testbed/children.ts'
 import { silentLog } from '../support/app.ts'
 import { eventually } from '../support/wait.ts'

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
-import { isPlainAddress } from '../../src/production.ts'
-import { socketPath, socketUrl } from '../../src/redis-socket.ts'
+import { isPlainAddress } from '../../src/config-checks.ts'
+import { socketPath, socketUrl } from '../../src/redis-address.ts'
 
 const SAFE = {
   LANEWAY_ENV: 'production',

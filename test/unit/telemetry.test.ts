@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { sparkline } from '../../src/cli/print.ts'
-import { prettyLine } from '../../src/log-pretty.ts'
+import { prettyLine } from '../../src/log.ts'
 import { countedCode, createHistoryBuffer, enteredStates, WHOLE } from '../../src/telemetry/history-buffer.ts'
 import { createInFlightGauges } from '../../src/telemetry/in-flight-gauges.ts'
 import { createLaneLabels } from '../../src/telemetry/metrics.ts'

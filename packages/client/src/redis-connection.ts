@@ -1,8 +1,7 @@
 // The connection of a client to the Redis that Laneway runs on: one server, the primary that Sentinel names, or a cluster.
 import { once } from 'node:events'
 import { Cluster, Redis } from 'ioredis'
-import { type RedisAddress, RedisAddressError } from '../../../src/redis-address.ts'
-import { readRedisAddress } from '../../../src/redis-socket.ts'
+import { type RedisAddress, RedisAddressError, readRedisAddress } from '../../../src/redis-address.ts'
 import { LanewayUnavailable } from './errors.ts'
 
 /** Of one server: nothing is queued while Redis is away, no command outlives 2 s or is sent twice. */
