@@ -4,11 +4,10 @@
 import { z } from 'zod'
 import type { CampaignId } from '../campaigns/campaign.ts'
 
-/** Of fan-outs. An older version put preflights here as well. */
+/** Of fan-outs. */
 export const CAMPAIGN_QUEUE = 'campaigns'
 export const PREFLIGHT_QUEUE = 'preflights'
-export const campaignJobSchema = z.enum(['preflight', 'fan-out'])
-export type CampaignJob = z.infer<typeof campaignJobSchema>
+export type CampaignJob = 'preflight' | 'fan-out'
 
 export const campaignPayloadSchema = z.object({
   v: z.literal(1),

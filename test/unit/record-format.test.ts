@@ -5,11 +5,6 @@ import { newRecordFields, recordSchema } from '../../src/messages/store/record-f
 
 const TEXT = 'Hello Anna, your order has left our house today and will reach you tomorrow.'
 
-test('a record with its type and text as earlier releases wrote them is read', () => {
-  const raw = { s: 'd', t: '491700000001', k: 'template', x: TEXT, y: 't', u: '1790000000000' }
-  expect(recordSchema.parse(raw)).toMatchObject({ state: 'delivered', type: 'template', text: TEXT })
-})
-
 test.each(CONTENT_TYPES)('a new record of %s is read as it was meant', (type) => {
   for (const text of [TEXT, 'short', '', 'नमस्ते आपका ऑर्डर आज भेजा गया है और कल पहुँच जाएगा']) {
     const message = { to: '491700000001', type, text, class: 'campaign', validUntil: 5 } as const

@@ -19,7 +19,7 @@ const inboundSchema = z.object({
   from: sealedText,
   type: z.string(),
   text: sealedText,
-  /** JSON in the hash. Messages of before have none. */
+  /** JSON in the hash. */
   parts: sealedText.pipe(jsonText).pipe(receivedPartsSchema).prefault('{}'),
   /** Epoch ms. */
   received_at: z.coerce.number(),

@@ -6,7 +6,7 @@ import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import { jsonText } from '../../redis/records.ts'
 import { CONTENT_TYPES, type Content } from '../content.ts'
 import { LETTERS, type State } from '../lifecycle.ts'
-import { packProviderId, unpackProviderId } from '../message-id.ts'
+import { restoreProviderId, shortenProviderId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
 import { openText, openTextOr, sealText } from '../sealed.ts'
 
@@ -44,7 +44,7 @@ export const FIELDS = {
   campaign: 'g',
   /** Number of the campaign of ours that it belongs to. */
   run: 'r',
-  /** The chat product's own id, once known, packed; it has the number in it, and is sealed as that. */
+  /** The chat product's own id, once known, shortened; it has the number in it, and is sealed as that. */
   providerId: 'w',
   /** `code|sentence`, the sentence sealed. */
   problem: 'e',
@@ -68,10 +68,10 @@ const TYPES = {
   ...{ location: 'l', contacts: 'c', reaction: 'r', template: 't' },
 } as const satisfies Record<Content['type'], string>
 const TYPE_OF = new Map(Object.entries(TYPES).map(([type, letter]): [string, string] => [letter, type]))
-/** A type from its letter; records of before had the word. */
+/** A type from its letter. */
 export const typeSchema = z
   .string()
-  .transform((stored) => TYPE_OF.get(stored) ?? stored)
+  .transform((stored) => TYPE_OF.get(stored))
   .pipe(z.enum(CONTENT_TYPES))
 
 /** A text that may be sealed. */
@@ -120,7 +120,7 @@ export const recordSchema = z
     [FIELDS.sendAt]: z.coerce.number().optional(),
     [FIELDS.campaign]: z.string().optional(),
     [FIELDS.run]: z.coerce.number().int().optional(),
-    [FIELDS.providerId]: sealedText.transform(unpackProviderId).optional(),
+    [FIELDS.providerId]: sealedText.transform(restoreProviderId).optional(),
     [FIELDS.problem]: problemSchema.optional(),
     [FIELDS.payload]: z.string().optional(),
   })
@@ -214,7 +214,7 @@ function filledField(filled: readonly string[]): string {
 }
 
 /** The chat product's id, as it is stored. */
-export const providerIdField = (id: string): string => sealText(packProviderId(id))
+export const providerIdField = (id: string): string => sealText(shortenProviderId(id))
 
 /** The id to show from a stored one; null when no key opens it. */
-export const shownProviderId = (stored: string): string | null => unpackProviderId(openTextOr(stored, '')) || null
+export const shownProviderId = (stored: string): string | null => restoreProviderId(openTextOr(stored, '')) || null

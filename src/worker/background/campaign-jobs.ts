@@ -12,7 +12,6 @@ import {
   CAMPAIGN_QUEUE,
   type CampaignJob,
   campaignJobId,
-  campaignJobSchema,
   campaignPayloadSchema,
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
@@ -54,16 +53,10 @@ export function startCampaignJobs(deps: FanOutDeps) {
   }
 
   async function work(kind: CampaignJob, shares: Shares, job: Job): Promise<OwnEnd> {
-    const name = campaignJobSchema.safeParse(job.name)
     const payload = campaignPayloadSchema.safeParse(job.data)
-    if (!name.success || !payload.success) return { kind: 'dead_letter', reason: 'not a campaign job' }
+    if (job.name !== kind || !payload.success) return { kind: 'dead_letter', reason: 'not a campaign job' }
     const { lane, number, epoch } = payload.data
     const id = { lane, number }
-    if (name.data !== kind) {
-      // A preflight that an older version put on the queue of the fan-outs.
-      await queue.add(name.data, id, epoch)
-      return { kind: 'done' }
-    }
     const account = await accountOf(lane)
     if (!shares.enter(account, job.id ?? '')) {
       const ms = shares.patienceMs(account)

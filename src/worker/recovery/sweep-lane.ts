@@ -132,7 +132,7 @@ async function lookAt(
     if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), look)
     return
   }
-  // Gone, over, or on the list of an earlier version.
+  // Gone or over.
   await fileMessage(deps.redis, id)
 }
 

@@ -64,65 +64,52 @@ interface IntakeDeps extends VerbDeps {
 export async function startIntake(
   given: AcceptDeps & { config: Pick<Config, 'retentionMs'> & ListSettings; log: Log; tombstones: Tombstones },
 ) {
-  const { redis, config } = given
+  const { redis, config, log } = given
   const campaigns = openCampaignQueue(redis)
   const deps: IntakeDeps = {
     ...given,
     lifecycle: { redis, queue: campaigns, retentionMs: config.retentionMs, limits: config.limits },
   }
-  const settings = {
-    concurrency: CONCURRENCY,
-    lockDuration: LOCK_MS,
-    stalledInterval: STALLED_CHECK_MS,
-    // Never reached: BullMQ would keep the job as a dead letter, with its key in it. `takeIn` counts the crashes
-    // itself.
-    maxStalledCount: 1_000_000,
-    removeOnComplete: KEPT_ANSWERS,
-    removeOnFail: KEPT_REFUSALS,
-  }
-  const serving = await serveQueue(deps, INTAKE_QUEUE, settings)
-  return {
-    /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
-    async stop(limitMs: number): Promise<void> {
-      await serving.stop(limitMs)
-      await campaigns.close()
-    },
-  }
-}
-
-async function serveQueue(deps: IntakeDeps, name: string, settings: Parameters<typeof openWorker>[3]) {
-  const { redis } = deps
   let repairing: NodeJS.Timeout | undefined
   const worker = openWorker(
     redis,
-    { name, prefix: INTAKE_PREFIX },
+    { name: INTAKE_QUEUE, prefix: INTAKE_PREFIX },
     async (job, token) => endOwn(await takeIn(deps, job), job, token),
-    { ...settings, beforeStalledCheck: () => repairStalled(deps, name) },
+    {
+      concurrency: CONCURRENCY,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_CHECK_MS,
+      // Never reached: BullMQ would keep the job as a dead letter, with its key in it. `takeIn` counts the crashes itself.
+      maxStalledCount: 1_000_000,
+      removeOnComplete: KEPT_ANSWERS,
+      removeOnFail: KEPT_REFUSALS,
+      beforeStalledCheck: () => repairStalled(deps, INTAKE_QUEUE),
+    },
     (error) => {
-      deps.log.debug({ err: error }, 'intake.error')
+      log.debug({ err: error }, 'intake.error')
       repairSoon()
     },
   )
-
-  function repair(work: () => Promise<void>): Promise<void> {
-    return work().catch((error: unknown) => deps.log.warn({ err: error }, 'intake.repair_failed'))
-  }
 
   /** An error may have come from a job that BullMQ cannot read; it does not say which. */
   function repairSoon(): void {
     if (redis.status !== 'ready' || repairing !== undefined) return
     repairing = setTimeout(() => {
-      void repair(() => repairActive(deps, name)).finally(() => {
-        repairing = undefined
-      })
+      repairActive(deps, INTAKE_QUEUE)
+        .catch((error: unknown) => log.warn({ err: error }, 'intake.repair_failed'))
+        .finally(() => {
+          repairing = undefined
+        })
     }, REPAIR_WAIT_MS)
   }
 
   await worker.waitUntilReady()
   return {
+    /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
     async stop(limitMs: number): Promise<void> {
       clearTimeout(repairing)
       await closeWorker(worker, limitMs)
+      await campaigns.close()
     },
   }
 }
