@@ -1,7 +1,7 @@
 // Pins: how many chunks of a lane one process has in hand. Real: Redis, BullMQ's queues and Workers.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openChunksWorker } from '../../src/worker/sending/chunk-worker.ts'
-import { createTakenChunks } from '../../src/worker/sending/waiting-messages.ts'
+import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 import { silentLog } from '../support/app.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { eventually } from '../support/wait.ts'

@@ -1,7 +1,7 @@
 // Pins: quantiles of answer times are right to a few per cent, forget what is old, and take the same memory whatever comes.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createAnswerTimes } from '../../src/worker/sending/lane-room.ts'
+import { createAnswerTimes } from '../../src/worker/sending/answer-times.ts'
 
 /** The greatest of the smallest `share` of the values. */
 const exact = (values: readonly number[], share: number): number =>

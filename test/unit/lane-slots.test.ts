@@ -4,7 +4,7 @@ import { deadlineIn } from '../../src/deadline.ts'
 import type { MessageClass } from '../../src/messages/content.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import type { Slot } from '../../src/messages/store/claim.ts'
-import { createLaneSlots } from '../../src/worker/sending/departure.ts'
+import { createLaneSlots } from '../../src/worker/sending/lane-slots.ts'
 import { gate } from '../support/wait.ts'
 
 afterEach(() => {

@@ -1,7 +1,7 @@
 // Pins: a process knows Redis' time as exactly as the quickest answer tells it, and notices when a clock is set.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createRedisClock } from '../../src/worker/sending/departure.ts'
+import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
 
 const LANE = 1
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import type { Outgoing } from '../../src/worker/sending/attempt.ts'
-import { type ChunkEnd, createTakenChunks } from '../../src/worker/sending/waiting-messages.ts'
+import { type ChunkEnd, createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 
 const content = { type: 'audio', audio: { link: 'https://example.com/a.mp3' } } as const
 const payload = { v: 1, to: '4917', class: 'campaign', content, until: 0 } as const

@@ -10,8 +10,7 @@ import { endJob, giveBack, openWorker, unrecoverable, type Worker } from '../../
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { lanePrefix } from '../../redis/keys.ts'
-import type { ChunkRun } from './send-chunk.ts'
-import type { ChunkEnd } from './waiting-messages.ts'
+import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
 
 /**
  * A worker that dies leaves its jobs locked for this long, and they are found at the next check after that. BullMQ

@@ -1,23 +1,20 @@
-// How many messages each lane of this process may have claimed or in flight: pace times answer time, as Little's law
-// says, measured for each lane, within what the memory of the process bears over all of them. And how long answers
-// take.
+// How many messages each lane of this process may have claimed or in flight: pace times answer time (Little's law), measured
+// per lane, within a bound over all lanes that protects the memory of the process and is shared equally when it gets scarce.
 import type { Pace } from '../../messages/pace.ts'
 import type { WorkerBound } from '../../redis/heartbeats.ts'
+import { createAnswerTimes, type Quantiles } from './answer-times.ts'
 
-/**
- * What a lane may have in flight in any case, unless something else limits it: an answer time is only known after some
- * answers.
- */
+/** A lane may have this many in flight whatever its answer time, which is known only after some answers. */
 const LEAST = 200
-/** So many times pace times answer time: answers vary, and a lane must not wait for the slowest of them. */
+/** Times pace times answer time, because answers vary and a lane must not wait for the slowest of them. */
 const HEADROOM = 2
 /** Assumed until the first answers have come (ms). */
 const UNKNOWN_ANSWER_MS = 1_000
-/** What one answer weighs in the answer time of its lane. */
+/** Weight of one answer in its lane's answer time. */
 const ANSWER_WEIGHT = 1 / 32
-/** Above this share of the process's room, lanes are held to equal parts of it. */
+/** Above this share of the process's room, each lane is limited to an equal part of it. */
 const CROWDED = 0.5
-/** Once so many of the lanes that wait were asked and still do, no more are for this place: it is done for each message. */
+/** A freed place is offered to lanes until this many have turned out to be still short. It is done for each message. */
 const MOST_SHORT = 8
 
 /** What one lane may have in flight in this process. */
@@ -58,26 +55,23 @@ export function createLaneRooms(most: number) {
   let busy = 0
   let inFlight = 0
   let waitingForEnd: (() => void)[] = []
-  /** Lanes that would have taken more if others had had less; who has waited longest is first. */
+  /** Lanes that found the process full, the longest waiting first. */
   const line = new Set<Waiting>()
-  /** Lanes that are held to their part of the room and would have taken more. */
-  const held = new Set<Waiting>()
+  /** Lanes that are limited to their equal part and would have taken more. */
+  const limited = new Set<Waiting>()
 
   /** What each lane may have in flight, as far as others count. */
   const equalPart = (): number =>
     inFlight <= most * CROWDED ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(most / Math.max(1, busy)))
 
-  /** The parts have grown. Who is held to its part again says so again. */
-  function askHeld(): void {
-    const all = [...held]
-    held.clear()
+  /** The parts have grown. A lane that is still limited registers again. */
+  function askLimited(): void {
+    const all = [...limited]
+    limited.clear()
     for (const each of all) each.freed()
   }
 
-  /**
-   * Asks those in line, each once, while there are places. Who is still short stands last then, and has messages in flight
-   * or a full room before it: another place comes free for it. Who wants nothing more is not in line any more.
-   */
+  /** Offers free places to the lanes in line, each once. One that is still short goes to the end of the line. */
   function askLine(): void {
     let unasked = line.size
     let short = 0
@@ -115,7 +109,7 @@ export function createLaneRooms(most: number) {
       const [wanted, part] = [wantedAlone(), equalPart()]
       const own = Math.min(wanted, part) - running
       // Its own messages that end ask it too, but they may take long.
-      if (part < wanted) held.add(room)
+      if (part < wanted) limited.add(room)
       if (own > most - inFlight) setWaits(true)
       return Math.max(0, Math.min(most - inFlight, own))
     }
@@ -159,12 +153,12 @@ export function createLaneRooms(most: number) {
         }
         // Before the lane itself, which would have its place back before anybody else could take it.
         if (line.size > 0) askLine()
-        if (held.size > 0 && equalPart() > before) askHeld()
+        if (limited.size > 0 && equalPart() > before) askLimited()
         freed()
       },
       leave: () => {
         setWaits(false)
-        held.delete(room)
+        limited.delete(room)
       },
     }
   }
@@ -214,81 +208,3 @@ export function boundHere(lane: LaneHere): WorkerBound | undefined {
   // On a fast lane a slot is always soon; there the pace holds what was claimed ahead of its slot.
   return lane.freeSlotInMs > Math.min(lane.gapMs, SOON_MS) ? 'pace' : undefined
 }
-
-/** What one histogram covers; the one before it counts as well. */
-const WINDOW_MS = 30_000
-/** Buckets to each doubling: the middle of one is at most 2.2 % off. */
-const PER_DOUBLING = 16
-/** From 1 ms up to 2^16 ms, which no request takes (LANEWAY_SEND_TIMEOUT_SECONDS is at most 60). */
-const BUCKETS = 16 * PER_DOUBLING
-
-/** What answers took (ms): half of them no longer than `p50`, 99 of 100 no longer than `p99`. */
-export interface Quantiles {
-  p50: number
-  p99: number
-}
-
-/**
- * How long the provider takes to answer on one lane, lately: from two histograms of which the older one is dropped
- * whole, 2 KB each, however many answers there are. Every request that left or tried to is counted at its end: an
- * answer, a connection that broke, the timeout.
- */
-export interface AnswerTimes {
-  /** A request took this long. */
-  add(ms: number): void
-  /** Of the last 30 to 60 s; undefined while nothing was answered in that time. */
-  lately(): Quantiles | undefined
-}
-
-/** Nothing counted yet; `clock` in ms. */
-export function createAnswerTimes(clock: () => number = () => performance.now()): AnswerTimes {
-  let now = new Uint32Array(BUCKETS)
-  let before = new Uint32Array(BUCKETS)
-  let window = windowAt()
-
-  function windowAt(): number {
-    return Math.floor(clock() / WINDOW_MS)
-  }
-
-  function turn(): void {
-    const at = windowAt()
-    if (at === window) return
-    ;[now, before] = [before, now]
-    now.fill(0)
-    // Nothing was counted for a whole window.
-    if (at > window + 1) before.fill(0)
-    window = at
-  }
-
-  const countAt = (i: number): number => (now[i] ?? 0) + (before[i] ?? 0)
-
-  /** The middle of the bucket that holds the answer below which this share of all lies. */
-  function quantile(all: number, share: number): number {
-    let left = Math.ceil(all * share)
-    let at = 0
-    while (at < BUCKETS - 1) {
-      left -= countAt(at)
-      if (left <= 0) break
-      at += 1
-    }
-    // Three digits would add half a per cent to the 2.2 of a bucket.
-    return Number((2 ** ((at + 0.5) / PER_DOUBLING)).toPrecision(4))
-  }
-
-  return {
-    add(ms) {
-      turn()
-      const at = bucketOf(ms)
-      now[at] = (now[at] ?? 0) + 1
-    },
-    lately() {
-      turn()
-      let all = 0
-      for (let i = 0; i < BUCKETS; i += 1) all += countAt(i)
-      return all === 0 ? undefined : { p50: quantile(all, 0.5), p99: quantile(all, 0.99) }
-    },
-  }
-}
-
-const bucketOf = (ms: number): number =>
-  Math.min(BUCKETS - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, ms)) * PER_DOUBLING)))

@@ -1,26 +1,17 @@
-// The lanes that this worker serves. A lane is opened at its first work and closed when it has been empty for minutes.
+// The lanes that this worker serves. A lane opens at its first work and closes when it has been empty for minutes.
 //
-// Nothing is lost between closing and a new message: a job is added first and its lane woken second, and the sweep
-// looks at every lane with work every 2 s, for wakes that were lost. A lane that other workers are to serve
-// (lane-assignment.ts) is not opened, whoever wakes it.
-
+// Nothing is lost between closing and a new message: a job is added before its lane is woken, and the sweep looks at every
+// lane with work every 2 s. A lane assigned to other workers (lane-assignment.ts) is not opened, whatever wakes it.
 import type { Config } from '../../config.ts'
-import { type Pace, paceOf } from '../../messages/pace.ts'
-import { reserveSlots } from '../../messages/store/claim.ts'
 import { releaseRead } from '../../queue/lane/next-jobs.ts'
-import type { JobEnd, Worker } from '../../queue/worker.ts'
-import { isRedisAway } from '../../redis/errors.ts'
+import type { Worker } from '../../queue/worker.ts'
 import type { ServedLane } from '../../redis/heartbeats.ts'
 import { withTimeout } from '../../redis/with-timeout.ts'
-import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
+import type { SendDeps } from './attempt.ts'
 import { openChunksWorker } from './chunk-worker.ts'
-import { createLaneSlots, type LaneSlots, MOST_AHEAD_MS } from './departure.ts'
-import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
-import { createLaneRooms, type LaneRoom } from './lane-room.ts'
-import type { ChunkRun } from './send-chunk.ts'
-import { type DirectoryEntry, senderOrWait } from './sender-directory.ts'
-import { type Taken, takeNext } from './take.ts'
-import { type ChunkEnd, createTakenChunks, type TakenChunks } from './waiting-messages.ts'
+import { createLaneRooms } from './lane-room.ts'
+import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
+import { type Lane, serveLane } from './serve-lane.ts'
 
 /** How long chunks of a lane that was closed get to come to their end. */
 const LEAVING_MS = 90_000
@@ -184,107 +175,4 @@ export function createLanes(deps: LanesDeps) {
       open.clear()
     },
   }
-}
-
-/** How long after Redis was away chunks are taken up again. */
-const AWAY_MS = 1_000
-/** Assumed of a lane whose sender is not known yet. */
-const SLOW: Pace = paceOf(1)
-
-/** What one lane consists of in this process. */
-interface Lane {
-  loop: LaneLoop
-  room: LaneRoom
-  slots: LaneSlots
-  chunks: TakenChunks
-  /** Places that a read under way holds for what it may find. */
-  reading: () => number
-}
-
-/**
- * Serves the lane until its loop is stopped: its messages are claimed, wait for their slots and are sent. `noteMoved`:
- * a message of this campaign was worked on.
- */
-export function serveLane(
-  send: SendDeps,
-  lane: number,
-  { rooms, noteMoved }: { rooms: ReturnType<typeof createLaneRooms>; noteMoved: (run: number) => void },
-): Lane {
-  const { log } = send
-  let pace = SLOW
-  let reading = 0
-  const slots = createLaneSlots(send.clock, lane, async (missed, ofPace) => {
-    const askedAt = performance.now()
-    const found = await reserveSlots(send.redis, lane, missed, { pace: ofPace, mostAheadMs: MOST_AHEAD_MS })
-    const [slot] = found
-    if (slot) send.clock.heard(lane, askedAt, slot.nowMs, performance.now())
-    return found
-  })
-  const room = rooms.add(() => loop.freed())
-  const chunks = createTakenChunks(() => loop.wake())
-  const loop = createLaneLoop({
-    room,
-    latestSlotAt: slots.latestAt,
-    gapMs: () => pace.gapUs / 1_000,
-    failed: (error) => {
-      if (isRedisAway(error)) log.debug({ lane, err: error }, 'lane.error')
-      else log.error({ lane, err: error }, 'lane.error')
-    },
-    take: async (take) => {
-      // Before anything is waited for: other lanes take from the same room meanwhile.
-      room.begin(take.most)
-      reading = take.most
-      try {
-        const found = await senderOrWait(send, lane)
-        if ('laneMs' in found) return waiting(found.laneMs)
-        const { entry } = found
-        if (entry) {
-          pace = paceOf(entry.sender.rate)
-          room.paced(pace)
-        }
-        return await takeNext(send, { lane, entry, pace, chunks }, take, (outgoing, claimed) => {
-          reading -= 1
-          if (entry) void attempt(entry, outgoing, claimed)
-        })
-      } catch (error) {
-        // What was claimed without our hearing of it is not claimed again: its chunk, taken up again, passes it over.
-        chunks.end({ kind: 'waits', ms: AWAY_MS })
-        throw error
-      } finally {
-        room.end(reading)
-        reading = 0
-      }
-    },
-  })
-
-  function waiting(heldMs: number): Taken {
-    chunks.end({ kind: 'lane_waits', ms: heldMs })
-    return { hasMore: true, hasCampaign: false, heldMs, isPaused: false, dueInMs: undefined }
-  }
-
-  /** Never rejects. */
-  async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
-    try {
-      await ended(outgoing, await sendInTurn(send, { slots, room }, entry, outgoing, claimed))
-    } catch (error) {
-      // Its record says that it was claimed: the sweep decides.
-      const level = isRedisAway(error) ? 'warn' : 'error'
-      log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
-    } finally {
-      room.end()
-      if (outgoing.message.run !== undefined) noteMoved(outgoing.message.run)
-    }
-  }
-
-  async function ended({ name, from, payload }: Outgoing, end: JobEnd): Promise<void> {
-    if (end.kind === 'done' || end.kind === 'dead_letter') return
-    // The cooldown itself is in Redis and asked by every claim; this keeps the lane from asking meanwhile.
-    if (end.kind !== 'waits') loop.hold(end.ms)
-    if (end.kind === 'done_lane_waits') return
-    // Its chunk may have ended long ago.
-    if (from === 'place') await send.lanes.add(name, payload(), end.kind === 'waits' ? end.ms : 0)
-    loop.wake()
-  }
-
-  return { loop, room, slots, chunks, reading: () => reading }
 }

@@ -1,21 +1,19 @@
-// The job `chunk`: recipients of a campaign who stand side by side in its list. Their messages are put on the lane, in
-// the order of the list, and the lane takes them like those that have jobs (take.ts); one that has to be tried again
-// gets a job of its own. The chunk is done when none of them waits any more: from their claims on the sweep looks after
-// them.
+// The job `chunk`: recipients of a campaign that are neighbours in its list. Their messages wait here, in the order of the list,
+// and the lane takes them like those that have jobs (take.ts). One that has to be tried again gets a job of its own. The chunk
+// is done when none of them waits any more; once claimed they are the sweep's.
 //
-// Where the process may die: who was not claimed has no mark, and the chunk, taken up again, goes on with them; who was
-// claimed is passed over. Two that run one chunk meet in the claims. A lost chunk is fed again by its fan-out
-// (unstick.ts).
+// Where the process may die: a recipient that was not claimed has no recorded state, and the chunk, taken up again, goes on with
+// it; one that was claimed is skipped. Two workers on one chunk meet in the claims. The fan-out feeds a lost chunk again.
 import { moveCampaign } from '../../campaigns/store/campaigns.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../../campaigns/store/open-campaigns.ts'
 import { isFilesAway } from '../../files/store.ts'
 import type { Chunk } from '../../jobs/chunk.ts'
+import type { JobEnd } from '../../queue/worker.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
-import type { SendDeps } from './attempt.ts'
+import type { Outgoing, SendDeps } from './attempt.ts'
 import { waitingOf } from './chunk-messages.ts'
 import { senderOrWait } from './sender-directory.ts'
-import type { ChunkEnd, TakenChunks } from './waiting-messages.ts'
 
 /**
  * When this many workers have died over a chunk, its recipients are sent to one by one, so that the one to blame is
@@ -81,4 +79,70 @@ async function sendTo(
     return { kind: 'done' }
   }
   return chunks.add(chunk.run, messages)
+}
+
+/** `back`: another worker goes on. */
+export type ChunkEnd = JobEnd | { kind: 'back' }
+
+/** The chunks of one lane. */
+export interface TakenChunks {
+  /**
+   * Puts messages of campaign `run` behind those that wait. Resolves to `done` when none of them waits any more, or to
+   * how they were ended before that.
+   */
+  add(run: number, messages: readonly Outgoing[]): Promise<ChunkEnd>
+  /** Messages that wait. */
+  waiting(): number
+  /** Those that are next, `most` at most. They wait until they are `taken`. */
+  next(most: number): Outgoing[]
+  /** These wait no more. */
+  taken(messages: ReadonlySet<Outgoing>): void
+  /** Ends all chunks in this way, or those of one campaign. */
+  end(how: ChunkEnd, run?: number): void
+  /** Gives back what is here and whatever is added later. */
+  close(): void
+}
+
+/** `added` is called when there is more. */
+export function createTakenChunks(added: () => void): TakenChunks {
+  let chunks: { run: number; left: readonly Outgoing[]; end: (how: ChunkEnd) => void }[] = []
+  let isClosed = false
+
+  function end(how: ChunkEnd, run?: number): void {
+    const ended = chunks.filter((chunk) => run === undefined || chunk.run === run)
+    chunks = chunks.filter((chunk) => !ended.includes(chunk))
+    for (const chunk of ended) chunk.end(how)
+  }
+
+  return {
+    end,
+    add: (run, left) => {
+      if (isClosed) return Promise.resolve({ kind: 'back' })
+      if (left.length === 0) return Promise.resolve({ kind: 'done' })
+      return new Promise((resolve) => {
+        chunks.push({ run, left, end: resolve })
+        added()
+      })
+    },
+    waiting: () => chunks.reduce((sum, { left }) => sum + left.length, 0),
+    next: (most) => {
+      const next: Outgoing[] = []
+      for (const { left } of chunks) {
+        if (next.length >= most) break
+        next.push(...left.slice(0, most - next.length))
+      }
+      return next
+    },
+    taken: (messages) => {
+      if (messages.size === 0) return
+      for (const chunk of chunks) chunk.left = chunk.left.filter((message) => !messages.has(message))
+      const empty = chunks.filter(({ left }) => left.length === 0)
+      chunks = chunks.filter(({ left }) => left.length > 0)
+      for (const chunk of empty) chunk.end({ kind: 'done' })
+    },
+    close: () => {
+      isClosed = true
+      end({ kind: 'back' })
+    },
+  }
 }

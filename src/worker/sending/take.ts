@@ -14,9 +14,10 @@ import { nextJobs, releaseRead } from '../../queue/lane/next-jobs.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
+import { deadLetterJob, readJobs } from './read-jobs.ts'
+import type { TakenChunks } from './send-chunk.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
-import { giveUp, readJobs, type TakenChunks } from './waiting-messages.ts'
 
 /** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
 const FOREIGN_WAIT_MS = 5_000
@@ -237,7 +238,7 @@ async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult):
 /** The claim failed. Rejects when Redis is away. */
 async function broken(deps: SendDeps, { id, name, from, payload }: Outgoing, error: Error): Promise<undefined> {
   if (isRedisAway(error)) throw error
-  if (from === 'job') return giveUp(deps, id.lane, name, error.message).then(() => undefined)
+  if (from === 'job') return deadLetterJob(deps, id.lane, name, error.message).then(() => undefined)
   // Whatever is wrong with it, a job of its own ends as a dead letter that says so.
   deps.log.error({ message: name, err: error }, 'chunk.message_broken')
   return deps.lanes.add(name, payload()).then(() => undefined)

@@ -1,78 +1,10 @@
-// Messages of a lane that are not claimed yet: those of the chunks that this worker has taken up, which wait here in
-// the order of their lists, and those of the jobs that are next. Dying here changes nothing: whoever was not claimed
-// has no mark, and the chunk is taken up again; reading a job takes nothing.
+// Reads waiting jobs into messages. A job that can never be sent becomes a dead letter. Reading takes nothing: a process that
+// dies here leaves the lane as it was.
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../../jobs/send.ts'
 import { parseMessageId } from '../../messages/message-id.ts'
 import { newMessageOf } from '../../messages/store/record-format.ts'
 import { deadLetter, type WaitingJob } from '../../queue/lane/next-jobs.ts'
-import type { JobEnd } from '../../queue/worker.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'
-
-/** `back`: another worker goes on. */
-export type ChunkEnd = JobEnd | { kind: 'back' }
-
-/** The chunks of one lane. */
-export interface TakenChunks {
-  /**
-   * Puts messages of campaign `run` behind those that wait. Resolves to `done` when none of them waits any more, or to
-   * how they were ended before that.
-   */
-  add(run: number, messages: readonly Outgoing[]): Promise<ChunkEnd>
-  /** Messages that wait. */
-  waiting(): number
-  /** Those that are next, `most` at most. They wait until they are `taken`. */
-  next(most: number): Outgoing[]
-  /** These wait no more. */
-  taken(messages: ReadonlySet<Outgoing>): void
-  /** Ends all chunks in this way, or those of one campaign. */
-  end(how: ChunkEnd, run?: number): void
-  /** Gives back what is here and whatever is added later. */
-  close(): void
-}
-
-/** `added` is called when there is more. */
-export function createTakenChunks(added: () => void): TakenChunks {
-  let chunks: { run: number; left: readonly Outgoing[]; end: (how: ChunkEnd) => void }[] = []
-  let isClosed = false
-
-  function end(how: ChunkEnd, run?: number): void {
-    const ended = chunks.filter((chunk) => run === undefined || chunk.run === run)
-    chunks = chunks.filter((chunk) => !ended.includes(chunk))
-    for (const chunk of ended) chunk.end(how)
-  }
-
-  return {
-    end,
-    add: (run, left) => {
-      if (isClosed) return Promise.resolve({ kind: 'back' })
-      if (left.length === 0) return Promise.resolve({ kind: 'done' })
-      return new Promise((resolve) => {
-        chunks.push({ run, left, end: resolve })
-        added()
-      })
-    },
-    waiting: () => chunks.reduce((sum, { left }) => sum + left.length, 0),
-    next: (most) => {
-      const next: Outgoing[] = []
-      for (const { left } of chunks) {
-        if (next.length >= most) break
-        next.push(...left.slice(0, most - next.length))
-      }
-      return next
-    },
-    taken: (messages) => {
-      if (messages.size === 0) return
-      for (const chunk of chunks) chunk.left = chunk.left.filter((message) => !messages.has(message))
-      const empty = chunks.filter(({ left }) => left.length === 0)
-      chunks = chunks.filter(({ left }) => left.length > 0)
-      for (const chunk of empty) chunk.end({ kind: 'done' })
-    },
-    close: () => {
-      isClosed = true
-      end({ kind: 'back' })
-    },
-  }
-}
 
 /** A job becomes a dead letter when this many workers have died after reading it alone. */
 const MOST_DEATHS = 3
@@ -92,7 +24,7 @@ export async function readJobs(
   for (const job of jobs) {
     const found = hasSender ? readJob(lane, job) : { reason: `lane ${lane} has no sender` }
     if ('message' in found) messages.push(found.message)
-    else if ('reason' in found) await giveUp(deps, lane, job.id, found.reason)
+    else if ('reason' in found) await deadLetterJob(deps, lane, job.id, found.reason)
     else {
       deps.log.error({ message: job.id }, 'attempt.data_key_missing')
       isForeign = true
@@ -129,7 +61,7 @@ function readJob(lane: number, job: WaitingJob): { message: Outgoing } | { reaso
 }
 
 /** Makes the job a dead letter, and logs it once. */
-export async function giveUp(
+export async function deadLetterJob(
   { redis, config, log }: Pick<SendDeps, 'redis' | 'config' | 'log'>,
   lane: number,
   id: string,

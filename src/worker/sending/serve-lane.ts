@@ -1,0 +1,116 @@
+// Serves one lane: puts its loop, room, slots and chunks together, and runs an attempt for each claimed message.
+import { type Pace, paceOf } from '../../messages/pace.ts'
+import { reserveSlots } from '../../messages/store/claim.ts'
+import type { JobEnd } from '../../queue/worker.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
+import { MOST_AHEAD_MS } from './departure.ts'
+import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
+import type { createLaneRooms, LaneRoom } from './lane-room.ts'
+import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
+import { createTakenChunks, type TakenChunks } from './send-chunk.ts'
+import { type DirectoryEntry, senderOrWait } from './sender-directory.ts'
+import { type Taken, takeNext } from './take.ts'
+
+/** How long after Redis was away chunks are taken up again. */
+const AWAY_MS = 1_000
+/** Assumed of a lane whose sender is not known yet. */
+const SLOW: Pace = paceOf(1)
+
+/** One lane in this process. */
+export interface Lane {
+  loop: LaneLoop
+  room: LaneRoom
+  slots: LaneSlots
+  chunks: TakenChunks
+  /** Places that a read in progress has reserved. */
+  reading: () => number
+}
+
+/**
+ * Serves the lane until its loop is stopped: its messages are claimed, wait for their slots and are sent. `noteMoved`:
+ * a message of this campaign was worked on.
+ */
+export function serveLane(
+  send: SendDeps,
+  lane: number,
+  { rooms, noteMoved }: { rooms: ReturnType<typeof createLaneRooms>; noteMoved: (run: number) => void },
+): Lane {
+  const { log } = send
+  let pace = SLOW
+  let reading = 0
+  const slots = createLaneSlots(send.clock, lane, async (missed, ofPace) => {
+    const askedAt = performance.now()
+    const found = await reserveSlots(send.redis, lane, missed, { pace: ofPace, mostAheadMs: MOST_AHEAD_MS })
+    const [slot] = found
+    if (slot) send.clock.heard(lane, askedAt, slot.nowMs, performance.now())
+    return found
+  })
+  const room = rooms.add(() => loop.freed())
+  const chunks = createTakenChunks(() => loop.wake())
+  const loop = createLaneLoop({
+    room,
+    latestSlotAt: slots.latestAt,
+    gapMs: () => pace.gapUs / 1_000,
+    failed: (error) => {
+      if (isRedisAway(error)) log.debug({ lane, err: error }, 'lane.error')
+      else log.error({ lane, err: error }, 'lane.error')
+    },
+    take: async (take) => {
+      // Before anything is waited for: other lanes take from the same room meanwhile.
+      room.begin(take.most)
+      reading = take.most
+      try {
+        const found = await senderOrWait(send, lane)
+        if ('laneMs' in found) return waiting(found.laneMs)
+        const { entry } = found
+        if (entry) {
+          pace = paceOf(entry.sender.rate)
+          room.paced(pace)
+        }
+        return await takeNext(send, { lane, entry, pace, chunks }, take, (outgoing, claimed) => {
+          reading -= 1
+          if (entry) void attempt(entry, outgoing, claimed)
+        })
+      } catch (error) {
+        // What was claimed without our hearing of it is not claimed again: its chunk, taken up again, passes it over.
+        chunks.end({ kind: 'waits', ms: AWAY_MS })
+        throw error
+      } finally {
+        room.end(reading)
+        reading = 0
+      }
+    },
+  })
+
+  function waiting(heldMs: number): Taken {
+    chunks.end({ kind: 'lane_waits', ms: heldMs })
+    return { hasMore: true, hasCampaign: false, heldMs, isPaused: false, dueInMs: undefined }
+  }
+
+  /** Never rejects. */
+  async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
+    try {
+      await ended(outgoing, await sendInTurn(send, { slots, room }, entry, outgoing, claimed))
+    } catch (error) {
+      // Its record says that it was claimed: the sweep decides.
+      const level = isRedisAway(error) ? 'warn' : 'error'
+      log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
+    } finally {
+      room.end()
+      if (outgoing.message.run !== undefined) noteMoved(outgoing.message.run)
+    }
+  }
+
+  async function ended({ name, from, payload }: Outgoing, end: JobEnd): Promise<void> {
+    if (end.kind === 'done' || end.kind === 'dead_letter') return
+    // The cooldown itself is in Redis and asked by every claim; this keeps the lane from asking meanwhile.
+    if (end.kind !== 'waits') loop.hold(end.ms)
+    if (end.kind === 'done_lane_waits') return
+    // Its chunk may have ended long ago.
+    if (from === 'place') await send.lanes.add(name, payload(), end.kind === 'waits' ? end.ms : 0)
+    loop.wake()
+  }
+
+  return { loop, room, slots, chunks, reading: () => reading }
+}
