@@ -48,7 +48,7 @@ import { createSenderDirectory } from './sending/sender-directory.ts'
 /** How often lanes that have been empty for long are looked for. */
 const CLOSE_IDLE_MS = 2_000
 /** How often a worker looks who else is alive: a dead one is off the list 10 s after its last heartbeat. */
-const LOOK_AROUND_MS = 2_000
+const SURVEY_MS = 2_000
 /** A lane that nothing leaves is offered to so many; to all of them it would be 80,000 connections after a bad minute. */
 const SERVERS_AFTER_SILENCE = 4
 /** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
@@ -102,10 +102,10 @@ export async function startWorker(
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
     clearLane: clearing.begin,
   }
-  const duty = createLaneAssignment({ self: name, maxInFlight: config.maxInFlight })
+  const assignment = createLaneAssignment({ self: name, maxInFlight: config.maxInFlight })
   const opened = (lane: number): void => {
     const asked = directory.of(lane).then(async (entry) => {
-      const servers = entry && duty.opened(lane, entry.sender.rate)
+      const servers = entry && assignment.opened(lane, entry.sender.rate)
       if (servers !== undefined) await askForServers(redis, [{ lane, servers }])
     })
     asked.catch((error: unknown) => log.warn({ lane, err: error }, 'servers.not_asked'))
@@ -119,7 +119,7 @@ export async function startWorker(
     config,
     processChunk: (run) => sendChunk(chunkDeps, run),
     noteMoved: campaigns.noteMoved,
-    isMine: duty.isMine,
+    isMine: assignment.isMine,
     opened,
   })
   const moves = await startMoves({ redis, log })
@@ -130,7 +130,7 @@ export async function startWorker(
 
   const reopen = (lane: number): void => {
     // Whatever it is that keeps those who serve it from doing so, others are woken by the next look at the lane.
-    duty.widen(lane, SERVERS_AFTER_SILENCE)
+    assignment.addServers(lane, SERVERS_AFTER_SILENCE)
     if (!lanes.reopen(lane)) return
     log.warn({ lane }, 'lane.reopened')
     countReopened(redis, lane).catch((error: unknown) => log.debug({ lane, err: error }, 'reopened.not_counted'))
@@ -138,7 +138,7 @@ export async function startWorker(
   listener.on('message', (channel, text) => {
     if (channel === rootKeys.reopen) return reopen(Number(text))
     if (channel === rootKeys.wideLanes) {
-      for (const { lane, servers } of serversAsked(text)) duty.widen(lane, servers)
+      for (const { lane, servers } of serversAsked(text)) assignment.addServers(lane, servers)
       return
     }
     const wake = channel === rootKeys.wakeChunks ? lanes.wakeChunks : lanes.wake
@@ -146,7 +146,7 @@ export async function startWorker(
   })
   const { wake, wakeLanes, wakeChunks, wideLanes } = rootKeys
   // First who else is there: all lanes that wake meanwhile would be opened here otherwise.
-  duty.know([...(await namesOfLiveWorkers(redis)), name], await countLanes(redis))
+  assignment.know([...(await namesOfLiveWorkers(redis)), name], await countLanes(redis))
   await listener.subscribe(wake, wakeLanes, wakeChunks, wideLanes, rootKeys.reopen)
   // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
   const facts = { host, pid: process.pid, startedAt: Date.now(), version: VERSION }
@@ -166,13 +166,13 @@ export async function startWorker(
     log,
   )
   const expiry = startExpiry({ redis, files, config, log, queues })
-  const lookingAround = repeatedly(
-    LOOK_AROUND_MS,
+  const surveying = repeatedly(
+    SURVEY_MS,
     async () => {
-      duty.know(await namesOfLiveWorkers(redis), await countLanes(redis))
+      assignment.know(await namesOfLiveWorkers(redis), await countLanes(redis))
       const load = lanes.load()
-      lanes.handOver(duty.handedOver(load.map(({ lane }) => lane)))
-      await askForServers(redis, duty.inNeed(load))
+      lanes.handOver(assignment.handedOver(load.map(({ lane }) => lane)))
+      await askForServers(redis, assignment.inNeed(load))
     },
     log,
   )
@@ -195,7 +195,7 @@ export async function startWorker(
       closingIdle.stop()
       trimming.stop()
       expiry.stop()
-      lookingAround.stop()
+      surveying.stop()
       const limit = withTimeout(ANSWER_MS, redis.ping()).then(
         () => DRAIN_MS,
         () => (lanes.inFlight() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS),

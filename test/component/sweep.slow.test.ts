@@ -142,7 +142,7 @@ test('a lane with work is woken at once while hundreds of others have thousands 
     const written: Promise<unknown>[] = []
     for (let i = 0; i < 60; i += 1) {
       const id = newId(lane)
-      const record = { s: LETTERS.sending, a: 'AAAAAA', t: '1', k: 'audio', y: 't', u: Date.now() }
+      const record = { s: LETTERS.sending, a: 'AAAAAA', t: '1', k: 'a', y: 't', u: Date.now() }
       written.push(messageRecord(redis, id).change(record), inDoubtOn(redis, lane).put(0, id.ulid))
     }
     await Promise.all(written)
@@ -173,7 +173,7 @@ test('an attempt whose worker died is found although ten thousand messages of it
     const written: Promise<unknown>[] = []
     for (let i = 0; i < 1_000; i += 1) {
       const id = newId(lane)
-      const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'audio', y: 't', u: payload.until, p: stored }
+      const record = { s: LETTERS.queued, a: 'AAAAAA', t: payload.to, k: 'a', y: 't', u: payload.until, p: stored }
       written.push(messageRecord(redis, id).change(record), queuedAgainOn(redis, lane).put(0, id.ulid))
     }
     await Promise.all(written)

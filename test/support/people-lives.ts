@@ -23,7 +23,7 @@ import { createTag } from '../../src/contacts/store/tags.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { Refusal } from '../../src/messages/accept/refusal.ts'
-import { messageId, newUlid, parseMessageId, shortenProviderId } from '../../src/messages/message-id.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
@@ -122,7 +122,7 @@ function contentOf(file: string): string {
   }
 }
 
-/** All that the number may stand as: in clear, in base64 wherever it begins, and as packed ids have it. */
+/** All that the number may stand as: in clear, and in base64 wherever it begins. */
 export function spellingsOf(person: string): string[] {
   // Of the characters at its ends some bits are of what stands beside it.
   const inBase64 = [0, 1, 2].map((before) =>
@@ -130,8 +130,7 @@ export function spellingsOf(person: string): string[] {
       .toString('base64')
       .slice(Math.ceil((before * 8) / 6), Math.floor(((before + person.length) * 8) / 6)),
   )
-  const packed = shortenProviderId(outboundId({ wire: 'cloud', to: person, acceptedMs: 0, fateNumber: null }))
-  return [person, ...inBase64, packed.slice(1, 1 + packed.charCodeAt(0))]
+  return [person, ...inBase64]
 }
 
 /** Not right before a second begins. */

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lineOf, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../../src/lanes/owners.ts'
-import { createLaneAssignment, WIDE_MS } from '../../src/worker/sending/lane-assignment.ts'
+import { createLaneAssignment, EXTRA_SERVERS_MS } from '../../src/worker/sending/lane-assignment.ts'
 
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 60 }), { minLength: 2, maxLength: 60 })
 const lanes = fc.integer({ min: 1, max: 1_000_000 })
@@ -90,27 +90,27 @@ function duties(count: number, laneCount: number) {
   const workers = Array.from({ length: count }, (_, i) => `worker-${i}`)
   const all = workers.map((self) => createLaneAssignment({ self, maxInFlight: 100 }, () => now))
   const know = (alive: readonly string[]): void => {
-    for (const [i, duty] of all.entries()) if (alive.includes(`worker-${i}`)) duty.know(alive, laneCount)
+    for (const [i, assignment] of all.entries()) if (alive.includes(`worker-${i}`)) assignment.know(alive, laneCount)
   }
   know(workers)
   return { workers, all, know, pass: (ms: number): number => (now += ms) }
 }
 
 test('before it knows of others a worker serves everything, and what does not name itself teaches it nothing', () => {
-  const duty = createLaneAssignment({ self: 'me', maxInFlight: 100 })
-  expect(duty.isMine(7)).toBe(true)
-  duty.know(['a', 'b', 'c'], 10_000)
-  duty.know([], 10_000)
-  expect(duty.isMine(7)).toBe(true)
+  const assignment = createLaneAssignment({ self: 'me', maxInFlight: 100 })
+  expect(assignment.isMine(7)).toBe(true)
+  assignment.know(['a', 'b', 'c'], 10_000)
+  assignment.know([], 10_000)
+  expect(assignment.isMine(7)).toBe(true)
 })
 
 test('a lane in need is served by as many as it needs for as long as somebody says so', () => {
   const { all, pass } = duties(8, 10_000)
-  const serving = () => all.filter((duty) => duty.isMine(7))
+  const serving = () => all.filter((assignment) => assignment.isMine(7))
   expect(serving()).toHaveLength(2)
   const [first] = serving()
   const tell = (servers: number): void => {
-    for (const duty of all) duty.widen(7, servers)
+    for (const assignment of all) assignment.addServers(7, servers)
   }
   const wanted = first?.opened(7, 300) ?? 0
   expect(wanted).toBe(4)
@@ -120,9 +120,9 @@ test('a lane in need is served by as many as it needs for as long as somebody sa
   expect(first?.inNeed([{ lane: 7, inFlight: 100 }])).toEqual([{ lane: 7, servers: 5 }])
   expect(first?.inNeed([{ lane: 7, inFlight: 1 }])).toEqual([{ lane: 7, servers: 4 }])
   // Whoever only helps does not ask for help, or the lane would be wide for ever.
-  const helper = serving().find((duty) => duty.inNeed([{ lane: 7, inFlight: 100 }]).length === 0)
+  const helper = serving().find((assignment) => assignment.inNeed([{ lane: 7, inFlight: 100 }]).length === 0)
   expect(helper).toBeDefined()
-  pass(WIDE_MS - 1)
+  pass(EXTRA_SERVERS_MS - 1)
   tell(3)
   expect(serving()).toHaveLength(4)
   pass(1)
@@ -134,7 +134,7 @@ test('a lane that is for others now is closed once they have had the time to ope
   const [leaving = ''] = workers
   const rest = workers.slice(1)
   know(rest)
-  const heir = all.slice(1).find((duty) => [1, 2, 3, 4, 5, 6, 7, 8, 9].some((lane) => duty.isMine(lane)))
+  const heir = all.slice(1).find((assignment) => [1, 2, 3, 4, 5, 6, 7, 8, 9].some((lane) => assignment.isMine(lane)))
   if (heir === undefined) throw new Error('nobody serves anything')
   const all9 = Array.from({ length: 200 }, (_, i) => i + 1)
   const own = all9.filter((lane) => heir.isMine(lane))

@@ -69,6 +69,9 @@ export interface Claim {
   from?: WaitsAs
 }
 
+/** What an attempt has for writing its end down; the last part of `lostAfterMs`. */
+export const SETTLE_WITHIN_MS = 5_000
+
 /** What claims of one lane have in common. */
 export interface ClaimTerms {
   /** The sweep takes the attempt for lost after this. */
@@ -169,6 +172,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       cooldowns: recipientCooldownKey(lane, ''),
       waits: messageWaitKey(lane, ''),
       pace: pace && numbersOf(pace),
+      settleWithinMs: SETTLE_WITHIN_MS,
     },
     claims.map(({ id, attempt, message, from }) => ({
       args: {

@@ -15,7 +15,7 @@ import type { Content, MessageClass } from '../../messages/content.ts'
 import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
 import { type Outcome, outcomeOf, type Problem } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
-import type { Slot, WaitsAs } from '../../messages/store/claim.ts'
+import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../messages/store/claim.ts'
 import type { NewMessage } from '../../messages/store/record-format.ts'
 import { observerOf } from '../../observe.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
@@ -39,12 +39,9 @@ export const CLAIM_GOOD_FOR_MS = 5_000
 /** A lane that waits for less does not recall what it has claimed: the slots of that are as far away. */
 const RECALLED_FROM_MS = 200
 
-/**
- * When the sweep takes a claimed message for lost: after CLAIM_GOOD_FOR_MS, the call, and 5 s to settle it (SETTLING in
- * message-claim.lua).
- */
+/** The sweep takes a claimed message for lost after CLAIM_GOOD_FOR_MS, the call, and the time to settle it. */
 export const lostAfterMs = (config: Pick<Config, 'sendTimeoutMs'>): number =>
-  CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + 5_000
+  CLAIM_GOOD_FOR_MS + config.sendTimeoutMs + SETTLE_WITHIN_MS
 
 /** What an attempt needs; one for the whole process. */
 export interface SendDeps extends SettleDeps {

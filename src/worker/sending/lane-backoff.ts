@@ -1,6 +1,6 @@
-// How long a lane waits while its provider keeps refusing or cannot be reached, and when answers without proof are an
-// outage: this process's counts of failures in a row, per lane. Each further failure is logged, and so is the end of
-// them: a lane that waits looks like one that has no work.
+// How long a lane waits while its provider keeps refusing or cannot be reached, and when answers without proof are an outage.
+// Counts failures in a row per lane in this process. Each further failure and the recovery are logged, because a lane that
+// waits looks like one that has no work.
 import type { Log } from '../../log.ts'
 import { laneBackoffMs } from '../../messages/backoff.ts'
 import { masked } from '../../messages/masked.ts'
@@ -12,23 +12,23 @@ import type { Problem } from '../../messages/outcome.ts'
  * fails one message in twelve at random does it five times in a row once in 250,000 messages, and costs a second then.
  */
 const OUTAGE_AFTER = 5
-/** A lane that waits as its provider asks is in the log at most this often. */
-const OBEYING_SAID_MS = 60_000
+/** The throttling of a lane is logged at most this often. */
+const THROTTLED_LOG_MS = 60_000
 
 export type LaneBackoff = ReturnType<typeof createLaneBackoff>
 
 /** The backoff of all lanes of this process. Waits are in ms; the lane is held by its cooldown in Redis, not here. */
 export function createLaneBackoff(log: Log) {
   const failures = new Map<number, { inARow: number; countedAt: number }>()
-  const unproven = new Map<number, number>()
-  /** Until when a lane that obeys its provider is not logged again. */
-  const quiet = new Map<number, number>()
+  const unprovenInARow = new Map<number, number>()
+  /** Until when the throttling of a lane is not logged again. */
+  const suppressedUntil = new Map<number, number>()
 
   function waitMs(lane: number, outcome: { laneMs: number; backoff: boolean; problem: Problem }): number {
     const { code } = outcome.problem
     const sentence = masked(outcome.problem.sentence)
     if (!outcome.backoff) {
-      obeys(lane, outcome.laneMs, { code, sentence })
+      logThrottled(lane, outcome.laneMs, { code, sentence })
       return outcome.laneMs
     }
     const now = performance.now()
@@ -41,11 +41,11 @@ export function createLaneBackoff(log: Log) {
     return wait
   }
 
-  /** Logged once for a wait and at most once a minute: a storm of refusals brings many a second. */
-  function obeys(lane: number, waitMs: number, problem: Problem): void {
+  /** Logs a wait that the provider asked for. A storm of refusals brings many a second. */
+  function logThrottled(lane: number, waitMs: number, problem: Problem): void {
     const now = performance.now()
-    if (now < (quiet.get(lane) ?? 0)) return
-    quiet.set(lane, now + Math.max(waitMs, OBEYING_SAID_MS))
+    if (now < (suppressedUntil.get(lane) ?? 0)) return
+    suppressedUntil.set(lane, now + Math.max(waitMs, THROTTLED_LOG_MS))
     log.info({ lane, ...problem, wait_ms: waitMs }, 'lane.throttled')
   }
 
@@ -57,13 +57,13 @@ export function createLaneBackoff(log: Log) {
     waitMs,
     /** Counts one more attempt without proof; whether they are an outage by now. */
     isOutage(lane: number): boolean {
-      const inARow = (unproven.get(lane) ?? 0) + 1
-      unproven.set(lane, inARow)
+      const inARow = (unprovenInARow.get(lane) ?? 0) + 1
+      unprovenInARow.set(lane, inARow)
       return inARow >= OUTAGE_AFTER
     },
     /** The provider has answered as it should. */
     over(lane: number): void {
-      unproven.delete(lane)
+      unprovenInARow.delete(lane)
       if (failures.delete(lane)) log.info({ lane }, 'lane.recovered')
     },
   }

@@ -30,6 +30,7 @@
 --   waits           the same of the waits of messages, before the ulid
 --   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it}
 --   reader?         worker that has read the jobs of these messages, and is done with that
+--   settleWithinMs  what an attempt has for writing its end down; the last part of lostAfterMs
 -- Arguments of each:
 --   ulid
 --   attempt         id of the attempt
@@ -56,13 +57,11 @@
 -- include message-cooldowns
 -- include message-pace
 local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers, deaths = unpack(KEYS)
-local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader =
-  unpack(cmsgpack.unpack(ARGV[1]), 1, 12)
+local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader, settleWithinMs =
+  unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
 local each = cmsgpack.unpack(ARGV[2])
 -- include ../../../queue/scripts/message-jobs
 
--- What an attempt has for writing its end down, in ms; see lostAfterMs in worker/sending/attempt.ts.
-local SETTLING = 5000
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
 
@@ -197,9 +196,9 @@ local function claim(i)
     -- Two claims of one job: whoever made the first died with it, or was taken for dead.
     settle(m, p, exists, now, before, 'h', attempt, workerLost)
     -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from
-    -- Redis, but lives, may yet say what came of it. The last of the ms of lostAfterMs are for writing that down.
+    -- Redis, but lives, may yet say what came of it.
     local lostAt = tonumber(scoreOf(inDoubt, ulid) or '0')
-    addLater(inDoubt, math.max(now + evidenceWaitMs, lostAt - SETTLING), ulid)
+    addLater(inDoubt, math.max(now + evidenceWaitMs, lostAt - settleWithinMs), ulid)
     return { verdict, p.state, p.attempt }
   end
   if before then removeLater(queuedAgain, ulid) end
