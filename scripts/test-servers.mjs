@@ -16,6 +16,8 @@ const PROGRAMS = [
     package: `swift-${part}`,
   })),
   { program: 'chromium', args: ['--version'], package: 'chromium' },
+  { program: 'nginx', args: ['-v'], package: 'nginx' },
+  { program: 'caddy', args: ['version'], package: 'caddy' },
 ]
 
 const missing = () => PROGRAMS.filter(({ program, args }) => !runs(program, ...args))

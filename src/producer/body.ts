@@ -81,8 +81,13 @@ function readSmall(request: Request, response: Response, rule: ReadRule): Promis
   // The parser knows UTF-8 by this name only.
   if (rule.as === 'json') request.headers['content-type'] = 'application/json'
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(tooSlow()), BODY_SECONDS * 1_000)
+    let timer: NodeJS.Timeout | undefined
+    // Nearly all of them have come with their headers, and need no timer.
+    const wait = setImmediate(() => {
+      timer = setTimeout(() => reject(tooSlow()), BODY_SECONDS * 1_000)
+    })
     SMALL[rule.as](request, response, (error?: unknown) => {
+      clearImmediate(wait)
       clearTimeout(timer)
       if (error === undefined) resolve(request.body)
       else reject(error instanceof SyntaxError ? invalidJson(error) : error)
