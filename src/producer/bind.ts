@@ -4,10 +4,9 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import type { Act } from '../accounts/audit-log.ts'
 import { FAULTS_MAX } from '../messages/accept/refusal.ts'
-import { type Fault, faultsOf } from '../messages/fault.ts'
-import { ACCOUNT_QUERY } from './acting-for.ts'
+import { type Fault, faultsOf, unknownFields } from '../messages/fault.ts'
+import { ACCOUNT_QUERY } from './authorise.ts'
 import { invalid } from './errors.ts'
-import { ignoredIn } from './ignored.ts'
 import type { Answer, AuditEntry, ContextOf, Handler, Handlers, RequestContext, RouteSpec } from './route.ts'
 
 /** A route that can be served. */
@@ -140,3 +139,19 @@ function pick(names: readonly string[], take: (name: string) => unknown): Record
 
 const headerOf = ({ headers }: IncomingMessage, name: string): string | undefined =>
   headers[name.toLowerCase()]?.toString()
+
+/** A header is a line that proxies and logs handle: at most so long. */
+const LENGTH_MAX = 1_000
+/** All else in a name is somebody's invention and could end the line or begin another. */
+const UNSAFE = /[^\w.[\]$@:/-]/g
+
+/** The header for these paths, none for no path: `{ 'x-laneway-ignored': 'image.captoin, note' }`. */
+export function ignoredHeader(paths: readonly string[]): Record<string, string> {
+  if (paths.length === 0) return {}
+  const safe = paths.map((path) => path.replace(UNSAFE, '?')).join(', ')
+  return { 'x-laneway-ignored': safe.length > LENGTH_MAX ? `${safe.slice(0, LENGTH_MAX - 3)}...` : safe }
+}
+
+/** The same for a flat body of which the fields `read` were read. */
+export const ignoredIn = (body: object, read: ReadonlySet<string>): Record<string, string> =>
+  ignoredHeader(unknownFields(body, {}, read))

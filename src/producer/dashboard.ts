@@ -20,12 +20,11 @@ import { countsBoard, laneBoards } from '../queue/boards.ts'
 import { INTAKE_PREFIX } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { ACCOUNT_HEADER } from './acting-for.ts'
-import { authorise } from './authorise.ts'
-import { DASHBOARD_PATH } from './dashboard-path.ts'
+import { ACCOUNT_HEADER, authorise } from './authorise.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
-import { sessionIdOf } from './session-cookie.ts'
+import { DASHBOARD_PATH } from './paths.ts'
+import { sessionIdOf } from './session.ts'
 
 /** Holds bull-board's pages. */
 const pagesFolder = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))

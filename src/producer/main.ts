@@ -46,9 +46,9 @@ import { webhookRoutes, webhookSecretRoutes } from './api/webhooks/handlers.ts'
 import { buildApp } from './app.ts'
 import type { Route } from './bind.ts'
 import { createDashboard } from './dashboard.ts'
-import { DASHBOARD_PATH } from './dashboard-path.ts'
 import { createGate } from './gate.ts'
 import { createHttpServer } from './http-server.ts'
+import { DASHBOARD_PATH } from './paths.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000

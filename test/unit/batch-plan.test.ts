@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readPlan, writePlan } from '../../src/messages/accept/batch-plan.ts'
+import { readPlan, writePlan } from '../../src/messages/accept/accept-batch.ts'
 import {
   acceptedAtMs,
   derivedUlid,

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ROUTES } from '../../src/producer/api/table.ts'
-import { DASHBOARD_PATH } from '../../src/producer/dashboard-path.ts'
 import { ALL_ERRORS } from '../../src/producer/error-codes.ts'
+import { DASHBOARD_PATH } from '../../src/producer/paths.ts'
 import { type Page, readHttpPages, readPage, readPages, tableUnder } from '../support/pages.ts'
 
 const pages = readHttpPages()

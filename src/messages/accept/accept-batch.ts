@@ -3,7 +3,6 @@
 // What is kept under an Idempotency-Key (once.ts) is the plan of the batch: one ULID, and for each item its lane or that
 // it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
-
 import { observerOf } from '../../observe.ts'
 import { isLaneClosed } from '../../queue/lane/close.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -14,8 +13,6 @@ import { batchDigest } from '../store/idempotency.ts'
 import { assertMessagesReplicated, messageExists } from '../store/records.ts'
 import type { AcceptDeps } from './accept-message.ts'
 import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.ts'
-import { type BatchPlan, readPlan, writePlan } from './batch-plan.ts'
-import { inSlices } from './event-loop.ts'
 import { once } from './once.ts'
 import { type Owner, type PreparedMessage, prepareMessage, refusalOf, senderIsGone } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
@@ -180,3 +177,60 @@ const errorOf = ({ code, message, faults }: Refusal): ItemError => ({
   message,
   details: faults.slice(0, ITEM_FAULTS_MAX),
 })
+
+/** What a batch became when it first came: enough to derive the id of each message again. */
+export interface BatchPlan {
+  /** All ids of the batch are derived from it. */
+  ulid: string
+  /** The lane of each item; undefined for one that was refused. */
+  lanes: readonly (number | undefined)[]
+}
+
+/** The plan as text without spaces; equal neighbouring lanes are written once with their count. */
+export function writePlan({ ulid, lanes }: BatchPlan): string {
+  const runs: { lane: number; length: number }[] = []
+  for (const lane of lanes) {
+    const last = runs.at(-1)
+    if (last && last.lane === (lane ?? 0)) last.length += 1
+    else runs.push({ lane: lane ?? 0, length: 1 })
+  }
+  return `${ulid}.${runs.map(({ lane, length }) => `${lane}*${length}`).join(',')}`
+}
+
+/** What `writePlan` wrote. */
+export function readPlan(text: string): BatchPlan {
+  const [ulid = '', runs = ''] = text.split('.')
+  const lanes = runs.split(',').flatMap((run) => {
+    const [lane, length] = run.split('*').map(Number)
+    return Array.from({ length: length ?? 0 }, () => (lane ? lane : undefined))
+  })
+  return { ulid, lanes }
+}
+
+/** Other requests get a turn after so long: well below the 100 ms that no request may hold the event loop. */
+const TURN_MS = 5
+
+/** Items begun together, so that they share their waiting for Redis; fewer where one of them takes some ms. */
+const AT_ONCE = 10
+
+/** The results of `work` for all items, in their order; every few items, others get a turn. Rejects as soon as one does. */
+async function inSlices<I, O>(
+  items: readonly I[],
+  work: (item: I, index: number) => Promise<O> | O,
+): Promise<O[]> {
+  const results: O[] = []
+  let began = performance.now()
+  const isLong = (): boolean => performance.now() - began >= TURN_MS
+  while (results.length < items.length) {
+    const slice: (Promise<O> | O)[] = []
+    for (const item of items.slice(results.length, results.length + AT_ONCE)) {
+      slice.push(work(item, results.length + slice.length))
+      if (isLong()) break
+    }
+    results.push(...(await Promise.all(slice)))
+    if (!isLong()) continue
+    await new Promise((resolve) => setImmediate(resolve))
+    began = performance.now()
+  }
+  return results
+}

@@ -7,10 +7,10 @@
 // - after it was made: the repeat finds it.
 // Of many requests at once all get the name of the one that came first. Whoever makes something under a name that another
 // request has given it prepares it for that name: what is right for one of its own may be wrong for it.
-
 import type { Redis } from '../../redis/connect.ts'
 import { forgetKey, recallKey, rememberKey } from '../store/idempotency.ts'
-import { checkedKey, refuseOtherBody } from './idempotency-key.ts'
+import { IDEMPOTENCY_KEY_MAX } from './body-limits.ts'
+import { invalidFields, Refusal } from './refusal.ts'
 
 /** What a key stands for: the account's, on one route. `digest` is asked for only where there is a key. */
 export interface OnceKey {
@@ -65,4 +65,21 @@ export async function once<W, T>(
     if (!isOver) return make(kept.id, (await prepare(kept.id)).work)
     await forgetKey(redis, where, kept)
   }
+}
+
+/** The client's key, or undefined when it brought none; a Refusal when it is too long. */
+export function checkedKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined
+  if (key.length > IDEMPOTENCY_KEY_MAX) {
+    const message = `at most ${IDEMPOTENCY_KEY_MAX} characters, got ${key.length}`
+    throw invalidFields([{ path: 'Idempotency-Key', message }])
+  }
+  return key
+}
+
+/** A Refusal unless the key came with this very body before. */
+export function refuseOtherBody(earlier: { digest: string }, digest: string): void {
+  if (earlier.digest === digest) return
+  const sentence = 'This Idempotency-Key was used with another body; use a new key for a new message.'
+  throw new Refusal('conflict', 'idempotency_key_reused', sentence)
 }

@@ -1,6 +1,5 @@
 // The second half of accepting a message: what depends on the account and on the time. Which sender it leaves from,
 // whether the approved template agrees, its class, until when it is worth sending.
-
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { cachedSender, defaultSender, type Sender, senderNamed } from '../../accounts/store/senders.ts'
 import { cachedTemplate, otherLanguages } from '../../accounts/store/templates.ts'
@@ -9,17 +8,19 @@ import type { SendPayload } from '../../jobs/send.ts'
 import { LaneClosedError } from '../../queue/lane/close.ts'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
+import type { ServiceContent } from '../content.ts'
 import { type Content, classOf, cloudApiFaults, partnerApiFaults, type TemplateMessageContent } from '../content.ts'
 import type { Fault } from '../fault.ts'
 import { sendAtFault, validityFault } from '../instant.ts'
+import { parseMessageId } from '../message-id.ts'
 import { parsePhone } from '../recipient.ts'
 import type { Address, ServiceMessage, TemplateMessage } from '../send-request.ts'
 import { replyWindowOf } from '../store/inbound.ts'
+import { readMessage } from '../store/records.ts'
 import { withoutUnusedNames } from '../templates/match-parameters.ts'
 import { matchTemplate } from '../templates/match-template.ts'
 import type { Template } from '../templates/template.ts'
 import { wordingOf } from '../text.ts'
-import { withProviderIds } from './other-message.ts'
 import type { ReadSend, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
@@ -265,3 +266,26 @@ export const senderIsGone = (): Refusal => unknownSender(NO_SUCH_SENDER)
 
 const unknownSender = (message: string): Refusal =>
   new Refusal('invalid', 'unknown_sender', message, senderFaults(undefined))
+
+/**
+ * The content as it goes out from this lane. A Refusal when it names a message of ours that this sender has not sent, or
+ * not yet: nobody but the chat product can judge an id of its own.
+ */
+export async function withProviderIds(redis: Redis, lane: number, content: ServiceContent): Promise<ServiceContent> {
+  if (content.type === 'reaction') {
+    const { message_id, emoji } = content.reaction
+    const known = await providerIdOf(redis, lane, message_id, 'reaction.message_id')
+    return { type: 'reaction', reaction: { message_id: known, emoji } }
+  }
+  if (content.context === undefined) return content
+  const { message_id } = content.context
+  return { ...content, context: { message_id: await providerIdOf(redis, lane, message_id, 'context.message_id') } }
+}
+
+async function providerIdOf(redis: Redis, lane: number, given: string, path: string): Promise<string> {
+  const id = parseMessageId(given)
+  if (!id) return given
+  const record = id.lane === lane ? await readMessage(redis, id) : undefined
+  if (record?.providerId) return record.providerId
+  throw invalidFields([{ path, message: 'no message that this sender has sent' }])
+}

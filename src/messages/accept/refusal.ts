@@ -1,4 +1,6 @@
 // Why something that was asked for is not accepted, as data: the same over HTTP and through the intake queue.
+
+import type { Limit } from '../../observe.ts'
 import type { Fault } from '../fault.ts'
 
 /**
@@ -72,3 +74,14 @@ export function sentenceOf(faults: readonly Fault[]): string {
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see details)` : ''
   return `${first.path === '' ? '' : `${first.path}: `}${first.message}${more}.`
 }
+
+/** `rate_limited` is not here: whose rate it was stands in the error. */
+export const LIMIT_OF_CODE: ReadonlyMap<string, Limit> = new Map([
+  ['too_many_waiting', 'waiting'],
+  ['too_many_drafts', 'drafts'],
+  ['rows_full', 'rows_bytes'],
+  ['gallery_full', 'gallery_bytes'],
+  ['too_many_contacts', 'contacts'],
+  ['disk_reserve', 'disk_reserve'],
+  ['memory_reserve', 'memory_reserve'],
+])

@@ -1,7 +1,6 @@
 // What handlers of several features do with a request.
 import { Readable } from 'node:stream'
-import { checkedKey, refuseOtherBody } from '../../messages/accept/idempotency-key.ts'
-import { type OnceSteps, once } from '../../messages/accept/once.ts'
+import { checkedKey, type OnceSteps, once, refuseOtherBody } from '../../messages/accept/once.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { invalid, notFound } from '../errors.ts'

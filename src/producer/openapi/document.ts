@@ -8,7 +8,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi'
 import { FAMILIES } from '../api/table.ts'
-import { DASHBOARD_PATH } from '../dashboard-path.ts'
+import { DASHBOARD_PATH } from '../paths.ts'
 import type { RouteSpec } from '../route.ts'
 import { errorExamples } from './error-examples.ts'
 import { createNames, documentedPath, operationId } from './names.ts'

@@ -1,7 +1,7 @@
 // The audit log.
 import { readActivity } from '../../../accounts/store/audit-log.ts'
 import type { Redis } from '../../../redis/connect.ts'
-import { accountOf } from '../../acting-for.ts'
+import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { lists } from '../answers.ts'
 import { activity } from './routes.ts'

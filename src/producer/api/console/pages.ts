@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RequestHandler, Response } from 'express'
 import express from 'express'
-import { CONSOLE_PATH } from '../../console-path.ts'
 import { ApiError } from '../../errors.ts'
+import { CONSOLE_PATH } from '../../paths.ts'
 
 /** Beside the compiled producer; when it runs from its source, where the last build is. */
 const ROOT = resolve(import.meta.dirname, '../../..')

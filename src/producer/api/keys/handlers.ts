@@ -3,7 +3,7 @@ import { endReplaced, makeKey, revokeKey, rotateKey, showKey, showKeys } from '.
 import { isOperator, NO_ACCOUNT, OPERATOR } from '../../../accounts/permissions.ts'
 import { findCredentialById, newKey } from '../../../accounts/store/credentials.ts'
 import type { Redis } from '../../../redis/connect.ts'
-import { accountMissing } from '../../acting-for.ts'
+import { accountMissing } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { invalid } from '../../errors.ts'
 import type { Caller } from '../../route.ts'

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { Redis } from '../../../redis/connect.ts'
 import type { Telemetry } from '../../../telemetry/telemetry.ts'
-import { accountOf } from '../../acting-for.ts'
+import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { metrics } from './routes.ts'
 

@@ -12,7 +12,7 @@ import {
 import { isOperator } from '../../../accounts/permissions.ts'
 import { SenderTakenError } from '../../../accounts/store/add-sender.ts'
 import { listSenders, newSenderId } from '../../../accounts/store/senders.ts'
-import { accountOf } from '../../acting-for.ts'
+import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller, ContextOf } from '../../route.ts'
