@@ -124,7 +124,7 @@ export function readFields<S extends z.ZodType>(schema: S, fields: unknown): z.o
 
 const NONE = Object.freeze({})
 
-/** The fields of the route's own: the account was read when the key was, see acting-for.ts. */
+/** The fields of the route's own: the account was read when the key was, see authorise.ts. */
 function withoutAccount(query: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!(ACCOUNT_QUERY in query)) return query
   const { [ACCOUNT_QUERY]: _account, ...own } = query
@@ -145,7 +145,10 @@ const LENGTH_MAX = 1_000
 /** All else in a name is somebody's invention and could end the line or begin another. */
 const UNSAFE = /[^\w.[\]$@:/-]/g
 
-/** The header for these paths, none for no path: `{ 'x-laneway-ignored': 'image.captoin, note' }`. */
+/**
+ * The header that names fields which were left out, at the addresses of the older interface, whose clients may send whatever
+ * they like; it names paths, never values. None for no path: `{ 'x-laneway-ignored': 'image.captoin, note' }`.
+ */
 export function ignoredHeader(paths: readonly string[]): Record<string, string> {
   if (paths.length === 0) return {}
   const safe = paths.map((path) => path.replace(UNSAFE, '?')).join(', ')
@@ -153,5 +156,5 @@ export function ignoredHeader(paths: readonly string[]): Record<string, string> 
 }
 
 /** The same for a flat body of which the fields `read` were read. */
-export const ignoredIn = (body: object, read: ReadonlySet<string>): Record<string, string> =>
+const ignoredIn = (body: object, read: ReadonlySet<string>): Record<string, string> =>
   ignoredHeader(unknownFields(body, {}, read))

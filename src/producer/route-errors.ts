@@ -5,7 +5,7 @@ import { isCounted } from './rate-limits.ts'
 import type { BodyRule, RouteSpec } from './route.ts'
 
 const KEY_ERRORS: ErrorsByStatus = { 401: ['unauthorized'], 403: ['forbidden'] }
-/** Whose account it is, see acting-for.ts. */
+/** Whose account it is, see authorise.ts. */
 const ACCOUNT_ERRORS: ErrorsByStatus = { 400: ['account_required'], 404: ['not_found'] }
 
 /** How often somebody may ask, see rate-limits.ts. */

@@ -23,7 +23,7 @@ export type Access =
       permission: Permission
       /** Any of these will do as well. */
       also?: readonly Permission[]
-      /** An operator may name no account, and then acts on all of the installation (acting-for.ts). */
+      /** An operator may name no account, and then acts on all of the installation (authorise.ts). */
       withoutAccount?: true
       /** An operator may name an account that was removed and of which something is kept. */
       removedToo?: true

@@ -214,10 +214,7 @@ const TURN_MS = 5
 const AT_ONCE = 10
 
 /** The results of `work` for all items, in their order; every few items, others get a turn. Rejects as soon as one does. */
-async function inSlices<I, O>(
-  items: readonly I[],
-  work: (item: I, index: number) => Promise<O> | O,
-): Promise<O[]> {
+async function inSlices<I, O>(items: readonly I[], work: (item: I, index: number) => Promise<O> | O): Promise<O[]> {
   const results: O[] = []
   let began = performance.now()
   const isLong = (): boolean => performance.now() - began >= TURN_MS

@@ -271,7 +271,7 @@ const unknownSender = (message: string): Refusal =>
  * The content as it goes out from this lane. A Refusal when it names a message of ours that this sender has not sent, or
  * not yet: nobody but the chat product can judge an id of its own.
  */
-export async function withProviderIds(redis: Redis, lane: number, content: ServiceContent): Promise<ServiceContent> {
+async function withProviderIds(redis: Redis, lane: number, content: ServiceContent): Promise<ServiceContent> {
   if (content.type === 'reaction') {
     const { message_id, emoji } = content.reaction
     const known = await providerIdOf(redis, lane, message_id, 'reaction.message_id')
