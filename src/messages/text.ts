@@ -1,7 +1,8 @@
 // What the person reads: the `message_text` of a lookup.
 import type { Content } from './content.ts'
-import { fillIn, type Template, valuesOf, variablesOf } from './templates/template.ts'
+import type { Template } from './templates/template.ts'
 import type { TemplateContent } from './templates/template-content.ts'
+import { fillIn, valuesOf, variablesOf } from './templates/variables.ts'
 
 /**
  * The body of a text or an interactive message; the caption of a file, without one the name of a document or the link;

@@ -1,7 +1,8 @@
 // Approved templates: which definitions are taken, and what shape a message of each has to have.
 import { describe, expect, test } from 'vitest'
 import { faultsOf } from '../../src/messages/fault.ts'
-import { fillIn, shapeOf, templateSchema, valuesOf, variablesOf } from '../../src/messages/templates/template.ts'
+import { shapeOf, templateSchema } from '../../src/messages/templates/template.ts'
+import { fillIn, valuesOf, variablesOf } from '../../src/messages/templates/variables.ts'
 import {
   flashSale,
   invoice,

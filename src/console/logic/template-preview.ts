@@ -1,5 +1,5 @@
 // A message of a template as the person will see it.
-import { fillIn, variablesOf } from '../../messages/templates/template.ts'
+import { fillIn, variablesOf } from '../../messages/templates/variables.ts'
 import { type Block, blocksOf, type Fillings, slotId, type Template } from './template-slots.ts'
 
 /** What is seen of a block, top to bottom. Texts hold `⟨…⟩` where nothing is known yet. */

@@ -1,6 +1,7 @@
 // The places of an approved template that must be filled in, and the components of a message that fill them. A place is
 // filled with a fixed text or, in a campaign, from a field of the recipient.
-import { type Template, variablesOf } from '../../messages/templates/template.ts'
+import type { Template } from '../../messages/templates/template.ts'
+import { variablesOf } from '../../messages/templates/variables.ts'
 
 export type { Template }
 

@@ -5,9 +5,9 @@ import { filledTextUpTo, linkSchema } from '../bounded.ts'
 import type { TemplateMessageContent } from '../content.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
-import type { TemplateShape } from './template.ts'
-import { fillIn, type TextShape, valuesOf } from './template.ts'
+import type { TemplateShape, TextShape } from './template.ts'
 import type { Component, Parameter } from './template-content.ts'
+import { fillIn, valuesOf } from './variables.ts'
 
 const tooManySpaces = new RegExp(` {${LIMITS.spacesInARow + 1}}`)
 

@@ -1,0 +1,36 @@
+// Variables in the texts of a template. No schema here: the console's page loads this file.
+import type { Parameter } from './template-content.ts'
+
+/** The variables of a text, each once: numbered ones by their number, as parameters come in that order, then named ones as they stand. */
+export function variablesOf(text: string): string[] {
+  const names = new Set(Array.from(text.matchAll(variable), ([, name = '']) => name))
+  return [...names].sort((a, b) => place(a) - place(b))
+}
+
+/** The text with every variable that has a value replaced. A value that looks like a variable itself stays as it is. */
+export function fillIn(text: string, values: ReadonlyMap<string, string>): string {
+  return text.replace(variable, (placeholder: string, name: string) => values.get(name) ?? placeholder)
+}
+
+/**
+ * What each variable is given: by `parameter_name` when the template's parameters are named, else by position.
+ * Parameters that are no text, or fit nowhere, give nothing: the matcher has refused them, or the account turned it off.
+ */
+export function valuesOf(
+  variables: readonly string[],
+  parameters: readonly Parameter[],
+  named: boolean,
+): Map<string, string> {
+  const values = new Map<string, string>()
+  parameters.forEach(({ parameter_name, text }, position) => {
+    const name = named ? parameter_name : variables[position]
+    if (typeof name === 'string' && typeof text === 'string') values.set(name, text)
+  })
+  return values
+}
+
+const variable = /\{\{\s*(\w+)\s*\}\}/g
+
+function place(name: string): number {
+  return /^\d+$/.test(name) ? Number(name) : Number.MAX_SAFE_INTEGER
+}
