@@ -111,6 +111,26 @@ test("the console's page imports nothing that a browser cannot run", () => {
   expect(wrong).toEqual([])
 })
 
+/** Files below src/ and packages that a file needs when it runs; types are gone by then. */
+function neededBy(file: string): string[] {
+  const text = readFileSync(join(SRC, file), 'utf8')
+  return [...text.matchAll(/^(?:import|export) (?!type\b)([^'"]*?)from ['"]([^'"]+)['"]/gm)]
+    .filter(([, names = '']) => !/^\{(\s*type \w+( as \w+)?,?)+\s*\} $/.test(names))
+    .map(([, , name = '']) => (name.startsWith('.') ? relative(SRC, join(dirname(join(SRC, file)), name)) : name))
+}
+
+test("the console's page loads no schemas, which would double its scripts", () => {
+  const reached = new Map<string, string>()
+  const visit = (file: string, from: string): void => {
+    if (reached.has(file)) return
+    reached.set(file, from)
+    if (/\.tsx?$/.test(file)) for (const needed of neededBy(file)) visit(needed, file)
+  }
+  visit('console/main.tsx', '')
+  expect(reached.has('console/pages/campaign-new.tsx')).toBe(true)
+  expect(reached.get('zod')).toBeUndefined()
+})
+
 test('files do not import each other in a circle', () => {
   const byFile = new Map(sources.map((source) => [source.file, source.imports]))
   const done = new Set<string>()
