@@ -7,7 +7,7 @@ import type { Conversation, ReceivedMessage } from './types.ts'
 
 /** A file that came with a message. */
 export interface ReceivedFile {
-  /** Its media type. Whoever wrote may have sent anything: do not show it as a page of your own. */
+  /** Its media type. People may have sent anything: do not show it as a page of your own. */
   type: string
   name: string
   /** How many, where WhatsApp says so. */

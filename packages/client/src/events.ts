@@ -4,18 +4,18 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { membersOf } from './contract.ts'
 import type { CampaignState, MessageState, ReceivedParts } from './types.ts'
 
-/** What every event says of itself. */
+/** What all events have. */
 interface EventOf<Type extends string, Data> {
   type: Type
   /** When it happened, ISO 8601. */
   timestamp: string
   data: Data & {
-    /** The same however often the event is told. */
+    /** The same at each delivery of the event. */
     event_id: string
   }
 }
 
-/** What is told of a message. `to`, `text` and `provider_id` only to an endpoint that includes content. */
+/** Data of a message. `to`, `text` and `provider_id` only for an endpoint that includes content. */
 export interface MessageEventData {
   id: string
   /** Rises with each change of the message: drop what is not above the highest that you know. */
@@ -34,9 +34,9 @@ export interface MessageEventData {
   text?: string | null
 }
 
-/** What is told of a message that somebody wrote to a sender. What it holds only to an endpoint that includes content. */
+/** Data of a received message. Its content only for an endpoint that includes content. */
 export type ReceivedEventData = ReceivedParts & {
-  /** The id of the chat product. */
+  /** WhatsApp’s id. */
   id: string
   seq: 1
   kind: string
@@ -47,7 +47,7 @@ export type ReceivedEventData = ReceivedParts & {
   text?: string
 }
 
-/** What is told of a campaign. */
+/** Data of a campaign. */
 export interface CampaignEventData {
   id: string
   seq: number

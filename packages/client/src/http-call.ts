@@ -10,7 +10,7 @@ const LONGEST_DELAY_MS = 2_000
 
 export type HttpReply = { ok: true; body: Readonly<Record<string, unknown>> } | { ok: false; error: LanewayError }
 
-/** Whoever asks the service at one address with one key. */
+/** Requests to the service at one address with one key. */
 export interface HttpCaller {
   /** The body of the answer. Rejects only when the client is closed. */
   ask(request: HttpRequest, limitMs?: number): Promise<HttpReply>
@@ -74,9 +74,9 @@ function baseOf(url: string): string {
   return href.replace(/\/$/, '')
 }
 
-/** Of the service, or of a proxy before it: nobody could work on the request. */
+/** From the service or a proxy before it: the request was not processed. */
 const AWAY = new Set([502, 503, 504])
-/** Too much was asked for; the same may be taken a moment later, of which Retry-After tells. */
+/** Too many requests; Retry-After says when to repeat. */
 const TOO_MUCH = 429
 
 /** Laneway answers one of those with this code when it is WhatsApp that does not hand something over. */
@@ -94,7 +94,7 @@ export interface HttpRequest {
   traceparent?: string | undefined
 }
 
-/** A key as it is, so that it is the same one through the intake queue; what no header can hold is encoded. */
+/** The idempotency key unchanged, so that it is the same through the intake queue; encoded if no header can hold it. */
 const headerOf = (key: string): string =>
   /^[!-~]([ -~]*[!-~])?$/.test(key) ? key : Buffer.from(key).toString('base64url')
 
@@ -102,7 +102,7 @@ const headerOf = (key: string): string =>
 const jsonOf = async (response: Response): Promise<Readonly<Record<string, unknown>>> =>
   membersOf(await response.json().catch(() => undefined))
 
-/** What the answer asks to wait; none where it names no seconds. */
+/** The wait that the answer asks for; 0 without one. */
 function retryAfterMs({ headers }: Response): number {
   const seconds = Number(headers.get('retry-after') ?? 0)
   return seconds > 0 ? seconds * 1_000 : 0
@@ -131,7 +131,7 @@ async function exchange<T>(
     const response = await fetch(`${base}${path}`, {
       method,
       signal,
-      // The key goes to nobody whom the caller did not name.
+      // A redirect must not take the key to another host.
       redirect: 'manual',
       headers: {
         ...(body && { 'content-type': 'application/json' }),
@@ -144,7 +144,6 @@ async function exchange<T>(
     if (response.ok) return { value: await read(response) }
     const answer = await jsonOf(response)
     const refusal = readRefusal({ ...membersOf(answer.error), message: answer.message })
-    // Laneway is there and says that somebody else is not.
     if (AWAY.has(response.status) && !FINAL.has(refusal?.code ?? '')) {
       return { away: `The service is away: it answered ${response.status}.` }
     }

@@ -1,4 +1,4 @@
-// Who wants no advertising of the account, for those who import the client.
+// Opt-outs: people who want no advertising of the account.
 import { randomUUID } from 'node:crypto'
 import { LanewayRefused } from './errors.ts'
 import type { HttpCaller } from './http-call.ts'
@@ -8,11 +8,11 @@ import type { OptOut } from './types.ts'
 
 /** People are given as a number in any spelling, or as the id of a person without one. */
 export interface OptOuts {
-  /** Writes down that they want no advertising; whoever is written down already stays as they are. Needs `contacts:write`. */
+  /** Records that they want no advertising; an earlier opt-out stays as it is. Needs `contacts:write`. */
   add(person: string, options?: WaitOptions): Promise<OptOut>
-  /** They may be written to again, whether or not they were written down. Needs `contacts:write`. */
+  /** Removes the opt-out, if there is one. Needs `contacts:write`. */
   remove(person: string, options?: WaitOptions): Promise<void>
-  /** Undefined for whoever is not written down. Needs `contacts:read`. */
+  /** Undefined for a person without an opt-out. Needs `contacts:read`. */
   find(person: string, options?: WaitOptions): Promise<OptOut | undefined>
   /** All of them, the latest first. Needs `contacts:read`. */
   list(options?: WaitOptions): AsyncIterable<OptOut>

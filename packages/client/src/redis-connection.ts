@@ -16,7 +16,7 @@ const EACH = {
   maxLoadingRetryTime: 200,
 } as const
 const retryStrategy = (tries: number): number => Math.min(50 * tries, 500)
-/** A primary that became a replica: whoever is the primary now is asked for anew. */
+/** After a failover the old primary answers READONLY: connect again to find the new one. */
 const reconnectOnError = (error: Error): boolean => error.message.startsWith('READONLY')
 
 /** A connection that fails fast. Throws a TypeError for an address of no known form. */

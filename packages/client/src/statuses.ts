@@ -1,7 +1,5 @@
-// Following messages: asks how they stand, again and again, until nothing more is to be expected.
-//
-// Changes are found by asking, because a stream of them would cost every message of every account a write, also of those
-// that nobody follows.
+// Following messages by polling until each has its outcome. A stream of changes would cost a write for every message of
+// every account, including those that nobody follows.
 import { type LanewayError, LanewayRefused } from './errors.ts'
 import { ANSWER_LIMIT_MS, askOne, type Lifetime, type Transport } from './transport.ts'
 import type { MessageState } from './types.ts'
@@ -14,10 +12,10 @@ export interface MessageStatus {
   errorMessage: string | null
 }
 
-/** Statuses after which nothing more is waited for. Proof that comes later may still correct the last four. */
+/** Statuses that end the wait. Later proof may still correct the last four. */
 const OUTCOMES: readonly MessageState[] = ['delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown']
 
-/** Whether the status is one after which the client stops waiting. */
+/** Whether the client stops waiting at this status. */
 export const isOutcome = ({ status }: MessageStatus): boolean => OUTCOMES.includes(status)
 
 const FIRST_DELAY_MS = 50
@@ -26,11 +24,11 @@ const LONGEST_DELAY_MS = 10_000
 /** Messages asked for in one go; more would hold up whatever else is asked. */
 const AT_ONCE = 500
 
-/** How long messages are followed, and who hears of answers that did not come. */
+/** How long messages are followed, and what is called when no answer came. */
 export interface FollowOptions {
   /** Ends then at the latest, on the clock of `performance`. */
   deadline?: number
-  /** Hears why there was no answer; it is asked again all the same. */
+  /** Called with the reason when there was no answer; the client asks again all the same. */
   onSilence?: (error: LanewayError) => void
 }
 

@@ -1,4 +1,4 @@
-// An example of each error, as it is answered: a sentence for a person, and the fields that it is about.
+// An example of each error: a sentence for a person, and the fields that it is about.
 import type { ErrorCode } from '../error-codes.ts'
 import { ApiError, errorBody } from '../errors.ts'
 

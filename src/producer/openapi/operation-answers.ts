@@ -1,4 +1,4 @@
-// What a route may answer, as responses of the description: its own answers, and its errors with an example of each code.
+// The answers of a route as responses of the description: its own, and its errors with an example of each code.
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
@@ -49,7 +49,7 @@ const WITH_STATUS: Readonly<Record<number, Headers>> = {
   503: { 'Retry-After': header('RetryAfter') },
 }
 
-/** Answers of a route by status; see the head of this file. */
+/** Answers of a route by status. */
 export function answersOf(spec: RouteSpec, id: string, names: SchemaNames): ZodOpenApiResponsesObject {
   const answers = Object.entries(spec.answers).map(([status, answer]) => [
     status,
@@ -59,10 +59,10 @@ export function answersOf(spec: RouteSpec, id: string, names: SchemaNames): ZodO
   return Object.fromEntries([...answers, ...errors])
 }
 
-/** Every error of a route, also those that its request meets before the route is found; not those of another address. */
+/** Every error of a route, including those before it is found, but not those of another address. */
 export function documentedErrors(spec: RouteSpec): Map<number, ReadonlySet<string>> {
   const own = errorsOf(spec)
-  // What is not HTTP, or not this address, or not this method, is not about this route.
+  // Malformed HTTP, unknown addresses and other methods are not about this route.
   const { 404: _elsewhere, 405: _otherMethod, 400: _notHttp, 429: _whereCounted, ...others } = EDGE_ERRORS
   const edge: ErrorsByStatus = spec.params ? { ...others, 400: ['invalid_path'] } : others
   const all = new Map([...own].map(([status, codes]) => [status, new Set(codes)]))
@@ -101,11 +101,11 @@ function answerOf(
   return { description, headers, content: Object.fromEntries(content) }
 }
 
-/** What a program may expect of an answer that has no schema. */
+/** The schema of an answer that declares none. */
 const bytesOf = (type: string): { schema?: { type: 'object' | 'string' } } =>
   type === '*' ? {} : { schema: { type: type === 'application/json' ? 'object' : 'string' } }
 
-/** Errors of one status with the same codes are one answer, which all operations that may give it refer to. */
+/** Errors of one status with the same codes are one shared answer. */
 const errorAnswers = new Map<string, ZodOpenApiResponseObject>()
 
 /** The answer for errors of a status with these codes. */

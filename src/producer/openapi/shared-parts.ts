@@ -1,11 +1,11 @@
-// What the description says once for all addresses: its introduction, credentials, and headers.
+// Parts of the description that all addresses share: introduction, credentials, headers.
 import type { ZodOpenApiComponentsObject } from 'zod-openapi'
 
-/** A key as one looks, that nobody has. */
+/** The form of a key; nobody has this one. */
 export const KEY_EXAMPLE = 'lw_00000000000000000000000000000000000000'
 
 export const INTRODUCTION = `
-Laneway takes messages for WhatsApp, sends each at the pace that its sender may have, and tells what became of it.
+Laneway takes messages for WhatsApp, sends each at the pace of its sender, and reports what became of it.
 
 **Credentials.** There is one kind of key, with permissions and, if wanted, an expiry. Where it travels differs: as
 \`api_key\` in the body where an operation has that field, else as \`Authorization: Bearer <key>\`. The permission that an
@@ -63,11 +63,11 @@ export const COMPONENTS: ZodOpenApiComponentsObject = {
     RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
     RateLimitPolicy: {
       description:
-        'Who may come how often, in every answer to whoever has a limit: `"key";q=50;w=1` is 50 requests a second. By draft-ietf-httpapi-ratelimit-headers.',
+        'The request limits that apply, in every answer where there is one: `"key";q=50;w=1` is 50 requests a second. By draft-ietf-httpapi-ratelimit-headers.',
       schema: { type: 'string' },
     },
     RateLimit: {
-      description: 'How many may follow at once, and in how many seconds there are more: `"key";r=12;t=1`.',
+      description: 'Requests left at once, and seconds until there are more: `"key";r=12;t=1`.',
       schema: { type: 'string' },
     },
     WwwAuthenticate: { description: 'The scheme that is asked for.', schema: { type: 'string' } },

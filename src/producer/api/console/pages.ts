@@ -1,5 +1,5 @@
-// Serves the pages of the console, which Vite builds into dist/console (src/console). They come as files that anybody may
-// have; what they show they ask for with a session. Nothing on them may come from, or go to, another host.
+// Serves the pages of the console, which Vite builds from src/console into dist/console. The files are public; their data
+// takes a session. The Content-Security-Policy keeps them from loading from or sending to another host.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RequestHandler, Response } from 'express'
@@ -69,7 +69,7 @@ function sendPage(folder: string, response: Response, next: (error?: unknown) =>
   }
   response.set('Cache-Control', 'no-cache')
   response.sendFile('index.html', { root: folder, cacheControl: false }, (error) => {
-    // Whoever hung up in the middle needs no answer.
+    // A client that hung up needs no answer.
     if (error && !response.headersSent) next(error)
   })
 }

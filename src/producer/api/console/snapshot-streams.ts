@@ -1,6 +1,6 @@
-// One snapshot a second for all who look at the same: an account, or the whole installation. Nobody looking, nothing is
-// read. Each stream is a line to one tab, which is told what has changed; whoever reads too slowly is cut off and comes
-// again by itself.
+// One snapshot per second and account, or of the whole installation, shared by all streams of it; none while no stream is
+// open. A stream is the connection of one browser tab and carries changes. One that reads too slowly is cut off; the
+// browser connects again by itself.
 import { Readable } from 'node:stream'
 import { NO_ACCOUNT } from '../../../accounts/permissions.ts'
 import type { Log } from '../../../log.ts'
@@ -10,26 +10,26 @@ import type { Snapshot } from '../../../telemetry/snapshot.ts'
 import { changeOf } from '../../../telemetry/snapshot-change.ts'
 import { accountHolder, createFairShares, type Holder, type Share } from '../../overload/fair-shares.ts'
 
-/** Looks at one account are so far apart. */
+/** Time between snapshots of an account. */
 const EVERY_MS = 1_000
 /** Streams of this process, shared by accounts. A browser opens one per tab. */
 const STREAMS_MAX = 200
 /** Bytes that wait for one reader: a few snapshots of 200 lanes. */
 const UNREAD_MAX = 512 * 1_024
-/** What a browser waits before it connects again. */
+/** Wait of a browser before it connects again. */
 const RETRY_MS = 2_000
-/** How often it is looked whether a reader still may. */
+/** How often the key of a stream is checked again. */
 const CHECK_MS = 1_000
 
-/** A comment, while there is nothing to tell: it keeps proxies from taking the line for dead. */
+/** A comment, sent while there is nothing new: it keeps proxies from closing the connection. */
 const SILENCE = ': no snapshot\n\n'
 
-/** Whoever has opened a stream. `assertStillAllowed` rejects once its session or its key is over. */
+/** What a stream is opened for. `assertStillAllowed` rejects once the session or the key is over. */
 export interface Reader {
   whose: Whose
   /** Ends after so many snapshots. */
   limit: number | undefined
-  /** Tells only what has changed, after a first snapshot that is whole. */
+  /** Sends only changes after a first whole snapshot. */
   inChanges?: boolean
   assertStillAllowed: () => Promise<unknown>
 }
@@ -39,16 +39,16 @@ interface Stream extends Reader {
   readable: Readable
   sent: number
   checkedAt: number
-  /** What it was told last. */
+  /** The snapshot that it sent last. */
   seen: Taken
 }
 
-/** A snapshot. Its bytes are made when the first stream needs them, and shared by all. */
+/** A snapshot. It is serialized when the first stream needs it, once for all of them. */
 interface Taken {
   snapshot: Snapshot
   takenAt: number
   whole: () => Buffer
-  /** What it changes, where there was one before; nobody who has not seen that one is told this. */
+  /** The difference from `before`, for streams that have sent that one. */
   change: (() => Buffer) | undefined
   before: Snapshot | undefined
 }
@@ -58,7 +58,7 @@ export type SnapshotStreams = ReturnType<typeof createSnapshotStreams>
 /** Takes snapshots with `take`, at most one of an account in `everyMs`. */
 export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Snapshot>; log: Log; everyMs?: number }) {
   const { everyMs = EVERY_MS } = deps
-  /** By keyOf of what they look at. */
+  /** By keyOf of their scope. */
   const streams = new Map<string, Set<Stream>>()
   const latest = new Map<string, Taken>()
   const taking = new Map<string, Promise<Taken>>()
@@ -67,7 +67,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
-  /** The snapshot of this second. Who asks while one is taken gets that one. */
+  /** The snapshot of this second. Requests while one is being taken share it. */
   function current(whose: Whose): Promise<Taken> {
     const key = keyOf(whose)
     const known = latest.get(key)
@@ -89,45 +89,45 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
   }
 
   async function tick(): Promise<void> {
-    // What nobody looks at is not kept either.
+    // Snapshots without a stream are dropped.
     for (const [key, { takenAt }] of latest) {
       if (!streams.has(key) && performance.now() - takenAt > everyMs) latest.delete(key)
     }
     await Promise.all(
       [...streams].map(async ([key, readers]) => {
-        // A Redis that is slow makes looks rarer, not more of them at once.
+        // A slow Redis makes snapshots rarer instead of piling them up.
         if (busy.has(key)) return
         busy.add(key)
-        await tellAll(readers).finally(() => busy.delete(key))
+        await sendAll(readers).finally(() => busy.delete(key))
       }),
     )
   }
 
-  async function tellAll(readers: ReadonlySet<Stream>): Promise<void> {
+  async function sendAll(readers: ReadonlySet<Stream>): Promise<void> {
     const [first] = readers
     if (first === undefined) return
     let taken: Taken | undefined
     try {
       taken = await current(first.whose)
     } catch (error) {
-      // The age of what a page shows tells its reader; the line stays open for when Redis is back.
+      // The page shows how old its figures are; the stream stays open for when Redis is back.
       if (!isRedisAway(error)) deps.log.warn({ err: error }, 'snapshot.failed')
     }
-    await Promise.all([...readers].map((reader) => tell(reader, taken)))
+    await Promise.all([...readers].map((reader) => send(reader, taken)))
   }
 
-  async function tell(stream: Stream, taken: Taken | undefined): Promise<void> {
+  async function send(stream: Stream, taken: Taken | undefined): Promise<void> {
     const { readable } = stream
     if (readable.readableLength > UNREAD_MAX) return end(stream, 'cut')
     if (performance.now() - stream.checkedAt > CHECK_MS) {
       stream.checkedAt = performance.now()
       const may = await stream.assertStillAllowed().then(
         () => true,
-        // Whether it may is not known while Redis is away.
+        // Unknown while Redis is away.
         (error: unknown) => isRedisAway(error),
       )
       if (!may) return end(stream, 'done')
-      // It may have ended meanwhile, and takes nothing more then.
+      // It may have ended meanwhile.
       if (!streams.get(keyOf(stream.whose))?.has(stream)) return
     }
     const isNew = taken !== undefined && taken !== stream.seen
@@ -153,18 +153,18 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
     if (streams.size > 0) return
     clearInterval(timer)
     timer = undefined
-    // One that is just being taken is kept until the next one looks; the map holds one per account at most.
+    // A snapshot being taken stays until the next tick; the map holds at most one per account.
     latest.clear()
   }
 
   return {
-    /** The snapshot of this second, for who asks once. */
+    /** The snapshot of this second. */
     once: async (whose: Whose): Promise<Snapshot> => (await current(whose)).snapshot,
 
-    /** Whether there is room for another stream of this reader, maybe that of an account that has more of them. */
+    /** Whether there is room for another stream, possibly taken from an account with more streams. */
     hasRoomFor: (whose: Whose): boolean => !isClosed && shares.hasRoomFor(holderOf(whose)),
 
-    /** A new stream, its first snapshot in it; may end one of an account that has more. Rejects when that cannot be taken. */
+    /** Opens a stream with its first snapshot; may end one of an account with more. Rejects if the snapshot fails. */
     async open(reader: Reader): Promise<Readable> {
       const seen = await current(reader.whose)
       const readable = new Readable({ read: () => undefined, highWaterMark: UNREAD_MAX })
@@ -185,10 +185,10 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
       return readable
     },
 
-    /** How many are open. */
+    /** Number of open streams. */
     count: shares.held,
 
-    /** Ends all streams; no other is opened. */
+    /** Ends all streams and opens no other. */
     close(): void {
       isClosed = true
       for (const readers of [...streams.values()]) for (const stream of [...readers]) end(stream, 'done')
@@ -196,10 +196,10 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
   }
 }
 
-/** All operators that look at the whole installation are one. */
+/** Operators that see the whole installation share one quota. */
 const holderOf = ({ account }: Whose): Holder => accountHolder(account ?? NO_ACCOUNT)
 
-/** Made of the one before it only while that is at hand. */
+/** The difference is made only while the previous snapshot is at hand. */
 function takenOf(snapshot: Snapshot, takenAt: number, before: Snapshot | undefined): Taken {
   const event = (name: string, data: object): Buffer =>
     Buffer.from(`id: ${snapshot.at}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
