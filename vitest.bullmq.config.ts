@@ -10,7 +10,7 @@ const other = folder && createRequire(join(folder, 'package.json')).resolve('bul
 
 const CLIENT = ['campaign-once.slow', 'client.slow', 'client-campaigns.slow', 'client-two-way']
 const ROOM = [
-  ...['add-jobs', 'bullmq-layout', 'chunk-turns', 'dashboard', 'dead-letters', 'dead-letters.slow', 'event-pump'],
+  ...['add-jobs', 'bullmq-layout', 'chunk-round-robin', 'dashboard', 'dead-letters', 'dead-letters.slow', 'event-pump'],
   ...['event-retries.slow', 'fair-erasures', 'gallery-moves.slow', 'intake', 'intake-raw.slow', 'lane-clear.slow'],
   ...['next-jobs', 'queue-worker', 'redis-errors', 'status-polls.slow'],
 ]

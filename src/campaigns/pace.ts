@@ -1,6 +1,6 @@
 // How much of a campaign may stand on its lane: as much as the lane sends in the next seconds, shared by the campaigns
 // that run on it. A short queue is what keeps Redis small and a pause quick, and equal shares of it leave each campaign
-// something to send whenever its turn comes (queue/lane/scripts/chunk-turns.lua).
+// something to send whenever its turn comes (queue/lane/scripts/chunk-round-robin.lua).
 
 /** Long enough that the lane does not run dry while a dead worker's fan-out is taken over. */
 const SECONDS_AHEAD = 2

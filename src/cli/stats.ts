@@ -1,8 +1,7 @@
 // stats: what was accepted, sent and delivered lately, of the whole installation or of one lane.
 import { laneOf } from '../lanes/control.ts'
 import type { Redis } from '../redis/connect.ts'
-import { WHOLE } from '../telemetry/history-buffer.ts'
-import { COUNTED_NAMES, type Counted, type Point } from '../telemetry/history-fields.ts'
+import { COUNTED_NAMES, type Counted, type Point, WHOLE } from '../telemetry/history.ts'
 import { type History, readStats } from '../telemetry/store/history.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, formatDuration, sparkline } from './print.ts'

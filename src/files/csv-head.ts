@@ -136,3 +136,12 @@ export function textRecords(text: string, most: number, isWhole: boolean, separa
   if (records.length < most && isWhole && (cell !== '' || cells.length > 0)) records.push([...cells, cell])
   return records
 }
+
+/** Why the text cannot be used; undefined when it can. */
+export function cellFault(text: string): string | undefined {
+  if (/[\r\n]/.test(text)) return 'a line break; is a quote not closed?'
+  if (/\p{Cc}/u.test(text)) return 'a control character'
+  // What an earlier program put where it could not read the file, or one half of a character.
+  if (/[\uFFFD\p{Cs}]/u.test(text)) return 'a character was lost before; save the file anew, as UTF-8'
+  return undefined
+}

@@ -1,7 +1,7 @@
 // CSV as a stream, as normal-csv.ts leaves it: records with the line they begin on, in flat memory.
 import { type Parser, parse } from 'csv-parse'
 import type { Separator } from './csv-head.ts'
-import { createTurns } from './turns.ts'
+import { createYielder } from './yield-to-loop.ts'
 
 /** A record that does not end: nobody can tell where the next one begins. */
 export class EndlessRecordError extends Error {
@@ -72,12 +72,12 @@ export async function* csvRecords(
       else parser.write(bytes, done)
     })
 
-  const taken = createTurns()
+  const yieldToLoop = createYielder()
   async function* inTurns(): AsyncGenerator<CsvRecord> {
     const records = parsed
     parsed = []
     for (const record of records) {
-      await taken(record.cells.length)
+      await yieldToLoop(record.cells.length)
       yield record
     }
   }
@@ -99,7 +99,7 @@ export async function* csvRecords(
   let goesOn = true
   for await (const piece of source) {
     for (let at = 0; goesOn && at < piece.length; at += PIECE_BYTES) {
-      await taken(PIECES_WEIGH)
+      await yieldToLoop(PIECES_WEIGH)
       const bytes = piece.subarray(at, at + PIECE_BYTES)
       goesOn = await feed(bytes)
       yield* inTurns()

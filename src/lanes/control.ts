@@ -1,36 +1,42 @@
-// Steering lanes by hand: list, pause, resume, change the pace. What the command line and the admin endpoints share.
-
+// What people and Laneway do with lanes: list, pause, resume, change the pace, look at dead letters, forget. Shared by
+// the command line and the admin endpoints.
+import { dropKeptLane, type RemovedLane } from '../accounts/store/kept-lanes.ts'
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
+import { masked } from '../messages/masked.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
-import { waitingInChunks } from '../queue/lane/waiting.ts'
-import { redisNowMs } from '../redis/clock.ts'
+import { oldestOf, readLaneStats } from '../queue/lane/stats.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneCooldownKey } from '../redis/keys.ts'
-import { oldestWaitingAt } from './age.ts'
-import { endLaneCooldown, laneCooldown } from './cooldown.ts'
-import type { LaneStatus } from './lane-status.ts'
-import { tellRecovered } from './sender-events.ts'
-import { timesReopened } from './wake.ts'
+import {
+  activeCampaignsKey,
+  inDoubtKey,
+  laneClosedKey,
+  messageIndexKey,
+  outboxKey,
+  parkedCampaignsKey,
+  pollingKey,
+  pollKey,
+  queuedAgainKey,
+  requeueableKey,
+  senderBlockedKey,
+  senderKey,
+  throttledKey,
+} from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { endLaneCooldown } from './cooldown.ts'
+import type { DeadLetter, LaneStatus } from './lane-status.ts'
 
 /** How every lane of the account stands; without an account, all lanes. */
-export async function listLanes(redis: Redis, queues: LaneQueues, account?: number): Promise<LaneStatus[]> {
-  return lanesOf(redis, queues, await listSenders(redis, account))
-}
+export const listLanes = async (redis: Redis, account?: number): Promise<LaneStatus[]> =>
+  laneStatuses(redis, await listSenders(redis, account))
 
 /** How the lanes of these senders stand, in their order. */
-export async function lanesOf(redis: Redis, queues: LaneQueues, senders: readonly Sender[]): Promise<LaneStatus[]> {
-  return Promise.all(senders.map((sender) => laneStatus(redis, queues, sender)))
-}
+export const laneStatuses = (redis: Redis, senders: readonly Sender[]): Promise<LaneStatus[]> =>
+  Promise.all(senders.map((sender) => laneStatus(redis, sender)))
 
-async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender): Promise<LaneStatus> {
-  const [paused, counts, chunked, cooldown, reopened, oldestAt] = await Promise.all([
-    queues.isPaused(sender.id),
-    queues.counts(sender.id),
-    waitingInChunks(redis, sender.id),
-    redisNowMs(redis, laneCooldownKey(sender.id)).then((nowMs) => laneCooldown(redis, sender.id, nowMs)),
-    timesReopened(redis, sender.id),
-    oldestWaitingAt(redis, sender.id),
-  ])
+async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
+  const stats = await readLaneStats(redis, sender.id)
+  const { waiting, inChunks, isPaused, cooldown } = stats
+  const oldestAt = oldestOf(stats)
   return {
     lane: sender.id,
     account: sender.account,
@@ -38,29 +44,29 @@ async function laneStatus(redis: Redis, queues: LaneQueues, sender: Sender): Pro
     name: sender.name,
     provider: sender.provider,
     rate: sender.rate,
-    paused,
-    paused_for: paused ? sender.paused_for : '',
-    paused_by: paused ? sender.paused_by : '',
+    paused: isPaused,
+    paused_for: isPaused ? sender.paused_for : '',
+    paused_by: isPaused ? sender.paused_by : '',
     cooldown_until: cooldown ? new Date(cooldown.until).toISOString() : null,
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
-    waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0) + chunked,
+    waiting: waiting.transactional + waiting.campaign + inChunks,
     oldest_waiting_at: oldestAt === undefined ? null : new Date(oldestAt).toISOString(),
-    delayed: counts.delayed ?? 0,
-    active: counts.active ?? 0,
-    reopened,
-    set_aside: counts.failed ?? 0,
+    delayed: stats.delayed,
+    active: stats.active,
+    reopened: stats.reopened,
+    set_aside: stats.deadLetters,
   }
 }
 
-/** The lane's sender, when it belongs to the account (or whoever owns it, without an account). */
+/** The lane's sender, when it belongs to the account, or to any without an account. */
 export async function laneOf(redis: Redis, lane: number, account?: number): Promise<Sender | undefined> {
   const sender = await findSender(redis, lane)
   if (sender === undefined || sender.removed_at !== undefined) return undefined
   return account === undefined || sender.account === account ? sender : undefined
 }
 
-/** Nothing more leaves the lane but what is in flight. `by` is shown to whoever asks why. */
+/** Nothing more leaves the lane but what is in flight. `by` and `reason` are shown in lists. */
 export async function pauseLane(
   redis: Redis,
   queues: LaneQueues,
@@ -86,4 +92,58 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
 export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number, rate: number): Promise<void> {
   await setSenderRate(redis, lane, rate)
   await queues.letChunksGo(lane)
+}
+
+const noticeScript = defineScript(import.meta.url, 'sender-notice')
+
+/** Emits `sender.blocked`, once until the sender has recovered: the chat product refuses everything of it. */
+export async function tellBlocked(redis: Redis, lane: number, reason: string): Promise<void> {
+  const keys = { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }
+  await noticeScript(redis, keys, { isBlocked: true, reason })
+}
+
+/** Emits `sender.recovered` for a sender that was blocked. */
+export async function tellRecovered(redis: Redis, lane: number): Promise<void> {
+  const keys = { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }
+  await noticeScript(redis, keys, { isBlocked: false, reason: '' })
+}
+
+/** A reason may be the sentence of any error. */
+const REASON_MAX = 300
+
+/**
+ * Up to `limit` dead letters of the lane, the latest first, leaving out `offset`. A job that cannot be read is left out;
+ * `isLast` says whether there are no more.
+ */
+export async function deadLettersOf(
+  queues: LaneQueues,
+  lane: number,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<{ letters: DeadLetter[]; isLast: boolean }> {
+  // One more than asked for tells whether there is another page.
+  const jobs = await queues.queueOf(lane).getJobs(['failed'], offset, offset + limit, false)
+  const letters = jobs.slice(0, limit).flatMap((job): DeadLetter[] => {
+    if (!job?.id) return []
+    const failedAt = job.finishedOn === undefined ? null : new Date(job.finishedOn).toISOString()
+    return [{ id: job.id, failed_at: failedAt, reason: masked(job.failedReason ?? '').slice(0, REASON_MAX) }]
+  })
+  return { letters, isLast: jobs.length <= limit }
+}
+
+/**
+ * Deletes what is left of a removed sender's lane once nothing of it is kept any more: the sender, lists of messages that
+ * have ended, and what BullMQ keeps of the queues. Records, history and cooldowns end by themselves. Doing it again changes nothing, and dying in between leaves a
+ * lane that is found again: it leaves its list last.
+ */
+export async function forgetLane(redis: Redis, queues: LaneQueues, removed: RemovedLane): Promise<void> {
+  const { lane } = removed
+  await queues.remove(lane)
+  const index = messageIndexKey(lane)
+  await redis.del(
+    ...[index, `${index}:open`, outboxKey(lane), laneClosedKey(lane), senderBlockedKey(lane), throttledKey(lane)],
+    ...[inDoubtKey(lane), queuedAgainKey(lane), requeueableKey(lane), pollKey(lane), pollingKey(lane)],
+    ...[activeCampaignsKey(lane), parkedCampaignsKey(lane)],
+  )
+  await redis.del(senderKey(lane))
+  await dropKeptLane(redis, removed)
 }

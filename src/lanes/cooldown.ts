@@ -5,20 +5,12 @@
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
+import { cooldownOf, isLanePaused, type LaneCooldown } from '../queue/lane/stats.ts'
 import { laneChunkLimiterKey } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
-import { laneCooldownKey, laneCooldownReasonKey, laneProbeKey } from '../redis/keys.ts'
+import { laneCooldownKey, laneCooldownReasonKey, laneProbeKey, senderKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-
-/** When the cooldown of a lane ends, and what began it. */
-export interface LaneCooldown {
-  /** Epoch ms. */
-  until: number
-  /** The chat product's code or a word of ours such as `connect_failed`; empty when it is not known. */
-  code: string
-  /** For the person who looks; numbers are masked. Empty when it is not known. */
-  sentence: string
-}
+import type { LANE_WAIT_REASONS } from './lane-status.ts'
 
 const cooldownScript = defineScript(import.meta.url, 'lane-cooldown')
 
@@ -27,12 +19,7 @@ const cooldownReply = z.tuple([z.number(), z.number()])
 /** The cooldown that the lane is in, or undefined. */
 export async function laneCooldown(redis: Redis, lane: number, nowMs: number): Promise<LaneCooldown | undefined> {
   const [end, reason] = await Promise.all([redis.get(laneCooldownKey(lane)), redis.get(laneCooldownReasonKey(lane))])
-  const until = Number(end ?? 0)
-  if (until <= nowMs) return undefined
-  const at = reason?.indexOf('|') ?? -1
-  return reason === null || at < 0
-    ? { until, code: '', sentence: '' }
-    : { until, code: reason.slice(0, at), sentence: masked(reason.slice(at + 1)) }
+  return cooldownOf(Number(end ?? 0), nowMs, reason ?? '')
 }
 
 /** Begins a cooldown of `ms` from now, unless the lane is in one that ends later. Works on a full Redis. */
@@ -77,4 +64,33 @@ export async function endProbing(redis: Redis, lane: number): Promise<void> {
 export async function endLaneCooldown(redis: Redis, lane: number): Promise<void> {
   const keys = [laneCooldownKey(lane), laneCooldownReasonKey(lane), laneChunkLimiterKey(lane)]
   await redis.del(...keys)
+}
+
+/** Why a lane sends nothing now. */
+export interface LaneWaits {
+  why: (typeof LANE_WAIT_REASONS)[number]
+  /** When that ends (epoch ms); null when nobody knows. */
+  until: number | null
+  /** The same for a person, in one sentence without numbers of people. */
+  sentence: string
+}
+
+/** Why the lane sends nothing at `now` on Redis' clock (epoch ms); undefined when it may. */
+export async function laneWaits(redis: Redis, lane: number, now: number): Promise<LaneWaits | undefined> {
+  const [isPaused, cooldown] = await Promise.all([isLanePaused(redis, lane), laneCooldown(redis, lane, now)])
+  if (isPaused) {
+    // The reason is written before the pause, so that a reader who sees the pause finds it.
+    const reason = await redis.hget(senderKey(lane), 'paused_for')
+    const sentence = withReason('Its sender is paused', masked(reason ?? ''))
+    return { why: 'lane_paused', until: null, sentence }
+  }
+  if (cooldown === undefined) return undefined
+  const { until, code, sentence } = cooldown
+  const said = withReason(`Its sender waits until ${new Date(until).toISOString()}`, sentence === '' ? code : sentence)
+  return { why: 'lane_cooldown', until, sentence: said }
+}
+
+function withReason(text: string, reason: string): string {
+  const sentence = reason === '' ? text : `${text}: ${reason}`
+  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`
 }

@@ -1,4 +1,4 @@
-// How a lane stands: its shape, the same over HTTP and on the command line. What fills it in is control.ts.
+// Shapes of what lists of lanes and of dead letters show, the same over HTTP and on the command line (control.ts).
 import { z } from 'zod'
 import { providerNameSchema } from '../accounts/sender.ts'
 
@@ -29,12 +29,18 @@ export const laneStatusSchema = z.strictObject({
   delayed: count,
   active: count,
   reopened: count.describe('How often a worker reopened it because nothing left it, within a week of the last time.'),
-  set_aside: count.describe(
-    'Dead letters: jobs that could not be processed. The interface keeps the name of the first version.',
-  ),
+  set_aside: count.describe('Dead letters: jobs that could not be processed.'),
 })
 laneStatusSchema.register(z.globalRegistry, { id: 'Lane' })
 export type LaneStatus = z.infer<typeof laneStatusSchema>
 
-/** Why nothing of a lane leaves; lane-waits.ts finds out. */
+export const deadLetterSchema = z.strictObject({
+  id: z.string().describe('Of the message.'),
+  failed_at: time.nullable(),
+  reason: z.string().describe('Why it could not be processed; without numbers.'),
+})
+deadLetterSchema.register(z.globalRegistry, { id: 'DeadLetter' })
+export type DeadLetter = z.infer<typeof deadLetterSchema>
+
+/** Why nothing of a lane leaves (cooldown.ts). */
 export const LANE_WAIT_REASONS = ['lane_paused', 'lane_cooldown'] as const

@@ -10,8 +10,7 @@ import { inTime, LAST_PRIORITY, openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { erasureKey, rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { isThere, readRecord } from '../redis/records.ts'
-import { execOrThrow } from '../redis/transaction.ts'
+import { execOrThrow, isThere, readRecord } from '../redis/records.ts'
 
 /** How long an erasure can be asked for. */
 export const KEEP_MS = 9 * 86_400_000

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'
-import { execOrThrow } from '../redis/transaction.ts'
+import { execOrThrow } from '../redis/records.ts'
 
 export type Tombstones = ReturnType<typeof createTombstones>
 

@@ -6,7 +6,7 @@ import { lanesOf } from '../accounts/store/senders.ts'
 import { countDrafts, readRows } from '../campaigns/store/quotas.ts'
 import type { Config } from '../config.ts'
 import { keptBytes } from '../gallery/store/files.ts'
-import { waitingOn } from '../queue/lane/waiting.ts'
+import { waitingOn } from '../queue/lane/stats.ts'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'
 

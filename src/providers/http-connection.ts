@@ -1,12 +1,10 @@
 // One open connection to a provider, and what writes requests to it: undici's client by HTTP/1.1, Node's by HTTP/2. The
 // socket is opened before its writer is made, so that its protocol is known, and no writer ever gets a second one.
 
-import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Client } from 'undici'
-import { type Connection, KEEP_ALIVE_MS, MAX_HEAD_BYTES, type Protocol, STREAMS, type Writer } from './http-contract.ts'
-import { writeHttp2 } from './http2-writer.ts'
+import { type Connection, type Protocol, STREAMS, type Writer } from './http-contract.ts'
+import { writeHttp1, writeHttp2 } from './http-writers.ts'
 
 /** Who hears of a connection. */
 export interface ConnectionHeard {
@@ -122,47 +120,3 @@ export function createConnection(
 
 const protocolOf = (socket: Socket | TLSSocket): Protocol =>
   'alpnProtocol' in socket && socket.alpnProtocol === 'h2' ? 'h2' : 'h1'
-
-/** A server that says how long it keeps a connection is taken to close it this much sooner. */
-const KEPT_LESS_MS = 2_000
-
-/**
- * Writes by HTTP/1.1 to a socket that is open, one request at a time. `free` is called once it can take one, and again
- * after each. undici's client never gets another connection: it would write requests of a lost one again on the next
- * (client.js writes from kPendingIdx; client-h1.js, onHttpSocketClose, sets that back to kRunningIdx).
- */
-function writeHttp1(origin: string, socket: Socket, free: () => void): Writer {
-  let isConnected = false
-  const client = new Client(origin, {
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    keepAliveTimeoutThreshold: KEPT_LESS_MS,
-    maxHeaderSize: MAX_HEAD_BYTES,
-    // A call has one time-out for all of it, see http-call.ts.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect(_options, connected) {
-      // There is no second one; whatever undici still holds then ends with the client.
-      if (isConnected) return
-      isConnected = true
-      // Not at once: undici does not hear what it is told within this call. A socket that is closed by then would be
-      // written to all the same.
-      queueMicrotask(() => {
-        if (socket.destroyed) connected(Object.assign(new Error('closed'), { code: 'ECONNRESET' }), null)
-        else connected(null, socket)
-      })
-    },
-  })
-
-  function destroy(): void {
-    if (isConnected) client.destroy().catch(() => {})
-    else socket.destroy()
-  }
-
-  client.on('drain', free)
-  // An end that undici did not expect: without a listener it would be an uncaught error.
-  const events: EventEmitter = client
-  events.on('error', destroy)
-  return { write: (call) => void client.dispatch(call.request, call), destroy }
-}

@@ -40,13 +40,8 @@ export const laneBacklogKeys = (lane: number) => ({
   active: laneKey(lane, 'active'),
 })
 
-/** What else BullMQ looks at when it takes jobs of a lane, or finishes them. */
-export const laneTakeKeys = (lane: number) => ({
-  /** ZSET that is there while something may be taken: Workers that wait are woken by it. */
-  marker: laneKey(lane, 'marker'),
-  /** STRING: counts prioritized jobs, for their scores. */
-  counter: laneKey(lane, 'pc'),
-})
+/** STRING: counts the prioritized jobs of a lane, for their scores. */
+export const laneCounterKey = (lane: number): string => laneKey(lane, 'pc')
 
 /** HASH about the queue: it has the field `paused` while nothing may leave. */
 export const laneMetaKey = (lane: number): string => laneKey(lane, 'meta')

@@ -1,8 +1,8 @@
-// The one way to open a BullMQ queue, to look at it or to write into it, and to ask something of it in time.
-import { Queue as BullQueue } from 'bullmq'
+// Opens BullMQ queues, asks them in time, and has jobs taken up that wait or were given up.
+
+import { Queue as BullQueue, ErrorCode } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'
-import { RedisUnavailableError } from '../redis/errors.ts'
-import { withTimeout } from '../redis/with-timeout.ts'
+import { RedisUnavailableError, withTimeout } from '../redis/errors.ts'
 
 type Done = 'add' | 'addBulk' | 'pause' | 'resume' | 'promoteJobs' | 'remove' | 'obliterate' | 'setGlobalConcurrency'
 type Asked = 'name' | 'getJob' | 'getJobs' | 'getJobCounts' | 'getJobState' | 'getRateLimitTtl'
@@ -51,3 +51,36 @@ export async function inTime<T>(redis: Redis, ask: () => Promise<T>): Promise<T>
   if (redis.status !== 'ready') throw new RedisUnavailableError('Redis is not connected')
   return withTimeout(LIMIT_MS, ask())
 }
+
+const MOVED_ON: ReadonlySet<unknown> = new Set([
+  ...[ErrorCode.JobNotExist, ErrorCode.JobLockNotExist, ErrorCode.JobNotInState, ErrorCode.JobLockMismatch],
+])
+
+/** BullMQ did not do it because the job is gone, or elsewhere by now: somebody else was faster. */
+export const hasJobMovedOn = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && MOVED_ON.has(error.code)
+
+/** Has a job that waits for its time taken up now. False when it does not wait, or is gone. */
+export async function promote(queue: Queue, id: string): Promise<boolean> {
+  const job = await queue.getJob(id)
+  return job !== undefined && unlessMovedOn(job.promote())
+}
+
+/**
+ * Has a job that was given up taken up again, with this data. False when it was not given up, or somebody else was
+ * faster.
+ */
+export async function retry(queue: Queue, id: string, data: object): Promise<boolean> {
+  const job = await queue.getJob(id)
+  if (job === undefined || !(await job.isFailed())) return false
+  return unlessMovedOn(job.updateData(data).then(() => job.retry('failed')))
+}
+
+const unlessMovedOn = (moving: Promise<void>): Promise<boolean> =>
+  moving.then(
+    () => true,
+    (error: unknown) => {
+      if (!hasJobMovedOn(error)) throw error
+      return false
+    },
+  )

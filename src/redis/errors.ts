@@ -78,3 +78,16 @@ export const isUnknownScript = (error: unknown): boolean => replyCode(error) ===
 /** The user may not use the command, or the server hides it, as hosted ones do. `ERR` is the code of many other errors. */
 export const isHiddenCommand = (error: unknown): boolean =>
   replyCode(error) === 'NOPERM' || (isReplyError(error) && error.message.startsWith('ERR unknown command'))
+
+/** The work's result, or a RedisUnavailableError when it takes longer. The work itself goes on. */
+export async function withTimeout<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new RedisUnavailableError(`Redis did not answer in ${limitMs} ms`)), limitMs)
+  })
+  try {
+    return await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { redisNowMs } from './clock.ts'
 import type { Redis } from './connect.ts'
 import { rootKeys, workerKey } from './keys.ts'
-import { execOrThrow } from './transaction.ts'
+import { execOrThrow } from './records.ts'
 
 /** How often a worker says that it is alive. */
 export const HEARTBEAT_MS = 3_000
@@ -20,7 +20,7 @@ const LOST_KEPT_MS = 3_600_000
 const WORKER_BOUNDS = ['pace', 'memory', 'share', 'answer_time'] as const
 export type WorkerBound = (typeof WORKER_BOUNDS)[number]
 
-/** What a worker has in flight of one lane. Workers of an older version leave out what came later. */
+/** What a worker has in flight of one lane. */
 export type ServedLane = z.infer<typeof servedSchema>
 const servedSchema = z.object({
   lane: z.number().int(),
@@ -31,7 +31,7 @@ const servedSchema = z.object({
   /** The same by quantiles, of the last 30 to 60 s; missing without an answer in that time. */
   p50Ms: z.number().nonnegative().optional(),
   p99Ms: z.number().nonnegative().optional(),
-  /** Missing when nothing does; one that this version does not know is none to it. */
+  /** Missing when nothing does; one that a newer release has added counts as none. */
   bound: z.enum(WORKER_BOUNDS).optional().catch(undefined),
 })
 

@@ -1,7 +1,9 @@
 // Records in Redis, which are hashes: created and listed, read, and checked when they are read. What a person or another
-// program changed there must not be passed on.
+// program changed there must not be passed on. Also ids for them, and transactions whose results are looked at.
+
 import { z } from 'zod'
-import type { Redis } from './connect.ts'
+import type { Redis, Transaction } from './connect.ts'
+import { rootKeys } from './keys.ts'
 import { defineScript } from './lua.ts'
 
 /** A record in Redis that is not what Laneway wrote. Answered as 500; the message names the record, never its content. */
@@ -88,3 +90,30 @@ export const UNLISTED_FIELD = 'unlisted'
 /** Whether a hash was there: Redis knows no empty ones, and one that is being created is not there yet. */
 export const isThere = (hash: unknown): boolean =>
   typeof hash === 'object' && hash !== null && !(UNLISTED_FIELD in hash) && Object.keys(hash).length > 0
+
+const replaceScript = defineScript(import.meta.url, 'replace-field')
+
+/** Gives the field its new value unless it has another one than `before` by now (`''`: none); says whether it did. */
+export async function replaceField(
+  redis: Redis,
+  key: string,
+  field: string,
+  { before, after }: { before: string; after: string },
+): Promise<boolean> {
+  return (await replaceScript(redis, { hash: key }, { field, before, after })) === 1
+}
+
+export type Sequence = 'account' | 'lane' | 'folder' | 'file' | 'tag' | 'contact' | 'membership' | 'campaign'
+
+/** The next id, from 1. With `count`, reserves that many and returns the first of them. */
+export async function nextId(redis: Redis, sequence: Sequence, count = 1): Promise<number> {
+  const last = await redis.hincrby(rootKeys.sequences, sequence, count)
+  return last - count + 1
+}
+
+/** Runs a transaction; rejects with the first error among its results, and when it was not run at all. */
+export async function execOrThrow(transaction: Transaction): Promise<void> {
+  const results = await transaction.exec()
+  if (results === null) throw new Error('The transaction was not run.')
+  for (const [error] of results) if (error) throw error
+}

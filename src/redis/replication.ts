@@ -6,8 +6,8 @@
 // too, and knows nothing of what the old one had not passed on.
 import { Command } from 'ioredis'
 import { type Redis, type RedisNode, serverOf } from './connect.ts'
+import { onSent } from './connections.ts'
 import { RedisUnavailableError } from './errors.ts'
-import { onSent } from './gathered-writes.ts'
 
 /** How long replicas may take; and once they were too slow, until they answer again, for it holds up everybody. */
 const LIMIT_MS = 1_000

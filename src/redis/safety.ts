@@ -1,10 +1,11 @@
 // Whether a Redis keeps the promises that Laneway builds on: nothing that was acknowledged may be evicted, or be lost
 // when the power goes.
+
+import { Cluster, Redis as SingleRedis } from 'ioredis'
 import { z } from 'zod'
 import type { Log } from '../log.ts'
-import { connectWithRetry, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
+import { connectWithRetry, named, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
 import { isHiddenCommand, isRedisAway } from './errors.ts'
-import { everyNode } from './every-node.ts'
 import { requiredReplicas } from './replication.ts'
 
 /** Scripts with flags, and SET with NX and GET together, came with 7.0. */
@@ -143,4 +144,35 @@ async function readConfig(redis: RedisNode): Promise<ReadonlyMap<string, string>
     if (isHiddenCommand(error)) return new Map()
     throw error
   }
+}
+
+/** How long one server may take. */
+const LIMIT_MS = 5_000
+
+/** All servers behind a connection, replicas too; `close` ends the connections that were opened for them. */
+async function everyNode(redis: Redis): Promise<{ all: RedisNode[]; close: () => void }> {
+  if (redis instanceof Cluster) {
+    const copy = redis.duplicate()
+    copy.on('error', () => {})
+    if (copy.status !== 'ready') await new Promise<void>((resolve) => copy.once('ready', () => resolve()))
+    return { all: copy.nodes('all'), close: () => copy.disconnect() }
+  }
+  // Of a single server nobody promises that its replicas can be reached from here, nor that one takes its place.
+  if (!redis.options.sentinels) return { all: [redis], close: () => {} }
+  const { tls, username, password } = redis.options
+  const access = { ...named('username', username ?? undefined), ...named('password', password ?? undefined) }
+  const found = (await redis.info('replication')).matchAll(/^slave\d+:ip=([^,]+),port=(\d+),state=online/gm)
+  const replicas = [...found].map(([, host = '', port = '']) => {
+    const replica = new SingleRedis(Number(port), host, {
+      ...{ ...access, ...(tls ? { tls } : {}), protocol: 2 },
+      ...{ connectTimeout: LIMIT_MS, commandTimeout: LIMIT_MS, maxRetriesPerRequest: 1 },
+    })
+    // The command that it hits reports it.
+    replica.on('error', () => {})
+    return replica
+  })
+  const close = () => {
+    for (const replica of replicas) replica.disconnect()
+  }
+  return { all: [redis, ...replicas], close }
 }

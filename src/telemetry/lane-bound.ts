@@ -1,10 +1,50 @@
-// What bounds a lane: why no more messages of it are in flight now. Decided in this one place, from what its workers say
-// and from what stands in Redis; shown by metrics, console and `top`. Pure.
-import type { WorkerBound } from '../redis/heartbeats.ts'
+// What the workers that are alive say of the lanes that they serve, and what bounds a lane: why no more messages of it
+// are in flight now. Decided in this one place; shown by metrics, console and `top`. Pure.
+import type { KnownWorker, WorkerBound } from '../redis/heartbeats.ts'
 import type { LaneState } from './lane-state.ts'
 
 export const LANE_BOUNDS = ['pause', 'cooldown', 'pace', 'memory', 'share', 'answer_time', 'nothing'] as const
 export type LaneBound = (typeof LANE_BOUNDS)[number]
+
+/** A lane as all its workers together have it. */
+export interface Served {
+  /** Messages that are claimed or in flight: the sum. */
+  inFlight: number
+  /**
+   * How long the provider takes to answer, in the last 30 to 60 s (seconds): of each quantile the greatest that a worker
+   * has. Undefined without an answer in that time.
+   */
+  answerSeconds: { p50: number; p99: number } | undefined
+  bound: WorkerBound | undefined
+}
+
+/** By lane. Lanes that no worker has open are not in it. */
+export function servedLanes(workers: readonly KnownWorker[]): Map<number, Served> {
+  const lanes = new Map<number, Served>()
+  for (const { facts } of workers) {
+    for (const { lane, inFlight, p50Ms, p99Ms, bound } of facts?.serves ?? []) {
+      const answerSeconds =
+        p50Ms === undefined || p99Ms === undefined ? undefined : { p50: p50Ms / 1_000, p99: p99Ms / 1_000 }
+      lanes.set(lane, together(lanes.get(lane), { inFlight, answerSeconds, bound }))
+    }
+  }
+  return lanes
+}
+
+/** Two of them as one. */
+export function together(one: Served | undefined, other: Served): Served {
+  if (one === undefined) return other
+  return {
+    inFlight: one.inFlight + other.inFlight,
+    answerSeconds: slowest(one.answerSeconds, other.answerSeconds),
+    bound: boundOfWorkers([one.bound, other.bound]),
+  }
+}
+
+function slowest(one: Served['answerSeconds'], other: Served['answerSeconds']): Served['answerSeconds'] {
+  if (one === undefined || other === undefined) return one ?? other
+  return { p50: Math.max(one.p50, other.p50), p99: Math.max(one.p99, other.p99) }
+}
 
 /**
  * Of what several workers say of one lane, the first. The pace comes first because all of them share it: when one has
@@ -12,8 +52,7 @@ export type LaneBound = (typeof LANE_BOUNDS)[number]
  */
 const ORDER: readonly WorkerBound[] = ['pace', 'memory', 'share', 'answer_time']
 
-/** The first of these, or undefined when none of the workers is bound. */
-export const boundOfWorkers = (said: readonly (WorkerBound | undefined)[]): WorkerBound | undefined =>
+const boundOfWorkers = (said: readonly (WorkerBound | undefined)[]): WorkerBound | undefined =>
   ORDER.find((bound) => said.includes(bound))
 
 /** `waiting` counts all that could leave now. `isAtPace`: all slots of the last seconds were used. */

@@ -1,5 +1,5 @@
 // Why a lane does not send, decided in this one place from what is known of it. Pure: what is known is read by
-// live/lane-facts.ts, and shown by the console and `top` as it is said here.
+// live/snapshots.ts, and shown by the console and `top` as it is said here.
 
 /** What a lane can be in, what needs a person first. */
 export const LANE_STATES = [
@@ -26,7 +26,7 @@ export interface LaneFacts {
   pausedFor: string
   pausedBy: string
   /** Code and sentence are empty when they are not known. */
-  cooldown: { untilMs: number; code: string; sentence: string } | undefined
+  cooldown: { until: number; code: string; sentence: string } | undefined
   workers: number
   isRedisFull: boolean
   /** How long the same message has been next although nothing was known to hold the lane. */
@@ -58,9 +58,9 @@ export function laneState(lane: LaneFacts): Said {
     return said('redis_full', 'Redis has used up its memory and takes no claim; nothing is lost.')
   }
   if (lane.cooldown) {
-    const { untilMs, code, sentence } = lane.cooldown
+    const { until, code, sentence } = lane.cooldown
     const why = [sentence, code && `(${code})`].filter(Boolean).join(' ')
-    return { ...said('cooldown', why || null), untilMs }
+    return { ...said('cooldown', why || null), untilMs: until }
   }
   if (lane.waiting > 0 && lane.workers === 0) return said('no_worker', 'No worker has said lately that it is alive.')
   if (lane.waiting > 0 && lane.inFlight === 0 && lane.sameHeadMs > silentMs(lane.rate)) {

@@ -1,95 +1,86 @@
 // What a process counts and times by itself, as Prometheus takes it. Made once per process; producer and worker of one
 // process share it. What is true of the whole installation is in gauges.ts.
-import { Counter, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Observer } from '../observe.ts'
-import { countedCode, enteredStates } from './history-buffer.ts'
+import { countedCode, enteredStates } from './codes.ts'
 
 /** Accepting and sending: milliseconds when all is well, seconds when it is not. */
 const SHORT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** Waiting for a turn, and the way to the recipient: until an hour. */
 const LONG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600]
 
-/** The counters and histograms of a process in a registry of their own, and the observer that feeds them. */
-export function createMetrics(labelOf: LaneLabels): { registry: Registry; observer: Observer } {
-  const registry = new Registry()
+/** The observer that feeds the counters and histograms of a process, which stand in this registry. */
+export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer {
   const registers = [registry]
-  const messages = new Counter({
-    name: 'laneway_messages_total',
-    help: 'Messages that were accepted, and their changes of state; of what this process wrote.',
-    labelNames: ['lane', 'class', 'state'] as const,
-    registers,
-  })
-  const attempts = new Counter({
-    name: 'laneway_attempts_total',
-    help: 'Attempts to send, by outcome and code; of this worker.',
-    labelNames: ['lane', 'outcome', 'code'] as const,
-    registers,
-  })
-  const polls = new Counter({
-    name: 'laneway_polls_total',
-    help: 'Status polls by what the provider answered; of this worker.',
-    labelNames: ['outcome'] as const,
-    registers,
-  })
-  const intake = new Counter({
-    name: 'laneway_intake_jobs_total',
-    help: 'Jobs of the intake queue that were done or refused; of this worker.',
-    labelNames: ['outcome'] as const,
-    registers,
-  })
-  const autoPaused = new Counter({
-    name: 'laneway_campaigns_auto_paused_total',
-    help: 'Campaigns that were paused, and not by a person; of this worker.',
-    registers,
-  })
-  const accept = new Histogram({
-    name: 'laneway_accept_seconds',
-    help: 'From reading a send to its message being durable in Redis, for one message or a batch.',
-    labelNames: ['kind'] as const,
-    buckets: SHORT_BUCKETS,
-    registers,
-  })
-  const queueWait = new Histogram({
-    name: 'laneway_queue_wait_seconds',
-    help: 'From acceptance, or the start of its campaign, to the request that was sent; of messages that were sent.',
-    labelNames: ['class'] as const,
-    buckets: LONG_BUCKETS,
-    registers,
-  })
-  const send = new Histogram({
-    name: 'laneway_send_seconds',
-    help: 'From the request that sends a message to the answer of the provider.',
-    labelNames: ['provider'] as const,
-    buckets: SHORT_BUCKETS,
-    registers,
-  })
-  const delivery = new Histogram({
-    name: 'laneway_delivery_seconds',
-    help: 'From sent to delivered, or to read where nobody reported the delivery.',
-    buckets: LONG_BUCKETS,
-    registers,
-  })
+  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const histogram = <Label extends string = never>(
+    name: string,
+    help: string,
+    buckets: number[],
+    ...labelNames: Label[]
+  ) => new Histogram({ name, help, buckets, labelNames, registers })
 
-  const eventsOut = new Counter({
-    name: 'laneway_events_total',
-    help: 'Events that endpoints took, and that they did not take at a try; of this worker.',
-    labelNames: ['outcome'] as const,
-    registers,
-  })
-  const deliveredAfter = new Histogram({
-    name: 'laneway_events_delivery_seconds',
-    help: 'From the change to the answer of the endpoint that took its event.',
-    buckets: LONG_BUCKETS,
-    registers,
-  })
-  const refused = new Counter({
-    name: 'laneway_limit_refusals_total',
-    help: 'Requests that were refused because they met a limit; of this process.',
-    labelNames: ['limit'] as const,
-    registers,
-  })
+  const messages = counter(
+    'laneway_messages_total',
+    'Messages that were accepted, and their changes of state; of what this process wrote.',
+    ...(['lane', 'class', 'state'] as const),
+  )
+  const attempts = counter(
+    'laneway_attempts_total',
+    'Attempts to send, by outcome and code; of this worker.',
+    ...(['lane', 'outcome', 'code'] as const),
+  )
+  const polls = counter('laneway_polls_total', 'Status polls by what the provider answered; of this worker.', 'outcome')
+  const intake = counter(
+    'laneway_intake_jobs_total',
+    'Jobs of the intake queue that were done or refused; of this worker.',
+    'outcome',
+  )
+  const autoPaused = counter(
+    'laneway_campaigns_auto_paused_total',
+    'Campaigns that were paused, and not by a person; of this worker.',
+  )
+  const events = counter(
+    'laneway_events_total',
+    'Events that endpoints took, and that they did not take at a try; of this worker.',
+    'outcome',
+  )
+  const refused = counter(
+    'laneway_limit_refusals_total',
+    'Requests that were refused because they met a limit; of this process.',
+    'limit',
+  )
+  const accept = histogram(
+    'laneway_accept_seconds',
+    'From reading a send to its message being durable in Redis, for one message or a batch.',
+    SHORT_BUCKETS,
+    'kind',
+  )
+  const queueWait = histogram(
+    'laneway_queue_wait_seconds',
+    'From acceptance, or the start of its campaign, to the request that was sent; of messages that were sent.',
+    LONG_BUCKETS,
+    'class',
+  )
+  const send = histogram(
+    'laneway_send_seconds',
+    'From the request that sends a message to the answer of the provider.',
+    SHORT_BUCKETS,
+    'provider',
+  )
+  const delivery = histogram(
+    'laneway_delivery_seconds',
+    'From sent to delivered, or to read where nobody reported the delivery.',
+    LONG_BUCKETS,
+  )
+  const deliveredAfter = histogram(
+    'laneway_events_delivery_seconds',
+    'From the change to the answer of the endpoint that took its event.',
+    LONG_BUCKETS,
+  )
 
-  const observer: Observer = {
+  return {
     accepted({ lane, class: of, count }) {
       if (count > 0) messages.inc({ lane: labelOf(lane), class: of, state: 'accepted' }, count)
     },
@@ -109,13 +100,69 @@ export function createMetrics(labelOf: LaneLabels): { registry: Registry; observ
     tookIn: (outcome) => intake.inc({ outcome }),
     campaignPaused: () => autoPaused.inc(),
     eventDelivered(ms) {
-      eventsOut.inc({ outcome: 'taken' })
+      events.inc({ outcome: 'taken' })
       deliveredAfter.observe(Math.max(0, ms) / 1_000)
     },
-    eventsNotTaken: (count) => eventsOut.inc({ outcome: 'not_taken' }, count),
+    eventsNotTaken: (count) => events.inc({ outcome: 'not_taken' }, count),
     refusedBy: (limit) => refused.inc({ limit }),
   }
-  return { registry, observer }
+}
+
+/** Messages of a worker that are claimed or in flight. */
+export interface InFlight {
+  inFlight: number
+  maxInFlight: number
+}
+
+/** Connections of one kind that are open. */
+export interface OpenConnections {
+  origin: string
+  protocol: string
+  count: number
+}
+
+/** The gauges of what workers of this process hold, counted when Prometheus asks. Each `watch` returns what ends it. */
+export function createWorkerGauges(registry: Registry) {
+  const inFlight = new Set<() => InFlight>()
+  const connections = new Set<() => OpenConnections[]>()
+  const gauge = (name: string, help: string, value: (of: InFlight) => number) =>
+    new Gauge({
+      ...{ name, help, registers: [registry] },
+      collect() {
+        // Without a worker it tells nothing: a reset would leave a 0.
+        this.remove()
+        for (const count of inFlight) this.inc(value(count()))
+      },
+    })
+  gauge(
+    'laneway_worker_in_flight',
+    'Messages of all lanes that are claimed or in flight; of this worker.',
+    (of) => of.inFlight,
+  )
+  gauge(
+    'laneway_worker_in_flight_max',
+    'How many may be, LANEWAY_MAX_IN_FLIGHT; of this worker.',
+    (of) => of.maxInFlight,
+  )
+  new Gauge({
+    name: 'laneway_provider_connections',
+    help: 'Connections to providers that are open, by protocol; of this worker.',
+    labelNames: ['origin', 'protocol'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const counts of connections) {
+        for (const { origin, protocol, count } of counts()) this.inc({ origin, protocol }, count)
+      }
+    },
+  })
+  const watching =
+    <Counted>(all: Set<Counted>) =>
+    (count: Counted): (() => void) => {
+      all.add(count)
+      return () => void all.delete(count)
+    }
+  return { watchInFlight: watching(inFlight), watchConnections: watching(connections) }
 }
 
 /**

@@ -1,4 +1,5 @@
-// How everything stands at one moment, as the console and `top` show it: its shape. What fills it in is live/snapshots.ts.
+// Shapes of what the console and `top` show: how everything stands at one moment, filled in by live/snapshots.ts, and the
+// history as a chart wants it, filled in by live/series.ts.
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import type { State } from '../messages/lifecycle.ts'
@@ -104,7 +105,9 @@ export const snapshotSchema = z
       z.strictObject({
         ...workerFields,
         lanes: count.describe('That it has open.'),
-        in_flight: count.nullable().describe('Messages that it has claimed or in flight; null of an older version.'),
+        in_flight: count
+          .nullable()
+          .describe('Messages that it has claimed or in flight; null of one that has said nothing.'),
         max_in_flight: count.nullable().describe('How many it may have.'),
         seen_s: amount,
       }),
@@ -123,3 +126,39 @@ export const snapshotSchema = z
 export type Snapshot = z.infer<typeof snapshotSchema>
 export type SnapshotLane = Snapshot['lanes'][number]
 export type SnapshotCampaign = Snapshot['campaigns'][number]
+
+/** Stretches of time up to now. */
+export const SPANS = ['hour', 'week'] as const
+export type Span = (typeof SPANS)[number]
+
+/** A series, exact. */
+export const seriesSchema = z
+  .strictObject({
+    step_s: z.int().positive().describe('Seconds that a point covers.'),
+    points: z.array(
+      z.strictObject({
+        at: z.iso.datetime(),
+        ...{ accepted: count, sent: count, delivered: count, read: count, failed: count, unknown: count },
+        waiting: count.describe('The most that waited at once.'),
+        oldest_s: count.describe('Age of the oldest of them, at most.'),
+      }),
+    ),
+  })
+  .meta({ id: 'ConsoleHistory' })
+export type Series = z.infer<typeof seriesSchema>
+
+/** Whose figures somebody looks at: without an account, all; `senders` are the only ones shown, none: all of the account's. */
+export interface Scope {
+  account: number | undefined
+  senders: readonly number[]
+}
+
+/** Everything there is. */
+export const SCOPE_OF_ALL: Scope = Object.freeze({ account: undefined, senders: [] })
+
+/** A text that is the same for all who look at the same. */
+export const scopeKey = ({ account, senders }: Scope): string =>
+  `${account ?? 'all'}${senders.length === 0 ? '' : ` ${[...senders].sort((one, other) => one - other).join()}`}`
+
+/** Whether this lane of the scope's account is shown. */
+export const isInScope = ({ senders }: Scope, lane: number): boolean => senders.length === 0 || senders.includes(lane)

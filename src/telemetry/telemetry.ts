@@ -1,23 +1,19 @@
 // All that a process counts and tells of itself and of the installation, in one piece: made once per process, given to
 // its parts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { collectDefaultMetrics } from 'prom-client'
+import { collectDefaultMetrics, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client'
 import { z } from 'zod'
 import type { Log } from '../log.ts'
 import { both, observe } from '../observe.ts'
 import type { Redis } from '../redis/connect.ts'
-import { withTimeout } from '../redis/with-timeout.ts'
+import { withTimeout } from '../redis/errors.ts'
 import { repeatedly } from '../repeatedly.ts'
-import { textOfLanes } from './exposition.ts'
 import { createGauges } from './gauges.ts'
-import { createHistoryBuffer } from './history-buffer.ts'
-import { createInFlightGauges } from './in-flight-gauges.ts'
-import { LANE_SERIES } from './lane-series.ts'
-import { createLaneLabels, createMetrics } from './metrics.ts'
-import { createConnectionGauge } from './provider-connections.ts'
-import { SERVED_SERIES } from './served-series.ts'
+import { createHistoryBuffer } from './history.ts'
+import { LANE_MEASURES } from './lane-measures.ts'
+import { createLaneLabels, createMetrics, createWorkerGauges } from './metrics.ts'
 import { writeHistory } from './store/history.ts'
-import { measureLanes } from './store/measure-lanes.ts'
+import { measureLanes } from './store/installation.ts'
 
 /** How often a process writes what it has counted: so many seconds of history a kill takes with it. */
 const WRITE_MS = 3_000
@@ -34,11 +30,11 @@ export type Telemetry = ReturnType<typeof createTelemetry>
 /** Nothing counted yet. `ofProcess`: also metrics of Node and the process, for a process that is ours alone. */
 export function createTelemetry({ ofProcess = false, clock = () => performance.now() } = {}) {
   const labelOf = createLaneLabels()
-  const { registry, observer: metrics } = createMetrics(labelOf)
+  const registry = new Registry()
+  const metrics = createMetrics(registry, labelOf)
   const history = createHistoryBuffer()
   const gauges = createGauges(registry, labelOf, clock)
-  const connections = createConnectionGauge(registry)
-  const inFlight = createInFlightGauges(registry)
+  const { watchConnections, watchInFlight } = createWorkerGauges(registry)
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const observer = both(metrics, history.observer)
   /** Parts of one process share the buffer, and of each lane an earlier batch must be written before a later one. */
@@ -73,10 +69,10 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
     },
 
     /** Tells from now on, until the function that it returns is called, how many connections to providers are open. */
-    watchConnections: connections.watch,
+    watchConnections,
 
     /** The same of how many messages a worker of this process has in flight, and how many it may. */
-    watchInFlight: inFlight.watch,
+    watchInFlight,
 
     /** All that the process knows, in Prometheus' text format. Reads Redis at most every 5 s. Never rejects. */
     async text(redis: Redis): Promise<string> {
@@ -101,13 +97,7 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
     /** All metrics that there are. */
     describe: () => [
       ...z.array(described).parse(registry.getMetricsAsArray()),
-      ...LANE_SERIES.map(({ name, help, byClass }) => ({
-        name,
-        help,
-        type: 'gauge',
-        labelNames: byClass ? ['lane', 'class'] : ['lane'],
-      })),
-      ...SERVED_SERIES.map(({ name, help, label }) => ({
+      ...LANE_MEASURES.map(({ name, help, label }) => ({
         name,
         help,
         type: 'gauge',
@@ -116,3 +106,21 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
     ],
   }
 }
+
+/** The series of a registry whose label `lane` is one of these; what has no lane concerns the operator. */
+async function textOfLanes(registry: Registry, isOwn: (label: string) => boolean): Promise<string> {
+  const metrics: MetricObjectWithValues<MetricValue<string>>[] = await registry.getMetricsAsJSON()
+  const blocks = metrics.flatMap(({ name, help, type, values }) => {
+    const own = values.filter(({ labels }) => labels.lane !== undefined && isOwn(String(labels.lane)))
+    if (own.length === 0) return []
+    const lines = own.map(({ labels, value }) => {
+      const shown = Object.entries(labels).map(([label, text]) => `${label}="${escaped(String(text))}"`)
+      return `${name}{${shown.join(',')}} ${value}`
+    })
+    // prom-client's types are strings, whatever its declarations call them.
+    return `# HELP ${name} ${help}\n# TYPE ${name} ${String(type)}\n${lines.join('\n')}\n`
+  })
+  return blocks.join('\n')
+}
+
+const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')

@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 const statusOf = async (tenant: Tenant) =>
-  (await listLanes(service.redis, queues, tenant.account)).find(({ lane }) => lane === tenant.partnerLane)
+  (await listLanes(service.redis, tenant.account)).find(({ lane }) => lane === tenant.partnerLane)
 const isPaused = (tenant: Tenant) =>
   eventually(async () => (await statusOf(tenant))?.paused, 'the lane is paused', 15_000)
 const resume = (tenant: Tenant) => resumeLane(service.redis, queues, tenant.partnerLane)

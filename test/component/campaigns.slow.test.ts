@@ -1,7 +1,7 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { waitingInChunks } from '../../src/queue/lane/waiting.ts'
+import { waitingInChunks } from '../../src/queue/lane/stats.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { acknowledgedId, audioTo, reaches } from '../support/messages.ts'
 import { campaignBacklogOn } from '../support/state/lanes.ts'

@@ -7,8 +7,7 @@ import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { createSeriesReader } from '../../src/telemetry/live/series.ts'
-import { seriesSchema } from '../../src/telemetry/series.ts'
-import { snapshotSchema } from '../../src/telemetry/snapshot.ts'
+import { seriesSchema, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { answerOf, bearer, follow, HOSTILE_TEXT, keyOf, laneIn, send, snapshotOf } from '../support/console-reader.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -33,7 +32,7 @@ describe('a snapshot', () => {
       return laneIn(taken, mine.partnerLane)?.waiting.transactional === 5 ? taken : undefined
     }, 'five wait')
     const queues = openLaneQueues(service.redis)
-    const surveyed = await listLanes(service.redis, queues, mine.account)
+    const surveyed = await listLanes(service.redis, mine.account)
     await queues.close()
     expect(snapshot.lanes_total).toBe(surveyed.length)
     for (const { lane, waiting, rate, set_aside } of surveyed) {

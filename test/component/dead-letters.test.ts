@@ -2,7 +2,7 @@
 // or to its lane since it was found. Real: Redis, HTTP, producer.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { matchingDeadLetters, retryDeadLetter } from '../../src/messages/requeue/dead-letters.ts'
-import { closeLane } from '../../src/queue/lane/close.ts'
+import { closeLane } from '../../src/queue/lane/jobs.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { sendTo } from '../support/messages.ts'

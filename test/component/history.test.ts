@@ -5,9 +5,9 @@ import { newAttemptId } from '../../src/messages/message-id.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import { observe } from '../../src/observe.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { createHistoryBuffer, type HistoryBuffer, WHOLE } from '../../src/telemetry/history-buffer.ts'
+import { createHistoryBuffer, type HistoryBuffer, WHOLE } from '../../src/telemetry/history.ts'
 import { readStats, writeHistory } from '../../src/telemetry/store/history.ts'
-import { measureLanes } from '../../src/telemetry/store/measure-lanes.ts'
+import { measureLanes } from '../../src/telemetry/store/installation.ts'
 import { claim } from '../support/claim.ts'
 import { runCli } from '../support/cli.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -88,12 +88,9 @@ describe('a batch', () => {
   test('that is written twice, because its answer was lost, is counted once', async () => {
     const lane = lanes.newLane()
     buffer.observer.accepted({ lane, class: 'transactional', count: 3 })
-    const batches = buffer.take()
-    const again = structuredClone(batches)
-    for (const each of [batches, again]) {
-      buffer.putBack(each)
-      await writeHistory(redis, buffer)
-    }
+    const repeated = [structuredClone(buffer.next())]
+    await writeHistory(redis, buffer)
+    await writeHistory(redis, { ...buffer, next: () => repeated.pop() })
     expect(await counted(lane)).toEqual({ accepted: 3 })
   })
 

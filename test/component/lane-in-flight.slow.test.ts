@@ -9,7 +9,7 @@ import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
-import { laneIn, whoseOf } from '../support/console-reader.ts'
+import { laneIn, scopeOf } from '../support/console-reader.ts'
 import { sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -24,7 +24,7 @@ afterEach(async () => {
   stopWorker = undefined
 })
 
-/** A service whose provider takes its time, with a lane of this rate and messages on it, and one worker. */
+/** A service scope provider takes its time, with a lane of this rate and messages on it, and one worker. */
 async function sending({ rate, messages, maxInFlight }: { rate: number; messages: number; maxInFlight: number }) {
   const made = await startService({ worker: false })
   service = made
@@ -64,7 +64,7 @@ const seriesOf = (text: string, name: string): Record<string, number> =>
   )
 
 const snapshotLane = async ({ redis }: Service, tenant: Tenant) =>
-  laneIn(await createSnapshots(redis).take(whoseOf(tenant)), tenant.partnerLane)
+  laneIn(await createSnapshots(redis).take(scopeOf(tenant)), tenant.partnerLane)
 
 test('a lane at its pace has in flight what pace and answer time come to', async () => {
   const { made, tenant, lane, telemetry, worker } = await sending({ rate: 40, messages: 400, maxInFlight: 6_000 })
@@ -110,7 +110,7 @@ test('a lane at its pace has in flight what pace and answer time come to', async
   expect(await snapshotLane(made, tenant)).toMatchObject({ bound: 'pause', state: 'paused' })
 })
 
-test('a lane whose worker may have few messages in flight is bound by that, and the worker is full', async () => {
+test('a lane scope worker may have few messages in flight is bound by that, and the worker is full', async () => {
   const { made, tenant, lane, telemetry, worker } = await sending({ rate: 1_000, messages: 300, maxInFlight: 5 })
   // Between an answer and the next claim it has fewer.
   const { served, facts } = await eventually(async () => {

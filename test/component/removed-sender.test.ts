@@ -16,7 +16,7 @@ import { messageId, newUlid, parseMessageId } from '../../src/messages/message-i
 import { requeueMessage } from '../../src/messages/requeue/requeue.ts'
 import { bodyDigest, rememberKey } from '../../src/messages/store/idempotency.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { closeLane, isLaneClosed } from '../../src/queue/lane/close.ts'
+import { closeLane, isLaneClosed } from '../../src/queue/lane/jobs.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { errorOf } from '../support/api-error.ts'

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
-import type { Whose } from '../../src/telemetry/live/whose.ts'
+import type { Scope } from '../../src/telemetry/snapshot.ts'
 import { type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { inspect } from './declared-routes.ts'
 import type { Service, Tenant } from './service.ts'
@@ -15,7 +15,7 @@ export const keyOf = ({ redis }: Service, { account }: Tenant, ...permissions: P
   createCredential(redis, account, permissions, Date.now(), 0, 'Ada')
 
 /** All of a tenant. */
-export const whoseOf = ({ account }: Tenant): Whose => ({ account, senders: [] })
+export const scopeOf = ({ account }: Tenant): Scope => ({ account, senders: [] })
 
 /** The head that a key is sent in. */
 export const bearer = (key: string) => ({ authorization: `Bearer ${key}` })

@@ -1,15 +1,15 @@
 // Pins: long work on what is in memory shares the event-loop ticks, however much of it there is at a time.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createTurns } from '../../src/files/turns.ts'
+import { createYielder } from '../../src/files/yield-to-loop.ts'
 
 const SLICE_MS = 1
 
 /** Work of some slices, each of which asks for its turn before it burns some time. */
 async function worked(slices: number, done: () => void): Promise<void> {
-  const taken = createTurns()
+  const yieldToLoop = createYielder()
   for (let slice = 0; slice < slices; slice += 1) {
-    await taken(Number.POSITIVE_INFINITY)
+    await yieldToLoop(Number.POSITIVE_INFINITY)
     for (const endMs = performance.now() + SLICE_MS; performance.now() < endMs; );
     done()
   }

@@ -2,10 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { paceOf } from '../../src/messages/pace.ts'
 import type { KnownWorker, ServedLane } from '../../src/redis/heartbeats.ts'
-import { boundOf, boundSentence, LANE_BOUNDS } from '../../src/telemetry/lane-bound.ts'
-import { servedLanes } from '../../src/telemetry/served-lanes.ts'
-import { labelled, SERVED_SERIES, textOfServed } from '../../src/telemetry/served-series.ts'
-import type { LaneGauges } from '../../src/telemetry/store/lane-gauges.ts'
+import { boundOf, boundSentence, LANE_BOUNDS, servedLanes } from '../../src/telemetry/lane-bound.ts'
+import { LANE_MEASURES, type LaneGauges, labelled, textOfMeasure } from '../../src/telemetry/lane-measures.ts'
 import { boundHere, createLaneRooms, type LaneHere, type LaneRoom } from '../../src/worker/sending/lane-room.ts'
 import { readPage, tableUnder } from '../support/pages.ts'
 
@@ -126,14 +124,15 @@ test('the table in docs/guides/operating/scale-out.md has all bounds, in the ord
 
 describe('metrics', () => {
   const gauges = (lane: number, more: Partial<LaneGauges> = {}): LaneGauges => ({
-    ...{ lane, waiting: { transactional: 5, campaign: 0 }, oldestSeconds: { transactional: 0, campaign: 0 } },
-    ...{ delayed: 0, active: 0, deadLetters: 0, paused: false, cooldownSeconds: 0, inDoubt: 0, requeueable: 0 },
-    ...{ pollsWaiting: 0, pollsLateSeconds: 0, reopened: 0, rate: 80, campaigns: new Map(), campaignRemaining: 0 },
+    ...{ lane, nowMs: 0, nowUs: 0, waiting: { transactional: 5, campaign: 0 }, inChunks: 0, head: '', delayed: 0 },
+    ...{ oldest: { transactional: undefined, campaign: undefined, chunk: undefined }, active: 0, deadLetters: 0 },
+    ...{ isPaused: false, cooldown: undefined, inDoubt: 0, sending: 0, requeueable: 0, pollsWaiting: 0 },
+    ...{ firstPollAt: 0, reopened: 0, slots: { count: 0, firstUs: 0, lastUs: 0 }, rate: 80, campaigns: [] },
     ...more,
   })
   const linesOf = (lanes: ReturnType<typeof labelled>): string[] =>
-    SERVED_SERIES.flatMap((series) => textOfServed(series, lanes).split('\n')).filter((line) =>
-      /^laneway_lane/.test(line),
+    LANE_MEASURES.flatMap((measure) => textOfMeasure(measure, lanes).split('\n')).filter((line) =>
+      /^laneway_lane_(in_flight|answer_seconds|bound)\{/.test(line),
     )
 
   test('tell of lanes with work and of lanes that a worker serves, and of answers only where there were some', () => {
@@ -143,7 +142,7 @@ describe('metrics', () => {
         { lane: 2, inFlight: 0 },
       ]),
     ])
-    const lanes = labelled([gauges(1), gauges(3, { paused: true })], served, String)
+    const lanes = labelled([gauges(1), gauges(3, { isPaused: true })], served, String)
     expect(linesOf(lanes)).toEqual([
       'laneway_lane_in_flight{lane="1"} 3',
       'laneway_lane_in_flight{lane="2"} 0',
@@ -180,7 +179,10 @@ describe('metrics', () => {
     ])
     const none = { transactional: 0, campaign: 0 }
     const lanes = labelled(
-      [gauges(1, { waiting: none, campaignRemaining: 9 }), gauges(2, { waiting: none })],
+      [
+        gauges(1, { waiting: none, campaigns: [{ number: 1, state: 'running', remaining: 9 }] }),
+        gauges(2, { waiting: none }),
+      ],
       served,
       String,
     )

@@ -14,7 +14,7 @@ const idle: LaneFacts = {
   ...{ workers: 1, isRedisFull: false, sameHeadMs: 0, paceUsed: 0 },
 }
 const busy: LaneFacts = { ...idle, waiting: 100, inFlight: 3 }
-const cooldown = { untilMs: 5_000, code: '130429', sentence: 'too fast' }
+const cooldown = { until: 5_000, code: '130429', sentence: 'too fast' }
 
 describe('a lane', () => {
   test.each<[string, Partial<LaneFacts>, object]>([

@@ -11,7 +11,7 @@ function lookAt(meter: ReturnType<typeof createRateMeter>, atMs: number, perSeco
   const counts = Array.from({ length: 31 }, (_, i) => {
     const periodAt = atMs - (atMs % EVERY_MS) - (30 - i) * EVERY_MS
     const ms = Math.min(EVERY_MS, atMs - periodAt)
-    return { atMs: periodAt, counts: periodAt < BEGAN ? '' : `s=${Math.round((ms * perSecond) / 1_000)}` }
+    return [periodAt, periodAt < BEGAN ? '' : `s=${Math.round((ms * perSecond) / 1_000)}`] as const
   })
   meter.look(atMs, counts)
 }

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
-import { createListed, isThere, readRecord } from '../../redis/records.ts'
-import { nextId } from '../../redis/sequence.ts'
+import { createListed, isThere, nextId, readRecord } from '../../redis/records.ts'
 import {
   type AccountLimits,
   type AccountSetting,

@@ -2,7 +2,7 @@
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey } from '../../redis/keys.ts'
-import { replaceField } from '../../redis/replace-field.ts'
+import { replaceField } from '../../redis/records.ts'
 import { type Seal, SealError, type WebhookPlace } from '../seal.ts'
 import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../settings.ts'
 

@@ -1,7 +1,7 @@
 // A campaign as people see it, the same over HTTP, on the command line and in the client.
 
 import { findSender } from '../../accounts/store/senders.ts'
-import { laneWaits } from '../../lanes/lane-waits.ts'
+import { laneWaits } from '../../lanes/cooldown.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey } from '../../redis/keys.ts'

@@ -2,7 +2,7 @@
 // uploaded file, or those of an earlier campaign whose message is in one state.
 import { type Member, readMembers } from '../../contacts/store/contacts.ts'
 import { findTag } from '../../contacts/store/tags.ts'
-import { cellFault } from '../../files/cell-fault.ts'
+import { cellFault } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import type { Fault } from '../../messages/fault.ts'
 import type { State } from '../../messages/lifecycle.ts'

@@ -15,8 +15,7 @@ import {
   rootKeys,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { createListed, isThere, jsonText, readRecord } from '../../redis/records.ts'
-import { nextId } from '../../redis/sequence.ts'
+import { createListed, isThere, jsonText, nextId, readRecord } from '../../redis/records.ts'
 import {
   CAMPAIGN_MOVES,
   CAMPAIGN_STATES,

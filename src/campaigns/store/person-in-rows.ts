@@ -4,7 +4,7 @@
 import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import type { Separator } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
-import { createTurns } from '../../files/turns.ts'
+import { createYielder } from '../../files/yield-to-loop.ts'
 import type { CampaignId } from '../campaign.ts'
 import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
 import { createPersonFinder, replace, type Span, thereOrNothing } from './person-in-files.ts'
@@ -140,7 +140,7 @@ async function* linesNaming(
   finder: Finder,
   isIn: (line: string) => boolean,
 ): AsyncGenerator<Span> {
-  const taken = createTurns()
+  const yieldToLoop = createYielder()
   let pieces: Buffer[] = []
   let [held, length, begin, isFound] = [0, 0, offset, false]
   const add = (bytes: Buffer): void => {
@@ -154,7 +154,7 @@ async function* linesNaming(
     held = OVERLAP_BYTES
   }
   async function* end(): AsyncGenerator<Span> {
-    await taken(length)
+    await yieldToLoop(length)
     const text = new TextDecoder().decode(Buffer.concat(pieces))
     if (isFound || (held === length ? isIn(text) : finder.standsIn(text))) yield { offset: begin, length }
     begin += length + 1

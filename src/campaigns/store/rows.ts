@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
-import { createTurns } from '../../files/turns.ts'
+import { createYielder } from '../../files/yield-to-loop.ts'
 import { withoutNumbers } from '../../messages/masked.ts'
 import type { CampaignId } from '../campaign.ts'
 import { formatOf, readRowsFile, separatorOf } from './files.ts'
@@ -97,10 +97,10 @@ export const MAX_LINE = 64 * 1024
 
 async function* ndjsonRows(bytes: AsyncIterable<Buffer>, needed: readonly string[]): AsyncGenerator<Row> {
   let line = 0
-  const taken = createTurns()
+  const yieldToLoop = createYielder()
   for await (const text of linesOf(bytes)) {
     line += 1
-    await taken(text.length)
+    await yieldToLoop(text.length)
     if (text.trim() !== '') yield ndjsonRow(line, text, needed)
   }
 }

@@ -1,7 +1,7 @@
 // A chart of messages that were accepted, sent, delivered and failed. Lines differ by dashes as well as by colour, the
 // figures under the pointer are written below, and all figures are there as a table.
 import { useState } from 'preact/hooks'
-import type { Series } from '../../telemetry/series.ts'
+import type { Series } from '../../telemetry/snapshot.ts'
 import { rateText, timeMarks, valueMarks } from '../logic/numbers.ts'
 import { useData } from '../state/hooks.ts'
 import { Shown } from './page.tsx'

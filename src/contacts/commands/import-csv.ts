@@ -2,10 +2,9 @@
 
 import { z } from 'zod'
 import { createNumberSet } from '../../campaigns/number-set.ts'
-import { cellFault } from '../../files/cell-fault.ts'
 import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
-import { quotedColumns } from '../../files/csv-head.ts'
+import { cellFault, quotedColumns } from '../../files/csv-head.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
 import { doesNotExist, refusedFile } from '../../messages/accept/refusal.ts'
 import { parseListedPhone } from '../../messages/recipient.ts'

@@ -4,8 +4,7 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { idField, isThere, readRecord } from '../../redis/records.ts'
-import { nextId } from '../../redis/sequence.ts'
+import { idField, isThere, nextId, readRecord } from '../../redis/records.ts'
 
 /** A contact as it comes in. */
 export interface NewContact {

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { idField, isThere, readHashes, readRecord } from '../../redis/records.ts'
-import { nextId } from '../../redis/sequence.ts'
+import { idField, isThere, nextId, readHashes, readRecord } from '../../redis/records.ts'
 
 const tagSchema = z.object({ id: idField, name: z.string().min(1) })
 export type Tag = z.infer<typeof tagSchema>

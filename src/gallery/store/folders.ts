@@ -7,12 +7,12 @@ import {
   createInList,
   idField,
   isThere,
+  nextId,
   optionalField,
   readHashes,
   readRecord,
   timeField,
 } from '../../redis/records.ts'
-import { nextId } from '../../redis/sequence.ts'
 
 const folderSchema = z.object({
   id: idField,

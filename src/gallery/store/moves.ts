@@ -5,8 +5,7 @@ import { inTime, openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { galleryKeys, rootKeys, sharedQueuePrefix } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { idField, isThere, readRecord } from '../../redis/records.ts'
-import { execOrThrow } from '../../redis/transaction.ts'
+import { execOrThrow, idField, isThere, readRecord } from '../../redis/records.ts'
 
 /** How long the outcome of a move can be asked for. */
 const KEEP_SECONDS = 7 * 86_400

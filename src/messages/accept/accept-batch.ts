@@ -4,7 +4,7 @@
 // it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
 import { observerOf } from '../../observe.ts'
-import { isLaneClosed } from '../../queue/lane/close.ts'
+import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { traceAccept } from '../../tracing.ts'
 import { unknownFault, unknownFields, wrongKind } from '../fault.ts'

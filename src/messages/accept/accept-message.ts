@@ -6,7 +6,7 @@
 // Idempotency-Key finds it (once.ts), also when its validity has passed or its template is gone by then.
 
 import { observerOf } from '../../observe.ts'
-import { isLaneClosed } from '../../queue/lane/close.ts'
+import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import { inDoubtKey } from '../../redis/keys.ts'
 import { assertReplicating } from '../../redis/replication.ts'

@@ -5,7 +5,7 @@ import { cachedSender, defaultSender, type Sender, senderNamed } from '../../acc
 import { cachedTemplate, otherLanguages } from '../../accounts/store/templates.ts'
 import type { Config } from '../../config.ts'
 import type { SendPayload } from '../../jobs/send.ts'
-import { LaneClosedError } from '../../queue/lane/close.ts'
+import { LaneClosedError } from '../../queue/lane/jobs.ts'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { ServiceContent } from '../content.ts'

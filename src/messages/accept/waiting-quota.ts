@@ -4,7 +4,7 @@
 import { accountLimits } from '../../accounts/store/accounts.ts'
 import { lanesOf } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
-import { waitingOn } from '../../queue/lane/waiting.ts'
+import { waitingOn } from '../../queue/lane/stats.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { Refusal } from './refusal.ts'

@@ -1,8 +1,8 @@
 // Why a queued message does not leave: what a person asks first about one that is late.
 
 import { cachedSender } from '../../accounts/store/senders.ts'
-import { laneWaits } from '../../lanes/lane-waits.ts'
-import { waitingInChunks } from '../../queue/lane/waiting.ts'
+import { laneWaits } from '../../lanes/cooldown.ts'
+import { readLaneStats } from '../../queue/lane/stats.ts'
 import { delayedUntil, laneBacklogKeys } from '../../queue/layout.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -63,13 +63,8 @@ async function ownTurn(redis: Redis, { lane, ulid }: MessageId): Promise<number 
 }
 
 async function pace(redis: Redis, lane: number, rate: number | undefined): Promise<Waits | null> {
-  const keys = laneBacklogKeys(lane)
-  const [waiting, prioritized, chunked] = await Promise.all([
-    redis.llen(keys.waiting),
-    redis.zcard(keys.prioritized),
-    waitingInChunks(redis, lane),
-  ])
-  const all = waiting + prioritized + chunked
+  const { waiting, inChunks } = await readLaneStats(redis, lane)
+  const all = waiting.transactional + waiting.campaign + inChunks
   if (all === 0 || rate === undefined) return null
   const sentence = `${all} ${all === 1 ? 'message waits' : 'messages wait'} for this sender, which sends ${rate} a second.`
   return { why: 'pace', until: null, sentence }

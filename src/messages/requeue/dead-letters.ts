@@ -1,11 +1,10 @@
 // Dead letters: jobs that failed before any worker could claim them. They have no record, so the job is all there is.
 
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
-import { isLaneClosed } from '../../queue/lane/close.ts'
-import { payloadText, readJob } from '../../queue/lane/jobs.ts'
+import { isLaneClosed, payloadText, readJob } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import { laneDeadLettersKey } from '../../queue/layout.ts'
-import { retry } from '../../queue/take-up.ts'
+import { retry } from '../../queue/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { parseMessageId } from '../message-id.ts'

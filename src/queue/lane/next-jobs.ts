@@ -4,7 +4,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { jobDeathsKey, laneReadersKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { laneBacklogKeys, laneDeadLettersKey, laneJobKey, laneMetaKey, laneTakeKeys } from '../layout.ts'
+import { laneBacklogKeys, laneCounterKey, laneDeadLettersKey, laneJobKey, laneMetaKey } from '../layout.ts'
 
 const nextScript = defineScript(import.meta.url, 'lane-next')
 const deadLetterScript = defineScript(import.meta.url, 'lane-dead-letter')
@@ -41,7 +41,7 @@ export async function nextJobs(
   const reply = await nextScript(
     redis,
     {
-      ...{ waiting, prioritized, delayed, meta: laneMetaKey(lane), counter: laneTakeKeys(lane).counter },
+      ...{ waiting, prioritized, delayed, meta: laneMetaKey(lane), counter: laneCounterKey(lane) },
       ...{ readers: laneReadersKey(lane), deaths: jobDeathsKey(lane) },
     },
     { jobs: laneJobKey(lane, ''), most, firstOnly, by },

@@ -11,10 +11,9 @@ import { lanePrefix, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { laneChunkKeys, laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../layout.ts'
 import { inTime, openQueue, type Queue } from '../open-queue.ts'
-import { addJobs, type LaneJob } from './add-jobs.ts'
-import { isLaneClosed, LaneClosedError } from './close.ts'
-import { markLane } from './due-lanes.ts'
-import { chunksOn, isLanePaused } from './waiting.ts'
+import { addJobs, isLaneClosed, LaneClosedError, type LaneJob } from './jobs.ts'
+import { chunksOn, isLanePaused } from './stats.ts'
+import { markLane } from './survey.ts'
 
 /**
  * BullMQ priority of campaign messages; transactional ones have none and always go first. A prioritized job also
@@ -36,7 +35,7 @@ export interface LaneMessage {
  */
 const AT_ONCE = 100
 
-const turnsScript = defineScript(import.meta.url, 'chunk-turns')
+const roundRobinScript = defineScript(import.meta.url, 'chunk-round-robin')
 
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
@@ -114,7 +113,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       const jobs = chunks.map((chunk, i) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: ids[i] ?? '' } }))
       await inTime(redis, async () => {
         await chunkQueueOf(lane).addBulk(jobs)
-        await giveTurns(redis, lane, ids)
+        await placeRoundRobin(redis, lane, ids)
       })
       if (await isLaneClosed(redis, lane)) await chunkQueueOf(lane).obliterate({ force: true })
       else wakeChunks(lane)
@@ -221,8 +220,8 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
  * chunks that once stood behind one another would stay like that: a second of one campaign, then a second of the other.
  * Dying before this leaves them behind all others.
  */
-export async function giveTurns(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
-  await turnsScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })
+export async function placeRoundRobin(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
+  await roundRobinScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })
 }
 
 const priorityOf = ({ class: of }: SendPayload): number => (of === 'campaign' ? CAMPAIGN_PRIORITY : 0)

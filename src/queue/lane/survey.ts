@@ -1,4 +1,9 @@
-// A look at lanes: which have work, which messages the sweep must look at, which polls are due.
+// What the sweep looks at: which lanes are due, which have work, which messages and polls it must look after. Code that
+// gives a lane work does that first and marks the lane second; the sweep takes what is due and ends each look with the
+// lane's next time, or with none when nothing is left in it. So the sweep costs what the lanes with work cost, however
+// many others there are. A process that dies in between leaves the lane unmarked; the sweep's slow round over all lanes
+// finds it.
+
 import { z } from 'zod'
 import { defineMessageScript } from '../../messages/store/message-script.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -9,6 +14,7 @@ import {
   messageKey,
   pollKey,
   queuedAgainKey,
+  rootKeys,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMetaKey } from '../layout.ts'
@@ -40,11 +46,11 @@ export interface LaneSurvey {
   nowMs: number
 }
 
-const lookScript = defineScript(import.meta.url, 'lane-look')
+const surveyScript = defineScript(import.meta.url, 'lane-survey')
 const mendScript = defineMessageScript(import.meta.url, 'lane-mend')
 
 const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
-const lookReply = z.tuple([
+const surveyReply = z.tuple([
   z.number(),
   z.number(),
   z.number(),
@@ -66,7 +72,7 @@ export function surveyLanes(redis: Redis, lanes: readonly number[]): Promise<Lan
 }
 
 async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
-  const reply = await lookScript(redis, {
+  const reply = await surveyScript(redis, {
     ...laneBacklogKeys(lane),
     meta: laneMetaKey(lane),
     cooldown: laneCooldownKey(lane),
@@ -78,7 +84,7 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     chunkLimiter: laneChunkLimiterKey(lane),
   })
   const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt, ...ofChunks] =
-    lookReply.parse(reply)
+    surveyReply.parse(reply)
   const [chunks, activeChunks, chunkHead, nowMs] = ofChunks
   return {
     lane,
@@ -107,4 +113,42 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
 export async function mendActive(redis: Redis, lane: number): Promise<number> {
   const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
   return z.number().parse(await mendScript(redis, laneBacklogKeys(lane), args))
+}
+
+const takeScript = defineScript(import.meta.url, 'due-lanes-take')
+const settleScript = defineScript(import.meta.url, 'due-lanes-settle')
+const takeReply = z.tuple([z.number()], z.coerce.number().int())
+
+/** Lanes that the sweep has taken to look at. */
+export interface DueLanes {
+  /** When they are looked at again unless the look ends otherwise (epoch ms). */
+  till: number
+  lanes: number[]
+}
+
+/** The sweep looks at the lane at once. */
+export async function markLane(redis: Redis, lane: number): Promise<void> {
+  await redis.zadd(rootKeys.dueLanes, 'LT', 0, String(lane))
+}
+
+/** The same for a lane that nobody has marked. */
+export async function markUnmarkedLane(redis: Redis, lane: number): Promise<void> {
+  await redis.zadd(rootKeys.dueLanes, 'NX', 0, String(lane))
+}
+
+/** Takes at most `most` lanes that are due; each is due again after `againMs`, should this process die over them. */
+export async function takeDueLanes(redis: Redis, againMs: number, most: number): Promise<DueLanes> {
+  const reply = await takeScript(redis, { due: rootKeys.dueLanes }, { againMs, most })
+  const [till, ...lanes] = takeReply.parse(reply)
+  return { till, lanes }
+}
+
+/** Ends a look: each lane with its next time (epoch ms), or undefined when nothing is left in it. */
+export async function settleDueLanes(
+  redis: Redis,
+  till: number,
+  next: readonly { lane: number; atMs: number | undefined }[],
+): Promise<void> {
+  if (next.length === 0) return
+  await settleScript(redis, { due: rootKeys.dueLanes }, { putOffTo: till, looks: next })
 }

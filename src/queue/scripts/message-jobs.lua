@@ -2,6 +2,7 @@
 -- its message is claimed; while the message is being sent it is active; then it waits again or is gone. Included by
 -- message-claim.lua, message-step.lua and lane-mend.lua, which name the keys `waiting`, `prioritized`, `delayed` and
 -- `active`.
+-- include job-scores
 
 -- What leaves the line at the end of the step, what is active from then on, and what is no more.
 local fromList, fromSet, nowActive, unwanted = {}, {}, {}, {}
@@ -14,13 +15,8 @@ local function leaveLine(id, place, isActive)
   if isActive then nowActive[#nowActive + 1] = id end
 end
 
--- As BullMQ scores them: by the ms, and up to 4,096 of one ms in the order of their coming.
 local function delay(job, id, dueMs, ms)
-  local least, most = dueMs * 4096, dueMs * 4096 + 4095
-  local last = redis.call('ZREVRANGEBYSCORE', delayed, string.format('%.0f', most), string.format('%.0f', least),
-    'WITHSCORES', 'LIMIT', 0, 1)[2]
-  local score = last and math.min(tonumber(last) + 1, most) or least
-  redis.call('ZADD', delayed, string.format('%.0f', score), id)
+  redis.call('ZADD', delayed, delayedScore(delayed, dueMs), id)
   redis.call('HSET', job, 'delay', string.format('%.0f', ms))
 end
 
@@ -48,7 +44,7 @@ local function endSending(job, id, now, waitMs)
   elseif priority == 0 then
     redis.call('RPUSH', waiting, id)
   else
-    redis.call('ZADD', prioritized, string.format('%.0f', priority * 0x100000000), id)
+    redis.call('ZADD', prioritized, prioritizedScore(priority), id)
   end
 end
 

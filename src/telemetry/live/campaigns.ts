@@ -10,11 +10,10 @@ import {
   shownRate,
 } from '../../campaigns/campaign.ts'
 import { countsOf } from '../../campaigns/store/recipient-states.ts'
+import type { LaneStats } from '../../queue/lane/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
-import type { SnapshotCampaign } from '../snapshot.ts'
-import type { LiveLane } from './lane-facts.ts'
-import { isShown, type Whose } from './whose.ts'
+import { isInScope, type Scope, type SnapshotCampaign } from '../snapshot.ts'
 
 /** Of each account so many of the newest are looked at, besides those that a worker looks after. */
 const NEWEST = 20
@@ -95,11 +94,11 @@ export function createCampaignReader(redis: Redis) {
       accounts: readonly number[],
       active: readonly string[],
       lanes: ReadonlyMap<number, LaneNow>,
-      whose: Whose,
+      scope: Scope,
     ): Promise<SnapshotCampaign[]> {
       const recent = await Promise.all(accounts.slice(0, ACCOUNTS_MAX).map(newestOf))
       const ids = [...new Set([...active.slice(0, MOST), ...recent.flat()])].filter((id) =>
-        isShown(whose, parseCampaignId(id)?.lane ?? 0),
+        isInScope(scope, parseCampaignId(id)?.lane ?? 0),
       )
       const found = (await Promise.all(ids.map(readOne))).filter((campaign) => campaign !== undefined)
       const running = new Map<number, number>()
@@ -114,14 +113,14 @@ export function createCampaignReader(redis: Redis) {
         // What was measured lately says nothing of a lane that stands.
         const measured = cooldown ? 0 : campaign.rate_per_s
         const pace = { laneRate: rate || 1, running: running.get(lane) ?? 1, measured }
-        const left = isPaused ? undefined : secondsLeft(campaign, state, pace, cooldown && cooldown.untilMs - nowMs)
+        const left = isPaused ? undefined : secondsLeft(campaign, state, pace, cooldown && cooldown.until - nowMs)
         return { ...campaign, eta_s: hasEnded(state) ? 0 : (left ?? null) }
       })
     },
   }
 }
 
-type LaneNow = Pick<LiveLane, 'rate' | 'isPaused' | 'cooldown' | 'nowMs'>
+type LaneNow = Pick<LaneStats, 'isPaused' | 'cooldown' | 'nowMs'> & { rate: number }
 const NO_LANE: LaneNow = { rate: 1, isPaused: false, cooldown: undefined, nowMs: 0 }
 
 const numberOf = (id: string): number => parseCampaignId(id)?.number ?? 0

@@ -1,10 +1,12 @@
-// Workers and Redis, as a snapshot shows them.
-
+// What a snapshot shows besides lanes and campaigns: workers, Redis, failures by code.
 import type { Redis } from '../../redis/connect.ts'
 import { type KnownWorker, readWorkers } from '../../redis/heartbeats.ts'
 import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'
-import { type Served, servedLanes } from '../served-lanes.ts'
+import { meaningOf } from '../codes.ts'
+import { COARSE, WHOLE } from '../history.ts'
+import { type Served, servedLanes } from '../lane-bound.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { readStats } from '../store/history.ts'
 
 /** Settings of Redis change when a person changes them; asking costs it two long answers. */
 const SETTINGS_EVERY_MS = 30_000
@@ -55,3 +57,22 @@ const shown = ({ id, facts }: KnownWorker) => ({
   started_at: facts === undefined ? null : new Date(facts.startedAt).toISOString(),
 })
 const seconds = ({ seenMs }: KnownWorker): number => Number((seenMs / 1_000).toFixed(1))
+
+const HOUR_MS = 3_600_000
+
+/** Failures of the last hour by code, of these lanes together or of the whole installation; the most frequent first. */
+export async function readFailures(
+  redis: Redis,
+  lanes: readonly number[] | 'all',
+  nowMs: number,
+): Promise<Snapshot['failures']> {
+  const of = { sinceMs: nowMs - HOUR_MS, nowMs, resolution: COARSE }
+  const { points } = await readStats(redis, lanes === 'all' ? [WHOLE] : lanes, of)
+  const byCode = new Map<string, number>()
+  for (const { failedBy } of points) {
+    for (const [code, count] of Object.entries(failedBy)) byCode.set(code, (byCode.get(code) ?? 0) + count)
+  }
+  return [...byCode]
+    .sort(([a, one], [b, other]) => other - one || a.localeCompare(b))
+    .map(([code, count]) => ({ code, meaning: meaningOf(code), count }))
+}

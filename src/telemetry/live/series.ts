@@ -4,9 +4,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Redis } from '../../redis/connect.ts'
-import { WHOLE } from '../history-buffer.ts'
-import { COARSE, FINE, type Point } from '../history-fields.ts'
-import type { Series, Span } from '../series.ts'
+import { COARSE, FINE, type Point, WHOLE } from '../history.ts'
+import type { Series, Span } from '../snapshot.ts'
 import { readStats } from '../store/history.ts'
 
 /** Lanes that are read at once: a week of one is 8 keys of 13 KB. */

@@ -5,17 +5,19 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { historyKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { type Batch, type HistoryBuffer, WHOLE } from '../history-buffer.ts'
 import {
   addLane,
+  type Batch,
   COARSE,
   FINE,
   type Fields,
+  type HistoryBuffer,
   type Point,
   parseFields,
   pointOf,
   type Resolution,
-} from '../history-fields.ts'
+  WHOLE,
+} from '../history.ts'
 
 const addScript = defineScript(import.meta.url, 'history-add')
 /** Lanes that are written in one round trip. */
@@ -23,47 +25,36 @@ const LANES_AT_ONCE = 500
 
 /**
  * Writes what the buffer holds; resolves to how many periods were lost because Redis was away for too long. Rejects when
- * Redis does not take all of it: what is left is written the next time, and nothing is counted twice.
+ * Redis does not take all of it: what is left is written the next time, and nothing is counted twice. One write of a
+ * buffer at a time: of each lane an earlier batch must be written before a later one.
  */
 export async function writeHistory(redis: Redis, buffer: HistoryBuffer): Promise<number> {
-  const batches = buffer.take()
-  try {
-    // One after the other: of each lane an earlier batch must be written before a later one.
-    for (let batch = batches[0]; batch !== undefined; batch = batches[0]) {
-      await writeBatch(redis, buffer.writer, batch)
-      batches.shift()
-    }
-  } catch (error) {
-    buffer.putBack(batches)
-    throw error
+  for (let batch = buffer.next(); batch !== undefined; batch = buffer.next()) {
+    await writeBatch(redis, buffer.writer, batch)
+    buffer.written(batch)
   }
   return buffer.takeDropped()
 }
 
 /** Takes each lane off the batch once it is written. */
 async function writeBatch(redis: Redis, writer: string, { number, atMs, lanes }: Batch): Promise<void> {
-  const failures: unknown[] = []
   const all = [...lanes]
-  for (let from = 0; from < all.length && failures.length === 0; from += LANES_AT_ONCE) {
-    await Promise.all(
+  for (let from = 0; from < all.length; from += LANES_AT_ONCE) {
+    const written = await Promise.allSettled(
       all.slice(from, from + LANES_AT_ONCE).map(async ([lane, fields]) => {
-        try {
-          await addScript(
-            redis,
-            { fine: chunkKey(lane, FINE, atMs), coarse: chunkKey(lane, COARSE, atMs) },
-            {
-              ...{ writer, number, finePlace: placeOf(FINE, atMs), coarsePlace: placeOf(COARSE, atMs) },
-              ...{ fineUntil: endOf(FINE, atMs), coarseUntil: endOf(COARSE, atMs), counts: [...fields] },
-            },
-          )
-          lanes.delete(lane)
-        } catch (error) {
-          failures.push(error)
-        }
+        await addScript(
+          redis,
+          { fine: chunkKey(lane, FINE, atMs), coarse: chunkKey(lane, COARSE, atMs) },
+          {
+            ...{ writer, number, finePlace: placeOf(FINE, atMs), coarsePlace: placeOf(COARSE, atMs) },
+            ...{ fineUntil: endOf(FINE, atMs), coarseUntil: endOf(COARSE, atMs), counts: [...fields] },
+          },
+        )
+        lanes.delete(lane)
       }),
     )
+    for (const each of written) if (each.status === 'rejected') throw each.reason
   }
-  if (failures.length > 0) throw failures[0]
 }
 
 const chunkKey = (lane: number, { name, chunkMs }: Resolution, atMs: number): string =>
@@ -83,11 +74,6 @@ export interface History {
   points: Point[]
 }
 
-const chunkReply = z.record(z.string(), z.string())
-
-/** So few periods of a key are asked for one by one. */
-const FEW_PLACES = 60
-
 /**
  * What was counted on a lane, or on the WHOLE, since a time: per 10 s when that is within the last hour, else per 5 min
  * (`resolution` says otherwise), for a week at most. Of several lanes, their sum.
@@ -98,40 +84,56 @@ export async function readStats(
   { sinceMs, nowMs, resolution }: { sinceMs: number; nowMs: number; resolution?: Resolution },
 ): Promise<History> {
   const of = resolution ?? (nowMs - sinceMs <= FINE.keptMs ? FINE : COARSE)
-  const { everyMs, chunkMs, keptMs } = of
-  const fromMs = Math.floor(Math.max(sinceMs, nowMs - keptMs) / everyMs) * everyMs
-  const chunks: number[] = []
-  for (let chunk = Math.floor(fromMs / chunkMs); chunk * chunkMs <= nowMs; chunk += 1) chunks.push(chunk)
-  const placesIn = (chunk: number): string[] => {
-    const [first, last] = [Math.max(fromMs, chunk * chunkMs), Math.min(nowMs, (chunk + 1) * chunkMs - 1)]
-    const count = Math.floor((last - first) / everyMs) + 1
-    return Array.from({ length: count }, (_, i) => placeOf(of, first + i * everyMs))
-  }
+  const fromMs = Math.floor(Math.max(sinceMs, nowMs - of.keptMs) / of.everyMs) * of.everyMs
   const periods = new Map<number, Fields>()
   await Promise.all(
-    lanes.flatMap((lane) =>
-      chunks.map(async (chunk) => {
-        for (const [place, counts] of await readChunk(redis, chunkKey(lane, of, chunk * chunkMs), placesIn(chunk))) {
-          const atMs = chunk * chunkMs + Number(place) * everyMs
-          // Not a number: which batch of which process was the latest.
-          if (!(atMs >= fromMs && atMs <= nowMs)) continue
-          const fields = periods.get(atMs) ?? new Map()
-          periods.set(atMs, fields)
-          addLane(fields, parseFields(counts))
-        }
-      }),
-    ),
+    lanes.map(async (lane) => {
+      for (const [atMs, counts] of await readPeriods(redis, lane, { of, fromMs, nowMs })) {
+        const fields = periods.get(atMs) ?? new Map<string, number>()
+        periods.set(atMs, fields)
+        addLane(fields, parseFields(counts))
+      }
+    }),
   )
   const points = [...periods].sort(([a], [b]) => a - b).map(([atMs, fields]) => pointOf(atMs, fields))
-  return { everyMs, fromMs, toMs: Math.floor(nowMs / everyMs) * everyMs, points }
+  return { everyMs: of.everyMs, fromMs, toMs: Math.floor(nowMs / of.everyMs) * of.everyMs, points }
 }
 
-/** What is stored of these places, which are some or all of those of the key. */
-async function readChunk(redis: Redis, key: string, places: readonly string[]): Promise<[string, string][]> {
-  if (places.length > FEW_PLACES) return Object.entries(chunkReply.parse(await redis.hgetall(key)))
-  const values = await redis.hmget(key, ...places)
-  return places.flatMap((place, i): [string, string][] => {
-    const counts = values[i]
-    return typeof counts === 'string' ? [[place, counts]] : []
-  })
+const chunkReply = z.record(z.string(), z.string())
+
+/** So few periods of a key are asked for one by one. */
+const FEW_PLACES = 60
+
+/** The periods of a lane, or of the WHOLE, in which something was counted: when each begins, and its stored text. */
+export async function readPeriods(
+  redis: Redis,
+  lane: number,
+  { of, fromMs, nowMs }: { of: Resolution; fromMs: number; nowMs: number },
+): Promise<[atMs: number, stored: string][]> {
+  const { everyMs, chunkMs } = of
+  const chunks: number[] = []
+  for (let chunk = Math.floor(fromMs / chunkMs); chunk * chunkMs <= nowMs; chunk += 1) chunks.push(chunk)
+  const found = await Promise.all(
+    chunks.map(async (chunk): Promise<[number, string][]> => {
+      const key = chunkKey(lane, of, chunk * chunkMs)
+      const [first, last] = [Math.max(fromMs, chunk * chunkMs), Math.min(nowMs, (chunk + 1) * chunkMs - 1)]
+      const count = Math.floor((last - first) / everyMs) + 1
+      if (count <= FEW_PLACES) {
+        const times = Array.from({ length: count }, (_, i) => first + i * everyMs)
+        const values = await redis.hmget(key, ...times.map((atMs) => placeOf(of, atMs)))
+        return times.flatMap((atMs, i): [number, string][] => {
+          const stored = values[i]
+          return typeof stored === 'string' ? [[atMs, stored]] : []
+        })
+      }
+      const all = Object.entries(chunkReply.parse(await redis.hgetall(key)))
+      return (
+        all
+          .map(([place, stored]): [number, string] => [chunk * chunkMs + Number(place) * everyMs, stored])
+          // A place that is no number says which batch of a process was the latest.
+          .filter(([atMs]) => atMs >= fromMs && atMs <= nowMs)
+      )
+    }),
+  )
+  return found.flat()
 }

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import type { SendPayload } from '../../jobs/send.ts'
 import type { Log } from '../../log.ts'
-import { type Clearing, clearPage, isLastPage, siftPage, waitingOf } from '../../queue/lane/clear.ts'
+import { type Clearing, clearPage, filterUnsendable, isLastPage, waitingOf } from '../../queue/lane/clear.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** Where fewer than one in this many must not be sent, claims see to them: that costs less than reading all others. */
@@ -22,7 +22,7 @@ export function createClearing(deps: { redis: Redis; config: Pick<Config, 'reten
 
   async function clear(lane: number, of: SendPayload['class']): Promise<void> {
     const clearing = { lane, of, by }
-    if (!(await sift(clearing))) return
+    if (!(await filter(clearing))) return
     const total = { expired: 0, stopped: 0 }
     for (let kept = 0; kept < MOST_KEPT && !isStopped; ) {
       const page = await clearPage(redis, clearing, { kept, retentionMs: deps.config.retentionMs })
@@ -37,11 +37,11 @@ export function createClearing(deps: { redis: Redis; config: Pick<Config, 'reten
   }
 
   /** Lets what may leave go first. False when there is nothing to clear, or somebody else is at it. */
-  async function sift(clearing: Clearing): Promise<boolean> {
+  async function filter(clearing: Clearing): Promise<boolean> {
     let left = await waitingOf(redis, clearing)
     let isWorthIt = false
     for (let kept = 0; kept < MOST_KEPT && left > 0 && !isStopped; ) {
-      const page = await siftPage(redis, clearing, { kept, most: left })
+      const page = await filterUnsendable(redis, clearing, { kept, most: left })
       if (page === undefined) return false
       if (page.moved > 0) isWorthIt = true
       // What was moved is not looked at again.

@@ -17,7 +17,7 @@ import {
 } from '../../../src/queue/layout.ts'
 import { openQueue, type Queue } from '../../../src/queue/open-queue.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
-import { GatheringRedis } from '../../../src/redis/gathered-writes.ts'
+import { CorkedRedis } from '../../../src/redis/connections.ts'
 import { readWorkers } from '../../../src/redis/heartbeats.ts'
 import { lanePrefix, laneReadersKey } from '../../../src/redis/keys.ts'
 import { recordAt } from './handles.ts'
@@ -242,13 +242,13 @@ export async function giveUpNext(redis: Redis, lane: number): Promise<string | u
 
 /** Does `seen` with the next look of this process at what waits on the lane, in place of the look itself. */
 function atNextLook(lane: number, seen: (look: () => unknown) => unknown): void {
-  const send = GatheringRedis.prototype.sendCommand
+  const send = CorkedRedis.prototype.sendCommand
   const { waiting } = laneBacklogKeys(lane)
-  GatheringRedis.prototype.sendCommand = function (this: GatheringRedis, ...args) {
+  CorkedRedis.prototype.sendCommand = function (this: CorkedRedis, ...args) {
     const [{ name, args: given }] = args
     // A look has seven keys.
     if (name !== 'evalsha' || given[2] !== waiting || Number(given[1]) !== 7) return send.apply(this, args)
-    GatheringRedis.prototype.sendCommand = send
+    CorkedRedis.prototype.sendCommand = send
     return seen(() => send.apply(this, args))
   }
 }

@@ -1,7 +1,6 @@
 // What only the console asks for: sessions, live figures and the demo. A key that may only read sees all of it.
 import { z } from 'zod'
-import { SPANS, seriesSchema } from '../../../telemetry/series.ts'
-import { snapshotSchema } from '../../../telemetry/snapshot.ts'
+import { SPANS, seriesSchema, snapshotSchema } from '../../../telemetry/snapshot.ts'
 import { bare, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { flagField, textIdField } from '../fields.ts'

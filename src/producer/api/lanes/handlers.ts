@@ -1,8 +1,7 @@
 // Lanes. The command line calls the same functions.
 import { listSenders, type Sender } from '../../../accounts/store/senders.ts'
-import { laneOf, lanesOf, pauseLane, resumeLane, setLaneRate } from '../../../lanes/control.ts'
+import { deadLettersOf, laneOf, laneStatuses, pauseLane, resumeLane, setLaneRate } from '../../../lanes/control.ts'
 import { endLaneCooldown } from '../../../lanes/cooldown.ts'
-import { deadLettersOf } from '../../../lanes/dead-letters.ts'
 import { assertForSender } from '../../../messages/accept/check-key.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -29,10 +28,10 @@ export function laneRoutes({ redis, queues }: { redis: Redis; queues: LaneQueues
   return bind(lanes)({
     async lanes({ caller, query }) {
       const { data, next } = pageOfAll(await listSenders(redis, accountOf(caller)), byId, query)
-      return lists({ data: await lanesOf(redis, queues, data), next })
+      return lists({ data: await laneStatuses(redis, data), next })
     },
     async show(call) {
-      const [lane] = await lanesOf(redis, queues, [await ownSender(call)])
+      const [lane] = await laneStatuses(redis, [await ownSender(call)])
       return shows('lane', found(lane, 'The lane'))
     },
     async deadLetters(call) {

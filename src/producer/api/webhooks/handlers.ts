@@ -20,7 +20,7 @@ import { storeInbound } from '../../../messages/store/inbound.ts'
 import { recordStatus } from '../../../messages/store/steps.ts'
 import { heedPreference, heedRefusalOf, heedWords } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
-import type { Preference } from '../../../providers/cloud-preferences.ts'
+import type { Preference } from '../../../providers/cloud-webhook.ts'
 import {
   isSignature,
   isSigned,

@@ -2,14 +2,12 @@
 -- Puts messages on their lane: their ids into its index, and a job for each that has none. BullMQ does the same with one
 -- script per job; here a job waits, or is put off to a time, and has nothing but a payload. Refused when Redis is full,
 -- since what cannot be kept is not accepted, and once the sender was removed, since nobody serves its lane. Adding a job
--- again changes nothing while it is there. What BullMQ would write into its stream of events is left out, because nobody
--- reads it.
+-- again changes nothing while it is there. BullMQ's stream of events and its marker, which wakes Workers, are left out:
+-- nobody reads the one, and no Worker takes jobs of a lane.
 --
 -- Keys:
 --   waiting      LIST    ids of jobs that wait; the next one stands last
 --   prioritized  ZSET    ids of jobs that are taken when nothing waits
---   meta         HASH    about the queue
---   marker       ZSET    there while something may be taken: it wakes those that wait for that
 --   counter      STRING  of the scores of prioritized jobs
 --   delayed      ZSET    ids of jobs that are put off, and when they are due
 --   index        ZSET    segments of the lane's index
@@ -30,7 +28,8 @@
 --   untilMs?     until then none of them can have a record
 -- Output: 'OK'; 'closed' when the sender was removed, and nothing was added
 -- include ../../../messages/store/scripts/message-index
-local waiting, prioritized, meta, marker, counter, delayed, index, closed = unpack(KEYS)
+-- include ../../scripts/job-scores
+local waiting, prioritized, counter, delayed, index, closed = unpack(KEYS)
 local jobs, name, ids, payloads, times, waits, notBefore, priorities, packedIds, marks, oldestMs, newestMs,
   untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
 if redis.call('EXISTS', closed) == 1 then return 'closed' end
@@ -44,18 +43,10 @@ if packedIds then
 end
 if #ids == 0 then return 'OK' end
 
--- As BullMQ scores them: by the ms, and up to 4,096 of one ms in the order of their coming.
-local function delayedScore(dueMs)
-  local least, most = dueMs * 4096, dueMs * 4096 + 4095
-  local last = redis.call('ZREVRANGEBYSCORE', delayed, string.format('%.0f', most), string.format('%.0f', least),
-    'WITHSCORES', 'LIMIT', 0, 1)[2]
-  return last and math.min(tonumber(last) + 1, most) or least
-end
-
 local keys = {}
 for i, id in ipairs(ids) do keys[i] = jobs .. id end
 local areNew = redis.call('EXISTS', unpack(keys)) == 0
-local added, ready, hasReady, hasDelayed = {}, {}, false, false
+local added, ready = {}, {}
 for i, id in ipairs(ids) do
   if not added[id] and (areNew or redis.call('EXISTS', keys[i]) == 0) then
     added[id] = true
@@ -65,24 +56,14 @@ for i, id in ipairs(ids) do
     redis.call('HSET', keys[i], 'name', name, 'data', payloads[i], 'opts', '{}', 'timestamp',
       string.format('%.0f', times[i]), 'delay', isDelayed and string.format('%.0f', math.max(1, dueMs - times[i])) or 0,
       'priority', priorities[i])
-    hasReady = hasReady or not isDelayed
     if isDelayed then
-      hasDelayed = true
-      redis.call('ZADD', delayed, string.format('%.0f', delayedScore(dueMs)), id)
+      redis.call('ZADD', delayed, delayedScore(delayed, dueMs), id)
     elseif priorities[i] == 0 then
       ready[#ready + 1] = id
     else
-      -- As BullMQ scores them: by priority, then in the order of their coming.
-      local score = priorities[i] * 0x100000000 + redis.call('INCR', counter) % 0x100000000
-      redis.call('ZADD', prioritized, string.format('%.0f', score), id)
+      redis.call('ZADD', prioritized, prioritizedScore(priorities[i], counter), id)
     end
   end
 end
 if #ready > 0 then redis.call('LPUSH', waiting, unpack(ready)) end
-if hasReady and redis.call('HEXISTS', meta, 'paused') == 0 then redis.call('ZADD', marker, 0, '0') end
-if hasDelayed then
-  -- Whoever waits for jobs is woken when the first of them is due.
-  local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-  redis.call('ZADD', marker, string.format('%.17g', tonumber(first) / 4096), '1')
-end
 return 'OK'

@@ -1,6 +1,5 @@
 #!lua flags=allow-oom
--- Puts back in line what stands among the jobs whose messages are being sent, and is not: its record was lost, or an
--- earlier release left it there. A claim and its end keep both alike. Doing it again changes nothing.
+-- Puts back in line what stands among the jobs whose messages are being sent, and is not: its record was lost. A claim and its end keep both alike. Doing it again changes nothing.
 --
 -- Keys:
 --   waiting      LIST  ids of jobs that wait

@@ -22,6 +22,7 @@
 --   by           the worker that reads
 -- Output: {state, ms until the next delayed job is due (-1: none), id, payload, deaths, ...}. The state is `paused`, `open`, or
 -- `more` when fewer were read than there are, since one is to be read alone.
+-- include ../../scripts/job-scores
 local waiting, prioritized, delayed, meta, counter, readers, deaths = unpack(KEYS)
 local jobs, most, firstOnly, by = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local MOST_DUE, MOST_DEATHS, STALE_MS, KEPT_MS = 200, 10000, 2000, 604800000
@@ -46,8 +47,7 @@ if #due > 0 then
       if tonumber(priority) == 0 then
         ready[#ready + 1] = id
       else
-        local score = priority * 0x100000000 + redis.call('INCR', counter) % 0x100000000
-        redis.call('ZADD', prioritized, string.format('%.0f', score), id)
+        redis.call('ZADD', prioritized, prioritizedScore(priority, counter), id)
       end
     end
   end

@@ -25,7 +25,7 @@ import {
 import { type EventJob, eventJobSchema } from '../../../jobs/events.ts'
 import { endpointQueue } from '../../../queue/layout.ts'
 import type { Queue } from '../../../queue/open-queue.ts'
-import { promote, retry } from '../../../queue/take-up.ts'
+import { promote, retry } from '../../../queue/open-queue.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../../../queue/worker.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { endpointQueuePrefix } from '../../../redis/keys.ts'

@@ -2,7 +2,7 @@
 // Redis, BullMQ.
 import { afterAll, expect, test } from 'vitest'
 import { parseChunkJobId } from '../../src/jobs/chunk.ts'
-import { giveTurns, type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { type LaneQueues, openLaneQueues, placeRoundRobin } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import { addAmongChunks, chunksWaitingOn, takeChunksByHand } from '../support/state/lanes.ts'
@@ -85,6 +85,6 @@ test('none is lost or doubled, what is no chunk included, and those of one campa
   for (const [i, run] of [4, 4, 5, 4, 6, 5].entries()) await feed(lane, run, [i])
   const before = await order(lane)
   expect(before).toEqual(['by-hand', '4.0', '5.2', '6.4', '4.1', '5.5', '4.3'])
-  await giveTurns(redis, lane, ['chunk_9_0_1_1_0', 'by-hand'])
+  await placeRoundRobin(redis, lane, ['chunk_9_0_1_1_0', 'by-hand'])
   expect(await order(lane)).toEqual(before)
 })

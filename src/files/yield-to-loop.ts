@@ -14,7 +14,7 @@ const waiting: (() => void)[] = []
 let isUnderWay = false
 
 /** To be awaited before each item, with its length: gives the event loop a turn every few hundred of them. */
-export function createTurns(): (length: number) => Promise<void> | undefined {
+export function createYielder(): (length: number) => Promise<void> | undefined {
   let items = 0
   let characters = 0
   return (length) => {

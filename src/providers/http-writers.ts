@@ -1,6 +1,8 @@
-// Requests over one open connection of HTTP/2, by Node's own client. When the server says GOAWAY it takes no more and
-// answers those under way; undici 7 ends them all (client-h2.js, onHttp2SessionGoAway), which puts each of them in
-// doubt (docs/adr/0097-http2-by-nodes-client.md).
+// What writes requests to an open connection and reads their answers: undici's client by HTTP/1.1, Node's own by HTTP/2.
+// When a server of HTTP/2 says GOAWAY it takes no more and answers those under way; undici 7 ends them all (client-h2.js,
+// onHttp2SessionGoAway), which puts each of them in doubt (docs/adr/0097-http2-by-nodes-client.md).
+
+import type { EventEmitter } from 'node:events'
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -9,9 +11,53 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { Dispatcher } from 'undici'
-import { type Call, MAX_HEAD_BYTES, STREAMS, type Writer } from './http-contract.ts'
+import { Client, type Dispatcher } from 'undici'
+import { type Call, KEEP_ALIVE_MS, MAX_HEAD_BYTES, STREAMS, type Writer } from './http-contract.ts'
 import { StreamError } from './http-proof.ts'
+
+/** A server that says how long it keeps a connection is taken to close it this much sooner. */
+const KEPT_LESS_MS = 2_000
+
+/**
+ * Writes by HTTP/1.1 to a socket that is open, one request at a time. `free` is called once it can take one, and again
+ * after each. undici's client never gets another connection: it would write requests of a lost one again on the next
+ * (client.js writes from kPendingIdx; client-h1.js, onHttpSocketClose, sets that back to kRunningIdx).
+ */
+export function writeHttp1(origin: string, socket: Socket, free: () => void): Writer {
+  let isConnected = false
+  const client = new Client(origin, {
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeoutThreshold: KEPT_LESS_MS,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // A call has one time-out for all of it, see http-call.ts.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect(_options, connected) {
+      // There is no second one; whatever undici still holds then ends with the client.
+      if (isConnected) return
+      isConnected = true
+      // Not at once: undici does not hear what it is told within this call. A socket that is closed by then would be
+      // written to all the same.
+      queueMicrotask(() => {
+        if (socket.destroyed) connected(Object.assign(new Error('closed'), { code: 'ECONNRESET' }), null)
+        else connected(null, socket)
+      })
+    },
+  })
+
+  function destroy(): void {
+    if (isConnected) client.destroy().catch(() => {})
+    else socket.destroy()
+  }
+
+  client.on('drain', free)
+  // An end that undici did not expect: without a listener it would be an uncaught error.
+  const events: EventEmitter = client
+  events.on('error', destroy)
+  return { write: (call) => void client.dispatch(call.request, call), destroy }
+}
 
 /** The frame that opens a stream (RFC 9113, 6.2). Node names a frame that it did not send by this number. */
 const HEADERS_FRAME = 1

@@ -1,0 +1,110 @@
+#!lua flags=no-writes
+-- All that metrics, lists and the console show of a lane, read in one step.
+--
+-- Keys:
+--   waiting          LIST    jobs, the next one last: BullMQ's
+--   prioritized      ZSET    jobs: BullMQ's
+--   delayed          ZSET    jobs: BullMQ's
+--   active           LIST    jobs: BullMQ's
+--   deadLetters      ZSET    jobs: BullMQ's
+--   meta             HASH    of the queue: BullMQ's
+--   chunksWaiting    LIST    chunks, the next one last: BullMQ's
+--   chunksDelayed    ZSET    chunks: BullMQ's
+--   chunksActive     LIST    chunks: BullMQ's
+--   cooldown         STRING  when the cooldown of the lane ends (ms)
+--   cooldownReason   STRING  `code|sentence`
+--   inDoubt          ZSET    messages in doubt
+--   requeueable      ZSET    messages that can be requeued
+--   polls            ZSET    messages to poll, by when
+--   reopened         STRING  how often the lane was reopened
+--   slots            LIST    the latest slots (µs), the last one first
+--   activeCampaigns  HASH    number -> state
+--   campaigns        PREFIX  what the keys of the lane's campaigns begin with
+--   records          PREFIX  what the keys of records begin with
+-- The two prefixes go as keys, which are text: an argument is packed, and a command with bytes in it takes a client
+-- twice as long to write.
+-- Output: {numbers, next job, its history, next job of a campaign, its history, reason of the cooldown, then number,
+-- state and recipients without an outcome of each active campaign}; what is not there is ''. The numbers are those
+-- below in their order, in one string: reading a list of them takes a client three times as long.
+-- include chunk-places
+local waiting, prioritized, delayed, active, deadLetters, meta, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, requeueable, polls, reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
+-- More are not looked at: this script must stay a matter of microseconds.
+local CHUNKS_MAX, CAMPAIGNS_MAX, COUNTED_MAX, DOUBT_LOOKED_AT = 500, 50, 20, 64
+
+local function historyOf(job)
+  return job and redis.call('HGET', records .. (string.match(job, '_(%w+)$') or ''), 'h') or ''
+end
+
+local states, remaining, found = {}, {}, redis.call('HGETALL', activeCampaigns)
+for i = 1, #found, 2 do
+  states[found[i]] = found[i + 1]
+  if i < 2 * CAMPAIGNS_MAX then
+    local key, left = campaigns .. found[i], 0
+    if i < 2 * COUNTED_MAX then
+      left = tonumber(redis.call('HGET', key, 'total') or '0')
+      local counts = redis.call('HGETALL', key .. ':counts')
+      for j = 1, #counts, 2 do
+        -- Queued again, being sent and in doubt have not ended; `exempt` counts some that have once more.
+        if not string.find('|q|c|l|exempt|', '|' .. counts[j] .. '|', 1, true) then
+          left = left - tonumber(counts[j + 1])
+        end
+      end
+    end
+    remaining[#remaining + 1] = found[i]
+    remaining[#remaining + 1] = found[i + 1]
+    remaining[#remaining + 1] = string.format('%.0f', math.max(0, left))
+  end
+end
+
+local chunks = {}
+for _, ids in ipairs({
+  redis.call('LRANGE', chunksWaiting, -CHUNKS_MAX, -1),
+  redis.call('ZRANGE', chunksDelayed, 0, CHUNKS_MAX - 1),
+  redis.call('LRANGE', chunksActive, 0, CHUNKS_MAX - 1),
+}) do
+  for _, id in ipairs(ids) do chunks[#chunks + 1] = id end
+end
+local inChunks = #chunks > 0 and placesInChunks(chunks, states, campaigns) or 0
+local chunk = string.match(redis.call('LINDEX', chunksWaiting, -1) or '', '^chunk_(%d+)_')
+
+-- Of those in doubt, who is being sent: the rest is unconfirmed. Of very many the part of those that are looked at.
+local doubted = redis.call('ZCARD', inDoubt)
+local lookedAt, sending = redis.call('ZRANGE', inDoubt, 0, DOUBT_LOOKED_AT - 1), 0
+for _, ulid in ipairs(lookedAt) do
+  if redis.call('HGET', records .. ulid, 's') == 'c' then sending = sending + 1 end
+end
+if doubted > #lookedAt then sending = math.floor(sending * doubted / #lookedAt + 0.5) end
+
+local t = redis.call('TIME')
+local numbers = {
+  string.format('%.0f', t[1] * 1000000 + t[2]),
+  redis.call('LLEN', waiting),
+  redis.call('ZCARD', prioritized),
+  inChunks,
+  redis.call('ZCARD', delayed),
+  redis.call('LLEN', active),
+  redis.call('ZCARD', deadLetters),
+  redis.call('HEXISTS', meta, 'paused'),
+  redis.call('GET', cooldown) or 0,
+  doubted,
+  sending,
+  redis.call('ZCARD', requeueable),
+  redis.call('ZCARD', polls),
+  redis.call('ZRANGE', polls, 0, 0, 'WITHSCORES')[2] or 0,
+  redis.call('GET', reopened) or 0,
+  redis.call('LLEN', slots),
+  redis.call('LINDEX', slots, 0) or 0,
+  redis.call('LINDEX', slots, -1) or 0,
+  chunk and states[chunk] == 'running' and redis.call('HGET', campaigns .. chunk, 'started_at') or 0,
+}
+local head = redis.call('LINDEX', waiting, -1)
+local headOfCampaigns = redis.call('ZRANGE', prioritized, 0, 0)[1]
+return {
+  table.concat(numbers, ' '),
+  head or '',
+  historyOf(head),
+  headOfCampaigns or '',
+  historyOf(headOfCampaigns),
+  redis.call('GET', cooldownReason) or '',
+  unpack(remaining),
+}

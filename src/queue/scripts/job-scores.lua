@@ -1,0 +1,15 @@
+-- The scores that BullMQ gives to jobs.
+
+-- Of a delayed job: the ms at which it is due, and up to 4,096 of one ms in the order of their coming.
+local function delayedScore(delayed, dueMs)
+  local least, most = dueMs * 4096, dueMs * 4096 + 4095
+  local last = redis.call('ZREVRANGEBYSCORE', delayed, string.format('%.0f', most), string.format('%.0f', least),
+    'WITHSCORES', 'LIMIT', 0, 1)[2]
+  return string.format('%.0f', last and math.min(tonumber(last) + 1, most) or least)
+end
+
+-- Of a prioritized job: by priority, then in the order of their coming. Without a counter it goes first.
+local function prioritizedScore(priority, counter)
+  local place = counter and redis.call('INCR', counter) % 0x100000000 or 0
+  return string.format('%.0f', priority * 0x100000000 + place)
+end

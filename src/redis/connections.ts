@@ -1,0 +1,166 @@
+// The connections that a process makes, on top of ioredis: they write all commands of one turn of the event loop to the
+// socket together. A busy worker then makes 1.1 system calls per message that write instead of 4, and takes 120 µs of CPU
+// time instead of 165; Redis, which syncs its file once per turn of its own loop, syncs for many. The commands and their
+// order stay as they are, unlike with ioredis's `enableAutoPipelining`, which halves BullMQ's workers. A connection that
+// is closed in the meantime writes them first.
+import { Cluster, type ClusterOptions, type Command, Redis, type RedisOptions } from 'ioredis'
+
+/** Holds back what the socket is given in this turn of the event loop, until its end. */
+function corkForTurn({ stream }: Pick<Redis, 'stream'>): void {
+  // Every cork has its one uncork, on the very stream: a reconnect brings another.
+  if (stream?.writableCorked !== 0) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
+}
+
+type Sent = (node: Redis, command: Command) => void
+const listeners: Sent[] = []
+
+/** `sent` is called for each command right before it goes out on a connection to a server. */
+export const onSent = (sent: Sent): void => void listeners.push(sent)
+
+/** Says that a command goes out on this connection, in this turn's write. */
+export function goesOut(node: Redis, command: Command): void {
+  corkForTurn(node)
+  for (const sent of listeners) sent(node, command)
+}
+
+/** The connection of a process to one server: the only one, or the primary that Sentinel names. */
+export class CorkedRedis extends Redis {
+  /** Connections that block: BullMQ makes one for each of its Workers. */
+  private readonly blocking = new Set<Pick<Redis, 'disconnect' | 'status'>>()
+
+  constructor(options: Omit<RedisOptions, 'replyMapping'>, url?: string) {
+    if (url === undefined) super(options)
+    else super(url, options)
+    // Another server may be the primary now. Whoever blocks on the old one hears nothing of that.
+    if (options.sentinels) {
+      this.on('close', () => {
+        // One that is just being made finds the new one; to interrupt it would end it for good.
+        for (const each of this.blocking) if (each.status === 'ready') each.disconnect(true)
+      })
+      watchSentinels(this)
+    }
+  }
+
+  override sendCommand(...args: Parameters<Redis['sendCommand']>): unknown {
+    goesOut(this, args[0])
+    return super.sendCommand(...args)
+  }
+
+  /** A plain connection with the same options; it follows this one to another primary. */
+  override duplicate<Override extends Partial<RedisOptions> | undefined = undefined>(override?: Override) {
+    const copy = super.duplicate(override)
+    this.blocking.add(copy)
+    copy.once('end', () => this.blocking.delete(copy))
+    return copy
+  }
+}
+
+/** A server whose slots have moved says so; a cluster that has not settled yet says it again and again. */
+const MOVED_AGAIN_MS = 20
+/** After a server was lost it is asked so often where its slots are. */
+const LOOK_AGAIN_MS = 200
+
+/** Without TLS ioredis looks names up by itself; with it, the certificate is for the name. */
+const asNamed: ClusterOptions['dnsLookup'] = (name, found) => found(null, name)
+
+type Settings = Omit<ClusterOptions, 'dnsLookup' | 'scaleReads' | 'retryDelayOnMoved' | 'redisOptions'> & {
+  redisOptions: Omit<NonNullable<ClusterOptions['redisOptions']>, 'replyMapping'>
+}
+
+/** The connection of a process to a cluster: one to each primary, and one more for what is published. */
+export class CorkedCluster extends Cluster {
+  private looking: NodeJS.Timeout | undefined
+
+  constructor(hosts: { host: string; port: number }[], settings: Settings) {
+    super(hosts, {
+      ...settings,
+      ...(settings.redisOptions.tls ? { dnsLookup: asNamed } : {}),
+      scaleReads: 'master',
+      retryDelayOnMoved: MOVED_AGAIN_MS,
+      // It asks whether all slots are served. Those that are can be used.
+      enableReadyCheck: false,
+    })
+    this.on('+node', (node: Redis) => {
+      const send = node.sendCommand
+      node.sendCommand = (...args) => {
+        goesOut(node, args[0])
+        return send.apply(node, args)
+      }
+      // Otherwise the first command opens the connection, and the next one of who fails fast fails until it is open.
+      if (!node.options.readOnly) node.connect().catch(() => undefined)
+    })
+    this.on('-node', () => this.lookAgain())
+  }
+
+  /** Who fails fast asks nobody where the slots are when a server is gone. */
+  private lookAgain(): void {
+    this.looking ??= setTimeout(() => {
+      this.looking = undefined
+      if (this.status === 'ready') this.refreshSlotsCache()
+    }, LOOK_AGAIN_MS).unref()
+  }
+
+  /**
+   * A connection that blocks, as BullMQ makes one for each of its Workers. All its keys are in one slot: it connects to the
+   * server of that slot alone, and hears nothing of what is published.
+   */
+  override duplicate(...args: Parameters<Cluster['duplicate']>) {
+    const copy = super.duplicate(...args)
+    const subscriber: unknown = Reflect.get(copy, 'subscriber')
+    if (typeof subscriber === 'object' && subscriber !== null) Reflect.set(subscriber, 'start', () => undefined)
+    const send = copy.sendCommand
+    copy.sendCommand = (command, stream, node: unknown) => {
+      // BullMQ asks any server for its version.
+      if (command.name !== 'info') return send.call(copy, command, stream, node)
+      this.info().then(command.resolve, command.reject)
+      return command.promise
+    }
+    return copy
+  }
+}
+
+const ASK_EVERY_MS = 1_000
+
+/**
+ * Leaves a primary that the Sentinels have replaced, for as long as the connection lives. One that is cut off from them
+ * answers its clients as before, and all that it takes is thrown away once it is back. ioredis can listen to the Sentinels
+ * itself, but a failover that it hears of while it connects ends its connection for good.
+ */
+export function watchSentinels(redis: Redis): void {
+  const { sentinels = [], name = '', sentinelUsername, sentinelPassword, sentinelTLS } = redis.options
+  const options: Omit<RedisOptions, 'replyMapping'> = {
+    ...(sentinelUsername ? { username: sentinelUsername } : {}),
+    ...(sentinelPassword ? { password: sentinelPassword } : {}),
+    ...(sentinelTLS ? { tls: sentinelTLS } : {}),
+    ...{ protocol: 2, enableReadyCheck: false, enableOfflineQueue: false, maxRetriesPerRequest: 0 },
+    ...{ commandTimeout: ASK_EVERY_MS, connectTimeout: 2 * ASK_EVERY_MS },
+    retryStrategy: (tries) => Math.min(200 * tries, 2_000),
+  }
+  const asked = sentinels.map(({ host = '', port = 26_379 }) => {
+    const sentinel = new Redis(port, host, options)
+    // One that is away says nothing.
+    sentinel.on('error', () => {})
+    return { sentinel, said: '' }
+  })
+
+  async function ask(one: (typeof asked)[number]): Promise<void> {
+    const answer = await one.sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)
+    if (!Array.isArray(answer)) return
+    const [before, says] = [one.said, answer.join(':')]
+    one.said = says
+    const { remoteAddress, remotePort } = redis.stream
+    const isThere = says === `${remoteAddress}:${remotePort}`
+    // Only a connection that stands: to interrupt one that is being made would end it for good.
+    if (before !== '' && says !== before && !isThere && redis.status === 'ready') redis.disconnect(true)
+  }
+
+  const timer = setInterval(() => {
+    for (const one of asked) if (one.sentinel.status === 'ready') ask(one).catch(() => {})
+  }, ASK_EVERY_MS).unref()
+  redis.once('end', () => {
+    clearInterval(timer)
+    for (const { sentinel } of asked) sentinel.disconnect()
+  })
+}
