@@ -1,8 +1,7 @@
 // Is it going well? What stands still comes first, each with its reason.
 import { parseCampaignId } from '../../campaigns/campaign.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
-import type { Series } from '../../telemetry/snapshot.ts'
-import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
+import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { isAtWork, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { counted, countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { Badge, CampaignState, Gauge } from '../parts/badge.tsx'
