@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { openFolder } from './folder.ts'
-import type { FileStore } from './store.ts'
+import type { BucketAddress, FileStore } from './store.ts'
 
 /** What decides where files are: a Config has it. */
 export interface FileSettings {
@@ -27,16 +27,6 @@ const parametersSchema = z.strictObject({
   region: z.string().min(1).default('us-east-1'),
   path_style: z.enum(['true', 'false']).default('false'),
 })
-
-/** Where a bucket is. Credentials come from the variables that AWS' own tools read. */
-export interface BucketAddress {
-  bucket: string
-  /** What all names begin with: empty, or with a slash at its end. */
-  prefix: string
-  endpoint: string | undefined
-  region: string
-  pathStyle: boolean
-}
 
 /** Reads the address; throws an Error whose message says what is wrong with it. */
 export function parseBucketAddress(text: string): BucketAddress {

@@ -24,7 +24,7 @@ export interface Preference {
 /**
  * When something happened, as webhooks write it: seconds as text or as a number, rarely milliseconds. Read as epoch ms.
  */
-export const webhookTime = z
+const webhookTime = z
   .union([z.string().regex(/^\d{1,15}$/), z.number().int().nonnegative()])
   .transform(Number)
   .transform((value) => (value > 1e11 ? value : value * 1_000))
@@ -32,7 +32,7 @@ export const webhookTime = z
 const name = z.string().max(200).optional().catch(undefined)
 
 /** The list of a change. */
-export const preferenceList = z.object({
+const preferenceList = z.object({
   metadata: z.object({ phone_number_id: z.union([z.string(), z.number().transform(String)]) }),
   user_preferences: z.array(z.unknown()),
 })
@@ -46,7 +46,7 @@ const item = z.object({
 })
 
 /** One item of it; `other` for a wish about something else than advertising, undefined for what cannot be read. */
-export function readPreference(phoneNumberId: string, raw: unknown): Preference | 'other' | undefined {
+function readPreference(phoneNumberId: string, raw: unknown): Preference | 'other' | undefined {
   const { data } = item.safeParse(raw)
   if (data === undefined) return undefined
   if (data.category !== 'marketing_messages') return 'other'

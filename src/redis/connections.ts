@@ -20,7 +20,7 @@ const listeners: Sent[] = []
 export const onSent = (sent: Sent): void => void listeners.push(sent)
 
 /** Says that a command goes out on this connection, in this turn's write. */
-export function goesOut(node: Redis, command: Command): void {
+function goesOut(node: Redis, command: Command): void {
   corkForTurn(node)
   for (const sent of listeners) sent(node, command)
 }
@@ -128,7 +128,7 @@ const ASK_EVERY_MS = 1_000
  * answers its clients as before, and all that it takes is thrown away once it is back. ioredis can listen to the Sentinels
  * itself, but a failover that it hears of while it connects ends its connection for good.
  */
-export function watchSentinels(redis: Redis): void {
+function watchSentinels(redis: Redis): void {
   const { sentinels = [], name = '', sentinelUsername, sentinelPassword, sentinelTLS } = redis.options
   const options: Omit<RedisOptions, 'replyMapping'> = {
     ...(sentinelUsername ? { username: sentinelUsername } : {}),

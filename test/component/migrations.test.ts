@@ -103,5 +103,6 @@ test('a part that finds a newer layout than it knows refuses to start and says w
   expect(refused).toBeInstanceOf(NewerLayoutError)
   expect(startupErrorMessage(refused)).toBe(sentence)
   const typed = await runCli(['accounts', 'list'], { REDIS_URL: server.url })
-  expect([typed.code, typed.stderr.trim()]).toEqual([1, sentence])
+  expect(typed.code).toBe(1)
+  expect(typed.stderr).toContain(sentence)
 })

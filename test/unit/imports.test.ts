@@ -218,15 +218,7 @@ test.each<[string, RegExp, readonly string[]]>([
     'how to connect to Redis',
     /from 'ioredis'/,
     // The last one asks a Redis that it has just started whether it is there at all.
-    [
-      'redis/cluster.ts',
-      'redis/connect.ts',
-      'redis/every-node.ts',
-      'redis/gathered-writes.ts',
-      'redis/replication.ts',
-      'redis/sentinel-watch.ts',
-      'start/embedded-redis.ts',
-    ],
+    ['redis/connect.ts', 'redis/connections.ts', 'redis/replication.ts', 'redis/safety.ts', 'start/embedded-redis.ts'],
   ],
   [
     'where BullMQ keeps what',
