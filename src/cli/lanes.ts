@@ -1,11 +1,10 @@
 // lanes: list, pause, resume, end-cooldown, dead-letters, rate. A lane has the id of its sender, and is named like it.
-import { listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import { deadLettersOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
-import { deadLettersOf } from '../lanes/dead-letters.ts'
 import type { LaneStatus } from '../lanes/lane-status.ts'
 import { counted } from '../messages/fault.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
-import { waitingInChunks, waitingOn } from '../queue/lane/waiting.ts'
+import { waitingInChunks, waitingOn } from '../queue/lane/stats.ts'
 import type { Redis } from '../redis/connect.ts'
 import { type Columns, formatDuration, listed } from './print.ts'
 import { laneQueues, personHere, senderNamed } from './session.ts'
@@ -37,7 +36,7 @@ export const verbs: readonly Verb[] = [
     example: '--account 1',
     values: { account: option(accountId.optional(), 'id', 'only those of one account') },
     run: async ({ account }, context) =>
-      listed(await listLanes(context.redis, await laneQueues(context), account), COLUMNS, 'There is no sender yet.'),
+      listed(await listLanes(context.redis, account), COLUMNS, 'There is no sender yet.'),
   }),
   verb({
     usage: 'pause <lane>',
@@ -120,7 +119,7 @@ async function actOn(name: string, context: CommandContext, act: LaneAct): Promi
   const queues = await laneQueues(context)
   const { id: lane, account } = await senderNamed(redis, name)
   const text = await act(redis, queues, lane)
-  const [now] = (await listLanes(redis, queues)).filter((each) => each.lane === lane)
+  const [now] = (await listLanes(redis)).filter((each) => each.lane === lane)
   return { json: now, text, acted: { account, target: String(lane) } }
 }
 

@@ -10,7 +10,7 @@ import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { changed, type SnapshotChange } from '../../src/telemetry/snapshot-change.ts'
 import { silentLog } from '../support/app.ts'
-import { follow, HOSTILE_TEXT, keyOf, laneIn, whoseOf } from '../support/console-reader.ts'
+import { follow, HOSTILE_TEXT, keyOf, laneIn, scopeOf } from '../support/console-reader.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
@@ -82,34 +82,34 @@ test('a stream costs one snapshot a second, whoever looks, and none when nobody 
   const snapshots = createSnapshots(service.redis)
   const taken: unknown[] = []
   const streams = createSnapshotStreams({
-    take: (whose) => {
-      taken.push(whose)
-      return snapshots.take(whose)
+    take: (scope) => {
+      taken.push(scope)
+      return snapshots.take(scope)
     },
     log: silentLog,
     everyMs: 100,
   })
   const tabs = await Promise.all(
     Array.from({ length: 5 }, () =>
-      streams.open({ whose: whoseOf(mine), limit: 5, assertStillAllowed: () => Promise.resolve() }),
+      streams.open({ scope: scopeOf(mine), limit: 5, assertStillAllowed: () => Promise.resolve() }),
     ),
   )
   const texts = await Promise.all(tabs.map((tab) => tab.setEncoding('utf8').toArray()))
   expect(texts.map((text) => text.join('').split('event: snapshot').length - 1)).toEqual([5, 5, 5, 5, 5])
-  expect(taken).toEqual(Array(5).fill(whoseOf(mine)))
+  expect(taken).toEqual(Array(5).fill(scopeOf(mine)))
   await eventually(async () => streams.count() === 0, 'no stream is left')
   const before = taken.length
-  await Promise.all([streams.once(whoseOf(mine)), streams.once(whoseOf(mine)), streams.once(whoseOf(mine))])
+  await Promise.all([streams.once(scopeOf(mine)), streams.once(scopeOf(mine)), streams.once(scopeOf(mine))])
   expect(taken.length - before).toBeLessThanOrEqual(1)
   streams.close()
 })
 
 test('a stream that is read too slowly is cut off, and the others go on', async () => {
-  const big = await createSnapshots(service.redis).take(whoseOf(mine))
+  const big = await createSnapshots(service.redis).take(scopeOf(mine))
   const large: Snapshot = { ...big, failures: [{ code: 'x', meaning: 'y'.repeat(200_000), count: 1 }] }
   const streams = createSnapshotStreams({ take: async () => large, log: silentLog, everyMs: 20 })
   const open = () =>
-    streams.open({ whose: whoseOf(mine), limit: undefined, assertStillAllowed: () => Promise.resolve() })
+    streams.open({ scope: scopeOf(mine), limit: undefined, assertStillAllowed: () => Promise.resolve() })
   const [slow, quick] = [await open(), await open()]
   let read = 0
   quick.on('data', () => {
@@ -124,13 +124,13 @@ test('a stream that is read too slowly is cut off, and the others go on', async 
 })
 
 test('when all streams are taken, the account that has most ends its oldest for one that has fewer', async () => {
-  const empty = await createSnapshots(service.redis).take(whoseOf(mine))
+  const empty = await createSnapshots(service.redis).take(scopeOf(mine))
   const streams = createSnapshotStreams({ take: async () => empty, log: silentLog, everyMs: 10_000 })
   const readerOf = (account: number) => ({
-    ...{ whose: { account, senders: [] }, limit: undefined, assertStillAllowed: () => Promise.resolve() },
+    ...{ scope: { account, senders: [] }, limit: undefined, assertStillAllowed: () => Promise.resolve() },
   })
   const open = (account: number) => streams.open(readerOf(account))
-  const has = (account: number) => streams.hasRoomFor(readerOf(account).whose)
+  const has = (account: number) => streams.hasRoomFor(readerOf(account).scope)
   const first = await open(1)
   for (let n = 1; n < 150; n += 1) await open(1)
   while (streams.count() < 200) await open(2)

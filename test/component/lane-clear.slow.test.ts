@@ -10,7 +10,7 @@ import { acceptedAtMs, messageId, newAttemptId, newUlid } from '../../src/messag
 import { newMessageOf } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { setNotSent } from '../../src/messages/store/steps.ts'
-import { clearPage, siftPage } from '../../src/queue/lane/clear.ts'
+import { clearPage, filterUnsendable } from '../../src/queue/lane/clear.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { createClearing } from '../../src/worker/background/clear-lanes.ts'
@@ -219,7 +219,7 @@ describe('a page', () => {
     await queued(lane, 470)
     const stale = await queued(lane, 5, { until: await pastMs() })
     const clearing = createClearing({ redis: service.redis, config: { retentionMs: KEEP_MS }, log: silentLog })
-    expect(await sift(lane, 'transactional', { kept: 0, most: 1 })).toEqual({ seen: 1, moved: 0 })
+    expect(await filter(lane, 'transactional', { kept: 0, most: 1 })).toEqual({ seen: 1, moved: 0 })
     clearing.begin(lane, 'transactional')
     // Nothing is moved of the first page, so that nothing is cleared.
     await eventually(async () => !(await clearingOf(service.redis, lane, 'transactional').isThere()), 'it ends')
@@ -229,7 +229,7 @@ describe('a page', () => {
   })
 })
 
-describe('sifting', () => {
+describe('filtering', () => {
   beforeAll(() => service.stopWorker())
 
   test('lets what may be sent go first, in its order, and removes nothing', async () => {
@@ -239,9 +239,9 @@ describe('sifting', () => {
     const fresh = ids(await queued(lane, 3, { from: 100 }))
     const between = ids(await queued(lane, 2, { until: await pastMs(), from: 200 }))
     const last = ids(await queued(lane, 2, { from: 300 }))
-    expect(await sift(lane, 'transactional', { kept: 0, most: 7 })).toEqual({ seen: 7, moved: 4 })
+    expect(await filter(lane, 'transactional', { kept: 0, most: 7 })).toEqual({ seen: 7, moved: 4 })
     expect(await waitingOn(service.redis, lane)).toEqual([...fresh, ...last, ...first, ...between])
-    expect(await sift(lane, 'transactional', { kept: 3, most: 4 })).toEqual({ seen: 4, moved: 2 })
+    expect(await filter(lane, 'transactional', { kept: 3, most: 4 })).toEqual({ seen: 4, moved: 2 })
   })
 
   test('lets what may be sent of campaigns go first, and what comes later too', async () => {
@@ -249,30 +249,30 @@ describe('sifting', () => {
     const [cancelled, running] = [await campaignThat(lane, 'cancel'), await campaignThat(lane)]
     const held = await queued(lane, 3, { class: 'campaign', run: cancelled.number })
     const fresh = await queued(lane, 2, { class: 'campaign', run: running.number, from: 100 })
-    expect(await sift(lane, 'campaign', { kept: 0, most: 5 })).toEqual({ seen: 5, moved: 3 })
+    expect(await filter(lane, 'campaign', { kept: 0, most: 5 })).toEqual({ seen: 5, moved: 3 })
     const later = await queued(lane, 2, { class: 'campaign', run: running.number, from: 200 })
     const order = await waitingOn(service.redis, lane, 'campaign')
     expect(order.slice(0, 4)).toEqual([...fresh, ...later].map(({ id }) => id))
     expect(new Set(order.slice(4))).toEqual(new Set(held.map(({ id }) => id)))
     // What was moved is not looked at again.
-    expect(await sift(lane, 'campaign', { kept: 0, most: 10 })).toEqual({ seen: 4, moved: 0 })
+    expect(await filter(lane, 'campaign', { kept: 0, most: 10 })).toEqual({ seen: 4, moved: 0 })
   })
 
   test('leaves a job that cannot be read in its place', async () => {
     const lane = 60_003
     await addSilently(service.redis, lane, 'not-an-id', { any: 'thing' })
     await queued(lane, 1, { until: await pastMs() })
-    expect(await sift(lane, 'transactional', { kept: 0, most: 2 })).toEqual({ seen: 2, moved: 1 })
+    expect(await filter(lane, 'transactional', { kept: 0, most: 2 })).toEqual({ seen: 2, moved: 1 })
     expect((await waitingOn(service.redis, lane))[0]).toBe('not-an-id')
   })
 
   test('is left to whoever clears the lane already', async () => {
     const lane = 60_004
     await queued(lane, 2, { until: await pastMs() })
-    expect(await sift(lane, 'transactional', { kept: 0, most: 1 }, 'one')).toEqual({ seen: 1, moved: 1 })
-    expect(await sift(lane, 'transactional', { kept: 0, most: 1 }, 'another')).toBeUndefined()
+    expect(await filter(lane, 'transactional', { kept: 0, most: 1 }, 'one')).toEqual({ seen: 1, moved: 1 })
+    expect(await filter(lane, 'transactional', { kept: 0, most: 1 }, 'another')).toBeUndefined()
   })
 })
 
-const sift = (lane: number, of: SendPayload['class'], how: { kept: number; most: number }, by = 'test') =>
-  siftPage(service.redis, { lane, of, by }, how)
+const filter = (lane: number, of: SendPayload['class'], how: { kept: number; most: number }, by = 'test') =>
+  filterUnsendable(service.redis, { lane, of, by }, how)

@@ -62,7 +62,7 @@ export async function findMessages(redis: Redis, search: Search): Promise<Page> 
       // Of what nearly always matches no more is looked at than is shown.
       size = isSelective ? STEP : Math.min(STEP, limit - messages.length)
       const step = wanted.slice(from, from + size)
-      const candidates = await sift(redis, step, search)
+      const candidates = await filterByRecord(redis, step, search)
       while (candidates.length > 0) {
         const some = candidates.splice(0, limit - messages.length)
         const read = await Promise.all(some.map((entry) => readEntry(redis, entry, search)))
@@ -118,12 +118,12 @@ async function sourcesOf(redis: Redis, search: Search): Promise<{ sources: Sourc
 }
 
 const filterScript = defineScript(import.meta.url, 'message-filter')
-const siftReply = z.array(z.number().int())
+const filterReply = z.array(z.number().int())
 
 const ulidOf = ({ key }: Entry): string => unpackUlid(Buffer.from(key, 'latin1'))
 
 /** Those that are there and may match, in their order. */
-async function sift(redis: Redis, entries: readonly Entry[], { filter }: Search): Promise<Entry[]> {
+async function filterByRecord(redis: Redis, entries: readonly Entry[], { filter }: Search): Promise<Entry[]> {
   const ofLanes = new Map<number, number[]>()
   for (const [i, { lane, key }] of entries.entries()) {
     if (key.length !== SENT_KEY) continue
@@ -147,7 +147,7 @@ async function sift(redis: Redis, entries: readonly Entry[], { filter }: Search)
           code: code === undefined ? undefined : `${code}|`,
         },
       )
-      for (const place of siftReply.parse(reply)) passed.add(places[place - 1] ?? -1)
+      for (const place of filterReply.parse(reply)) passed.add(places[place - 1] ?? -1)
     }),
   )
   return entries.filter(({ key }, i) => key.length !== SENT_KEY || passed.has(i))

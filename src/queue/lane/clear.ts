@@ -26,7 +26,7 @@ import { payloadText } from './jobs.ts'
 const PAGE = 500
 const STEP = 100
 
-const filterScript = defineScript(import.meta.url, 'lane-sift')
+const filterScript = defineScript(import.meta.url, 'lane-filter')
 const clearScript = defineMessageScript(import.meta.url, 'lane-clear')
 const twoCounts = z.tuple([z.number(), z.number()])
 
@@ -37,8 +37,8 @@ export interface Clearing {
   by: string
 }
 
-/** What `siftPage` did: `moved` jobs went behind all others. */
-export interface SiftedPage {
+/** What `filterUnsendable` did: `moved` jobs went behind all others. */
+export interface FilteredPage {
   /** Jobs that were looked at; none when there are no more. */
   seen: number
   moved: number
@@ -65,11 +65,11 @@ export async function waitingOf(redis: Redis, { lane, of }: Clearing): Promise<n
  * Moves those of the next waiting jobs that look as if they must not be sent behind all others, passing over the first
  * `kept` and looking at `most`, or a page of them. Undefined when another one is at it.
  */
-export async function siftPage(
+export async function filterUnsendable(
   redis: Redis,
   { lane, of, by }: Clearing,
   how: { kept: number; most: number },
-): Promise<SiftedPage | undefined> {
+): Promise<FilteredPage | undefined> {
   const { waiting, prioritized } = laneBacklogKeys(lane)
   const reply = await filterScript(
     redis,

@@ -1,6 +1,6 @@
 // The sweep finds what nothing else would: lanes with work that no worker was woken for, attempts whose worker died, overdue
 // unconfirmed messages, requeued messages without a job, late polls, lanes that nothing leaves. One elected worker sweeps the
-// lanes that are due (queue/lane/due-lanes.ts).
+// lanes that are due (queue/lane/survey.ts).
 //
 // Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to decide.
 import { keptLanes } from '../../accounts/store/kept-lanes.ts'
@@ -10,8 +10,15 @@ import { addCampaignLane } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
 import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
 import type { Log } from '../../log.ts'
-import { markUnmarkedLane, settleDueLanes, takeDueLanes } from '../../queue/lane/due-lanes.ts'
-import { earliest, type LaneSurvey, mendActive, surveyLanes } from '../../queue/lane/survey.ts'
+import {
+  earliest,
+  type LaneSurvey,
+  markUnmarkedLane,
+  mendActive,
+  settleDueLanes,
+  surveyLanes,
+  takeDueLanes,
+} from '../../queue/lane/survey.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 
