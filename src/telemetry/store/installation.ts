@@ -1,13 +1,13 @@
 // How the whole installation stands. Read by whoever is asked for metrics, and by the worker that sweeps for the history;
 // only lanes with work are looked at, so idle lanes cost nothing.
 import { INTAKE_QUEUE } from '../../jobs/intake.ts'
+import { type LaneGauges, readGaugesOf } from '../../queue/lane/stats.ts'
 import { intakeJobKey, intakeKeys, JOB } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
 import { rootKeys } from '../../redis/keys.ts'
 import { memoryOf, redisProblems } from '../../redis/safety.ts'
-import { type Served, servedLanes } from '../served-lanes.ts'
-import { type LaneGauges, readGaugesOf } from './lane-gauges.ts'
+import { type Served, servedLanes } from '../lane-bound.ts'
 
 /** How the installation stands at one moment. */
 export interface Installation {
