@@ -1,13 +1,15 @@
-// How the whole installation stands. Read by whoever is asked for metrics, and by the worker that sweeps for the history;
-// only lanes with work are looked at, so idle lanes cost nothing.
+// How the whole installation stands. Read for metrics by the process that is asked, and for the history by the worker
+// that sweeps; only lanes with work are looked at, so idle lanes cost nothing.
 import { INTAKE_QUEUE } from '../../jobs/intake.ts'
-import { type LaneGauges, readGaugesOf } from '../../queue/lane/stats.ts'
+import { inTurns, oldestOf, readLaneStats } from '../../queue/lane/stats.ts'
 import { intakeJobKey, intakeKeys, JOB } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
-import { rootKeys } from '../../redis/keys.ts'
+import { rootKeys, senderKey } from '../../redis/keys.ts'
 import { memoryOf, redisProblems } from '../../redis/safety.ts'
+import { type HistoryBuffer, WHOLE } from '../history.ts'
 import { type Served, servedLanes } from '../lane-bound.ts'
+import type { LaneGauges } from '../lane-measures.ts'
 
 /** How the installation stands at one moment. */
 export interface Installation {
@@ -29,7 +31,6 @@ export interface Installation {
  * new among them take a second one. Rejects when Redis does not answer.
  */
 export async function readInstallation(redis: Redis, known: Set<number>): Promise<Installation> {
-  const expected = [...known]
   const [due, campaignLanes, owners, workers, problems, memory, intake, events, first] = await Promise.all([
     redis.zrange(rootKeys.dueLanes, '0', '-1'),
     redis.smembers(rootKeys.campaignLanes),
@@ -39,7 +40,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     memoryOf(redis),
     readIntake(redis),
     redis.hgetall(rootKeys.eventStatus),
-    readGaugesOf(redis, expected),
+    readGaugesOf(redis, [...known]),
   ])
   const now = new Set([...due, ...campaignLanes].map(Number))
   const more = [...now].filter((lane) => !known.has(lane))
@@ -63,10 +64,37 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
   }
 }
 
+/** Lanes that are asked about in one turn of the event loop. */
+const LANES_A_TURN = 100
+
+const readGaugesOf = (redis: Redis, lanes: readonly number[]): Promise<LaneGauges[]> =>
+  inTurns(lanes, LANES_A_TURN, async (lane) => {
+    const [stats, rate] = await Promise.all([readLaneStats(redis, lane), redis.hget(senderKey(lane), 'rate')])
+    return { ...stats, rate: Number(rate ?? 0) }
+  })
+
 /** Jobs of other services that wait to be taken in, and how long the next of them has waited. */
 async function readIntake(redis: Redis): Promise<Installation['intake']> {
   const key = intakeKeys(INTAKE_QUEUE).waiting
   const [waiting, next] = await Promise.all([redis.llen(key), redis.lindex(key, -1)])
   const addedAt = next === null ? null : await redis.hget(intakeJobKey(INTAKE_QUEUE, next), JOB.addedAt)
   return { waiting, oldestSeconds: addedAt === null ? 0 : Math.max(0, Date.now() - Number(addedAt)) / 1_000 }
+}
+
+/** Adds to the history how many messages wait on each lane with work, and how old the oldest is. */
+export async function measureLanes(redis: Redis, history: HistoryBuffer): Promise<void> {
+  const lanes = (await redis.zrange(rootKeys.dueLanes, '0', '-1')).map(Number)
+  const whole = { backlog: 0, oldestSeconds: 0 }
+  for (const { lane, nowMs, waiting, oldest } of await inTurns(lanes, LANES_A_TURN, (each) =>
+    readLaneStats(redis, each),
+  )) {
+    const backlog = waiting.transactional + waiting.campaign
+    if (backlog === 0) continue
+    const oldestAt = oldestOf({ oldest: { ...oldest, chunk: undefined } }) ?? nowMs
+    const oldestSeconds = Math.max(0, nowMs - oldestAt) / 1_000
+    history.measure(lane, backlog, oldestSeconds)
+    whole.backlog += backlog
+    whole.oldestSeconds = Math.max(whole.oldestSeconds, oldestSeconds)
+  }
+  if (whole.backlog > 0) history.measure(WHOLE, whole.backlog, whole.oldestSeconds)
 }
