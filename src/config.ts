@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
 import { contradictionOf, productionFaults } from './config-checks.ts'
 import { parseNetwork } from './events/targets.ts'
-import { parseBucketAddress } from './files/address.ts'
+import { parseBucketAddress } from './files/open.ts'
 import { assertRedisAddress, RedisAddressError } from './redis-address.ts'
 
 const SECONDS_A_DAY = 86_400

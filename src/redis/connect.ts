@@ -4,8 +4,7 @@
 import { Cluster, Command, type RedisOptions, type Redis as Single } from 'ioredis'
 import type { RedisAddress } from '../redis-address.ts'
 import { readRedisAddress } from '../redis-address.ts'
-import { GatheringCluster } from './cluster.ts'
-import { GatheringRedis } from './gathered-writes.ts'
+import { CorkedCluster, CorkedRedis } from './connections.ts'
 
 /** A connection to Redis: to a server or to a cluster. */
 export type Redis = Single | Cluster
@@ -85,13 +84,13 @@ function connect(address: RedisAddress, way: Way): Redis {
   const { options, refusedByReplica } = way
   // A server that lost a failover and answers still, as a name that leads to another one by now may hide.
   const reconnectOnError = (error: Error) => (error.message.startsWith('READONLY') ? refusedByReplica : false)
-  if (address.kind === 'single') return new GatheringRedis({ ...options, reconnectOnError }, address.url)
+  if (address.kind === 'single') return new CorkedRedis({ ...options, reconnectOnError }, address.url)
   const { hosts, tls } = address
   const { retryStrategy, enableOfflineQueue: _ofServer, ...each } = options
   const access = { ...named('username', address.username), ...named('password', address.password) }
   if (address.kind === 'sentinel') {
     const { sentinels, primary, db } = address
-    return new GatheringRedis({
+    return new CorkedRedis({
       ...{ ...options, ...access, reconnectOnError, sentinels: hosts, name: primary, role: 'master', db },
       ...named('sentinelUsername', sentinels.username),
       ...named('sentinelPassword', sentinels.password),
@@ -100,7 +99,7 @@ function connect(address: RedisAddress, way: Way): Redis {
       sentinelRetryStrategy: retryStrategy,
     })
   }
-  return new GatheringCluster(hosts, {
+  return new CorkedCluster(hosts, {
     redisOptions: { ...each, ...access, ...(tls ? { tls: {} } : {}) },
     clusterRetryStrategy: retryStrategy,
     enableOfflineQueue: way.enableOfflineQueue,

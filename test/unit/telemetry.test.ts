@@ -4,10 +4,8 @@ import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { sparkline } from '../../src/cli/print.ts'
 import { prettyLine } from '../../src/log.ts'
-import { countedCode, createHistoryBuffer, enteredStates, WHOLE } from '../../src/telemetry/history-buffer.ts'
-import { createInFlightGauges } from '../../src/telemetry/in-flight-gauges.ts'
-import { createLaneLabels } from '../../src/telemetry/metrics.ts'
-import { createConnectionGauge } from '../../src/telemetry/provider-connections.ts'
+import { countedCode, createHistoryBuffer, enteredStates, WHOLE } from '../../src/telemetry/history.ts'
+import { createConnectionGauge, createInFlightGauges, createLaneLabels } from '../../src/telemetry/metrics.ts'
 
 describe('a change of state counts', () => {
   test('the state that it leads to', () => {

@@ -13,7 +13,7 @@ import { assertForSender, checkCredential } from '../../../messages/accept/check
 import { Refusal } from '../../../messages/accept/refusal.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { createSeriesReader } from '../../../telemetry/live/series.ts'
-import { isShown, keyOf, type Whose } from '../../../telemetry/live/whose.ts'
+import { isInScope, type Scope, scopeKey } from '../../../telemetry/snapshot.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError, notFound } from '../../errors.ts'
@@ -139,16 +139,16 @@ export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: S
   const readSeries = createSeriesReader(redis)
 
   return bind(consoleLive)({
-    snapshot: async (call) => ({ body: { status: true, data: await streams.once(whoseOf(call.caller)) } }),
+    snapshot: async (call) => ({ body: { status: true, data: await streams.once(scopeOf(call.caller)) } }),
     async stream({ caller, assertStillAllowed, query }) {
-      const whose = whoseOf(caller)
-      if (!streams.hasRoomFor(whose)) throw tooManyStreams()
-      const stream = await streams.open({ whose, limit: query.limit, inChanges: query.changes, assertStillAllowed })
+      const scope = scopeOf(caller)
+      if (!streams.hasRoomFor(scope)) throw tooManyStreams()
+      const stream = await streams.open({ scope, limit: query.limit, inChanges: query.changes, assertStillAllowed })
       return { headers: STREAM_HEADERS, stream }
     },
     async history(call) {
-      const whose = whoseOf(call.caller)
-      const { account } = whose
+      const scope = scopeOf(call.caller)
+      const { account } = scope
       const { sender, span } = call.query
       if (sender !== undefined) {
         found(await laneOf(redis, sender, account), 'The sender')
@@ -159,13 +159,13 @@ export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: S
       const lanes = async () =>
         account === undefined
           ? ('all' as const)
-          : (await listSenders(redis, account)).map(({ id }) => id).filter((id) => isShown(whose, id))
-      return { body: { status: true, data: await readSeries({ name: `of ${keyOf(whose)}`, lanes }, span) } }
+          : (await listSenders(redis, account)).map(({ id }) => id).filter((id) => isInScope(scope, id))
+      return { body: { status: true, data: await readSeries({ name: `of ${scopeKey(scope)}`, lanes }, span) } }
     },
   })
 }
 
-const whoseOf = (caller: Caller): Whose => ({ account: accountOf(caller), senders: caller.senders })
+const scopeOf = (caller: Caller): Scope => ({ account: accountOf(caller), senders: caller.senders })
 
 const tooManyStreams = (): ApiError =>
   new ApiError(503, 'overloaded', 'Too many pages follow this producer live.', { headers: { 'Retry-After': '10' } })
