@@ -20,6 +20,7 @@ import { noteDataKeys } from '../messages/store/data-keys.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
+import { migrate } from '../redis/migrations.ts'
 import { isRedisAddress, shownRedis } from '../redis-address.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 import type { Acted, CommandContext } from './verb.ts'
@@ -40,6 +41,7 @@ export async function inSession<T>(
   })
   const opened: { close(): Promise<unknown> }[] = []
   try {
+    await migrate(redis)
     await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })
     useDataKeys(config.dataKeys)
     useOptOutSecrets(() => secretKeysOf(config))

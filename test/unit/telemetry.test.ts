@@ -4,8 +4,19 @@ import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { sparkline } from '../../src/cli/print.ts'
 import { prettyLine } from '../../src/log.ts'
-import { countedCode, createHistoryBuffer, enteredStates, WHOLE } from '../../src/telemetry/history.ts'
-import { createConnectionGauge, createInFlightGauges, createLaneLabels } from '../../src/telemetry/metrics.ts'
+import { countedCode, enteredStates } from '../../src/telemetry/codes.ts'
+import { type Batch, createHistoryBuffer, type HistoryBuffer, WHOLE } from '../../src/telemetry/history.ts'
+import { createLaneLabels, createWorkerGauges } from '../../src/telemetry/metrics.ts'
+
+/** All batches, as if each was written. */
+function takeAll(buffer: HistoryBuffer): Batch[] {
+  const taken: Batch[] = []
+  for (let batch = buffer.next(); batch !== undefined; batch = buffer.next()) {
+    taken.push(batch)
+    buffer.written(batch)
+  }
+  return taken
+}
 
 describe('a change of state counts', () => {
   test('the state that it leads to', () => {
@@ -55,10 +66,10 @@ test('lanes beyond the most that have series of their own share one label, and o
 
 test('connections to providers are counted by origin and protocol, of all that are watched', async () => {
   const registry = new Registry()
-  const gauge = createConnectionGauge(registry)
+  const gauge = createWorkerGauges(registry)
   const at = { origin: 'https://graph.example', protocol: 'h2' }
-  gauge.watch(() => [{ ...at, count: 2 }])
-  const unwatch = gauge.watch(() => [
+  gauge.watchConnections(() => [{ ...at, count: 2 }])
+  const unwatch = gauge.watchConnections(() => [
     { ...at, count: 3 },
     { ...at, protocol: 'h1', count: 1 },
   ])
@@ -72,10 +83,10 @@ test('connections to providers are counted by origin and protocol, of all that a
 
 test('what workers of a process have in flight is told while there are some, and of a process without any nothing', async () => {
   const registry = new Registry()
-  const gauges = createInFlightGauges(registry)
+  const gauges = createWorkerGauges(registry)
   const lines = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('laneway'))
   expect(await lines()).toEqual([])
-  const unwatch = gauges.watch(() => ({ inFlight: 3, maxInFlight: 10 }))
+  const unwatch = gauges.watchInFlight(() => ({ inFlight: 3, maxInFlight: 10 }))
   expect(await lines()).toEqual(['laneway_worker_in_flight 3', 'laneway_worker_in_flight_max 10'])
   expect(await lines()).toEqual(['laneway_worker_in_flight 3', 'laneway_worker_in_flight_max 10'])
   unwatch()
@@ -93,7 +104,7 @@ describe('the buffer of the history', () => {
     buffer.observer.changed({ lane: 2, class: 'campaign', from: 'sending', to: 'failed', code: '131047' })
     now = 110_000
     buffer.observer.accepted(accepted)
-    const batches = buffer.take()
+    const batches = takeAll(buffer)
     expect(batches.map(({ atMs }) => atMs)).toEqual([100_000, 110_000])
     const [first] = batches
     expect(first && [...first.lanes].map(([lane, fields]) => [lane, Object.fromEntries(fields)])).toEqual([
@@ -101,27 +112,31 @@ describe('the buffer of the history', () => {
       [WHOLE, { a: 2, f: 1, 'f.131047': 1 }],
       [2, { f: 1, 'f.131047': 1 }],
     ])
-    expect(buffer.take()).toEqual([])
+    expect(takeAll(buffer)).toEqual([])
   })
 
   test('numbers its batches upwards, also two of the same period', () => {
     const buffer = createHistoryBuffer(() => 100_000)
     const numbers = [1, 2, 3].flatMap(() => {
       buffer.observer.accepted(accepted)
-      return buffer.take().map(({ number }) => number)
+      return takeAll(buffer).map(({ number }) => number)
     })
     expect(numbers).toEqual([1, 2, 3])
   })
 
-  test('keeps what could not be written before what came after it', () => {
+  test('keeps what could not be written before what came after it, and adds nothing to it', () => {
     let now = 100_000
     const buffer = createHistoryBuffer(() => now)
     buffer.observer.accepted(accepted)
-    const taken = buffer.take()
+    expect(buffer.next()?.number).toBe(1)
+    buffer.observer.accepted(accepted)
     now = 110_000
     buffer.observer.accepted(accepted)
-    buffer.putBack(taken)
-    expect(buffer.take().map(({ number }) => number)).toEqual([1, 2])
+    expect(takeAll(buffer).map(({ number, lanes }) => [number, lanes.get(1)?.get('a')])).toEqual([
+      [1, 2],
+      [2, 2],
+      [3, 2],
+    ])
   })
 
   test('drops the oldest periods of an outage that lasts, and says how many', () => {
@@ -131,7 +146,7 @@ describe('the buffer of the history', () => {
       now = i * 10_000
       buffer.observer.accepted(accepted)
     }
-    const taken = buffer.take()
+    const taken = takeAll(buffer)
     expect(taken).toHaveLength(60)
     expect(taken[0]?.atMs).toBe(100_000)
     expect(buffer.takeDropped()).toBe(10)
@@ -142,7 +157,7 @@ describe('the buffer of the history', () => {
     const buffer = createHistoryBuffer(() => 0)
     buffer.measure(1, 5, 2.4)
     buffer.measure(1, 3, 9.6)
-    const [batch] = buffer.take()
+    const [batch] = takeAll(buffer)
     expect(Object.fromEntries(batch?.lanes.get(1) ?? [])).toEqual({ b: 5, o: 10 })
   })
 })
