@@ -5,8 +5,8 @@ import { Readable } from 'node:stream'
 import { NO_ACCOUNT } from '../../../accounts/permissions.ts'
 import type { Log } from '../../../log.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
-import { keyOf, type Whose } from '../../../telemetry/live/whose.ts'
 import type { Snapshot } from '../../../telemetry/snapshot.ts'
+import { type Scope, scopeKey } from '../../../telemetry/snapshot.ts'
 import { changeOf } from '../../../telemetry/snapshot-change.ts'
 import { accountHolder, createFairShares, type Holder, type Share } from '../../overload/fair-shares.ts'
 
@@ -26,7 +26,7 @@ const SILENCE = ': no snapshot\n\n'
 
 /** What a stream is opened for. `assertStillAllowed` rejects once the session or the key is over. */
 export interface Reader {
-  whose: Whose
+  scope: Scope
   /** Ends after so many snapshots. */
   limit: number | undefined
   /** Sends only changes after a first whole snapshot. */
@@ -56,9 +56,9 @@ interface Taken {
 export type SnapshotStreams = ReturnType<typeof createSnapshotStreams>
 
 /** Takes snapshots with `take`, at most one of an account in `everyMs`. */
-export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Snapshot>; log: Log; everyMs?: number }) {
+export function createSnapshotStreams(deps: { take: (scope: Scope) => Promise<Snapshot>; log: Log; everyMs?: number }) {
   const { everyMs = EVERY_MS } = deps
-  /** By keyOf of their scope. */
+  /** By scopeKey of their scope. */
   const streams = new Map<string, Set<Stream>>()
   const latest = new Map<string, Taken>()
   const taking = new Map<string, Promise<Taken>>()
@@ -68,8 +68,8 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
   let isClosed = false
 
   /** The snapshot of this second. Requests while one is being taken share it. */
-  function current(whose: Whose): Promise<Taken> {
-    const key = keyOf(whose)
+  function current(scope: Scope): Promise<Taken> {
+    const key = scopeKey(scope)
     const known = latest.get(key)
     // Timers are early and late by some milliseconds.
     if (known && performance.now() - known.takenAt < 0.9 * everyMs) return Promise.resolve(known)
@@ -77,7 +77,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
     if (under) return under
     const begun = performance.now()
     const taken = deps
-      .take(whose)
+      .take(scope)
       .then((snapshot) => {
         const one = takenOf(snapshot, begun, known?.snapshot)
         latest.set(key, one)
@@ -108,7 +108,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
     if (first === undefined) return
     let taken: Taken | undefined
     try {
-      taken = await current(first.whose)
+      taken = await current(first.scope)
     } catch (error) {
       // The page shows how old its figures are; the stream stays open for when Redis is back.
       if (!isRedisAway(error)) deps.log.warn({ err: error }, 'snapshot.failed')
@@ -128,7 +128,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
       )
       if (!may) return end(stream, 'done')
       // It may have ended meanwhile.
-      if (!streams.get(keyOf(stream.whose))?.has(stream)) return
+      if (!streams.get(scopeKey(stream.scope))?.has(stream)) return
     }
     const isNew = taken !== undefined && taken !== stream.seen
     readable.push(isNew ? eventFor(stream, taken) : SILENCE)
@@ -145,7 +145,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
   }
 
   function forget(stream: Stream): void {
-    const key = keyOf(stream.whose)
+    const key = scopeKey(stream.scope)
     const own = streams.get(key)
     if (!own?.delete(stream)) return
     stream.share.release()
@@ -159,16 +159,16 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
 
   return {
     /** The snapshot of this second. */
-    once: async (whose: Whose): Promise<Snapshot> => (await current(whose)).snapshot,
+    once: async (scope: Scope): Promise<Snapshot> => (await current(scope)).snapshot,
 
     /** Whether there is room for another stream, possibly taken from an account with more streams. */
-    hasRoomFor: (whose: Whose): boolean => !isClosed && shares.hasRoomFor(holderOf(whose)),
+    hasRoomFor: (scope: Scope): boolean => !isClosed && shares.hasRoomFor(holderOf(scope)),
 
     /** Opens a stream with its first snapshot; may end one of an account with more. Rejects if the snapshot fails. */
     async open(reader: Reader): Promise<Readable> {
-      const seen = await current(reader.whose)
+      const seen = await current(reader.scope)
       const readable = new Readable({ read: () => undefined, highWaterMark: UNREAD_MAX })
-      const share = shares.hold(holderOf(reader.whose), () => end(stream, 'done'))
+      const share = shares.hold(holderOf(reader.scope), () => end(stream, 'done'))
       const stream: Stream = { ...reader, share, readable, sent: 1, checkedAt: performance.now(), seen }
       readable.push(`retry: ${RETRY_MS}\n`)
       readable.push(seen.whole())
@@ -177,7 +177,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
         readable.push(null)
         return readable
       }
-      const key = keyOf(reader.whose)
+      const key = scopeKey(reader.scope)
       streams.set(key, (streams.get(key) ?? new Set()).add(stream))
       share.add(1)
       readable.once('close', () => forget(stream))
@@ -197,7 +197,7 @@ export function createSnapshotStreams(deps: { take: (whose: Whose) => Promise<Sn
 }
 
 /** Operators that see the whole installation share one quota. */
-const holderOf = ({ account }: Whose): Holder => accountHolder(account ?? NO_ACCOUNT)
+const holderOf = ({ account }: Scope): Holder => accountHolder(account ?? NO_ACCOUNT)
 
 /** The difference is made only while the previous snapshot is at hand. */
 function takenOf(snapshot: Snapshot, takenAt: number, before: Snapshot | undefined): Taken {
