@@ -2,7 +2,7 @@
 // say what it found; should a worker die over it, they may be short of a page, since what is forgotten cannot be counted
 // again.
 import { z } from 'zod'
-import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/erasure.ts'
+import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/background.ts'
 import { newUlid } from '../messages/message-id.ts'
 import { sealText } from '../messages/sealed.ts'
 import { sealedText } from '../messages/store/record-format.ts'

@@ -2,6 +2,7 @@
 // names an account sees the lanes of that account. Read-only: a job emptied or retried by hand behind the records' back
 // would break the promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone
 // numbers and message text are masked. Of the queues that all accounts share it shows counts.
+
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { createBullBoard } from '@bull-board/api'
@@ -11,10 +12,9 @@ import type { RequestHandler } from 'express'
 import express from 'express'
 import { NO_ACCOUNT, OPERATOR } from '../accounts/permissions.ts'
 import { listSenders, type Sender } from '../accounts/store/senders.ts'
-import { MOVE_QUEUE } from '../jobs/bulk-move.ts'
+import { MOVE_QUEUE, POLL_QUEUE } from '../jobs/background.ts'
 import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../jobs/intake.ts'
-import { POLL_QUEUE } from '../jobs/poll-status.ts'
 import { REQUEUE_QUEUE } from '../messages/requeue/queue.ts'
 import { countsBoard, laneBoards } from '../queue/boards.ts'
 import { INTAKE_PREFIX } from '../queue/layout.ts'

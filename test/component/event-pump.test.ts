@@ -15,7 +15,7 @@ import {
 } from '../../src/events/store/endpoints.ts'
 import { listen } from '../../src/events/store/outbox.ts'
 import { createTargetAgent, createTargetRule } from '../../src/events/targets.ts'
-import type { EventJob } from '../../src/jobs/events.ts'
+import type { EventJob } from '../../src/jobs/background.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import type { Target } from '../../src/worker/background/events/deliver.ts'
 import { createPump } from '../../src/worker/background/events/pump.ts'

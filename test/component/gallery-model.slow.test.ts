@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createFile, findFile, listFiles, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder, findFolders } from '../../src/gallery/store/folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
-import { newMoveId } from '../../src/jobs/bulk-move.ts'
+import { newMoveId } from '../../src/jobs/background.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 

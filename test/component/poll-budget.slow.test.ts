@@ -3,7 +3,7 @@
 // workers. Stood in for: the partner upstream.
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { POLL_JOB, POLL_QUEUE, pollJobId } from '../../src/jobs/poll-status.ts'
+import { POLL_JOB, POLL_QUEUE, pollJobId } from '../../src/jobs/background.ts'
 import { POLL_FOR_MS, POLLS_AT_ONCE } from '../../src/messages/backoff.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { takePolls } from '../../src/messages/store/status-polls.ts'

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'
-import { POLL_QUEUE } from '../../src/jobs/poll-status.ts'
+import { POLL_QUEUE } from '../../src/jobs/background.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

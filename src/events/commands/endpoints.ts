@@ -2,7 +2,7 @@
 
 import type { Seal } from '../../accounts/seal.ts'
 import { listKeptSenders, listSenders } from '../../accounts/store/senders.ts'
-import type { EventJob } from '../../jobs/events.ts'
+import type { EventJob } from '../../jobs/background.ts'
 import { existingSenders } from '../../messages/accept/named-senders.ts'
 import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { newUlid } from '../../messages/message-id.ts'

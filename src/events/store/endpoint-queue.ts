@@ -2,7 +2,7 @@
 // has to look at all of them all the time. A job is added before the set is told of it, and whoever looks first tells the set
 // when to look again and then reads the queue: of a job that the look has not seen the set is told after that.
 
-import type { EventJob } from '../../jobs/events.ts'
+import type { EventJob } from '../../jobs/background.ts'
 import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../queue/layout.ts'
 import { openQueue, type Queue } from '../../queue/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'

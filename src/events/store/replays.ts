@@ -1,7 +1,7 @@
 // Replays: telling an endpoint once more of what happened within a time. A record says what was asked for and how far it
 // is; the job in the endpoint's queue only names it.
 import { z } from 'zod'
-import { type EventJob, eventJobSchema } from '../../jobs/events.ts'
+import { type EventJob, eventJobSchema } from '../../jobs/background.ts'
 import { newUlid } from '../../messages/message-id.ts'
 import type { Queue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'

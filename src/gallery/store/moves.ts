@@ -1,6 +1,6 @@
 // Bulk moves: their queue, the step that moves the files, and the record of how it ended.
 import { z } from 'zod'
-import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../../jobs/bulk-move.ts'
+import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../../jobs/background.ts'
 import { inTime, openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { galleryKeys, rootKeys, sharedQueuePrefix } from '../../redis/keys.ts'

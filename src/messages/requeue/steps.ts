@@ -11,7 +11,7 @@ import {
 } from '../../redis/keys.ts'
 import type { State } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId } from '../message-id.ts'
-import { repliesOf } from '../store/gathered-steps.ts'
+import { repliesOf } from '../store/batcher.ts'
 import { defineMessageScriptOfMany } from '../store/message-script.ts'
 import { stateSchema } from '../store/record-format.ts'
 

@@ -22,7 +22,7 @@ import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Ve
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
 import { nameOfPerson } from '../sealed.ts'
-import { gathered, isLate, repliesOrLate } from './gathered-steps.ts'
+import { createBatcher, isLate, repliesOrLate } from './batcher.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { countedClassSchema, providerIdField, stateSchema, storable, storedProblem } from './record-format.ts'
 
@@ -204,13 +204,13 @@ async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<reado
 }
 
 /**
- * How often sent messages are written down; a third as often with hundreds of lanes (gathered-steps.ts). Their records
+ * How often sent messages are written down; a third as often with hundreds of lanes (batcher.ts). Their records
  * say that they are being sent: dying meanwhile is dying before settling them.
  */
 const SETTLE_MS = 80
 
-const stepsNow = gathered<OneStep>(takeSteps)
-const stepsLater = gathered<OneStep>(takeSteps, SETTLE_MS)
+const stepsNow = createBatcher<OneStep>(takeSteps)
+const stepsLater = createBatcher<OneStep>(takeSteps, SETTLE_MS)
 
 function stepArguments(id: MessageId, step: StepArguments) {
   const { problem, sentAs, ...rest } = step

@@ -4,7 +4,7 @@
 import { CHUNK_JOB, type Chunk, chunkJobId } from '../../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../../messages/message-id.ts'
-import { gathered } from '../../messages/store/gathered-steps.ts'
+import { createBatcher } from '../../messages/store/batcher.ts'
 import { type IndexedMessage, indexMessages } from '../../messages/store/message-index.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { lanePrefix, rootKeys } from '../../redis/keys.ts'
@@ -80,7 +80,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   }
 
   /** Messages of one lane that are added in one event-loop tick, a bounded number to a step. */
-  const addTogether = gathered<LaneMessage, true>(async (_redis, messages) => {
+  const addTogether = createBatcher<LaneMessage, true>(async (_redis, messages) => {
     const [first] = messages
     if (first !== undefined) await addToLane(laneOf(first.id).lane, messages)
     return messages.map(() => true)

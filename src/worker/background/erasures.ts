@@ -5,7 +5,7 @@
 // again.
 
 import { isFilesAway } from '../../files/store.ts'
-import { ERASURE_QUEUE, erasurePayloadSchema } from '../../jobs/erasure.ts'
+import { ERASURE_QUEUE, erasurePayloadSchema } from '../../jobs/background.ts'
 import type { Log } from '../../log.ts'
 import { erasePerson } from '../../people/erase.ts'
 import type { EraseDeps } from '../../people/erase-messages.ts'

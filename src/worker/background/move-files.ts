@@ -3,7 +3,7 @@
 // announces it again.
 
 import { failMove, moveFiles } from '../../gallery/store/moves.ts'
-import { MOVE_QUEUE, movePayloadSchema } from '../../jobs/bulk-move.ts'
+import { MOVE_QUEUE, movePayloadSchema } from '../../jobs/background.ts'
 import type { Log } from '../../log.ts'
 import { closeWorker, type Job, openWorker, unrecoverable } from '../../queue/worker.ts'
 import type { Redis } from '../../redis/connect.ts'

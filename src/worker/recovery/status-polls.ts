@@ -5,7 +5,7 @@
 // Where the process may die, and what happens then:
 // - while it polls: BullMQ gives the job to another worker within 15 s; what was being asked about is due again by then.
 // - between the end of the job and adding it again: the sweep notices that polls are late.
-import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../../jobs/poll-status.ts'
+import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../../jobs/background.ts'
 import { FIRST_POLL_MS } from '../../messages/backoff.ts'
 import { pollCooldownMs, untilNextPollMs } from '../../messages/store/status-polls.ts'
 import { delayedUntil, sharedDelayedKey } from '../../queue/layout.ts'

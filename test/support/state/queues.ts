@@ -1,6 +1,6 @@
 // Queues that belong to no lane: the intake, which other services write into with BullMQ, and those of work in the background.
 import { type Job, type JobsOptions, Queue } from 'bullmq'
-import { POLL_QUEUE, pollJobId } from '../../../src/jobs/poll-status.ts'
+import { POLL_QUEUE, pollJobId } from '../../../src/jobs/background.ts'
 import {
   delayedUntil,
   INTAKE_PREFIX,

@@ -2,7 +2,7 @@
 // outcome and then announces it. One subscription per process hears all announcements, and a request that waits then reads
 // the record: a missed announcement costs time, never the answer.
 import { findMoveOutcome, type MoveOutcome, openMoveQueue } from '../../../gallery/store/moves.ts'
-import type { MovePayload } from '../../../jobs/bulk-move.ts'
+import type { MovePayload } from '../../../jobs/background.ts'
 import { openSubscriber, type Redis } from '../../../redis/connect.ts'
 import { rootKeys } from '../../../redis/keys.ts'
 import { ApiError } from '../../errors.ts'

@@ -2,7 +2,7 @@
 import type { Config } from '../../../config.ts'
 import type { FileStore } from '../../../files/store.ts'
 import type { MoveOutcome } from '../../../gallery/store/moves.ts'
-import { moveIdSchema, newMoveId } from '../../../jobs/bulk-move.ts'
+import { moveIdSchema, newMoveId } from '../../../jobs/background.ts'
 import { counted, type Fault } from '../../../messages/fault.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, internal } from '../../errors.ts'

@@ -1,6 +1,6 @@
 // The gallery: folders; files with bulk moves, lists, the trash and uploads; the public address of each file.
 import { z } from 'zod'
-import { MOVE_MAX_FILES } from '../../../jobs/bulk-move.ts'
+import { MOVE_MAX_FILES } from '../../../jobs/background.ts'
 import { listUpTo } from '../../../messages/bounded.ts'
 import { queuedJob, success, successPage, successWith } from '../answers.ts'
 import { routesOf } from '../define.ts'

@@ -22,7 +22,7 @@ import {
   type ReplayOrder,
   replayPage,
 } from '../../../events/store/replays.ts'
-import { type EventJob, eventJobSchema } from '../../../jobs/events.ts'
+import { type EventJob, eventJobSchema } from '../../../jobs/background.ts'
 import { endpointQueue } from '../../../queue/layout.ts'
 import type { Queue } from '../../../queue/open-queue.ts'
 import { promote, retry } from '../../../queue/open-queue.ts'

@@ -1,11 +1,10 @@
-// What is asked of one lane in the same event-loop tick goes to Redis as one step: one round trip, one script
-// and one sync of Redis' file for all of it. A worker that sends hundreds a second asks for many in each turn. (How the
-// commands of one turn share a write to the socket is another matter: redis/gathered-writes.ts.)
+// Batches steps: what is asked of one lane in the same event-loop tick goes to Redis as one script call, so that it costs one
+// round trip and one sync of Redis' file. (redis/gathered-writes.ts batches the writes to the socket.)
 import type { Redis } from '../../redis/connect.ts'
 import { replyError } from '../../redis/errors.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'
 
-/** Steps that nobody waits for are taken at this many different times, a part of the groups at each. */
+/** Batches that nobody waits for are spread over this many moments. */
 const PHASES = 8
 /**
  * A step of one thing costs almost as much as one of several. With twice this many groups each is taken half as often,
@@ -25,12 +24,13 @@ interface Batch<Item, Result> {
 }
 
 /**
- * A function that takes a step of one thing together with all others of the same `group`. `take` takes it for many and
- * resolves to a result for each, in their order; a result that is an Error rejects for that one alone. With `waitMs`,
- * for steps that nobody waits for, they are taken that often, those of an eighth of the groups at a time, in one write
- * to Redis: all groups at once held up what waits for its slot, by some 20 ms at 300 lanes.
+ * Makes a function that takes a step of one thing together with all others of the same `group`. `take` takes many and resolves
+ * to a result for each, in their order; a result that is an Error rejects for that one alone.
+ *
+ * With `waitMs`, for steps that nobody waits for, groups are taken that often, an eighth of them at a time: all at once held up
+ * what waits for its slot by some 20 ms at 300 lanes.
  */
-export function gathered<Item, Result = unknown>(
+export function createBatcher<Item, Result = unknown>(
   take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
   waitMs = 0,
 ) {

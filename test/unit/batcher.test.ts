@@ -2,7 +2,7 @@
 // there are many lanes. Stood in for: Redis.
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { gathered } from '../../src/messages/store/gathered-steps.ts'
+import { createBatcher } from '../../src/messages/store/batcher.ts'
 
 const WAIT_MS = 80
 
@@ -18,7 +18,7 @@ async function takenAt(lanes: number, each = 1): Promise<{ at: Map<number, numbe
   const redis = new Redis({ lazyConnect: true })
   const at = new Map<number, number>()
   let steps = 0
-  const ask = gathered<number>(async (_redis, items) => {
+  const ask = createBatcher<number>(async (_redis, items) => {
     steps += 1
     for (const lane of items) at.set(lane, performance.now())
     return items.map(() => true)
