@@ -93,7 +93,7 @@ function serve(gate: Gate) {
     const body = await readBody(request, response, rule)
     if (body === undefined) return
     try {
-      // A refusal that is held back needs neither the body's turn nor its bytes.
+      // A refusal that is held back gives up the body's place and bytes.
       const caller = early ?? (await authorised(body.sent, body.release))
       if (early === undefined) await admitCaller(gate, route, caller, { request, response, requestId })
       const isWanted = (): boolean => !response.destroyed

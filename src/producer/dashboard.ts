@@ -118,7 +118,7 @@ const POLICY = [
 /** Its page names a host for fonts; without them it is shown in those that the reader has. */
 const OF_OTHER_HOSTS = /<link\b[^>]*\bhref="https?:[^>]*>/g
 
-/** Whoever looks at queues is nobody's business: the page neither asks another host for anything nor may it. */
+/** The page must not ask another host for anything: who looks at the queues is private. */
 const withoutOtherHosts: RequestHandler = (_request, response, next) => {
   response.set({ 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'same-origin' })
   const send = response.send.bind(response)

@@ -134,8 +134,8 @@ export async function startProducer(
   return {
     url,
     /**
-     * Says that it is not ready, for as long as whoever shares requests out needs to see it; accepts no more connections,
-     * lets requests in flight finish, closes everything.
+     * Reports not ready for as long as a load balancer needs to notice; then accepts no more connections, lets requests in
+     * flight finish and closes everything.
      */
     async close() {
       stopping = true

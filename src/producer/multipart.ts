@@ -45,7 +45,7 @@ export async function readUpload(request: IncomingMessage, files: FileStore, max
       form.on('close', resolve)
       form.on('field', (name, value) => fields.set(name, value))
       form.on('file', (_field, content, info) => {
-        // Whoever reads it sees the error too; without a listener, one that comes before the reading ends the process.
+        // Its reader sees the error too; without a listener, one that comes before anybody reads would end the process.
         content.on('error', () => {})
         if (file !== undefined) {
           content.resume()

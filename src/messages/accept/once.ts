@@ -5,8 +5,8 @@
 // - before the name is kept: nothing was made, and the repeat is a first request;
 // - after that: the repeat finds the name, finds nothing of that name, and makes it then;
 // - after it was made: the repeat finds it.
-// Of many requests at once all get the name of the one that came first. Whoever makes something under a name that another
-// request has given it prepares it for that name: what is right for one of its own may be wrong for it.
+// Of many requests at once all get the name of the one that came first. A request that makes something under a name that another
+// one has given prepares it for that name: what is right for a name of its own may be wrong for this one.
 import type { Redis } from '../../redis/connect.ts'
 import { forgetKey, recallKey, rememberKey } from '../store/idempotency.ts'
 import { IDEMPOTENCY_KEY_MAX } from './body-limits.ts'
@@ -29,7 +29,7 @@ export interface OnceSteps<W, T> {
    * refused by now.
    */
   prepare: (kept: string | undefined) => Promise<{ name: string; work: W }>
-  /** Makes it under that name, whoever makes it at the same time; what exists already stays as it is. */
+  /** Makes it under that name, also while another request does; what exists already stays as it is. */
   make: (name: string, work: W) => Promise<T>
   /** What there is under the name; undefined when it was never made. Not asked without a key. */
   find: (name: string) => Promise<T | undefined>

@@ -34,7 +34,7 @@ export interface PrepareDeps {
 export interface PreparedMessage {
   lane: number
   payload: SendPayload
-  /** A message that only reaches whoever has written lately: its warning, should it be outside of that. */
+  /** The warning of a message that reaches only people who wrote within 24 hours, if this one did not. */
   warn?: () => Promise<typeof OUTSIDE_WINDOW | undefined>
 }
 

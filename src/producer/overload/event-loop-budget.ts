@@ -27,7 +27,7 @@ export function spendBudget(): void {
     beganAt = performance.now()
     setImmediate(nextIteration)
   } else if (spent > AT_LEAST && paused.length === 0 && performance.now() - beganAt > BUDGET_MS) {
-    // One that is paused already belongs to whoever paused it.
+    // Those that are paused already are resumed by the code that paused them.
     paused = [...connections].filter((socket) => !socket.isPaused())
     for (const socket of paused) socket.pause()
   }
