@@ -13,7 +13,7 @@ import {
 } from '../campaigns/store/person-in-files.ts'
 import { eraseInRows } from '../campaigns/store/person-in-rows.ts'
 import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
-import { readMarks } from '../campaigns/store/recipient-states.ts'
+import { readRecipientStates } from '../campaigns/store/recipient-states.ts'
 import type { Log } from '../log.ts'
 import { finalizeUnsent } from '../messages/store/finalize-unsent.ts'
 import { CorruptRecordError } from '../redis/records.ts'
@@ -100,7 +100,7 @@ async function settle(
   const spec = messageSpecOf(campaign, config.validityMs.campaign)
   const { ulid, payload } = buildMessage(spec, { to: person, values }, place)
   const id = { lane: campaign.lane, ulid }
-  const [mark] = await readMarks(redis, campaign, place, 1)
+  const [mark] = await readRecipientStates(redis, campaign, place, 1)
   if (mark === undefined) {
     // A cancelled campaign sends nothing more, and has nothing to settle.
     if (hasEnded(campaign.state)) return 'other'

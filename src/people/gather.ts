@@ -5,7 +5,7 @@ import { campaignsWithFiles } from '../campaigns/store/files.ts'
 import type { ListSettings } from '../campaigns/store/open-campaigns.ts'
 import { findInSnapshot } from '../campaigns/store/person-in-files.ts'
 import { findInRows } from '../campaigns/store/person-in-rows.ts'
-import { readMarks } from '../campaigns/store/recipient-states.ts'
+import { readRecipientStates } from '../campaigns/store/recipient-states.ts'
 import { findContactByPhone } from '../contacts/store/contacts.ts'
 import { findMessages } from '../messages/lookup/find-messages.ts'
 import type { ListedMessage } from '../messages/lookup/message-schema.ts'
@@ -71,7 +71,7 @@ async function* membershipsOf(
       for await (const _row of findInRows(config.files, id, campaign.rows_file, column, person)) rows += 1
     }
     if (found === undefined && rows === 0) continue
-    const [mark] = found ? await readMarks(redis, campaign, found.place, 1) : []
+    const [mark] = found ? await readRecipientStates(redis, campaign, found.place, 1) : []
     yield [
       {
         campaign: idOf(id),

@@ -3,7 +3,6 @@
 // Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { exportCampaign } from '../../src/campaigns/commands/export.ts'
-import { adoptMarks, endAdopting } from '../../src/campaigns/store/recipient-states.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
@@ -148,56 +147,6 @@ describe('a dead letter', () => {
     expect((await calls()) - before).toBeLessThan(120)
     expect((await life.record()).state).toBe('running')
   })
-})
-
-describe('of a campaign that an older version began', () => {
-  const forgetMarks = async () => {
-    await campaignRecord(lives.redis, life.id).drop('keeps_marks')
-    await marksOf(lives.redis, life.id).remove()
-  }
-
-  test('the states are taken from the records, and it goes on', async () => {
-    life = await lives.begin(300)
-    await sendUpTo(100)
-    await forgetMarks()
-    await life.expire(all(300).slice(100))
-    await life.goOn()
-    expect((await life.describe()).progress).toMatchObject({ sent: 300 })
-    expect([...life.ledger.values()].every((attempts) => attempts.length === 1)).toBe(true)
-    expect(await life.marks()).toEqual(all(300).map(() => 'sent'))
-  })
-
-  test('nobody is sent to whose record may have expired, and the figures add up', async () => {
-    life = await lives.begin(300)
-    await sendUpTo(100)
-    await life.pause()
-    await forgetMarks()
-    await life.expire(all(60))
-    const old = Date.now() - lives.config.retentionMs - 60_000
-    await campaignRecord(lives.redis, life.id).change({ started_at: old })
-    await life.resume()
-    expect(await life.feed(30_000)).toBe('over')
-    // Its list is shorter than what a resume goes back: whoever has no record may have been sent to.
-    expect(await life.work(500, 'sent')).toBe(0)
-    expect((await life.describe()).progress).toMatchObject({ sent: 100, unknown: 200, queued: 0 })
-    expect((await life.record()).state).toBe('done')
-  })
-})
-
-test('of two fan-outs that adopt the recipients at the same time, one counts, and one of an earlier epoch marks nobody', async () => {
-  life = await lives.begin(10)
-  await life.pause()
-  await campaignRecord(lives.redis, life.id).drop('keeps_marks')
-  const campaign = await life.record()
-  const ulids = life.messages.map(({ ulid }) => ulid)
-  const earlier = { ...campaign, epoch: campaign.epoch - 1 }
-  await adoptMarks(lives.redis, earlier, 0, ulids, true)
-  expect(await life.marks()).toEqual(ulids.map(() => undefined))
-  await adoptMarks(lives.redis, campaign, 0, ulids.slice(0, 4), true)
-  // Both look before either ends.
-  await Promise.all([earlier, campaign, campaign].map((each) => endAdopting(lives.redis, each, life.total)))
-  expect((await life.describe()).progress).toMatchObject({ unknown: 4, queued: 6 })
-  expect((await life.record()).keeps_marks).toBe(true)
 })
 
 test('what an ended campaign knows lives as long as the record of a message that is queued again', async () => {

@@ -223,17 +223,6 @@ describe('accounts', () => {
     }
   })
 
-  test('that hold a policy by its first name show it by the present one, which is the only one to set', async () => {
-    const { id } = await json('accounts', 'create', 'Old')
-    await accountRecord(redis, id).change({ 'policy.transactional': 'never_repeat', 'policy.campaign': 'must_arrive' })
-    expect(await json('accounts', 'list')).toContainEqual(
-      expect.objectContaining({ id, 'policy.transactional': 'at_most_once', 'policy.campaign': 'at_least_once' }),
-    )
-    const { code, stderr } = await cli('accounts', 'set', String(id), 'policy.transactional', 'must_arrive')
-    expect(code).toBe(2)
-    expect(stderr).toContain('expected at_least_once or at_most_once, got "must_arrive"')
-  })
-
   test('that do not exist are not made by changing a setting', async () => {
     const run = await cli('accounts', 'set', '999', 'template_check', 'off')
     expect(run).toMatchObject({ code: 1, stderr: 'error: Account 999 does not exist, see `accounts list`.\n' })

@@ -235,7 +235,7 @@ describe('POST /messages/{id}/requeue', () => {
   })
 
   test('flags a message that may have gone out', async () => {
-    await accountRecord(service.redis, tenant.account).change({ 'policy.transactional': 'never_repeat' })
+    await accountRecord(service.redis, tenant.account).change({ 'policy.transactional': 'at_most_once' })
     const id = await sendTo(service, tenant, '+15550100307')
     await reaches(service, tenant, id, 'unknown')
     expect(answered.parse((await requeue(id)).body).data).toMatchObject({ possible_duplicate: true })

@@ -26,7 +26,7 @@ import {
 } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { buildMessage, messageSpecOf } from '../../src/campaigns/store/recipient-message.ts'
-import { type Mark, readMarks } from '../../src/campaigns/store/recipient-states.ts'
+import { readRecipientStates } from '../../src/campaigns/store/recipient-states.ts'
 import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { openFolder } from '../../src/files/folder.ts'
@@ -342,7 +342,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     describe: async () => describeCampaign(redis, await record()),
 
-    marks: (): Promise<(Mark | undefined)[]> => readMarks(redis, id, 0, total),
+    marks: (): Promise<(State | undefined)[]> => readRecipientStates(redis, id, 0, total),
 
     states: (): Promise<(State | undefined)[]> =>
       Promise.all(messages.map(async (message) => (await readMessage(redis, message))?.state)),
@@ -471,7 +471,7 @@ async function startCampaign({ redis, config, account }: World, lane: number, to
   await snapshot.close()
   await moveCampaign(redis, id, 'check', config.retentionMs, { begins: true })
   await moveCampaign(redis, id, 'pass', config.retentionMs, { fields: { total, next: 0, snapshot: snapshot.name } })
-  const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 }
+  const fields = { started_at: NOW, resumed_at: NOW }
   await moveCampaign(redis, id, 'start', config.retentionMs, { begins: true, fields })
   return id
 }

@@ -1,7 +1,7 @@
 // Running a chunk of a campaign as a worker does, with a chat product that the test plays.
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
-import { readMarks } from '../../src/campaigns/store/recipient-states.ts'
+import { readRecipientStates } from '../../src/campaigns/store/recipient-states.ts'
 import type { FileStore } from '../../src/files/store.ts'
 import type { Chunk } from '../../src/jobs/chunk.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
@@ -116,6 +116,6 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       return found.flatMap((name) => parseMessageId(name)?.ulid ?? []).sort()
     },
 
-    marks: () => readMarks(lives.redis, life.id, 0, life.total),
+    marks: () => readRecipientStates(lives.redis, life.id, 0, life.total),
   }
 }

@@ -27,7 +27,6 @@ export async function startManyOnPausedLane(service: CampaignService, count: num
     beat: started,
     started_at: started,
     resumed_at: started,
-    keeps_marks: 1,
   }
   const queue = openCampaignQueue(redis)
   const folderOf = (number: number) => join(config.dataDir, campaignFolder({ lane, number }), '.')

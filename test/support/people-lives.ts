@@ -284,7 +284,7 @@ export async function beginLife(world: World, seed: number) {
       const total = people.length
       await moveCampaign(redis, id, 'check', RETENTION_MS, { begins: true, fields: { rows_file } })
       await moveCampaign(redis, id, 'pass', RETENTION_MS, { fields: { total, next: total, snapshot: snapshot.name } })
-      const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 } as const
+      const fields = { started_at: NOW, resumed_at: NOW } as const
       await moveCampaign(redis, id, 'start', RETENTION_MS, { begins: true, fields })
       campaigns.push({ id, total })
     },

@@ -4,23 +4,9 @@ import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
 import { createListed, isThere, nextId, readRecord } from '../../redis/records.ts'
-import {
-  type AccountLimits,
-  type AccountSetting,
-  accountSettings,
-  type LimitSetting,
-  limitsOf,
-  type Policy,
-} from '../settings.ts'
+import { type AccountLimits, type AccountSetting, accountSettings, type LimitSetting, limitsOf } from '../settings.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
-
-/** The policies by the names that the first version gave them: accounts of that time still hold those. */
-const FIRST_POLICY_NAMES: ReadonlyMap<unknown, Policy> = new Map([
-  ['must_arrive', 'at_least_once'],
-  ['never_repeat', 'at_most_once'],
-])
-const renamed = (value: unknown): unknown => FIRST_POLICY_NAMES.get(value) ?? value
 
 /** Empty or not there: the installation's. */
 const ownLimit = z
@@ -33,8 +19,6 @@ const accountSchema = z.object({
   id: z.coerce.number().int().positive(),
   name: z.string(),
   ...accountSettings,
-  'policy.transactional': z.preprocess(renamed, accountSettings['policy.transactional']),
-  'policy.campaign': z.preprocess(renamed, accountSettings['policy.campaign']),
   'limit.key_rate': ownLimit,
   'limit.account_rate': ownLimit,
   'limit.waiting': ownLimit,

@@ -3,15 +3,15 @@
 import { csvLine } from '../../files/csv.ts'
 import type { FileStore } from '../../files/store.ts'
 import { type HistoryEvent, readHistory } from '../../messages/history.ts'
+import type { State } from '../../messages/lifecycle.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import { readMessages } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { ExportFormat } from '../campaign.ts'
-import { hasEnded } from '../campaign.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
-import { type Mark, readMarks } from '../store/recipient-states.ts'
+import { readRecipientStates } from '../store/recipient-states.ts'
 import { isErased, openSnapshot, type Recipient } from '../store/snapshot.ts'
 
 /** Read at a time: some 3 ms of Redis. */
@@ -34,7 +34,7 @@ export async function* exportCampaign(
       campaignMessageUlid(idOf(campaign), campaign.started_at ?? 0, first + i, to),
     )
     const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
-    const marks = await readMarks(deps.redis, campaign, first, people.length)
+    const marks = await readRecipientStates(deps.redis, campaign, first, people.length)
     const lines = people.map((person, i) => lineOfPerson(campaign, person, ulids[i] ?? '', records[i], marks[i]))
     yield lines
       .map((line) =>
@@ -70,23 +70,22 @@ function lineOfPerson(
 }
 
 /**
- * In the order of COLUMNS. Of a recipient whose record is older than the retention the campaign still knows the state;
- * one without either was not taken up yet, or never will be. `not_kept` is for campaigns of older versions, which kept no
- * states.
+ * In the order of COLUMNS. The campaign still knows the state of a recipient whose record is older than the retention; one
+ * without either was not claimed yet, or never will be.
  */
 function lineOf(
   campaign: Campaign,
   to: string,
   ulid: string,
   record: MessageRecord | undefined,
-  mark: Mark | undefined,
+  mark: State | undefined,
 ) {
   const history = record ? readHistory(record.history, acceptedAtMs(ulid)) : []
   const at = (code: HistoryEvent['code']): string | null => {
     const event = history.findLast((each) => each.code === code)
     return event === undefined ? null : new Date(event.atMs).toISOString()
   }
-  const untouched = campaign.state === 'cancelled' ? 'cancelled' : hasEnded(campaign.state) ? 'not_kept' : 'queued'
+  const untouched = campaign.state === 'cancelled' ? 'cancelled' : 'queued'
   return {
     recipient: to,
     message_id: campaign.started_at === undefined ? null : messageId(campaign.lane, ulid),

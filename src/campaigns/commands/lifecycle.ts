@@ -70,7 +70,7 @@ export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, 
  */
 export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
-  const fields = { started_at: NOW, resumed_at: NOW, keeps_marks: 1 }
+  const fields = { started_at: NOW, resumed_at: NOW }
   const epoch = await move(deps, campaign, 'start', { begins: true, fields })
   if (epoch !== undefined) await deps.queue.add('fan-out', campaign, epoch)
 }

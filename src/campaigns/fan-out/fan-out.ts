@@ -24,7 +24,6 @@ import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeart
 import { advanceFanOut, type FanOutState, type Parking, parkCampaign } from '../store/fan-out-state.ts'
 import { messageSpecOf } from '../store/recipient-message.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
-import { adopt } from './adopt.ts'
 import { blockBroken } from './circuit-breaker.ts'
 import { feed, unstick } from './feed.ts'
 import { createMemories, type Memories, type Memory } from './memory.ts'
@@ -113,7 +112,6 @@ async function supply(
   turn: Turn,
 ): Promise<'over' | { nextMs: number; parked?: Parking }> {
   const spec = messageSpecOf(campaign, deps.config.validityMs.campaign)
-  await adopt(deps, campaign, spec, snapshot)
   const memory = turn.memories.of(campaign)
   const { feeding, breaker, concluding, ending, stuck, laneInfo } = memory
   feeding.begin()

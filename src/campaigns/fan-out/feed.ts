@@ -2,6 +2,7 @@
 // to whoever has no mark by then. Feeding somebody again is therefore harmless.
 import type { Chunk } from '../../jobs/chunk.ts'
 import type { Log } from '../../log.ts'
+import type { State } from '../../messages/lifecycle.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
 import { readStates } from '../../messages/store/records.ts'
 import { jobStates } from '../../queue/lane/jobs.ts'
@@ -12,7 +13,7 @@ import type { CampaignId } from '../campaign.ts'
 import { MOST_IN_CHUNK } from '../pace.ts'
 import { idOf } from '../store/campaigns.ts'
 import { buildMessage, type MessageSpec } from '../store/recipient-message.ts'
-import { firstUnclaimed, type Mark, readMarks, unclaimedPlaces, unsettledPlaces } from '../store/recipient-states.ts'
+import { firstUnclaimed, readRecipientStates, unclaimedPlaces, unsettledPlaces } from '../store/recipient-states.ts'
 import type { Snapshot } from '../store/snapshot.ts'
 
 /**
@@ -41,7 +42,7 @@ export async function feed(
   { next, total, room, size, by }: Round,
 ): Promise<{ count: number; next: number }> {
   if (room < Math.min(size, total - next)) return { count: 0, next }
-  const marks = await readMarks(deps.redis, id, next, Math.min(LOOKED_AT, total - next))
+  const marks = await readRecipientStates(deps.redis, id, next, Math.min(LOOKED_AT, total - next))
   const looked = next + marks.length
   if (!marks.includes(undefined)) return { count: 0, next: await firstUnclaimed(deps.redis, id, looked, total) }
   const plan = planChunks(marks, { room, size, isEnd: looked >= total })
@@ -55,7 +56,7 @@ export async function feed(
  * `room` of them in all. `end` is the place after the last one that was fed or has a mark.
  */
 export function planChunks(
-  marks: readonly (Mark | undefined)[],
+  marks: readonly (State | undefined)[],
   { room, size, isEnd }: { room: number; size: number; isEnd: boolean },
 ): { chunks: { from: number; count: number }[]; fed: number; end: number } {
   const chunks: { from: number; count: number }[] = []

@@ -15,7 +15,7 @@ import { type Definition, STATES_OF_CLASS } from '../definition.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import type { ValueSource } from '../parameters.ts'
 import { type Campaign, findCampaign, idOf, isKept } from '../store/campaigns.ts'
-import { readMarks } from '../store/recipient-states.ts'
+import { readRecipientStates } from '../store/recipient-states.ts'
 import { type Row, RowsError, readRows } from '../store/rows.ts'
 import { isErased, openSnapshot } from '../store/snapshot.ts'
 
@@ -158,7 +158,8 @@ async function* earlier(
   const before = id && (await findCampaign(redis, id))
   const notKept = new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
   if (!before) throw notKept
-  const stateOfTheRest = stateWithoutMessage(before)
+  // Without a state nothing was claimed, and of a cancelled campaign nothing ever will be.
+  const stateOfTheRest: State | undefined = before.state === 'cancelled' ? 'cancelled' : undefined
   const snapshot = await openSnapshot(files, before, before.snapshot)
   const wanted: readonly State[] = STATES_OF_CLASS[recipients.class]
   for (let index = 0; index < before.total; ) {
@@ -166,27 +167,19 @@ async function* earlier(
     const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
     const states = await readShownStates(redis, before.lane, ulids)
     // What became of those whose record has expired, the campaign knows.
-    const marks = await readMarks(redis, before, index, people.length)
+    const marks = await readRecipientStates(redis, before, index, people.length)
     // Its states go with it. Read after that, they would say that nobody was sent anything.
     if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
     for (const [i, person] of people.entries()) {
       if (isErased(person)) continue
       const { to, values } = person
       const state = states[i] ?? marks[i] ?? stateOfTheRest
-      if (state !== undefined && state !== 'not_kept' && wanted.includes(state)) {
+      if (state !== undefined && wanted.includes(state)) {
         yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
       }
     }
     index += people.length
   }
-}
-
-/**
- * What a recipient is of whom the campaign knows nothing: of a cancelled one, never claimed, so that nothing was sent and
- * nothing ever will be. One that was begun by a version that kept no states may have sent to anybody.
- */
-function stateWithoutMessage({ state, started_at, keeps_marks }: Campaign): State | undefined {
-  return state === 'cancelled' && (keeps_marks || started_at === undefined) ? 'cancelled' : undefined
 }
 
 // Candidates who want no advertising of the account are refused here already, so that the figures of a campaign are true

@@ -51,11 +51,6 @@ export const campaignSchema = z.object({
     .enum(['0', '1'])
     .default('0')
     .transform((flag) => flag === '1'),
-  /** Whether it keeps the states of its recipients; one that was started by an older version adopts them first. */
-  keeps_marks: z
-    .enum(['0', '1'])
-    .default('0')
-    .transform((flag) => flag === '1'),
   /** Times that its latest preflight was begun; those that ended in order, unfinished, are taken off again. */
   preflight_starts: z.coerce.number().int().default(0),
   /** File of uploaded rows and folder of frozen recipients, names inside the campaign's folder. */

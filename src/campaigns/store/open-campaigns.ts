@@ -9,7 +9,7 @@ import type { CampaignId } from '../campaign.ts'
 import { placeInId } from '../message-ids.ts'
 import { findCampaign, idOf } from './campaigns.ts'
 import { buildMessage, type MessageSpec, messageSpecOf } from './recipient-message.ts'
-import { readMarks } from './recipient-states.ts'
+import { readRecipientStates } from './recipient-states.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 
 /** Lists that are remembered although nobody reads them: each is some thousand lines. */
@@ -120,7 +120,7 @@ export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettin
     const [recipient] = await snapshot.read(place, 1)
     const message = recipient && buildMessage(spec, recipient, place)
     if (message?.ulid !== ulid) continue
-    const [mark] = await readMarks(redis, campaign, place, 1)
+    const [mark] = await readRecipientStates(redis, campaign, place, 1)
     return mark === undefined ? message.payload : undefined
   }
   return undefined

@@ -64,7 +64,7 @@ function campaignSource(redis: Redis, segment: Segment, person: string | undefin
       end = from
       source.bound = from === 0 ? undefined : least(bound, keyOfPlace(segment, from - 1))
       const wanted =
-        person === undefined ? undefined : placesOfPerson(await readMarks(redis, segment, from, to), person)
+        person === undefined ? undefined : placesOfPerson(await readRecipientStates(redis, segment, from, to), person)
       if (wanted?.length === 0 || to === 0) return []
       const places = wanted ?? Array.from({ length: to - from }, (_, i) => i)
       const first = places[0] ?? 0
@@ -87,7 +87,7 @@ function campaignSource(redis: Redis, segment: Segment, person: string | undefin
   return source
 }
 
-const readMarks = (redis: Redis, segment: Segment, from: number, to: number): Promise<Buffer | null> =>
+const readRecipientStates = (redis: Redis, segment: Segment, from: number, to: number): Promise<Buffer | null> =>
   to === from
     ? Promise.resolve(null)
     : readSegment(redis, segment, 'marks', { from: from * MARK_BYTES, to: to * MARK_BYTES })

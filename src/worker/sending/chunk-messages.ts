@@ -5,7 +5,7 @@
 import type { CampaignId } from '../../campaigns/campaign.ts'
 import type { OpenCampaign } from '../../campaigns/store/open-campaigns.ts'
 import { type MessageSpec, payloadOf, ulidOf } from '../../campaigns/store/recipient-message.ts'
-import { readMarks } from '../../campaigns/store/recipient-states.ts'
+import { readRecipientStates } from '../../campaigns/store/recipient-states.ts'
 import { isErased, type Recipient } from '../../campaigns/store/snapshot.ts'
 import type { Config } from '../../config.ts'
 import type { Chunk } from '../../jobs/chunk.ts'
@@ -62,7 +62,7 @@ export async function recipientStates(
   ulids: readonly string[],
 ): Promise<RecipientState[]> {
   const [marks, jobs] = await Promise.all([
-    readMarks(redis, id, from, ulids.length),
+    readRecipientStates(redis, id, from, ulids.length),
     // Mostly none has a job of its own, and one EXISTS says so of all.
     redis.exists(ulids.map((ulid) => jobKey({ lane: id.lane, ulid }))),
   ])
