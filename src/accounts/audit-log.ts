@@ -9,7 +9,7 @@ const actorSchema = z.union([
 ])
 export type Actor = z.infer<typeof actorSchema>
 
-export const activityEntrySchema = z.strictObject({
+export const auditLogEntrySchema = z.strictObject({
   at: z.iso.datetime(),
   actor: actorSchema,
   account: z.int().nullable().describe('Whose it is; null where it is of the installation.'),
@@ -18,11 +18,11 @@ export const activityEntrySchema = z.strictObject({
   detail: z.string().nullable().describe('More about it, in a word or a figure.'),
   request_id: z.string().nullable(),
 })
-activityEntrySchema.register(z.globalRegistry, { id: 'Activity' })
-export type ActivityEntry = z.infer<typeof activityEntrySchema>
+auditLogEntrySchema.register(z.globalRegistry, { id: 'Activity' })
+export type AuditLogEntry = z.infer<typeof auditLogEntrySchema>
 
 /** What was done. Texts are cut at ACT_TEXT_MAX characters. */
-export interface Act {
+export interface AuditEvent {
   actor: Actor
   /** NO_ACCOUNT where it is of the installation. */
   account: number

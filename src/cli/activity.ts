@@ -1,11 +1,11 @@
 // activity: who did what and when, over HTTP and on the command line.
-import type { ActivityEntry } from '../accounts/audit-log.ts'
-import { readActivity } from '../accounts/store/audit-log.ts'
+import type { AuditLogEntry } from '../accounts/audit-log.ts'
+import { readAuditLog } from '../accounts/store/audit-log.ts'
 import { type Columns, clockTime, listed } from './print.ts'
 import { accountId, limitOption } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
-const COLUMNS: Columns<ActivityEntry> = {
+const COLUMNS: Columns<AuditLogEntry> = {
   AT: ({ at }) => clockTime(at),
   WHO: ({ actor }) =>
     'cli' in actor ? actor.cli : [actor.key_name, actor.key_id ?? 'unknown key'].filter(Boolean).join(', '),
@@ -23,7 +23,7 @@ export const verbs: readonly Verb[] = [
     isDefault: true,
     values: { account: option(accountId.optional(), 'id', 'only what concerns this account'), limit: limitOption() },
     async run({ account, limit }, { redis }) {
-      const { entries } = await readActivity(redis, { account, limit, cursor: undefined }, Date.now())
+      const { entries } = await readAuditLog(redis, { account, limit, cursor: undefined }, Date.now())
       return listed(entries, COLUMNS, 'Nothing was done yet.')
     },
   }),

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { listAccounts } from '../accounts/store/accounts.ts'
-import { findSender, lanesOf } from '../accounts/store/senders.ts'
+import { findSender, laneIdsOf } from '../accounts/store/senders.ts'
 import { parseCampaignId } from '../campaigns/campaign.ts'
 import { findCampaign } from '../campaigns/store/campaigns.ts'
 import { counted } from '../messages/fault.ts'
@@ -103,7 +103,7 @@ async function ofOneAccount(context: CommandContext, queues: LaneQueues, order: 
   const { redis } = context
   const matching: { account: number; order: RequeueOrder }[] = []
   for (const { id } of await listAccounts(redis)) {
-    const own = new Set(await lanesOf(redis, id))
+    const own = new Set(await laneIdsOf(redis, id))
     const part = { ...order, lanes: order.lanes.filter((lane) => own.has(lane)) }
     if (await isAnyMatching({ redis, queues }, part)) matching.push({ account: id, order: part })
   }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { secretKeysOf } from '../accounts/seal.ts'
 import { type Account, findAccount, findKeptAccount, type KeptAccount } from '../accounts/store/accounts.ts'
-import { recordAct } from '../accounts/store/audit-log.ts'
+import { appendToAuditLog } from '../accounts/store/audit-log.ts'
 import { findSender, listSenders, type Sender } from '../accounts/store/senders.ts'
 import { type CampaignId, campaignId } from '../campaigns/campaign.ts'
 import type { Config } from '../config.ts'
@@ -160,7 +160,7 @@ export async function recordActs(
 ): Promise<void> {
   if (action === undefined || acted === undefined) return
   const all = 'account' in acted ? [acted] : acted
-  for (const each of all) await recordAct(redis, { actor: { cli: userName() }, action, ...each }, Date.now())
+  for (const each of all) await appendToAuditLog(redis, { actor: { cli: userName() }, action, ...each }, Date.now())
 }
 
 const ASK_EVERY_MS = 50

@@ -11,14 +11,14 @@ export type Tombstones = ReturnType<typeof createTombstones>
 
 /** The tombstones of all accounts. The first of the secrets writes; what any of them wrote is known. */
 export function createTombstones(redis: Redis, secrets: readonly string[]) {
-  const markOf = (secret: string, account: number, person: string): string =>
+  const hmacOf = (secret: string, account: number, person: string): string =>
     createHmac('sha256', secret).update(`laneway tombstone\n${account}\n${person}`).digest('base64url')
 
   return {
     /** From now on, campaigns of before send the person nothing, for `keepMs`. Doing it again makes it so from then on. */
     async bury(account: number, person: string, nowMs: number, keepMs: number): Promise<void> {
       const key = contactKeys(account).tombstones
-      const mark = markOf(secrets[0] ?? '', account, person)
+      const mark = hmacOf(secrets[0] ?? '', account, person)
       const transaction = redis.multi().zadd(key, nowMs, mark)
       await execOrThrow(transaction.zremrangebyscore(key, '-inf', nowMs - keepMs).pexpire(key, keepMs))
     },
@@ -32,7 +32,7 @@ export function createTombstones(redis: Redis, secrets: readonly string[]) {
       const erased = new Set<string>()
       if (people.length === 0) return erased
       for (const secret of secrets) {
-        const marks = people.map((person) => markOf(secret, account, person))
+        const marks = people.map((person) => hmacOf(secret, account, person))
         const found = await redis.zmscore(contactKeys(account).tombstones, ...marks)
         for (const [i, at] of found.entries()) {
           const person = people[i]

@@ -2,7 +2,7 @@
 // it, so that one answer names every fault, and what was left out of an older client's body is named in a header.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import type { Act } from '../accounts/audit-log.ts'
+import type { AuditEvent } from '../accounts/audit-log.ts'
 import { FAULTS_MAX } from '../messages/accept/refusal.ts'
 import { type Fault, faultsOf, unknownFields } from '../messages/fault.ts'
 import { ACCOUNT_QUERY } from './authorise.ts'
@@ -19,7 +19,7 @@ export interface Route extends RouteSpec {
 
 /** Writes down what was done, once it is; by the caller, unless it names somebody else. */
 export type AppendAudit = (
-  act: Pick<Act, 'account' | 'action' | 'target' | 'detail'> & { actor?: Act['actor'] },
+  act: Pick<AuditEvent, 'account' | 'action' | 'target' | 'detail'> & { actor?: AuditEvent['actor'] },
 ) => Promise<void>
 
 /** The routes of a family in their order, each with its handler. In two calls, so that the handlers know their types. */

@@ -2,7 +2,7 @@
 // somebody is refused.
 import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting } from '../accounts/settings.ts'
 import { accountLimits, findAccount } from '../accounts/store/accounts.ts'
-import { lanesOf } from '../accounts/store/senders.ts'
+import { laneIdsOf } from '../accounts/store/senders.ts'
 import { countDrafts, readRows } from '../campaigns/store/quotas.ts'
 import type { Config } from '../config.ts'
 import { keptBytes } from '../gallery/store/files.ts'
@@ -41,7 +41,7 @@ export async function limitsInForce(
 
 async function useOf(redis: Redis, account: number): Promise<Partial<AccountLimits>> {
   const [waiting, drafts, rows, galleryBytes, contacts] = await Promise.all([
-    lanesOf(redis, account).then((lanes) => waitingOn(redis, lanes)),
+    laneIdsOf(redis, account).then((lanes) => waitingOn(redis, lanes)),
     countDrafts(redis, account),
     readRows(redis, account, '', 0),
     keptBytes(redis, account),

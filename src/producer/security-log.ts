@@ -2,8 +2,8 @@
 // with the key's id and the request's, and in the activity. Bounded: a flood of refusals must not become one of lines,
 // nor push the acts out of the activity.
 import type { IncomingMessage } from 'node:http'
-import type { Act } from '../accounts/audit-log.ts'
-import { recordAct } from '../accounts/store/audit-log.ts'
+import type { AuditEvent } from '../accounts/audit-log.ts'
+import { appendToAuditLog } from '../accounts/store/audit-log.ts'
 import type { Log } from '../log.ts'
 import { KeyRefusal } from '../messages/accept/check-key.ts'
 import { LIMIT_OF_CODE, Refusal } from '../messages/accept/refusal.ts'
@@ -48,8 +48,8 @@ export function createSecurityLog(redis: Redis, log: Log) {
     return true
   }
 
-  const record = (act: Act): Promise<void> =>
-    recordAct(redis, act, Date.now()).catch((error: unknown) => {
+  const record = (act: AuditEvent): Promise<void> =>
+    appendToAuditLog(redis, act, Date.now()).catch((error: unknown) => {
       log.warn({ action: act.action, request_id: act.requestId, err: error }, 'activity.lost')
     })
 
@@ -81,7 +81,7 @@ export function createSecurityLog(redis: Redis, log: Log) {
       if (refused.key !== undefined) tell('limit.met', refused)
     },
     /** Something was done. Resolves once it is written down, or cannot be, which the log then tells. */
-    async appendAudit(act: Act): Promise<void> {
+    async appendAudit(act: AuditEvent): Promise<void> {
       const dropped = lines.acts()
       if (dropped !== undefined) {
         const { actor, requestId, ...what } = act

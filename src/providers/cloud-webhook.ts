@@ -16,7 +16,7 @@ export interface Preference {
   phoneNumberId: string
   /** Digits, the user id, or both. */
   people: string[]
-  wish: 'stop' | 'resume'
+  intent: 'stop' | 'resume'
   /** Epoch ms; undefined where the chat product says nothing that is a time. */
   atMs: number | undefined
 }
@@ -45,13 +45,13 @@ const item = z.object({
   timestamp: webhookTime.optional().catch(undefined),
 })
 
-/** One item of it; `other` for a wish about something else than advertising, undefined for what cannot be read. */
+/** One item of it; `other` for a preference about something else than advertising, undefined for what cannot be read. */
 function readPreference(phoneNumberId: string, raw: unknown): Preference | 'other' | undefined {
   const { data } = item.safeParse(raw)
   if (data === undefined) return undefined
   if (data.category !== 'marketing_messages') return 'other'
   const people = [data.wa_id?.replace(/\D/g, ''), data.user_id].flatMap((each) => (each ? [each] : []))
-  return people.length === 0 ? undefined : { phoneNumberId, people, wish: data.value, atMs: data.timestamp }
+  return people.length === 0 ? undefined : { phoneNumberId, people, intent: data.value, atMs: data.timestamp }
 }
 
 /** What a webhook says about a message that we sent. */

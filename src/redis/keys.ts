@@ -177,7 +177,7 @@ export const laneClearedByKey = (lane: number, of: string): string => `${lanePre
 export const messageWaitKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:wait:${ulid}`
 
 /** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
-export const requeueableKey = (lane: number): string => `${lanePrefix(lane)}:ended-badly`
+export const requeueableKey = (lane: number): string => `${lanePrefix(lane)}:failed-messages`
 /** HASH: how far a job that sends messages again is on this lane: cursor and counts. */
 export const requeueProgressKey = (lane: number, job: string): string => `${lanePrefix(lane)}:requeue:${job}`
 /** HASH of one job that sends messages again: what it was asked for, and whether it is done. */

@@ -4,9 +4,9 @@ import { PassThrough } from 'node:stream'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { activityEntrySchema } from '../../src/accounts/audit-log.ts'
+import { auditLogEntrySchema } from '../../src/accounts/audit-log.ts'
 import { OPERATOR } from '../../src/accounts/permissions.ts'
-import { ACTIVITY_KEPT_MS, readActivity, recordAct } from '../../src/accounts/store/audit-log.ts'
+import { AUDIT_LOG_KEPT_MS, appendToAuditLog, readAuditLog } from '../../src/accounts/store/audit-log.ts'
 import { createCredential, revokeCredential } from '../../src/accounts/store/credentials.ts'
 import { createSecurityLog } from '../../src/producer/security-log.ts'
 import { runCli } from '../support/cli.ts'
@@ -31,7 +31,7 @@ afterAll(() => service?.close())
 
 const listed = z.strictObject({
   status: z.literal(true),
-  data: z.array(activityEntrySchema),
+  data: z.array(auditLogEntrySchema),
   next: z.string().nullable(),
 })
 async function activity(key: string, query = '') {
@@ -167,13 +167,15 @@ test('pages follow each other without a gap, and a cursor of nobody is refused',
 test('what is older than 90 days is not shown, and an account keeps some 10,000 at most', async () => {
   const account = 777_001
   const act = { actor: { cli: 'x' }, account, action: 'a.b', target: 'y'.repeat(10_000) }
-  await recordAct(service.redis, act, Date.now())
-  const read = (nowMs: number) => readActivity(service.redis, { account, limit: 10, cursor: undefined }, nowMs)
+  await appendToAuditLog(service.redis, act, Date.now())
+  const read = (nowMs: number) => readAuditLog(service.redis, { account, limit: 10, cursor: undefined }, nowMs)
   const { entries } = await read(Date.now())
   expect(entries).toHaveLength(1)
   expect(entries[0]?.target).toHaveLength(200)
-  expect((await read(Date.now() + ACTIVITY_KEPT_MS + 10_000)).entries).toEqual([])
-  await Promise.all(Array.from({ length: 10_500 }, () => recordAct(service.redis, { ...act, target: 'y' }, Date.now())))
+  expect((await read(Date.now() + AUDIT_LOG_KEPT_MS + 10_000)).entries).toEqual([])
+  await Promise.all(
+    Array.from({ length: 10_500 }, () => appendToAuditLog(service.redis, { ...act, target: 'y' }, Date.now())),
+  )
   expect(await activityOf(service.redis, account).count()).toBeLessThan(10_200)
   expect(await activityOf(service.redis, account).livesMs()).toBeGreaterThan(0)
 })

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
-import { heedRefusal } from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
+import { applyProviderOptOut } from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
 import { resealErasedKey, useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
 import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
@@ -89,9 +89,9 @@ test('a key that is sealed under the newest secret already is left as it is', as
 })
 
 test('of the reasons for which a message fails only that one opts a person out, and nobody else', async () => {
-  await heedRefusal(redis, 5, '491530000006', { code: '131026' })
-  await heedRefusal(redis, 5, '', { code: OPTED_OUT_THERE })
+  await applyProviderOptOut(redis, 5, '491530000006', { code: '131026' })
+  await applyProviderOptOut(redis, 5, '', { code: OPTED_OUT_THERE })
   expect(await contactsOf(redis, 5).optOuts.isThere()).toBe(false)
-  await heedRefusal(redis, 5, '491530000006', { code: OPTED_OUT_THERE })
+  await applyProviderOptOut(redis, 5, '491530000006', { code: OPTED_OUT_THERE })
   expect(await contactsOf(redis, 5).optOuts.all()).toEqual(['491530000006'])
 })

@@ -6,7 +6,7 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { newEndpointFields } from '../../src/events/endpoint.ts'
 import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
-import { listen, listenAgain, listeningAccounts, sourcesOf, tend } from '../../src/events/store/outbox.ts'
+import { listen, listenAgain, listeningAccounts, maintainOutboxes, sourcesOf } from '../../src/events/store/outbox.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { startRelay } from '../../src/worker/background/events/relay.ts'
 import { silentLog } from '../support/app.ts'
@@ -117,7 +117,7 @@ async function atEveryPlace(
     for (let [clientPlace, isClientDone] = [0, false]; !isClientDone; clientPlace += 1) {
       const { account, outboxes } = await forsaken()
       const begin = {
-        relay: () => relay.begin(relayPlace, () => tend(relay.redis, account, RETENTION_MS)),
+        relay: () => relay.begin(relayPlace, () => maintainOutboxes(relay.redis, account, RETENTION_MS)),
         client: () => client.begin(clientPlace, () => create(client.redis, account)),
       }
       const begun =
@@ -172,11 +172,11 @@ test('an account is listened to again by the next relay wherever the one before 
   for (let [place, isDone] = [0, false]; !isDone; place += 1) {
     const relay = await steps()
     const { account, outboxes } = await forsaken()
-    const tending = await relay.begin(place, () => tend(relay.redis, account, RETENTION_MS))
+    const tending = await relay.begin(place, () => maintainOutboxes(relay.redis, account, RETENTION_MS))
     isDone = tending.isDone()
     await create(lanes.redis, account)
     await listenAgain(lanes.redis)
-    await tend(lanes.redis, account, RETENTION_MS)
+    await maintainOutboxes(lanes.redis, account, RETENTION_MS)
     const fault = await faultOf(account, outboxes)
     if (fault !== '') wrong.push(`relay dead at ${place}: ${fault}`)
   }
@@ -185,7 +185,7 @@ test('an account is listened to again by the next relay wherever the one before 
 
 test('nothing is left of an account that nobody wants to hear of any more', async () => {
   const { account, outboxes } = await forsaken()
-  await tend(lanes.redis, account, RETENTION_MS)
+  await maintainOutboxes(lanes.redis, account, RETENTION_MS)
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)
   for (const outbox of outboxes) expect(await outbox.isThere()).toBe(false)
   expect(await namesOfAccount(lanes.redis, account, 'events')).toEqual([])
@@ -199,7 +199,7 @@ test('a sender that is added while the relay stops listening to its account keep
   for (let [relayPlace, isRelayDone] = [0, false]; !isRelayDone; relayPlace += 1) {
     for (let [clientPlace, isClientDone] = [0, false]; !isClientDone; clientPlace += 1) {
       const { account } = await forsaken()
-      const tending = await relay.begin(relayPlace, () => tend(relay.redis, account, RETENTION_MS))
+      const tending = await relay.begin(relayPlace, () => maintainOutboxes(relay.redis, account, RETENTION_MS))
       const adding = await client.begin(clientPlace, () => newSender(client.redis, account))
       isRelayDone = tending.isDone()
       isClientDone = adding.isDone()

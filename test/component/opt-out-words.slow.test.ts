@@ -58,7 +58,7 @@ afterAll(async () => {
 })
 
 const word = fc.record({
-  wish: fc.constantFrom('stop', 'start'),
+  intent: fc.constantFrom('stop', 'start'),
   source: fc.constantFrom('word', 'provider'),
   /** Seconds: few, so that two are often of the same one. */
   second: fc.integer({ min: 1, max: 6 }),
@@ -74,9 +74,9 @@ type Word = typeof word extends fc.Arbitrary<infer T> ? T : never
 function inOrder(words: readonly Word[]): Set<string> {
   const stops = new Set<string>()
   // Of one second the stop counts: the chat product tells whole seconds.
-  const inTime = [...words].sort((a, b) => a.second - b.second || a.wish.localeCompare(b.wish))
-  for (const { wish, source } of inTime) {
-    if (wish === 'stop') stops.add(source)
+  const inTime = [...words].sort((a, b) => a.second - b.second || a.intent.localeCompare(b.intent))
+  for (const { intent, source } of inTime) {
+    if (intent === 'stop') stops.add(source)
     else if (source === 'provider') stops.delete(source)
     else stops.clear()
   }
@@ -93,9 +93,9 @@ test('it ends as if everything had come when it was said, and an erasure in betw
         account += 1
         const nobody = account + 1_000_000
         const nowMs = Math.floor(Date.now() / 1_000) * 1_000
-        const said = (to: Redis, { wish, source, second }: Word): Promise<number> => {
+        const said = (to: Redis, { intent, source, second }: Word): Promise<number> => {
           const how = { source, atMs: nowMs - 600_000 + second * 1_000 } as const
-          return wish === 'stop' ? addOptOuts(to, account, [PERSON], how) : removeOptOuts(to, account, [PERSON], how)
+          return intent === 'stop' ? addOptOuts(to, account, [PERSON], how) : removeOptOuts(to, account, [PERSON], how)
         }
         const doing = steps.map(({ says }, i) => {
           const { connection } = writers[i] ?? { connection: redis }

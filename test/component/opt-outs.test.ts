@@ -16,7 +16,11 @@ import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
-import { heedPreference, heedRefusalOf, heedWords } from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
+import {
+  applyOptOutKeyword,
+  applyPreference,
+  applyProviderOptOutOf,
+} from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
 import { useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
 import { addOptOuts, findOptOut, LOOK_GOOD_FOR_MS, optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
@@ -178,11 +182,16 @@ test('whoever is erased stays opted out, is on no list, and may take it back', a
 test('a stop word in a group is talk among many, and one of whoever is on the list already changes nothing', async () => {
   const { redis, tenant } = service
   const stop = { type: 'text', text: 'stop' }
-  await heedWords(redis, tenant.account, { ...stop, from: '491520556101', parts: { group_id: 'g1' } }, Date.now())
+  await applyOptOutKeyword(
+    redis,
+    tenant.account,
+    { ...stop, from: '491520556101', parts: { group_id: 'g1' } },
+    Date.now(),
+  )
   expect(await optOutOf('491520556101')).toBeUndefined()
   await ask('POST', '/opt-outs', { person: '+491520556102' })
   const before = await optOutOf('491520556102')
-  await heedWords(redis, tenant.account, { ...stop, from: '491520556102', parts: {} }, Date.now())
+  await applyOptOutKeyword(redis, tenant.account, { ...stop, from: '491520556102', parts: {} }, Date.now())
   expect(before?.source).toBe('http')
   expect(await optOutOf('491520556102')).toEqual(before)
 })
@@ -191,11 +200,11 @@ test('a wish that is dated ahead counts from now on, and what comes after it tak
   const { redis, tenant } = service
   const person = '491520558803'
   const beganMs = Date.now()
-  await heedPreference(redis, tenant.account, { people: [person], wish: 'stop', atMs: beganMs + 3_600_000 })
+  await applyPreference(redis, tenant.account, { people: [person], intent: 'stop', atMs: beganMs + 3_600_000 })
   const { since = '' } = (await optOutOf(person)) ?? {}
   expect(Date.parse(since)).toBeGreaterThanOrEqual(beganMs)
   expect(Date.parse(since)).toBeLessThanOrEqual(Date.now())
-  await heedPreference(redis, tenant.account, { people: [person], wish: 'resume', atMs: undefined })
+  await applyPreference(redis, tenant.account, { people: [person], intent: 'resume', atMs: undefined })
   expect(await optOutOf(person)).toBeUndefined()
 })
 
@@ -310,7 +319,7 @@ test('a report of the chat product that comes after the person has come back doe
   const now = nowSeconds()
   const id = parseMessageId(await sendTo(service, service.tenant, `+${person}`))
   if (id === undefined) throw new Error('no id')
-  const told = (atMs: number) => heedRefusalOf(service.redis, id, { code: OPTED_OUT_THERE }, atMs)
+  const told = (atMs: number) => applyProviderOptOutOf(service.redis, id, { code: OPTED_OUT_THERE }, atMs)
   await write(person, 'start', now - 30)
   await told((now - 60) * 1_000)
   expect(await optOutOf(person)).toBeUndefined()

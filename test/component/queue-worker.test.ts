@@ -30,10 +30,10 @@ function machineIsOff(ms: number): void {
 }
 
 test('the BullMQ that is tested is the one that is meant', async () => {
-  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
   const queue = openBullQueue(redis, 'version', 'test')
   // npm run test:bullmq puts another in the place of the pinned one.
-  const meant = process.env.LANEWAY_TEST_BULLMQ_VERSION ?? devDependencies.bullmq
+  const meant = process.env.LANEWAY_TEST_BULLMQ_VERSION ?? dependencies.bullmq
   await eventually(async () => (await queue.getVersion()) === `bullmq:${meant}`, `that it says it is ${meant}`, SOON_MS)
   await queue.close()
 })

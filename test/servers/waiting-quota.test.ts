@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { lanesOf } from '../../src/accounts/store/senders.ts'
+import { laneIdsOf } from '../../src/accounts/store/senders.ts'
 import { loadConfig } from '../../src/config.ts'
 import { roomToWait } from '../../src/messages/accept/waiting-quota.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
@@ -42,7 +42,7 @@ test('what cannot be counted for a while is taken as it was counted last, and a 
   await roomToWait({ redis, config }, account, 1)
   const victim = await sendersOf(redis, account).at(cluster.primaryOf)
   await victim.kill9()
-  await vi.waitFor(() => expect(lanesOf(redis, account)).rejects.toThrow(), 20_000)
+  await vi.waitFor(() => expect(laneIdsOf(redis, account)).rejects.toThrow(), 20_000)
   // Until the last count is too old to be used.
   await vi.waitFor(async () => expect(await roomToWait({ redis, config }, account, 2)).toBeTypeOf('function'), 5_000)
   await expect(roomToWait({ redis, config }, account, 1)).rejects.toMatchObject({ code: 'too_many_waiting' })

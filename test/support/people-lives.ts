@@ -32,7 +32,11 @@ import { recordStatus } from '../../src/messages/store/steps.ts'
 import { erasePerson } from '../../src/people/erase.ts'
 import { endErasure, newErasureId, openErasureQueue } from '../../src/people/erasures.ts'
 import { personPieces } from '../../src/people/gather.ts'
-import { heedPreference, heedRefusalOf, heedWords } from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
+import {
+  applyOptOutKeyword,
+  applyPreference,
+  applyProviderOptOutOf,
+} from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
 import { exportOptOuts } from '../../src/people/opt-outs/commands/opt-out-files.ts'
 import { useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
 import { addOptOuts, findOptOut, optOutsHold, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
@@ -312,12 +316,14 @@ export async function beginLife(world: World, seed: number) {
     async bringWord(person: string, word: string, id: string, atMs: number, dies?: number): Promise<void> {
       const received = { id, lane: laneOf(0), from: person, type: 'text', text: word, parts: {}, received_at: atMs }
       await as(dies, (connection) =>
-        storeInbound(connection, account, received, RETENTION_MS, () => heedWords(connection, account, received, atMs)),
+        storeInbound(connection, account, received, RETENTION_MS, () =>
+          applyOptOutKeyword(connection, account, received, atMs),
+        ),
       )
     },
 
-    bringPreference: (person: string, wish: 'stop' | 'resume', atMs: number, dies?: number): Promise<void> =>
-      as(dies, (connection) => heedPreference(connection, account, { people: [person], wish, atMs })),
+    bringPreference: (person: string, intent: 'stop' | 'resume', atMs: number, dies?: number): Promise<void> =>
+      as(dies, (connection) => applyPreference(connection, account, { people: [person], intent, atMs })),
 
     /** The chat product brings what became of a message; true when it says that its person has opted out there. */
     async bringStatus(of: Left, failed: boolean, atMs: number, dies?: number): Promise<void> {
@@ -325,7 +331,7 @@ export async function beginLife(world: World, seed: number) {
       if (id === undefined) throw new Error(of.id)
       await as(dies, async (connection) => {
         const problem = { code: OPTED_OUT_THERE, sentence: `${of.to} wants none` }
-        if (failed) await heedRefusalOf(connection, id, problem, atMs)
+        if (failed) await applyProviderOptOutOf(connection, id, problem, atMs)
         const detail = { providerId: of.providerId, atMs, ...(failed && { problem }) }
         await recordStatus(connection, id, of.attempt, failed ? 'failed' : 'delivered', detail)
       })

@@ -139,8 +139,8 @@ describe('a wish about advertising', () => {
       wish({ value: 'resume', user_id: 'US.1', wa_id: undefined, timestamp: '1763640000000' }),
     )
     expect(preferences).toEqual([
-      { phoneNumberId: '106', people: ['491700000001'], wish: 'stop', atMs: 1_763_640_000_000 },
-      { phoneNumberId: '106', people: ['US.1'], wish: 'resume', atMs: 1_763_640_000_000 },
+      { phoneNumberId: '106', people: ['491700000001'], intent: 'stop', atMs: 1_763_640_000_000 },
+      { phoneNumberId: '106', people: ['US.1'], intent: 'resume', atMs: 1_763_640_000_000 },
     ])
     expect(unreadable).toBe(0)
   })
@@ -148,7 +148,7 @@ describe('a wish about advertising', () => {
   test('that is odd, or about something else, drops no neighbour', async () => {
     const others = [null, wish({ value: 'maybe' }), wish({ wa_id: undefined }), wish({ category: 'calls' })]
     const { preferences, unreadable } = await read1(...others, wish({ timestamp: 'soon' }))
-    expect(preferences).toMatchObject([{ wish: 'stop', atMs: undefined }])
+    expect(preferences).toMatchObject([{ intent: 'stop', atMs: undefined }])
     expect(unreadable).toBe(3)
   })
 })

@@ -9,15 +9,15 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { accountActivityKey, rootKeys } from '../../redis/keys.ts'
 import { readRecord } from '../../redis/records.ts'
-import { ACT_TEXT_MAX, type Act, type ActivityEntry } from '../audit-log.ts'
+import { ACT_TEXT_MAX, type AuditEvent, type AuditLogEntry } from '../audit-log.ts'
 
-export const ACTIVITY_KEPT_MS = 90 * 86_400_000
+export const AUDIT_LOG_KEPT_MS = 90 * 86_400_000
 /** Some 150 bytes each. */
 const MOST_OF_ACCOUNT = 10_000
 const MOST_IN_ALL = 100_000
 
 /** Writes an act down. Rejects when Redis does not take it: the act itself is done all the same. */
-export async function recordAct(redis: Redis, act: Act, nowMs: number): Promise<void> {
+export async function appendToAuditLog(redis: Redis, act: AuditEvent, nowMs: number): Promise<void> {
   const { actor, account, action, target, detail, requestId } = act
   const fields = {
     ...('cli' in actor ? { cli: actor.cli } : { key: actor.key_id ?? '', name: actor.key_name }),
@@ -38,8 +38,8 @@ export async function recordAct(redis: Redis, act: Act, nowMs: number): Promise<
 async function append(redis: Redis, key: string, most: number, fields: string[], nowMs: number): Promise<void> {
   await Promise.all([
     redis.xadd(key, 'MAXLEN', '~', most, '*', ...fields),
-    redis.xtrim(key, 'MINID', '~', nowMs - ACTIVITY_KEPT_MS),
-    redis.pexpire(key, ACTIVITY_KEPT_MS),
+    redis.xtrim(key, 'MINID', '~', nowMs - AUDIT_LOG_KEPT_MS),
+    redis.pexpire(key, AUDIT_LOG_KEPT_MS),
   ])
 }
 
@@ -69,15 +69,15 @@ const storedSchema = z
  * Up to `limit` entries before `cursor` (the latest without one), of one account or of all; `next` is the cursor of the
  * page after it, null on the last. Throws a CorruptRecordError.
  */
-export async function readActivity(
+export async function readAuditLog(
   redis: Redis,
   of: { account: number | undefined; limit: number; cursor: string | undefined },
   nowMs: number,
-): Promise<{ entries: ActivityEntry[]; next: string | null }> {
+): Promise<{ entries: AuditLogEntry[]; next: string | null }> {
   const key = of.account === undefined ? rootKeys.activity : accountActivityKey(of.account)
   const from = of.cursor === undefined ? '+' : `(${of.cursor}`
   // One more than asked for tells whether there is another page. What is too old is trimmed only in whole blocks.
-  const rows = await redis.xrevrange(key, from, nowMs - ACTIVITY_KEPT_MS, 'COUNT', of.limit + 1)
+  const rows = await redis.xrevrange(key, from, nowMs - AUDIT_LOG_KEPT_MS, 'COUNT', of.limit + 1)
   const page = rows.slice(0, of.limit)
   const entries = page.map(([id, flat]) => {
     const fields = Object.fromEntries(pairs(flat))

@@ -81,7 +81,7 @@ export async function senderOfPhoneNumberId(redis: Redis, phoneNumberId: string)
 }
 
 /** The lanes of the account's senders. */
-export const lanesOf = async (redis: Redis, account: number): Promise<number[]> => [
+export const laneIdsOf = async (redis: Redis, account: number): Promise<number[]> => [
   ...new Set((await redis.hvals(sendersOfAccountKey(account))).map(Number)),
 ]
 

@@ -25,7 +25,7 @@ import { advanceFanOut, type FanOutState, type Parking, parkCampaign } from '../
 import { messageSpecOf } from '../store/recipient-message.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
 import { blockBroken } from './circuit-breaker.ts'
-import { feed, unstick } from './feed.ts'
+import { feed, requeueStuck } from './feed.ts'
 import { createMemories, type Memories, type Memory } from './memory.ts'
 
 /** What a turn of a fan-out needs. */
@@ -160,7 +160,7 @@ async function supply(
     if (next >= campaign.total) {
       const { taken, unsettled } = figures
       if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog })) {
-        const from = await unstick(deps, spec, campaign.total, snapshot)
+        const from = await requeueStuck(deps, spec, campaign.total, snapshot)
         if (from !== undefined) {
           cursor = { from: next, to: from }
           memory.again += 1

@@ -137,7 +137,7 @@ export function createStuckCheck(now: () => number = () => performance.now()) {
  * undefined when there is none. Those that stand on a lane that is paused or busy are not lost: feeding them again, and
  * setting the cursor back for it, would keep a campaign at work that has nothing to do.
  */
-export async function unstick(
+export async function requeueStuck(
   deps: { redis: Redis; log: Log; config: { retentionMs: number } },
   spec: MessageSpec,
   total: number,

@@ -1,5 +1,5 @@
 // Who did what, and when: over HTTP, in the console, on the command line. Kept for 90 days.
-import type { ActivityEntry } from '../../accounts/audit-log.ts'
+import type { AuditLogEntry } from '../../accounts/audit-log.ts'
 import { actWords } from '../logic/words.ts'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
@@ -13,7 +13,7 @@ export function Activity() {
       <List
         cards
         caption="Activity"
-        from={listAt<ActivityEntry>('/admin/activity', { limit: 100 })}
+        from={listAt<AuditLogEntry>('/admin/activity', { limit: 100 })}
         keyOf={(entry) => `${entry.at} ${entry.action} ${entry.target} ${entry.request_id}`}
         empty={
           <Empty title="Nobody has changed anything yet.">

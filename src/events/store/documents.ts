@@ -24,7 +24,7 @@ import { EVENT_TYPES, type EventType, typeOfState } from '../event-schema.ts'
 import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../outbox-entry.ts'
 
 /** What is needed to put events of one account into words; `senderOf` knows the account's senders by lane. */
-export interface Telling {
+export interface DocumentContext {
   redis: Redis
   account: number
   senderOf: (lane: number) => Sender | undefined
@@ -62,12 +62,12 @@ export function typeOf(occurrence: Occurrence, types: readonly string[] = EVENT_
 
 /** The documents of events, in their order; undefined for one that can be told no more, as its message is not kept. */
 export async function documentsOf(
-  telling: Telling,
+  context: DocumentContext,
   events: readonly PlacedEvent[],
 ): Promise<(EventDocument | undefined)[]> {
-  const known = await knownOf(telling, events)
+  const known = await knownOf(context, events)
   // All other reads of one turn go to Redis together.
-  return Promise.all(events.map((event) => documentOf(telling, event, known)))
+  return Promise.all(events.map((event) => documentOf(context, event, known)))
 }
 
 /** What is read of messages, by lane. */
@@ -76,7 +76,7 @@ interface Known {
   contents: ReadonlyMap<number, ReadonlyMap<string, MessageContent>>
 }
 
-async function knownOf({ redis, includeContent }: Telling, events: readonly PlacedEvent[]): Promise<Known> {
+async function knownOf({ redis, includeContent }: DocumentContext, events: readonly PlacedEvent[]): Promise<Known> {
   const wanted = new Map<number, Set<string>>()
   for (const { source, occurrence } of events) {
     if (occurrence.about !== 'message') continue
@@ -94,21 +94,25 @@ async function knownOf({ redis, includeContent }: Telling, events: readonly Plac
   return { facts, contents }
 }
 
-async function documentOf(telling: Telling, event: PlacedEvent, known: Known): Promise<EventDocument | undefined> {
+async function documentOf(
+  context: DocumentContext,
+  event: PlacedEvent,
+  known: Known,
+): Promise<EventDocument | undefined> {
   const { occurrence, source } = event
-  const type = typeOf(occurrence, telling.types)
+  const type = typeOf(occurrence, context.types)
   if (type === undefined) return undefined
   const timestamp = iso(occurrence.at)
   const event_id = eventId(event)
-  const sender = telling.senderOf(source)?.number ?? null
+  const sender = context.senderOf(source)?.number ?? null
   switch (occurrence.about) {
     case 'message':
-      return { type, timestamp, data: { event_id, ...messageData(telling, source, occurrence, known), sender } }
+      return { type, timestamp, data: { event_id, ...messageData(context, source, occurrence, known), sender } }
     case 'received': {
-      const found = await findInboundBy(telling.redis, telling.account, occurrence.name).catch(() => undefined)
+      const found = await findInboundBy(context.redis, context.account, occurrence.name).catch(() => undefined)
       if (found === undefined) return undefined
       const { id, type: kind, from, text, parts, received_at } = found
-      const shown = telling.includeContent ? { from, text, ...parts } : {}
+      const shown = context.includeContent ? { from, text, ...parts } : {}
       return {
         type,
         timestamp,
@@ -127,7 +131,12 @@ async function documentOf(telling: Telling, event: PlacedEvent, known: Known): P
   }
 }
 
-function messageData({ includeContent }: Telling, lane: number, change: MessageChange, { facts, contents }: Known) {
+function messageData(
+  { includeContent }: DocumentContext,
+  lane: number,
+  change: MessageChange,
+  { facts, contents }: Known,
+) {
   const { ulid, seq, state, possibleDuplicate, problem } = change
   const fact = facts.get(lane)?.get(ulid)
   const run = fact?.run ?? null

@@ -37,7 +37,7 @@ export async function sourcesOf(redis: Redis, account: number): Promise<number[]
 /**
  * From now on what happens to the account is written down. Called after what makes it wanted was written: then whoever is
  * about to stop listening sees that, or marked its outboxes before they are opened here. Dying in between leaves some
- * lanes without an outbox, or the account off the list; the relay makes up for that (`tend`, `listenAgain`).
+ * lanes without an outbox, or the account off the list; the relay makes up for that (`maintainOutboxes`, `listenAgain`).
  */
 export async function listen(redis: Redis, account: number): Promise<void> {
   await openOutboxes(redis, account)
@@ -103,7 +103,7 @@ export async function listenAgain(redis: Redis): Promise<void> {
  * Sees that each lane of the account has an outbox, also one that was added since, and trims them to `retentionMs`. Ends
  * all of it when nobody has wanted to know for a minute.
  */
-export async function tend(redis: Redis, account: number, retentionMs: number): Promise<void> {
+export async function maintainOutboxes(redis: Redis, account: number, retentionMs: number): Promise<void> {
   const state = await stateOf(redis, account, retentionMs)
   if (state === 'over') return endListening(redis, account, retentionMs)
   if (state === 'lingers') return

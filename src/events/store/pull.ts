@@ -53,14 +53,14 @@ export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: Ev
     }
     if (place) next.set(source, place)
   }
-  const telling = {
+  const context = {
     redis,
     account: pull.account,
     includeContent: pull.includeContent,
     types,
     senderOf: (lane: number) => byLane.get(lane),
   }
-  const documents = await documentsOf(telling, wanted)
+  const documents = await documentsOf(context, wanted)
   return { events: documents.filter((each) => each !== undefined), next }
 }
 

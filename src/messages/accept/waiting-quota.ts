@@ -2,7 +2,7 @@
 // make the count wrong. It is counted every few seconds, and close to the limit again and again; in between this process adds
 // what it accepts itself. Several processes may therefore pass the limit together by what the others accept within 50 ms.
 import { accountLimits } from '../../accounts/store/accounts.ts'
-import { lanesOf } from '../../accounts/store/senders.ts'
+import { laneIdsOf } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'
 import { waitingOn } from '../../queue/lane/stats.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
@@ -74,7 +74,7 @@ function countOf(redis: Redis, account: number): Count {
 function recount(redis: Redis, account: number, count: Count): Promise<void> {
   const atMs = performance.now()
   const { underWay, since } = count
-  const counting = lanesOf(redis, account)
+  const counting = laneIdsOf(redis, account)
     .then((lanes) => {
       count.lanes = lanes.length
       return waitingOn(redis, lanes)

@@ -38,7 +38,10 @@ export const wordsOf = (setting: string): string[] => setting.split(',').map(bar
  * What a received text asks for: it must be one of the words and nothing else, whatever its case and the signs around it.
  * A word that stands in both settings stops.
  */
-export function wishOf(text: string, { stop, start }: { stop: string; start: string }): 'stop' | 'start' | undefined {
+export function keywordIntent(
+  text: string,
+  { stop, start }: { stop: string; start: string },
+): 'stop' | 'start' | undefined {
   if (text.length > TEXT_MAX) return undefined
   const said = bare(text)
   if (said === '') return undefined

@@ -10,7 +10,7 @@ import { readMessage } from '../../messages/store/records.ts'
 import { endPoll } from '../../messages/store/status-polls.ts'
 import { recordStatus } from '../../messages/store/steps.ts'
 import { observerOf } from '../../observe.ts'
-import { heedRefusal } from '../../people/opt-outs/commands/apply-opt-outs.ts'
+import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { PollEnd } from '../../providers/provider.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -56,7 +56,7 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
   observerOf(redis).polled(end.kind)
   let state: string = record.state
   if (end.kind === 'status') {
-    if (end.problem) await heedRefusal(redis, entry.sender.account, record.to, end.problem)
+    if (end.problem) await applyProviderOptOut(redis, entry.sender.account, record.to, end.problem)
     const result = await recordStatus(redis, id, record.attempt, end.status, { problem: end.problem })
     if ('state' in result) state = result.state
     if (result.verdict === 'done' && (end.status === 'read' || end.status === 'failed')) {

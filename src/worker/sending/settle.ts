@@ -20,7 +20,7 @@ import type { Outcome, Problem } from '../../messages/outcome.ts'
 import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/steps.ts'
-import { heedRefusal } from '../../people/opt-outs/commands/apply-opt-outs.ts'
+import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -166,7 +166,7 @@ async function failed(
   }
   // Before the outcome, since after that nobody would look at this refusal again. If it is lost, the chat product refuses
   // the next such message to them with the same code, and that brings it.
-  await followUp(deps.log, id, () => heedRefusal(deps.redis, sender.account, to, problem))
+  await followUp(deps.log, id, () => applyProviderOptOut(deps.redis, sender.account, to, problem))
   return fails(deps, message, problem)
 }
 

@@ -1,4 +1,4 @@
-// What is heard of a person's wish while messages come and go: words that they write, and what the chat product says
+// What is heard of a person's intent while messages come and go: words that they write, and what the chat product says
 // when it refuses a message to them. Doing it twice changes nothing, so that it stands before whatever makes it once.
 import { cachedAccount } from '../../../accounts/store/accounts.ts'
 import { cachedSender } from '../../../accounts/store/senders.ts'
@@ -9,7 +9,7 @@ import { type InboundMessage, namesOfWriter } from '../../../messages/store/inbo
 import { readMessage } from '../../../messages/store/records.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import type { OptOutSource } from '../opt-out.ts'
-import { wishOf } from '../opt-out.ts'
+import { keywordIntent } from '../opt-out.ts'
 import { addOptOuts, optOutsHold, removeOptOuts } from '../store/opt-outs.ts'
 
 /** Kinds whose text the person has written or chosen, and not what stands below a picture. */
@@ -19,7 +19,7 @@ const SAID: ReadonlySet<string> = new Set(['text', 'button', 'interactive'])
  * Obeys a stop or start word of the account, if that is what was received, as of when it was written. A person is known by
  * number and by user id.
  */
-export async function heedWords(
+export async function applyOptOutKeyword(
   redis: Redis,
   account: number,
   { from, type, text, parts }: Pick<InboundMessage, 'from' | 'type' | 'text' | 'parts'>,
@@ -29,31 +29,31 @@ export async function heedWords(
   if (!SAID.has(type) || parts.group_id !== undefined) return
   const settings = await cachedAccount(redis, account)
   if (settings === undefined) return
-  const wish = wishOf(text, { stop: settings['opt_out.stop_words'], start: settings['opt_out.start_words'] })
-  if (wish === undefined) return
-  await obey(redis, account, { people: namesOfWriter({ from, parts }), wish, source: 'word', atMs })
+  const intent = keywordIntent(text, { stop: settings['opt_out.stop_words'], start: settings['opt_out.start_words'] })
+  if (intent === undefined) return
+  await obey(redis, account, { people: namesOfWriter({ from, parts }), intent, source: 'word', atMs })
 }
 
 /**
  * Obeys what the person has told the chat product about advertising. It takes back what the chat product said before, and
  * not what the person wrote or the account knows by itself.
  */
-export async function heedPreference(
+export async function applyPreference(
   redis: Redis,
   account: number,
-  { people, wish, atMs }: { people: readonly string[]; wish: 'stop' | 'resume'; atMs: number | undefined },
+  { people, intent, atMs }: { people: readonly string[]; intent: 'stop' | 'resume'; atMs: number | undefined },
 ): Promise<void> {
-  await obey(redis, account, { people, wish: wish === 'stop' ? wish : 'start', source: 'provider', atMs })
+  await obey(redis, account, { people, intent: intent === 'stop' ? intent : 'start', source: 'provider', atMs })
 }
 
 /** A stop holds once this has resolved: the webhook that brought it is answered after that. */
 async function obey(
   redis: Redis,
   account: number,
-  said: { people: readonly string[]; wish: 'stop' | 'start'; source: OptOutSource; atMs: number | undefined },
+  said: { people: readonly string[]; intent: 'stop' | 'start'; source: OptOutSource; atMs: number | undefined },
 ): Promise<void> {
-  const { people, wish, ...how } = said
-  if (wish === 'start') {
+  const { people, intent, ...how } = said
+  if (intent === 'start') {
     await removeOptOuts(redis, account, people, how)
   } else {
     await addOptOuts(redis, account, people, how)
@@ -62,7 +62,7 @@ async function obey(
 }
 
 /** Writes down that the person has stopped advertising with the chat product, if that is why a message to them failed. */
-export async function heedRefusal(
+export async function applyProviderOptOut(
   redis: Redis,
   account: number,
   person: string,
@@ -75,7 +75,7 @@ export async function heedRefusal(
 }
 
 /** The same of a message of which only the id is known. To whom it went, our own record says, not who reports it. */
-export async function heedRefusalOf(
+export async function applyProviderOptOutOf(
   redis: Redis,
   id: MessageId,
   problem: Pick<Problem, 'code'>,
@@ -83,5 +83,5 @@ export async function heedRefusalOf(
 ): Promise<void> {
   if (problem.code !== OPTED_OUT_THERE) return
   const [record, sender] = await Promise.all([readMessage(redis, id), cachedSender(redis, id.lane)])
-  if (record && sender) await heedRefusal(redis, sender.account, record.to, problem, atMs)
+  if (record && sender) await applyProviderOptOut(redis, sender.account, record.to, problem, atMs)
 }

@@ -38,32 +38,32 @@ const keyOf = cached(60_000, async (redis: Redis, account: number) => {
   return sealed === null ? undefined : theSeal().decrypt(sealed, { account, name: ERASED_KEY_FIELD })
 })
 
-const markOf = (key: string, person: string): string =>
+const hmacOf = (key: string, person: string): string =>
   createHmac('sha256', key).update(`laneway opt-out\n${person}`).digest('base64url')
 
 /**
  * What stands for each of the people once they are erased; undefined for an account of which nobody was erased who had
  * opted out. Throws a SealError when the account's key was sealed under a secret that this process does not have.
  */
-export async function erasedMarksOf(
+export async function erasedHmacsOf(
   redis: Redis,
   account: number,
   people: readonly string[],
 ): Promise<string[] | undefined> {
   const key = await keyOf(redis, account)
-  return key === undefined ? undefined : people.map((person) => markOf(key, person))
+  return key === undefined ? undefined : people.map((person) => hmacOf(key, person))
 }
 
 /** The same of one person, with a new key for the account where there was none. */
-export async function makeErasedMark(redis: Redis, account: number, person: string): Promise<string> {
+export async function makeErasedHmac(redis: Redis, account: number, person: string): Promise<string> {
   const known = await keyOf(redis, account)
-  if (known !== undefined) return markOf(known, person)
+  if (known !== undefined) return hmacOf(known, person)
   const made = theSeal().encrypt(randomBytes(KEY_BYTES).toString('base64url'))({ account, name: ERASED_KEY_FIELD })
   await redis.hsetnx(accountKey(account), ERASED_KEY_FIELD, made)
   // Another process may have been faster.
   const key = await keyOf(redis, account)
   if (key === undefined) throw new Error(`account ${account} has no key for erased opt-outs, right after it was made`)
-  return markOf(key, person)
+  return hmacOf(key, person)
 }
 
 /** Seals the account's key anew under the first of the secrets; how many keys it sealed and left. Throws a SealError. */

@@ -10,7 +10,7 @@ import { contactKeys } from '../../../redis/keys.ts'
 import { defineScript } from '../../../redis/lua.ts'
 import { jsonText } from '../../../redis/records.ts'
 import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
-import { erasedMarksOf, makeErasedMark } from './erased.ts'
+import { erasedHmacsOf, makeErasedHmac } from './erased.ts'
 
 const wordsScript = defineScript(import.meta.url, 'opt-out-words')
 
@@ -28,36 +28,36 @@ interface Said {
  * or with a SealError. Whoever answers that it was done waits for `optOutsHold` first.
  */
 export const addOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
-  takeWords(redis, account, people, { wish: 'stop', ...said })
+  takeWords(redis, account, people, { intent: 'stop', ...said })
 
 /**
  * They may be written to again: the provider takes back what it said before, everybody else all that was said before.
  * Returns how many are off the list now. Rejects as `addOptOuts` does.
  */
 export const removeOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
-  takeWords(redis, account, people, { wish: 'start', ...said })
+  takeWords(redis, account, people, { intent: 'start', ...said })
 
 /**
  * Forgets who it was that opted out, and not that they did: from now on only what stands for them is kept. Doing it again
  * changes nothing.
  */
 export async function eraseOptOut(redis: Redis, account: number, person: string): Promise<void> {
-  const how = { wish: 'erase', source: 'http' } as const
+  const how = { intent: 'erase', source: 'http' } as const
   // Without a mark it only says whether there is something to forget: most people who are erased need no key.
-  const marks = await erasedMarksOf(redis, account, [person])
+  const marks = await erasedHmacsOf(redis, account, [person])
   if (marks === undefined && (await runWords(redis, account, [person], undefined, how)) === 0) return
-  await runWords(redis, account, [person], marks ?? [await makeErasedMark(redis, account, person)], how)
+  await runWords(redis, account, [person], marks ?? [await makeErasedHmac(redis, account, person)], how)
 }
 
-type Words = Said & { wish: 'stop' | 'start' | 'erase' }
+type Words = Said & { intent: 'stop' | 'start' | 'erase' }
 
 async function takeWords(redis: Redis, account: number, people: readonly string[], how: Words): Promise<number> {
   if (people.length === 0) return 0
-  const marks = await erasedMarksOf(redis, account, people)
+  const marks = await erasedHmacsOf(redis, account, people)
   const changed = await runWords(redis, account, people, marks, how)
   if (marks !== undefined) return changed
   // Should the first of the account be erased at this moment: an erasure that comes from now on finds this word.
-  const since = await erasedMarksOf(redis, account, people)
+  const since = await erasedHmacsOf(redis, account, people)
   return since === undefined ? changed : changed + (await runWords(redis, account, people, since, how))
 }
 
@@ -66,13 +66,13 @@ async function runWords(
   account: number,
   people: readonly string[],
   marks: readonly string[] | undefined,
-  { wish, source, atMs: at, replicated = true }: Words,
+  { intent, source, atMs: at, replicated = true }: Words,
 ): Promise<number> {
   const { optOuts, erasedOptOuts: erased, optOutSources: sources, optOutEnds: ends } = contactKeys(account)
   const reply = await wordsScript(
     redis,
     { optOuts, erased, sources, ends },
-    { wish, people, source, marks, at },
+    { intent, people, source, marks, at },
     { replicated },
   )
   return z.number().parse(reply)
@@ -86,7 +86,7 @@ export async function findOptOut(redis: Redis, account: number, person: string):
     return since === null ? [] : [shown(person, Number(since), times)]
   }
   const own = await standing(optOuts, person)
-  const [mark] = (await erasedMarksOf(redis, account, [person])) ?? []
+  const [mark] = (await erasedHmacsOf(redis, account, [person])) ?? []
   const ofErased = mark === undefined ? [] : await standing(erasedOptOuts, mark)
   // Who was erased and has said it again is on both lists.
   return [...own, ...ofErased].sort((one, other) => one.since.localeCompare(other.since))[0]
@@ -98,7 +98,7 @@ export async function optedOutAmong(redis: Redis, account: number, people: reado
   const { optOuts, erasedOptOuts } = contactKeys(account)
   const [found, ofErased] = await Promise.all([
     redis.zmscore(optOuts, ...people),
-    erasedMarksOf(redis, account, people).then((marks) => (marks ? redis.zmscore(erasedOptOuts, ...marks) : [])),
+    erasedHmacsOf(redis, account, people).then((marks) => (marks ? redis.zmscore(erasedOptOuts, ...marks) : [])),
   ])
   return new Set(people.flatMap((_person, i) => (found[i] === null && (ofErased[i] ?? null) === null ? [] : [i])))
 }

@@ -1,5 +1,5 @@
 // The audit log.
-import { readActivity } from '../../../accounts/store/audit-log.ts'
+import { readAuditLog } from '../../../accounts/store/audit-log.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -9,7 +9,7 @@ import { activity } from './routes.ts'
 export const activityRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(activity)({
     async list({ caller, query: { limit, cursor } }) {
-      const { entries, next } = await readActivity(redis, { account: accountOf(caller), limit, cursor }, Date.now())
+      const { entries, next } = await readAuditLog(redis, { account: accountOf(caller), limit, cursor }, Date.now())
       return lists({ data: entries, next })
     },
   })

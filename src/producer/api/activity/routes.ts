@@ -1,6 +1,6 @@
 // The audit log: who did what and when.
 import { z } from 'zod'
-import { activityEntrySchema } from '../../../accounts/audit-log.ts'
+import { auditLogEntrySchema } from '../../../accounts/audit-log.ts'
 import { page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { pageFields } from '../fields.ts'
@@ -26,7 +26,7 @@ export const activity = {
     {
       details: 'Kept for 90 days. An operator that names no account sees the whole installation.',
       query: z.strictObject({ limit: pageFields.limit, cursor: cursor.optional() }),
-      answers: page(activityEntrySchema),
+      answers: page(auditLogEntrySchema),
       examples: [{ query: { limit: '2' }, data: [entry, { ...entry, ...typed, at: '2026-11-22T09:00:00.000Z' }] }],
     },
   ),

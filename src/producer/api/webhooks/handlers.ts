@@ -18,7 +18,11 @@ import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
 import { storeInbound } from '../../../messages/store/inbound.ts'
 import { recordStatus } from '../../../messages/store/steps.ts'
-import { heedPreference, heedRefusalOf, heedWords } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
+import {
+  applyOptOutKeyword,
+  applyPreference,
+  applyProviderOptOutOf,
+} from '../../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { Preference } from '../../../providers/cloud-webhook.ts'
 import {
@@ -134,7 +138,7 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate, account: number
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
   if (account !== undefined && (await cachedSender(deps.redis, id.lane))?.account !== account) return
-  if (update.problem) await heedRefusalOf(deps.redis, id, update.problem, update.atMs)
+  if (update.problem) await applyProviderOptOutOf(deps.redis, id, update.problem, update.atMs)
   await recordStatus(deps.redis, id, ours.attempt, update.status, {
     providerId: update.providerId,
     problem: update.problem,
@@ -153,7 +157,7 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number
   // A time in the future comes from a wrong clock and would put the message before all others until then.
   const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
   await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, (receivedAt) =>
-    heedWords(deps.redis, owner, received, message.atMs ?? receivedAt),
+    applyOptOutKeyword(deps.redis, owner, received, message.atMs ?? receivedAt),
   )
 }
 
@@ -162,7 +166,7 @@ async function heed(deps: WebhookDeps, preference: Preference, account: number |
   if (!sender || (account !== undefined && sender.account !== account)) {
     return deps.asides.unknownNumber(preference.phoneNumberId)
   }
-  await heedPreference(deps.redis, sender.account, preference)
+  await applyPreference(deps.redis, sender.account, preference)
 }
 
 const badSignature = (): ApiError => new ApiError(401, 'bad_signature', 'X-Hub-Signature-256 does not match the body.')

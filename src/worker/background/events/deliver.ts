@@ -31,7 +31,7 @@ export interface Target {
 }
 
 /** What a delivery needs of the process; the seal opens the secrets that it is signed with. */
-export interface TellDeps {
+export interface DeliveryDeps {
   redis: Redis
   log: Log
   seal: Seal
@@ -39,8 +39,8 @@ export interface TellDeps {
   nowMs: () => Promise<number>
 }
 
-/** How telling ended. `gone`: it is disabled from now on. `stopped`: this process stops, and nobody knows. */
-export type TellEnd =
+/** How delivery ended. `gone`: it is disabled from now on. `stopped`: this process stops, and nobody knows. */
+export type DeliveryEnd =
   | { kind: 'taken' }
   | { kind: 'failed'; askedMs: number | undefined }
   | { kind: 'gone' }
@@ -57,8 +57,8 @@ const deliveryId = (refs: readonly string[]): string =>
  * Tells the endpoint of these events, in one POST. `attempt` is 1 at first; `retryIn` says in how many ms it is tried
  * again if it fails. Events of which nothing is kept any more are left out; with none left there is nothing to tell.
  */
-export async function tell(
-  deps: TellDeps,
+export async function deliver(
+  deps: DeliveryDeps,
   target: Target,
   events: readonly PlacedEvent[],
   how: {
@@ -68,14 +68,14 @@ export async function tell(
     /** Those of a replay, in place of the endpoint's own. */
     types?: readonly string[] | undefined
   },
-): Promise<TellEnd> {
+): Promise<DeliveryEnd> {
   const { endpoint } = target
-  const telling = {
+  const delivery = {
     types: how.types ?? endpoint.types,
     ...{ redis: deps.redis, account: endpoint.account, includeContent: endpoint.include_content },
     senderOf: (lane: number) => target.senders.get(lane),
   }
-  const documents = (await documentsOf(telling, events)).filter((each) => each !== undefined)
+  const documents = (await documentsOf(delivery, events)).filter((each) => each !== undefined)
   const [first] = documents
   if (first === undefined) return { kind: 'taken' }
   const id = endpoint.max_events === 1 ? first.data.event_id : deliveryId(events.map(refOf))
@@ -91,11 +91,11 @@ export async function tell(
 
 /** POSTs documents under an id. */
 export async function send(
-  deps: TellDeps,
+  deps: DeliveryDeps,
   target: Target,
   { id, documents }: { id: string; documents: readonly EventDocument[] },
   how: { attempt: number; retryIn: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
-): Promise<TellEnd> {
+): Promise<DeliveryEnd> {
   const { redis, log, seal } = deps
   // As it is asked. By the time it has answered it may have been changed.
   const { endpoint } = target

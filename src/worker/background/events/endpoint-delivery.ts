@@ -4,18 +4,18 @@ import type { Config } from '../../../config.ts'
 import type { Endpoint } from '../../../events/store/endpoints.ts'
 import type { TargetRule } from '../../../events/targets.ts'
 import { createTargetAgent } from '../../../events/targets.ts'
-import type { Target, TellDeps } from './deliver.ts'
+import type { DeliveryDeps, Target } from './deliver.ts'
 import { createPump } from './pump.ts'
 import { createRetries } from './retries.ts'
 
 /** The pump rests so long (ms) after a round that could not be done, as when Redis is away. */
 const TROUBLE_MS = 500
 
-export type Telling = ReturnType<typeof startTelling>
+export type EndpointDelivery = ReturnType<typeof startEndpointDelivery>
 
 /** Tells an endpoint from now on. */
-export function startTelling(
-  deps: TellDeps & { config: Pick<Config, 'events'>; rule: TargetRule },
+export function startEndpointDelivery(
+  deps: DeliveryDeps & { config: Pick<Config, 'events'>; rule: TargetRule },
   endpoint: Endpoint,
   senders: ReadonlyMap<number, Sender>,
 ) {

@@ -11,7 +11,7 @@ import { typeOf } from '../../../events/store/documents.ts'
 import { moveCursors, readCursors } from '../../../events/store/endpoints.ts'
 import { ACCOUNT_SOURCE, type OutboxEntry, readAfter } from '../../../events/store/outbox.ts'
 import { MOST_AT_ONCE } from '../../../events/targets.ts'
-import { type Target, type TellDeps, tell } from './deliver.ts'
+import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
 
 /** A source that had something new is looked at again after this, one that has been still for long after the other. */
 const LOOK_MS = 20
@@ -54,7 +54,7 @@ interface Source {
 }
 
 /** The pump of one endpoint. `step` does one round and says how long (ms) to wait for the next; it rejects when Redis is away. */
-export function createPump(deps: TellDeps, target: Target, parking: Parking) {
+export function createPump(deps: DeliveryDeps, target: Target, parking: Parking) {
   const sources = new Map<number, Source>()
   /** Since when (`performance.now()`) the first event waits for its batch to fill. */
   let batchSince: number | undefined
@@ -164,7 +164,7 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
   }
 
   /** Tells the events in deliveries side by side. False when its places must stay: it is disabled, or this process stops. */
-  async function tellAll(events: readonly PlacedEvent[], stopped: AbortSignal): Promise<boolean> {
+  async function deliverAll(events: readonly PlacedEvent[], stopped: AbortSignal): Promise<boolean> {
     const { max_events: most } = target.endpoint
     const isProbe = target.failures > 0
     const parts = split(events, isProbe ? 1 : Math.min(MOST_AT_ONCE, Math.ceil(events.length / most)))
@@ -184,7 +184,7 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
             ownWaitMs = parking.firstWaitMs(askedMs)
             return ownWaitMs
           }
-          const end = await tell(deps, target, some, { attempt: 1, retryIn, stopped })
+          const end = await deliver(deps, target, some, { attempt: 1, retryIn, stopped })
           if (end.kind === 'taken') continue
           if (end.kind !== 'failed') {
             isWhole = false
@@ -228,7 +228,7 @@ export function createPump(deps: TellDeps, target: Target, parking: Parking) {
       if (events.length > 0) {
         // What comes next is read while these are told. A Redis that is away is noticed by the next round.
         const ahead = target.failures > 0 ? undefined : look(performance.now(), AHEAD * enough).catch(() => undefined)
-        const isWhole = await tellAll(events, stopped)
+        const isWhole = await deliverAll(events, stopped)
         await ahead
         if (!isWhole) {
           sources.clear()

@@ -15,7 +15,7 @@ import {
   removeQueue,
 } from '../../../events/store/endpoint-queue.ts'
 import { type Endpoint, findEndpoint, listEndpoints } from '../../../events/store/endpoints.ts'
-import { listenAgain, listeningAccounts, tend } from '../../../events/store/outbox.ts'
+import { listenAgain, listeningAccounts, maintainOutboxes } from '../../../events/store/outbox.ts'
 import { createTargetRule } from '../../../events/targets.ts'
 import type { Log } from '../../../log.ts'
 import { runningRedisClock } from '../../../redis/clock.ts'
@@ -25,7 +25,7 @@ import { rootKeys } from '../../../redis/keys.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../../../redis/lock.ts'
 import { execOrThrow } from '../../../redis/records.ts'
 import { repeatedly } from '../../../repeatedly.ts'
-import { startTelling, type Telling } from './endpoint-delivery.ts'
+import { type EndpointDelivery, startEndpointDelivery } from './endpoint-delivery.ts'
 
 /** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
 const ELECT_MS = 800
@@ -40,7 +40,7 @@ const REMOVE_AGAIN_MS = 5_000
 /** A stop waits for Redis so long. */
 const LAST_WORDS_MS = 500
 
-/** What telling needs. `worker` is the name of this process. */
+/** What delivery needs. `worker` is the name of this process. */
 export interface RelayDeps {
   redis: Redis
   config: Pick<Config, 'events'>
@@ -54,7 +54,7 @@ export function startRelay(deps: RelayDeps) {
   const { redis, config, log, worker } = deps
   const rule = createTargetRule(config.events.allowPrivate)
   const nowMs = runningRedisClock(redis, rootKeys.relay)
-  const tellings = new Map<string, Telling>()
+  const deliveries = new Map<string, EndpointDelivery>()
   let isRelay = false
   let electedAt = Number.NEGATIVE_INFINITY
   let listenedAt = Number.NEGATIVE_INFINITY
@@ -72,27 +72,27 @@ export function startRelay(deps: RelayDeps) {
       for (const endpoint of endpoints) {
         const name = nameOf(endpoint)
         current.set(name, endpoint)
-        const telling = tellings.get(name)
-        if (telling) telling.update(endpoint, senders)
-        else if (!isStopped) tellings.set(name, startTelling({ ...deps, rule, nowMs }, endpoint, senders))
+        const delivery = deliveries.get(name)
+        if (delivery) delivery.update(endpoint, senders)
+        else if (!isStopped) deliveries.set(name, startEndpointDelivery({ ...deps, rule, nowMs }, endpoint, senders))
       }
     }
-    for (const [name, telling] of tellings) {
+    for (const [name, delivery] of deliveries) {
       if (current.has(name)) continue
-      tellings.delete(name)
-      await telling.stop(LAST_WORDS_MS)
-      await noteDue(redis, telling.owner, 0)
+      deliveries.delete(name)
+      await delivery.stop(LAST_WORDS_MS)
+      await noteDue(redis, delivery.owner, 0)
     }
   }
 
   /** Has queues worked on of which something is due, and removes those of endpoints that are no more. */
   async function lookAtQueues(): Promise<void> {
-    const owners = [...tellings.values()].map(({ owner }) => owner)
+    const owners = [...deliveries.values()].map(({ owner }) => owner)
     await noteQueues(redis, owners)
     for (const owner of await dueQueues(redis, MOST_DUE)) {
-      const telling = tellings.get(nameOf(owner))
-      if (telling) {
-        await telling.lookAtQueue()
+      const delivery = deliveries.get(nameOf(owner))
+      if (delivery) {
+        await delivery.lookAtQueue()
         continue
       }
       await noteLookedAt(redis, owner, REMOVE_AGAIN_MS)
@@ -102,8 +102,8 @@ export function startRelay(deps: RelayDeps) {
   }
 
   async function stopAll(limitMs: number): Promise<void> {
-    const stopping = [...tellings.values()].map((telling) => telling.stop(limitMs))
-    tellings.clear()
+    const stopping = [...deliveries.values()].map((delivery) => delivery.stop(limitMs))
+    deliveries.clear()
     await Promise.all(stopping)
   }
 
@@ -128,13 +128,14 @@ export function startRelay(deps: RelayDeps) {
         await listenAgain(redis)
         listenedAt = performance.now()
       }
-      for (const account of await listeningAccounts(redis)) await tend(redis, account, config.events.retentionMs)
-      await noteStatus(redis, [...tellings.values()], await nowMs())
+      for (const account of await listeningAccounts(redis))
+        await maintainOutboxes(redis, account, config.events.retentionMs)
+      await noteStatus(redis, [...deliveries.values()], await nowMs())
     },
     log,
   )
   return {
-    /** Ends telling, and lets another worker be the relay. */
+    /** Ends delivery, and lets another worker be the relay. */
     async stop(limitMs: number): Promise<void> {
       isStopped = true
       electing.stop()
@@ -145,20 +146,20 @@ export function startRelay(deps: RelayDeps) {
   }
 }
 
-// How telling stands, for the metrics of every process: only the relay knows.
+// How delivery stands, for the metrics of every process: only the relay knows.
 
 /** What was true a while ago is not told as if it still were. */
 const KEPT_MS = 30_000
 
 /** Writes it down; `nowMs` is Redis' time. */
-async function noteStatus(redis: Redis, tellings: readonly Telling[], nowMs: number): Promise<void> {
-  const enabled = tellings.filter(({ target }) => target.endpoint.enabled)
-  const waiting = await Promise.all(tellings.map((telling) => telling.waiting()))
-  const since = Math.min(nowMs, ...enabled.map((telling) => telling.oldestWaiting() ?? nowMs))
+async function noteStatus(redis: Redis, deliveries: readonly EndpointDelivery[], nowMs: number): Promise<void> {
+  const enabled = deliveries.filter(({ target }) => target.endpoint.enabled)
+  const waiting = await Promise.all(deliveries.map((delivery) => delivery.waiting()))
+  const since = Math.min(nowMs, ...enabled.map((delivery) => delivery.oldestWaiting() ?? nowMs))
   const status = {
     enabled: enabled.length,
     failing: enabled.filter(({ target }) => target.failures > 0).length,
-    disabled: tellings.length - enabled.length,
+    disabled: deliveries.length - enabled.length,
     retrying: waiting.reduce((sum, count) => sum + count, 0),
     oldest_seconds: Math.round((nowMs - since) / 1_000),
   }

@@ -29,7 +29,7 @@ import { promote, retry } from '../../../queue/open-queue.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../../../queue/worker.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { endpointQueuePrefix } from '../../../redis/keys.ts'
-import { refOf, send, type Target, type TellDeps, tell } from './deliver.ts'
+import { type DeliveryDeps, deliver, refOf, send, type Target } from './deliver.ts'
 
 /** Retries of one endpoint at a time. */
 const CONCURRENCY = 4
@@ -48,7 +48,7 @@ export type Retries = ReturnType<typeof createRetries>
 
 /** The retries of one endpoint. `stopped` cuts off what is under way. */
 export function createRetries(
-  deps: TellDeps & { config: Pick<Config, 'events'> },
+  deps: DeliveryDeps & { config: Pick<Config, 'events'> },
   target: Target,
   stopped: AbortSignal,
 ) {
@@ -71,7 +71,7 @@ export function createRetries(
         const wait = await takeReplayTurn(deps, target, queue, parsed.data.replay, stopped)
         return wait === undefined ? { kind: 'done' } : { kind: 'waits', ms: wait }
       }
-      return await deliver(job, parsed.data)
+      return await redeliver(job, parsed.data)
     } catch (error) {
       if (isRedisAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
       throw error
@@ -85,7 +85,7 @@ export function createRetries(
     return { kind: 'done' }
   }
 
-  async function deliver(
+  async function redeliver(
     job: Job,
     { refs, failures, ...rest }: Extract<EventJob, { kind: 'deliver' }>,
   ): Promise<OwnEnd> {
@@ -95,7 +95,7 @@ export function createRetries(
       if (!waits.has(askedMs)) waits.set(askedMs, waitOf(failures + 1, askedMs))
       return waits.get(askedMs)
     }
-    const end = await tell(deps, target, events, { attempt: failures + 1, retryIn: wait, stopped })
+    const end = await deliver(deps, target, events, { attempt: failures + 1, retryIn: wait, stopped })
     if (end.kind === 'taken') return { kind: 'done' }
     // Nobody knows whether it was taken: it is tried once more, and counts as if it had never been.
     if (end.kind === 'stopped') return { kind: 'waits', ms: 1 }
@@ -198,7 +198,7 @@ const FAILING_WAIT_MS = 30_000
 
 /** Does a page. How long (ms) until the next; undefined when it is done, or not kept any more. */
 async function takeReplayTurn(
-  deps: TellDeps,
+  deps: DeliveryDeps,
   target: Target,
   queue: Queue<EventJob>,
   id: string,
@@ -215,7 +215,7 @@ async function takeReplayTurn(
   }
   const senderOf = (lane: number): string | undefined => target.senders.get(lane)?.number
   const { events, next } = await replayPage(redis, endpoint, replay.order, replay.cursor, senderOf)
-  if (!(await tellPage(deps, target, events, { stopped, types: replay.order.types }))) return FAILING_WAIT_MS
+  if (!(await deliverPage(deps, target, events, { stopped, types: replay.order.types }))) return FAILING_WAIT_MS
   await noteReplay(redis, endpoint.account, id, progressOf(replay, events.length, next, await deps.nowMs()))
   return next === undefined ? undefined : 1
 }
@@ -226,8 +226,8 @@ const progressOf = (replay: Replay, more: number, next: string | undefined, nowM
   ...(next === undefined ? { ended_at: nowMs } : { cursor: next }),
 })
 
-async function tellPage(
-  deps: TellDeps,
+async function deliverPage(
+  deps: DeliveryDeps,
   target: Target,
   events: readonly PlacedEvent[],
   how: { stopped: AbortSignal; types: readonly string[] | undefined },
@@ -235,7 +235,7 @@ async function tellPage(
   const { max_events: most } = target.endpoint
   for (let from = 0; from < events.length; from += most) {
     const retryIn = (): number => FAILING_WAIT_MS
-    const end = await tell(deps, target, events.slice(from, from + most), { attempt: 1, retryIn, ...how })
+    const end = await deliver(deps, target, events.slice(from, from + most), { attempt: 1, retryIn, ...how })
     if (end.kind !== 'taken') return false
   }
   return true

@@ -11,14 +11,14 @@
 --   sources  HASH  person, or what stands for one -> JSON {source: [since when, latest time]} (ms)
 --   ends     ZSET  person, or what stands for one -> when they wanted it again; after `provider:`, when the provider said so
 -- Arguments:
---   wish     stop, start or erase
+--   intent     stop, start or erase
 --   people
 --   source   who says so; a start of the provider ends what the provider stopped, any other one ends all
 --   marks?   what stands for them once they are erased, where the account has a key for that
 --   at?      when it was said (ms); without it now, of all that is known by now
 -- Output: how many want advertising no more, or again; of an erasure, how many have something that needs a mark first
 local optOuts, erased, sources, ends = unpack(KEYS)
-local wish, people, source, marks, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local intent, people, source, marks, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 
 -- How far the clocks of Redis and of the chat product may be apart.
 local APART = 60 * 1000
@@ -81,11 +81,11 @@ for i, person in ipairs(people) do
   local was = next(own) or next(ofErased)
   local resumed, wanted = endOf('provider:', person, mark), endOf('', person, mark)
   local function overOf(by) return by == 'provider' and math.max(resumed, wanted) or wanted end
-  if wish == 'stop' then
+  if intent == 'stop' then
     -- What is said now is after all that is known, should Redis' clock have gone back meanwhile.
     local last = at and latest or math.max(now, overOf(source))
     if last >= overOf(source) then join(own, { [source] = { math.min(said, now), last } }) end
-  elseif wish == 'erase' and mark then
+  elseif intent == 'erase' and mark then
     join(ofErased, own)
     own = {}
     for _, of in ipairs({ '', 'provider:' }) do
@@ -93,7 +93,7 @@ for i, person in ipairs(people) do
       if ms then noteEnd(of .. mark, tonumber(ms)) end
       redis.call('ZREM', ends, of .. person)
     end
-  elseif wish == 'erase' then
+  elseif intent == 'erase' then
     local isKnown = was or math.max(resumed, wanted) >= 0
     if isKnown then changed = changed + 1 end
   else
@@ -120,7 +120,7 @@ for i, person in ipairs(people) do
       end
     end
   end
-  if wish ~= 'erase' or mark then
+  if intent ~= 'erase' or mark then
     keep(optOuts, person, own)
     if mark then keep(erased, mark, ofErased) end
     local is = next(own) or next(ofErased)
