@@ -13,7 +13,7 @@ import {
 } from '../campaigns/store/person-in-files.ts'
 import { eraseInRows } from '../campaigns/store/person-in-rows.ts'
 import { buildMessage, messageSpecOf } from '../campaigns/store/recipient-message.ts'
-import { readRecipientStates } from '../campaigns/store/recipient-states.ts'
+import { isUnsettled, readRecipientStates } from '../campaigns/store/recipient-states.ts'
 import type { Log } from '../log.ts'
 import { finalizeUnsent } from '../messages/store/finalize-unsent.ts'
 import { CorruptRecordError } from '../redis/records.ts'
@@ -105,7 +105,7 @@ async function settle(
     // A cancelled campaign sends nothing more, and has nothing to settle.
     if (hasEnded(campaign.state)) return 'other'
     await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs)
-  } else if (mark === 'queued' || mark === 'sending' || mark === 'unconfirmed') {
+  } else if (isUnsettled(mark)) {
     // Otherwise the message would have no record of what is known to be under way.
     await finalizeUnsent(redis, id, 'gone', payload, config.retentionMs)
   }
