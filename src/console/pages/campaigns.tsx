@@ -81,34 +81,16 @@ const CampaignTable = ({ rows }: { rows: readonly CampaignDescription[] }) => (
         cell: ({ state }) => <CampaignState state={state} />,
         note: ({ reason, waits }) => reason ?? waits?.sentence,
       },
-      {
-        title: 'Template',
-        wide: true,
-        sort: true,
-        text: ({ template }) => template.name,
-      },
+      { title: 'Template', wide: true, sort: true, text: ({ template }) => template.name },
       {
         title: 'Created',
         wide: true,
         sort: ({ created_at }) => Date.parse(created_at),
         at: ({ created_at }) => created_at,
       },
-      {
-        title: 'Recipients',
-        count: ({ progress }) => progress.total,
-        sort: true,
-      },
-      {
-        title: 'Done',
-        number: true,
-        cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total),
-      },
-      {
-        title: 'Failed',
-        wide: true,
-        count: ({ progress }) => progress.failed,
-        sort: true,
-      },
+      { title: 'Recipients', count: ({ progress }) => progress.total, sort: true },
+      { title: 'Done', number: true, cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total) },
+      { title: 'Failed', wide: true, count: ({ progress }) => progress.failed, sort: true },
       {
         title: 'Time left',
         number: true,

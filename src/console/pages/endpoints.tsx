@@ -53,11 +53,7 @@ const EndpointTable = ({ rows }: { rows: readonly EndpointDocument[] }) => (
       },
       { title: 'Last success', cell: ({ last_success_at }) => <Ago at={last_success_at} /> },
       { title: 'Types', number: true, wide: true, cell: ({ types }) => types.length },
-      {
-        title: 'Senders',
-        wide: true,
-        text: ({ senders }) => senders.join(', ') || 'all',
-      },
+      { title: 'Senders', wide: true, text: ({ senders }) => senders.join(', ') || 'all' },
     ]}
   />
 )

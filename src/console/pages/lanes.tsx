@@ -71,18 +71,8 @@ const LaneTable = ({ rows }: { rows: readonly SnapshotLane[] }) => (
       },
       { title: 'State', sort: ({ state }) => laneWords(state).word, cell: State },
       { title: 'Waiting', count: waitingOf, sort: true },
-      {
-        title: 'Transactional',
-        wide: true,
-        count: ({ waiting }) => waiting.transactional,
-        sort: true,
-      },
-      {
-        title: 'Campaign',
-        wide: true,
-        count: ({ waiting }) => waiting.campaign,
-        sort: true,
-      },
+      { title: 'Transactional', wide: true, count: ({ waiting }) => waiting.transactional, sort: true },
+      { title: 'Campaign', wide: true, count: ({ waiting }) => waiting.campaign, sort: true },
       {
         title: 'Oldest',
         number: true,

@@ -63,12 +63,7 @@ const TemplateTable = ({ rows }: { rows: readonly ListedTemplate[] }) => (
           href: ({ id }) => `/console/templates?show=${encodeURIComponent(id)}`,
         },
         { title: 'Language', sort: true, text: ({ language }) => language },
-        {
-          title: 'Category',
-          wide: true,
-          sort: true,
-          text: ({ category }) => category.toLowerCase(),
-        },
+        { title: 'Category', wide: true, sort: true, text: ({ category }) => category.toLowerCase() },
         {
           title: 'Status',
           cell: ({ status }) => (
