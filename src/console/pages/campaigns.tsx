@@ -6,26 +6,17 @@ import { ledgerOf } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'
 import { CampaignState } from '../parts/badge.tsx'
 import { Field } from '../parts/form.tsx'
-import { Empty, Page, Shown } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
-import { useLoad } from '../state/hooks.ts'
-import { addressOf, call, type Page as Listed } from '../state/http.ts'
+import { List, listAt } from '../parts/list.tsx'
+import { Empty, Page } from '../parts/page.tsx'
+import { addressOf } from '../state/http.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 
-const LIMIT = 100
 const EVERY_MS = 5_000
 
-/** The list, by state if wanted; `?after=` is an older part of it, which is followed as the newest is. */
+/** The list, by state if wanted. */
 export function Campaigns() {
-  const { query } = place.value
-  const [state, after] = [query.get('state') ?? '', query.get('after') ?? '']
-  const loaded = useLoad<Listed<CampaignDescription>>(
-    `campaigns ${state} ${after}`,
-    (signal) => call('GET', '/campaigns', { query: { limit: LIMIT, state, cursor: after }, signal }),
-    EVERY_MS,
-  )
-  const next = loaded.value?.next ?? null
+  const state = place.value.query.get('state') ?? ''
   const actions = may('sendMany') && (
     <a class="button primary" href="/console/campaigns/new">
       New campaign
@@ -41,13 +32,48 @@ export function Campaigns() {
           options={[['', 'any'], ...CAMPAIGN_STATES.map((each) => [each, each] as const)]}
         />
       </search>
-      <Shown loaded={loaded} age>
-        {({ data }) => (data.length === 0 ? <None state={state} /> : <CampaignTable rows={data} />)}
-      </Shown>
-      <p class="actions">
-        {after !== '' && <a href={addressOf('/console/campaigns', { state })}>The newest ones</a>}
-        {next !== null && <a href={addressOf('/console/campaigns', { state, after: next })}>Older ones</a>}
-      </p>
+      <List
+        caption="Campaigns"
+        from={listAt<CampaignDescription>('/campaigns', { limit: 100, state })}
+        every={EVERY_MS}
+        more="Show older ones"
+        keyOf={({ id }) => id}
+        empty={<None state={state} />}
+        columns={[
+          {
+            title: 'Campaign',
+            head: true,
+            sort: true,
+            text: ({ id, name }) => name || id,
+            href: ({ id }) => `/console/campaigns/${id}`,
+          },
+          {
+            title: 'State',
+            cell: ({ state }) => <CampaignState state={state} />,
+            note: ({ reason, waits }) => reason ?? waits?.sentence,
+          },
+          { title: 'Template', wide: true, sort: true, text: ({ template }) => template.name },
+          {
+            title: 'Created',
+            wide: true,
+            sort: ({ created_at }) => Date.parse(created_at),
+            at: ({ created_at }) => created_at,
+          },
+          { title: 'Recipients', count: ({ progress }) => progress.total, sort: true },
+          {
+            title: 'Done',
+            number: true,
+            cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total),
+          },
+          { title: 'Failed', wide: true, count: ({ progress }) => progress.failed, sort: true },
+          {
+            title: 'Time left',
+            number: true,
+            wide: true,
+            cell: ({ state, progress }) => (state === 'running' ? spanText(progress.seconds_left) : '–'),
+          },
+        ]}
+      />
     </Page>
   )
 }
@@ -62,41 +88,3 @@ const None = ({ state }: { state: string }) =>
       <a href="/console/campaigns">Show all campaigns</a>
     </Empty>
   )
-
-const CampaignTable = ({ rows }: { rows: readonly CampaignDescription[] }) => (
-  <Table
-    caption="Campaigns"
-    rows={rows}
-    keyOf={({ id }) => id}
-    columns={[
-      {
-        title: 'Campaign',
-        head: true,
-        sort: true,
-        text: ({ id, name }) => name || id,
-        href: ({ id }) => `/console/campaigns/${id}`,
-      },
-      {
-        title: 'State',
-        cell: ({ state }) => <CampaignState state={state} />,
-        note: ({ reason, waits }) => reason ?? waits?.sentence,
-      },
-      { title: 'Template', wide: true, sort: true, text: ({ template }) => template.name },
-      {
-        title: 'Created',
-        wide: true,
-        sort: ({ created_at }) => Date.parse(created_at),
-        at: ({ created_at }) => created_at,
-      },
-      { title: 'Recipients', count: ({ progress }) => progress.total, sort: true },
-      { title: 'Done', number: true, cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total) },
-      { title: 'Failed', wide: true, count: ({ progress }) => progress.failed, sort: true },
-      {
-        title: 'Time left',
-        number: true,
-        wide: true,
-        cell: ({ state, progress }) => (state === 'running' ? spanText(progress.seconds_left) : '–'),
-      },
-    ]}
-  />
-)

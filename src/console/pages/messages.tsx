@@ -7,10 +7,11 @@ import { problemText } from '../logic/words.ts'
 import { MessageState } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { Form } from '../parts/form.tsx'
-import { listAt, More, useRows } from '../parts/list.tsx'
-import { Empty, Page, Search, Shown } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
+import { List, listAt } from '../parts/list.tsx'
+import { Empty, Page, Search } from '../parts/page.tsx'
+import type { TableOf } from '../parts/table.tsx'
 import { Text, When } from '../parts/text.tsx'
+import { somethingChanged } from '../state/hooks.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 import { requeueAll } from './requeue.tsx'
@@ -31,12 +32,11 @@ export const Messages = () =>
 function SearchPage() {
   const { id: _id, ...filters } = filtersOf(place.value.query)
   const isFiltered = Object.keys(filters).length > 0
-  const { loaded, rows, more } = useRows(listAt<ListedMessage>('/messages', { ...filters, limit: 50 }))
   const [clears, setClears] = useState(0)
   const search = ({ id, ...others }: Filters): void => {
     // An id names one message: its page is the answer.
     if (id?.trim()) go(addressOfMessage(id.trim()))
-    else if (searchAddress(others) === searchAddress(filters)) loaded.reload()
+    else if (searchAddress(others) === searchAddress(filters)) somethingChanged()
     else go(searchAddress(others))
   }
   const clear = (): void => {
@@ -47,16 +47,13 @@ function SearchPage() {
   return (
     <Page title="Messages" actions={actions}>
       <FilterForm key={`${searchAddress(filters)} ${clears}`} filters={filters} onSearch={search} onClear={clear} />
-      <Shown loaded={loaded} age>
-        {() =>
-          rows.length > 0 ? (
-            <MessageTable rows={rows} busy={loaded.busy} />
-          ) : (
-            <Nothing isFiltered={isFiltered} isSearching={more !== undefined} />
-          )
-        }
-      </Shown>
-      <More more={more} name={rows.length === 0 ? 'Look further back' : 'Show older ones'} />
+      <List
+        {...MESSAGES}
+        from={listAt<ListedMessage>('/messages', { ...filters, limit: 50 })}
+        more="Show older ones"
+        empty={isFiltered ? NO_MATCH : <NoMessage />}
+        none={NONE_SO_FAR}
+      />
     </Page>
   )
 }
@@ -103,82 +100,66 @@ function FilterForm({
   )
 }
 
-function Nothing({ isFiltered, isSearching }: { isFiltered: boolean; isSearching: boolean }) {
-  if (isSearching) {
-    return (
-      <Empty title="None so far.">
-        There are more messages than one search goes through: the older ones are still to be searched.
-      </Empty>
-    )
-  }
-  if (isFiltered) {
-    return (
-      <Empty title="No message matches.">
-        Messages are kept for 30 days unless set otherwise. <a href="/console/messages">Show all messages</a>
-      </Empty>
-    )
-  }
-  return (
-    <Empty title="No message yet.">
-      {may('send') && (
-        <p>
-          <a class="button primary" href="/console/start">
-            Send the first message
-          </a>
-        </p>
-      )}
-    </Empty>
-  )
-}
+const NONE_SO_FAR = (
+  <Empty title="None so far.">
+    There are more messages than one search goes through: the older ones are still to be searched.
+  </Empty>
+)
+const NO_MATCH = (
+  <Empty title="No message matches.">
+    Messages are kept for 30 days unless set otherwise. <a href="/console/messages">Show all messages</a>
+  </Empty>
+)
+const NoMessage = () => (
+  <Empty title="No message yet.">
+    {may('send') && (
+      <a class="button primary" href="/console/start">
+        Send the first message
+      </a>
+    )}
+  </Empty>
+)
 
 /** The person at the other end. */
 export const personOf = (message: ListedMessage): string =>
   message.direction === 'inbound' ? message.from : message.to
 
-/** Messages as rows: who, what, where each stands and why. */
-export const MessageTable = ({ rows, busy = false }: { rows: readonly ListedMessage[]; busy?: boolean }) => (
-  <Table
-    caption="Messages"
-    rows={rows}
-    keyOf={({ id }) => id}
-    busy={busy}
-    columns={[
-      {
-        title: 'Accepted',
-        head: true,
-        cell: ({ id, accepted_at }) => (
-          <a href={addressOfMessage(id)}>
-            <When at={accepted_at} />
-            <span class="unseen"> {id}</span>
-          </a>
-        ),
-      },
-      {
-        title: 'Person',
-        cell: (message) => (
-          <>
-            <span class="quiet">{message.direction === 'inbound' ? 'from ' : 'to '}</span>
-            <Text text={personOf(message)} />
-          </>
-        ),
-      },
-      {
-        title: 'State',
-        cell: (message) => (
-          <>
-            <MessageState state={message.state} direction={message.direction} />
-            {message.possible_duplicate && <span class="reason held">! possible duplicate</span>}
-            {message.problem && (
-              <span class="reason">
-                <Text text={problemText(message.problem)} />
-              </span>
-            )}
-          </>
-        ),
-      },
-      { title: 'Text', wide: true, cell: ({ text }) => <Text class="excerpt" text={text} /> },
-      { title: 'Kind', wide: true, text: ({ kind }) => kind },
-      { title: 'Sender', wide: true, text: ({ sender }) => sender ?? 'gone' },
-    ]}
-  />
-)
+/** Messages as the rows of a table: who, what, where each stands and why. */
+export const MESSAGES: Omit<TableOf<ListedMessage>, 'rows'> = {
+  caption: 'Messages',
+  keyOf: ({ id }) => id,
+  columns: [
+    {
+      title: 'Accepted',
+      head: true,
+      cell: ({ id, accepted_at }) => (
+        <a href={addressOfMessage(id)}>
+          <When at={accepted_at} />
+          <span class="unseen"> {id}</span>
+        </a>
+      ),
+    },
+    {
+      title: 'Person',
+      cell: (message) => (
+        <>
+          <span class="quiet">{message.direction === 'inbound' ? 'from ' : 'to '}</span>
+          <Text text={personOf(message)} />
+        </>
+      ),
+    },
+    {
+      title: 'State',
+      cell: ({ state, direction, possible_duplicate }) => (
+        <>
+          <MessageState state={state} direction={direction} />
+          {possible_duplicate && <span class="reason held">! possible duplicate</span>}
+        </>
+      ),
+      note: ({ problem }) => problem && problemText(problem),
+    },
+    { title: 'Text', wide: true, cell: ({ text }) => <Text class="excerpt" text={text} /> },
+    { title: 'Kind', wide: true, text: ({ kind }) => kind },
+    { title: 'Sender', wide: true, text: ({ sender }) => sender ?? 'gone' },
+  ],
+}

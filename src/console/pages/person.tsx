@@ -14,7 +14,7 @@ import { download } from '../state/files.ts'
 import { useData } from '../state/hooks.ts'
 import { addressOf, dataOf } from '../state/http.ts'
 import { place } from '../state/router.ts'
-import { MessageTable } from './messages.tsx'
+import { MESSAGES } from './messages.tsx'
 
 type Kept = z.infer<(typeof people.show.answers)[200]['schema']>['data']
 type Erasure = z.infer<typeof erasureSchema>
@@ -119,7 +119,7 @@ function KeptOfPerson({ kept: { person, contact, opt_out, messages, campaigns } 
       )}
       {messages.length > 0 && (
         <Card title="Messages">
-          <MessageTable rows={messages.slice(0, SHOWN)} />
+          <Table {...MESSAGES} rows={messages.slice(0, SHOWN)} />
           <Rest count={messages.length} />
         </Card>
       )}

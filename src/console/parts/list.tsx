@@ -45,26 +45,38 @@ export function useRows<Row>(source: Source<Row>, every?: number): Rows<Row> {
 }
 
 /** The button below a list. */
-export const More = ({ more, name = 'Show more' }: Pick<Rows<never>, 'more'> & { name?: string }) =>
+export const More = ({ more, name = 'Show more' }: Pick<Rows<never>, 'more'> & { name?: string | undefined }) =>
   more && (
     <Button busy="Loading …" press={more}>
       {name}
     </Button>
   )
 
-/** A whole list: how old it is, its table or what stands in place of an empty one, and the way to more. */
+/**
+ * A whole list: its age, its table, and the button for more. A search of the server may go through only a part of what
+ * there is: without a match it has more to look through, and `none` says so in place of `empty`.
+ */
 export function List<Row>({
   from,
+  every,
   empty,
+  none = empty,
+  more: name,
   ...table
-}: Omit<TableOf<Row>, 'rows'> & { from: Source<Row>; empty: ComponentChildren }) {
-  const { loaded, rows, more } = useRows(from)
+}: Omit<TableOf<Row>, 'rows'> & {
+  from: Source<Row>
+  every?: number
+  empty: ComponentChildren
+  none?: ComponentChildren
+  more?: string
+}) {
+  const { loaded, rows, more } = useRows(from, every)
   return (
     <>
       <Shown loaded={loaded} age>
-        {() => (rows.length === 0 ? empty : <Table {...table} rows={rows} busy={loaded.busy} />)}
+        {() => (rows.length > 0 ? <Table {...table} rows={rows} busy={loaded.busy} /> : more ? none : empty)}
       </Shown>
-      <More more={more} />
+      <More more={more} name={rows.length === 0 ? 'Look further back' : name} />
     </>
   )
 }
