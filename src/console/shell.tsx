@@ -166,8 +166,8 @@ const theme = signal(THEMES.find((each) => each === kept) ?? 'system')
 
 /** Makes the page light, dark, or as the system has it. */
 export function applyTheme(): void {
-  if (theme.value === 'system') delete document.documentElement.dataset.theme
-  else document.documentElement.dataset.theme = theme.value
+  // Without a value of its own the page has both schemes, and the system chooses.
+  document.documentElement.style.colorScheme = theme.value === 'system' ? '' : theme.value
 }
 
 const ThemeChoice = () => (

@@ -60,8 +60,8 @@ export function Spark({ points, most = 0 }: { points: readonly number[]; most?: 
   const place = (value: number, i: number): string =>
     `${((i * WIDTH) / (points.length - 1)).toFixed(1)},${(HEIGHT - 1 - (value / top) * (HEIGHT - 2)).toFixed(1)}`
   return (
-    <svg class="spark" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
-      <polyline points={points.map(place).join(' ')} />
+    <svg width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+      <polyline class="line busy" points={points.map(place).join(' ')} />
     </svg>
   )
 }

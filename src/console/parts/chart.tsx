@@ -9,10 +9,10 @@ import { Table } from './table.tsx'
 import { When } from './text.tsx'
 
 const LINES = [
-  { name: 'accepted', dash: '2 3' },
-  { name: 'sent', dash: '' },
-  { name: 'delivered', dash: '8 4' },
-  { name: 'failed', dash: '10 3 2 3' },
+  { name: 'accepted', tone: '', dash: '2 3' },
+  { name: 'sent', tone: 'busy', dash: '' },
+  { name: 'delivered', tone: 'good', dash: '8 4' },
+  { name: 'failed', tone: 'bad', dash: '10 3 2 3' },
 ] as const
 type Name = (typeof LINES)[number]['name']
 type Point = Series['points'][number]
@@ -65,10 +65,10 @@ function Chart({ series: { points, step_s: step } }: { series: Series }) {
           {marks.map((mark) => (
             <line key={mark} class="grid" x1="0" x2={WIDTH} y1={y(mark)} y2={y(mark)} />
           ))}
-          {LINES.map(({ name, dash }) => (
+          {LINES.map(({ name, tone, dash }) => (
             <polyline
               key={name}
-              class={`line ${name}`}
+              class={`line ${tone}`}
               stroke-dasharray={dash}
               points={points
                 .map((point, i) => `${x(times[i] ?? 0).toFixed(1)},${y(rate(point, name)).toFixed(1)}`)
@@ -88,10 +88,10 @@ function Chart({ series: { points, step_s: step } }: { series: Series }) {
         </svg>
       </div>
       <ul class="legend">
-        {LINES.map(({ name, dash }) => (
+        {LINES.map(({ name, tone, dash }) => (
           <li key={name}>
             <svg width="26" height="8" aria-hidden="true">
-              <line x1="0" y1="4" x2="26" y2="4" class={`line ${name}`} stroke-dasharray={dash} />
+              <line x1="0" y1="4" x2="26" y2="4" class={`line ${tone}`} stroke-dasharray={dash} />
             </svg>
             {name} <span class="number">{shown ? rateText(rate(shown, name)) : '–'}</span>
           </li>
