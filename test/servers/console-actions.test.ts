@@ -270,7 +270,9 @@ test('a file is uploaded, moved to a new folder, thrown away and restored', asyn
   await confirm('Create')
   await tab.page.getByRole('link', { name: /^Autumn/ }).waitFor()
   const file = { name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') }
-  await tab.page.getByLabel('Upload a file').setInputFiles(file)
+  await press('Upload a file')
+  await tab.page.getByRole('dialog').getByLabel('File').setInputFiles(file)
+  await confirm('Upload')
   await said('note.txt is uploaded.')
   await tab.page.getByLabel('Choose note.txt').check()
   await press('Move 1 file')

@@ -171,7 +171,7 @@ function runAgain(campaign: Campaign): void {
     },
     note: ({ class: wanted }) => (
       <>
-        {chosen(wanted)?.twice && <p class="held">! Some of them may get it a second time.</p>}
+        {chosen(wanted)?.twice && <p class="held">Some of them may get it a second time.</p>}
         <p>
           It is a campaign of its own, with a ledger of its own. If this one was run again before, those of the same
           state get it once more.

@@ -38,15 +38,12 @@ export function CampaignPage({ id }: { id: string }) {
           <>
             {found.reason !== null && (
               <p class="held">
-                <span aria-hidden="true">‖ </span>Held because: <Text text={found.reason} />
+                Held because: <Text text={found.reason} />
               </p>
             )}
             <Waits id={id} waits={found.waits} />
             {found.progress.held_to !== null && (
-              <p class="held">
-                <span aria-hidden="true">! </span>
-                Throttled by the provider: held to {rateText(found.progress.held_to)} per second.
-              </p>
+              <p class="held">Throttled by the provider: held to {rateText(found.progress.held_to)} per second.</p>
             )}
             {found.state === 'running' && (
               <p role="status">

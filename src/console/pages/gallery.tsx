@@ -1,13 +1,13 @@
 // The gallery: folders, their files, and the trash.
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { FileJson, FolderJson } from '../../producer/api/gallery/routes.ts'
 import { bytesText, counted, countText } from '../logic/numbers.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, Copy } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { after, flipped } from '../parts/form.tsx'
+import { after, toggled } from '../parts/form.tsx'
 import { List, type Source } from '../parts/list.tsx'
-import { say, sayRefusal } from '../parts/notices.tsx'
+import { say } from '../parts/notices.tsx'
 import { Empty, Page, Shown } from '../parts/page.tsx'
 import { Text } from '../parts/text.tsx'
 import { somethingChanged, useLoad } from '../state/hooks.ts'
@@ -84,7 +84,7 @@ function Files({ folder, folders }: { folder: FolderJson | undefined; folders: r
   const inTrash = folder === undefined
   const isChosen = (id: number): boolean => chosen.some((each) => each.id === id)
   const flip = (file: FileJson): void =>
-    setChosen(isChosen(file.id) ? chosen.filter(({ id }) => id !== file.id) : flipped(chosen, file))
+    setChosen(isChosen(file.id) ? chosen.filter(({ id }) => id !== file.id) : toggled(chosen, file))
   const many = chosen.length > 0 && counted(chosen.length, 'file')
   return (
     <section class="stack" aria-labelledby="folder">
@@ -93,7 +93,9 @@ function Files({ folder, folders }: { folder: FolderJson | undefined; folders: r
         {folder && (
           <div class="actions">
             {!folder.is_system && <Button press={() => renameFolder(folder)}>Rename</Button>}
-            <Upload folder={folder} />
+            <Button look="primary" press={() => upload(folder)}>
+              Upload a file
+            </Button>
           </div>
         )}
       </div>
@@ -167,43 +169,21 @@ function Files({ folder, folders }: { folder: FolderJson | undefined; folders: r
   )
 }
 
-/** Uploads a file as soon as it is chosen. */
-function Upload({ folder }: { folder: FolderJson }) {
-  const id = useId()
-  const [busy, setBusy] = useState(false)
-  const upload = async (file: File | undefined): Promise<void> => {
-    if (file === undefined) return
-    const body = new FormData()
-    body.set('folder_id', String(folder.id))
-    body.set('file', file)
-    setBusy(true)
-    try {
+const upload = ({ id }: FolderJson): void =>
+  ask({
+    title: 'Upload a file',
+    verb: 'Upload',
+    fields: { file: { kind: 'file', label: 'File' } },
+    ready: ({ file }) => file !== undefined,
+    act: async ({ file }) => {
+      if (file === undefined) return undefined
+      const body = new FormData()
+      body.set('folder_id', String(id))
+      body.set('file', file)
       await call('POST', `${GALLERY}/files`, { body })
-      say(`${file.name} is uploaded.`)
-      somethingChanged()
-    } catch (error) {
-      sayRefusal(error)
-    }
-    setBusy(false)
-  }
-  return (
-    <div class="upload">
-      <label for={id} class="button primary">
-        {busy ? 'Uploading …' : 'Upload a file'}
-      </label>
-      <input
-        id={id}
-        class="unseen"
-        type="file"
-        disabled={busy}
-        onChange={({ currentTarget }) => {
-          void upload(currentTarget.files?.[0])
-          currentTarget.value = ''
-        }}
-      />
-    </div>
-  )
-}
+      return `${file.name} is uploaded.`
+    },
+  })
 
 async function restore(file: FileJson): Promise<void> {
   await call('POST', `${GALLERY}/files/${file.id}/restore`)

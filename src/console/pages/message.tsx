@@ -44,7 +44,7 @@ export function MessagePage({ id }: { id: string }) {
           <>
             {found.possible_duplicate && (
               <p class="held">
-                ! It was sent again although an earlier attempt may have reached the person: a possible duplicate.
+                It was sent again although an earlier attempt may have reached the person: a possible duplicate.
               </p>
             )}
             {found.problem && (

@@ -153,7 +153,7 @@ export const MESSAGES: Omit<TableOf<ListedMessage>, 'rows'> = {
       cell: ({ state, direction, possible_duplicate }) => (
         <>
           <MessageState state={state} direction={direction} />
-          {possible_duplicate && <span class="reason held">! possible duplicate</span>}
+          {possible_duplicate && <span class="reason held">possible duplicate</span>}
         </>
       ),
       note: ({ problem }) => problem && problemText(problem),

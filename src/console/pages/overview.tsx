@@ -199,14 +199,12 @@ function Standstill({ campaign, lanes }: { campaign: SnapshotCampaign; lanes: re
     <>
       {campaign.state === 'running' && lane !== undefined && isInTrouble(lane) && (
         <p class="held">
-          <span aria-hidden="true">! </span>
           <a href={`/console/lanes/${lane.sender}`}>Lane {lane.sender}</a>: {laneWords(lane.state).word}.{' '}
           <Text text={lane.reason || laneWords(lane.state).means} />
         </p>
       )}
       {why !== null && (
         <p class="held">
-          <span aria-hidden="true">! </span>
           <Text text={why} />
         </p>
       )}

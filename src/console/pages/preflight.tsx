@@ -46,7 +46,6 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
         <ul class="plain problems">
           {preflight.problems.map(({ path, message }) => (
             <li key={`${path} ${message}`}>
-              <span aria-hidden="true">! </span>
               <code>
                 <Text text={path} />
               </code>
@@ -57,9 +56,9 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
       )}
       {campaign.started_at === null && preflight.problems.length === 0 && (
         <p>
-          At {preflight.rate} per second it takes {spanText(preflight.seconds)}.
+          At {preflight.rate} per second it takes {spanText(preflight.seconds)}.{' '}
           {preflight.would_expire > 0 && (
-            <strong class="held"> {countText(preflight.would_expire)} would come to their turn too late.</strong>
+            <strong class="held">{countText(preflight.would_expire)} would come to their turn too late.</strong>
           )}
         </p>
       )}

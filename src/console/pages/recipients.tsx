@@ -4,7 +4,7 @@ import { type CsvSaid, readAsSentence } from '../../files/csv-head.ts'
 import type { Draft } from '../logic/draft.ts'
 import { bytesText, countText } from '../logic/numbers.ts'
 import { bytesOf, csvFields, csvSaid, likelyPhone, rowsHead } from '../logic/rows-head.ts'
-import { Check, Field, flipped } from '../parts/form.tsx'
+import { Checks, Field } from '../parts/form.tsx'
 import { Shown } from '../parts/page.tsx'
 import { Text } from '../parts/text.tsx'
 import type { Loaded } from '../state/hooks.ts'
@@ -33,7 +33,7 @@ export const Recipients = ({ draft, tags, onChange }: Props & { tags: Loaded<Tag
     ) : may('readContacts') ? (
       <Shown loaded={tags}>{(all) => <TagChoice all={all} draft={draft} onChange={onChange} />}</Shown>
     ) : (
-      <p class="held">! Your key may not see contacts: choose a file.</p>
+      <p class="held">Your key may not see contacts: choose a file.</p>
     )}
   </fieldset>
 )
@@ -46,22 +46,23 @@ function TagChoice({ all, draft, onChange }: Props & { all: readonly Tag[] }) {
       </p>
     )
   }
-  const group = (legend: string, field: 'tags' | 'except') => (
-    <fieldset>
-      <legend>{legend}</legend>
-      <div class="checks">
-        {all.map(({ id, name, contacts }) => (
-          <Check
-            key={id}
-            checked={draft[field].includes(id)}
-            onFlip={() => onChange({ [field]: flipped(draft[field], id) })}
-          >
-            <Text text={name} />
-            <span class="quiet"> {countText(contacts)}</span>
-          </Check>
-        ))}
-      </div>
-    </fieldset>
+  const lists = all.map(
+    ({ id, name, contacts }) =>
+      [
+        String(id),
+        <>
+          <Text text={name} />
+          <span class="quiet"> {countText(contacts)}</span>
+        </>,
+      ] as const,
+  )
+  const group = (label: string, field: 'tags' | 'except') => (
+    <Checks
+      label={label}
+      options={lists}
+      chosen={draft[field].map(String)}
+      onChosen={(chosen) => onChange({ [field]: chosen.map(Number) })}
+    />
   )
   return (
     <div class="halves">
@@ -73,7 +74,6 @@ function TagChoice({ all, draft, onChange }: Props & { all: readonly Tag[] }) {
 
 function FileChoice({ draft, onChange }: Props) {
   const [why, setWhy] = useState('')
-  const [over, setOver] = useState(false)
   const { file, head, said } = draft
   /** The choice that counts; an earlier file may still be being read. */
   const latest = useRef<object>(undefined)
@@ -93,20 +93,7 @@ function FileChoice({ draft, onChange }: Props) {
   }
   return (
     <>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: a file may be dropped here; the field below takes one as well */}
-      <div
-        class={over ? 'drop over' : 'drop'}
-        onDragOver={(event) => {
-          event.preventDefault()
-          setOver(true)
-        }}
-        onDragLeave={() => setOver(false)}
-        onDrop={(event) => {
-          event.preventDefault()
-          setOver(false)
-          void take(event.dataTransfer?.files[0], {})
-        }}
-      >
+      <div class="drop">
         <label class="field">
           <span>Drop a CSV or NDJSON file here, or choose one</span>
           <input

@@ -213,7 +213,7 @@ function addSecret({ name, title }: Kind, count: number): void {
     },
     note:
       count > 1 ? (
-        <p class="held">! Two are valid now: the older of them ends at once.</p>
+        <p class="held">Two are valid now: the older of them ends at once.</p>
       ) : (
         <p>It is valid within a second, beside the one before.</p>
       ),

@@ -43,7 +43,7 @@ interface ChecksSpec extends Common {
 }
 interface FileSpec extends Common {
   kind: 'file'
-  accept: string
+  accept?: string
   /** The name of a field that gets the text of the file. */
   into?: string
 }
@@ -120,7 +120,7 @@ export function Field({ onValue, ...spec }: TextSpec & { value: string; onValue:
 }
 
 /** A box to tick. */
-export const Check = ({
+const Check = ({
   checked,
   disabled = false,
   onFlip,
@@ -138,8 +138,30 @@ export const Check = ({
 )
 
 /** One of the list more, or one fewer. */
-export const flipped = <T,>(list: readonly T[], one: T): T[] =>
+export const toggled = <T,>(list: readonly T[], one: T): T[] =>
   list.includes(one) ? list.filter((each) => each !== one) : [...list, one]
+
+/** Boxes to tick under one legend, each with a value. */
+export const Checks = ({
+  label,
+  options,
+  chosen,
+  onChosen,
+}: Pick<ChecksSpec, 'label' | 'options'> & {
+  chosen: readonly string[]
+  onChosen: (chosen: readonly string[]) => void
+}) => (
+  <fieldset>
+    <legend>{label}</legend>
+    <div class="checks">
+      {options.map(([each, name]) => (
+        <Check key={each} checked={chosen.includes(each)} onFlip={() => onChosen(toggled(chosen, each))}>
+          {name}
+        </Check>
+      ))}
+    </div>
+  </fieldset>
+)
 
 function AnyField({ spec, value, onValue }: { spec: Spec; value: Value; onValue: (value: Value) => void }) {
   if (spec.kind === 'check') {
@@ -150,19 +172,7 @@ function AnyField({ spec, value, onValue }: { spec: Spec; value: Value; onValue:
     )
   }
   if (spec.kind === 'checks') {
-    const chosen = Array.isArray(value) ? value : []
-    return (
-      <fieldset>
-        <legend>{spec.label}</legend>
-        <div class="checks">
-          {spec.options.map(([each, name]) => (
-            <Check key={each} checked={chosen.includes(each)} onFlip={() => onValue(flipped(chosen, each))}>
-              {name}
-            </Check>
-          ))}
-        </div>
-      </fieldset>
-    )
+    return <Checks {...spec} chosen={Array.isArray(value) ? value : []} onChosen={onValue} />
   }
   if (spec.kind === 'file') {
     return (

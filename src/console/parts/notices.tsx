@@ -67,10 +67,7 @@ export function Notices() {
 
 const view = ({ id, text, bad }: Notice) => (
   <div key={id} class={bad ? 'notice bad' : 'notice'}>
-    <span>
-      <span aria-hidden="true">{bad ? '! ' : '✓ '}</span>
-      {plainText(text)}
-    </span>
+    <span>{plainText(text)}</span>
     <button type="button" class="plain" aria-label="Close this notice" onClick={() => remove(id)}>
       ×
     </button>
@@ -98,10 +95,7 @@ export function Problem({
   const { details } = refusal
   return (
     <div class="problem" role="alert">
-      <p>
-        <span aria-hidden="true">! </span>
-        {plainText(refusal.message)}
-      </p>
+      <p>{plainText(refusal.message)}</p>
       {details.length > 1 && (
         <ul>
           {details.map(({ path, message }) => (

@@ -95,10 +95,7 @@ export const Figures = ({ of }: { of: readonly { name: string; value: ComponentC
   <dl class="figures">
     {of.map(({ name, value, bad = false }) => (
       <div key={name} class={bad ? 'bad' : ''}>
-        <dt>
-          {bad && <span aria-hidden="true">! </span>}
-          {name}
-        </dt>
+        <dt>{name}</dt>
         <dd>{value}</dd>
       </div>
     ))}
