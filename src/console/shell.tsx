@@ -92,7 +92,7 @@ export function Header() {
             <span class="quiet">{known?.operator ? 'Operator, signed in with' : 'Signed in with'}</span>{' '}
             <Text text={known?.key_name || 'a key without a name'} />
             {known?.senders && <span class="quiet"> (only for sender {known.senders.join(', ')})</span>}
-            {!known?.operator && !may('send') && !may('runLanes') && <span class="quiet"> (can only look)</span>}
+            {!known?.operator && !may('send') && !may('controlLanes') && <span class="quiet"> (can only look)</span>}
           </p>
           <Button press={signOut}>Sign out</Button>
         </div>

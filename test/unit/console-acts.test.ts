@@ -1,15 +1,15 @@
 // Pins: whatever the activity can tell, the console has words for.
 import { expect, test } from 'vitest'
-import { actWords } from '../../src/console/logic/words.ts'
+import { actionText } from '../../src/console/logic/words.ts'
 import { ROUTES } from '../../src/producer/api/table.ts'
 
 test('the console has words for each act over HTTP, and for what the edge refuses', () => {
   const acts = ROUTES.flatMap(({ act }) => (act === undefined ? [] : [act]))
-  expect([...acts, 'demo.stop', 'key.refused', 'access.refused'].filter((act) => actWords(act) === undefined)).toEqual(
-    [],
-  )
+  expect(
+    [...acts, 'demo.stop', 'key.refused', 'access.refused'].filter((act) => actionText(act) === undefined),
+  ).toEqual([])
 })
 
 test('an act that the console does not know has no words, also if objects have something of its name', () => {
-  expect([actWords('constructor'), actWords('lane.unheard_of')]).toEqual([undefined, undefined])
+  expect([actionText('constructor'), actionText('lane.unheard_of')]).toEqual([undefined, undefined])
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { readDemoTemplates } from '../../demo/data.ts'
 import { compileComponents } from '../../src/campaigns/parameters.ts'
-import { seenOf } from '../../src/console/logic/template-preview.ts'
+import { previewOf } from '../../src/console/logic/template-preview.ts'
 import {
   componentsOf,
   type Filling,
@@ -71,7 +71,7 @@ test('a copy of other components leaves what it cannot find open', () => {
 })
 
 test('a preview shows the message as the person will see it, and what is not known yet by its name', () => {
-  const seen = seenOf(
+  const seen = previewOf(
     named,
     new Map<string, Filling>([
       ['header first_name', { from: 'row.first' }],

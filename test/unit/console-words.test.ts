@@ -1,7 +1,7 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
 import { sharesOf } from '../../src/campaigns/campaign.ts'
-import { boundWords, isAtWork, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
+import { boundWords, hasTraffic, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
 import { ledgerOf, type Progress, termsOf } from '../../src/console/logic/ledger.ts'
 import { may, type Session } from '../../src/console/logic/may.ts'
 import {
@@ -115,9 +115,9 @@ const session = (permissions: string[], operator = false, senders: number[] | nu
 })
 
 test('a key may do what it has the permission for, and an operator everything for the account it acts for', () => {
-  expect(may(session(['messages:read']), 'see', undefined)).toBe(true)
+  expect(may(session(['messages:read']), 'viewMessages', undefined)).toBe(true)
   expect(may(session(['messages:read']), 'send', undefined)).toBe(false)
-  expect(may(session(['admin']), 'run', undefined)).toBe(true)
+  expect(may(session(['admin']), 'administer', undefined)).toBe(true)
   expect(may(session([], true), 'send', undefined)).toBe(false)
   expect(may(session([], true), 'send', 3)).toBe(true)
   expect(may(session([], true), 'operate', undefined)).toBe(true)
@@ -126,9 +126,23 @@ test('a key may do what it has the permission for, and an operator everything fo
 
 test('a key that is for some senders may do what is about one lane or one message, and nothing that is about all', () => {
   const all = ['messages:read', 'messages:send', 'admin', 'contacts:read', 'gallery', 'events']
-  const deeds = ['look', 'send', 'runLanes', 'see', 'sendMany', 'run', 'readContacts', 'gallery', 'events'] as const
-  expect(deeds.filter((deed) => may(session(all, false, [1]), deed, undefined))).toEqual(['look', 'send', 'runLanes'])
-  expect(deeds.filter((deed) => may(session(['admin'], false, [1]), deed, undefined))).toEqual(['runLanes'])
+  const deeds = [
+    'viewMessage',
+    'send',
+    'controlLanes',
+    'viewMessages',
+    'bulkSend',
+    'administer',
+    'readContacts',
+    'gallery',
+    'events',
+  ] as const
+  expect(deeds.filter((deed) => may(session(all, false, [1]), deed, undefined))).toEqual([
+    'viewMessage',
+    'send',
+    'controlLanes',
+  ])
+  expect(deeds.filter((deed) => may(session(['admin'], false, [1]), deed, undefined))).toEqual(['controlLanes'])
 })
 
 test('a lane says why it stands, who held it, and how long the rest takes', () => {
@@ -166,9 +180,9 @@ test('a lane says why it stands, who held it, and how long the rest takes', () =
 test('what waits, is unconfirmed or was begun says that something was sent, or is to be', () => {
   const totals = { accepted_per_s: 0, sent_per_s: 0, delivered_per_s: 0, failed_per_s: 0 }
   const none = { ...totals, waiting: 0, oldest_waiting_s: null, unconfirmed: 0 }
-  expect(isAtWork({ totals: none, campaigns: [] })).toBe(false)
-  expect(isAtWork({ totals: { ...none, waiting: 187 }, campaigns: [] })).toBe(true)
-  expect(isAtWork({ totals: { ...none, unconfirmed: 1 }, campaigns: [] })).toBe(true)
+  expect(hasTraffic({ totals: none, campaigns: [] })).toBe(false)
+  expect(hasTraffic({ totals: { ...none, waiting: 187 }, campaigns: [] })).toBe(true)
+  expect(hasTraffic({ totals: { ...none, unconfirmed: 1 }, campaigns: [] })).toBe(true)
 })
 
 test('a timeline counts attempts and tells what each event means and how long it took', () => {

@@ -73,5 +73,5 @@ const sentence = (text: string): string => {
 const HAS_BEGUN: ReadonlySet<string> = new Set(['running', 'paused', 'done'])
 
 /** Whether anything was sent or is to be. The list of messages has those of a campaign only once they were taken up. */
-export const isAtWork = ({ totals, campaigns }: Pick<Snapshot, 'totals' | 'campaigns'>): boolean =>
+export const hasTraffic = ({ totals, campaigns }: Pick<Snapshot, 'totals' | 'campaigns'>): boolean =>
   totals.waiting > 0 || totals.unconfirmed > 0 || campaigns.some(({ state }) => HAS_BEGUN.has(state))

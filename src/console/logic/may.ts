@@ -6,16 +6,16 @@ import type { consoleSession } from '../../producer/api/console/routes.ts'
 export type Session = z.infer<(typeof consoleSession.session.answers)[200]>['data']
 
 /**
- * `look`, `send` and `runLanes` are about one message or one lane; a key for some senders may do no more than
- * these. `see` goes through all messages and campaigns, `sendMany` is campaigns and requeues, `run` keys and senders.
+ * `viewMessage`, `send` and `controlLanes` are about one message or one lane: a key for some senders may do only these.
+ * `viewMessages` is all messages and campaigns, `bulkSend` campaigns and requeues, `administer` keys, senders and people.
  */
 export type Right =
-  | 'look'
-  | 'see'
+  | 'viewMessage'
+  | 'viewMessages'
   | 'send'
-  | 'sendMany'
-  | 'runLanes'
-  | 'run'
+  | 'bulkSend'
+  | 'controlLanes'
+  | 'administer'
   | 'readContacts'
   | 'writeContacts'
   | 'readTemplates'
@@ -25,12 +25,12 @@ export type Right =
 
 /** One of these will do. */
 const NEEDED: Readonly<Record<Exclude<Right, 'operate'>, readonly string[]>> = {
-  look: ['messages:read'],
-  see: ['messages:read'],
+  viewMessage: ['messages:read'],
+  viewMessages: ['messages:read'],
   send: ['messages:send'],
-  sendMany: ['messages:send'],
-  runLanes: ['admin'],
-  run: ['admin'],
+  bulkSend: ['messages:send'],
+  controlLanes: ['admin'],
+  administer: ['admin'],
   readContacts: ['contacts:read'],
   writeContacts: ['contacts:write'],
   readTemplates: ['admin', 'messages:read', 'messages:send'],
@@ -39,7 +39,7 @@ const NEEDED: Readonly<Record<Exclude<Right, 'operate'>, readonly string[]>> = {
 }
 
 /** What a key for some senders may do of it. */
-const FOR_SENDERS: readonly Right[] = ['look', 'send', 'runLanes']
+const FOR_SENDERS: readonly Right[] = ['viewMessage', 'send', 'controlLanes']
 
 /**
  * Whether the key may. An operator acts for the account that it has chosen (`account`); without one it runs lanes and
@@ -47,7 +47,7 @@ const FOR_SENDERS: readonly Right[] = ['look', 'send', 'runLanes']
  */
 export function may(session: Session, right: Right, account: number | undefined): boolean {
   if (right === 'operate') return session.operator
-  if (session.operator) return account !== undefined || right === 'run' || right === 'runLanes'
+  if (session.operator) return account !== undefined || right === 'administer' || right === 'controlLanes'
   if (session.senders !== null && !FOR_SENDERS.includes(right)) return false
   return NEEDED[right].some((permission) => session.permissions.includes(permission))
 }

@@ -107,7 +107,7 @@ export const csvFields = {
 } as const
 
 /** What those fields say. */
-export const csvSaid = (values: { encoding: string; separator: string }): CsvSaid => ({
+export const csvOptionsOf = (values: { encoding: string; separator: string }): CsvSaid => ({
   encoding: ENCODINGS.find((each) => each === values.encoding),
   separator: SEPARATORS.find((each) => each === values.separator),
 })

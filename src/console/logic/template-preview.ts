@@ -3,7 +3,7 @@ import { fillIn, variablesOf } from '../../messages/templates/variables.ts'
 import { type Block, blocksOf, type Fillings, slotId, type Template } from './template-slots.ts'
 
 /** What is seen of a block, top to bottom. Texts hold `⟨…⟩` where nothing is known yet. */
-export interface SeenBlock {
+export interface PreviewBlock {
   media?: { kind: 'image' | 'video' | 'document'; link: string; filename: string }
   heading?: string
   body?: string
@@ -12,8 +12,8 @@ export interface SeenBlock {
 }
 
 /** The message and its cards. */
-export interface Seen extends SeenBlock {
-  cards: readonly SeenBlock[]
+export interface PreviewContent extends PreviewBlock {
+  cards: readonly PreviewBlock[]
 }
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -26,15 +26,15 @@ const LABELS: Readonly<Record<string, string>> = {
 }
 
 /** Fills a template in. What comes from the recipient and is not known yet is shown as its source. */
-export function seenOf(template: Pick<Template, 'components'>, fillings: Fillings): Seen {
+export function previewOf(template: Pick<Template, 'components'>, fillings: Fillings): PreviewContent {
   const [outside, ...cards] = blocksOf(template)
   return {
-    ...seenBlock(outside ?? { card: undefined, parts: [] }, fillings),
-    cards: cards.map((card) => seenBlock(card, fillings)),
+    ...previewBlock(outside ?? { card: undefined, parts: [] }, fillings),
+    cards: cards.map((card) => previewBlock(card, fillings)),
   }
 }
 
-function seenBlock({ card, parts }: Block, fillings: Fillings): SeenBlock {
+function previewBlock({ card, parts }: Block, fillings: Fillings): PreviewBlock {
   const textOf = (place: string, empty: string): string => {
     const filling = fillings.get(slotId(card, place))
     if (filling === undefined) return empty
@@ -43,7 +43,7 @@ function seenBlock({ card, parts }: Block, fillings: Fillings): SeenBlock {
   }
   const filled = (text: string, place: string): string =>
     fillIn(text, new Map(variablesOf(text).map((name) => [name, textOf(`${place} ${name}`, `⟨${name}⟩`)])))
-  const seen: SeenBlock = { buttons: [] }
+  const seen: PreviewBlock = { buttons: [] }
   for (const part of parts) {
     if (part.type === 'BODY') seen.body = filled(part.text, 'body')
     if (part.type === 'FOOTER' && part.text !== undefined) seen.footer = part.text

@@ -58,7 +58,8 @@ const ACTS: Readonly<Record<string, string>> = {
 }
 
 /** Such as `paused a lane`; undefined for an act that this page does not know. */
-export const actWords = (action: string): string | undefined => (Object.hasOwn(ACTS, action) ? ACTS[action] : undefined)
+export const actionText = (action: string): string | undefined =>
+  Object.hasOwn(ACTS, action) ? ACTS[action] : undefined
 
 export type EndpointState = Pick<EndpointDocument, 'enabled' | 'disabled_for' | 'failing_since'>
 

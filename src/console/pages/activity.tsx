@@ -1,6 +1,6 @@
 // Who did what, and when: over HTTP, in the console, on the command line. Kept for 90 days.
 import type { AuditLogEntry } from '../../accounts/audit-log.ts'
-import { actWords } from '../logic/words.ts'
+import { actionText } from '../logic/words.ts'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { actingFor, isOperator } from '../state/http.ts'
@@ -29,9 +29,9 @@ export function Activity() {
           },
           {
             title: 'What',
-            text: ({ action }) => actWords(action) ?? action,
+            text: ({ action }) => actionText(action) ?? action,
             // The log and the command line use the name.
-            note: ({ action }) => actWords(action) && <code>{action}</code>,
+            note: ({ action }) => actionText(action) && <code>{action}</code>,
           },
           { title: 'Target', text: ({ target }) => target },
           { title: 'Detail', wide: true, long: true, text: ({ detail }) => detail?.replaceAll(',', ', ') ?? null },

@@ -38,14 +38,14 @@ const ALLOWED: Readonly<Record<Campaign['state'], readonly Action[]>> = {
 
 /** The buttons. */
 export function CampaignActions({ campaign }: { campaign: Campaign }) {
-  if (!may('sendMany')) return null
+  if (!may('bulkSend')) return null
   const started = campaign.started_at !== null
   return (
     <>
       {ALLOWED[campaign.state]
         .filter((action) => action !== 'again' || started)
         .map((action) => (
-          <Button key={action} look={action === 'start' ? 'primary' : ''} press={() => begin(action, campaign)}>
+          <Button key={action} variant={action === 'start' ? 'primary' : ''} press={() => begin(action, campaign)}>
             {action === 'preflight' && campaign.preflight === undefined ? 'Check' : NAMES[action]}
           </Button>
         ))}

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { type Draft, definitionOf, EMPTY, missingOf, recipientsFrom, sourcesOf } from '../logic/draft.ts'
 import { plainText } from '../logic/plain-text.ts'
-import { seenOf } from '../logic/template-preview.ts'
+import { previewOf } from '../logic/template-preview.ts'
 import {
   componentsOf,
   type Fillings,
@@ -15,7 +15,7 @@ import {
 } from '../logic/template-slots.ts'
 import { Gauge } from '../parts/badge.tsx'
 import { Field, Form } from '../parts/form.tsx'
-import { sayRefusal } from '../parts/notices.tsx'
+import { notifyRefusal } from '../parts/notices.tsx'
 import { Card, Page, Shown } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { uploadFile } from '../state/files.ts'
@@ -55,7 +55,7 @@ export function NewCampaign() {
     try {
       change({ template: listed && (await loadTemplate(listed)), fillings: new Map() })
     } catch (error) {
-      sayRefusal(error)
+      notifyRefusal(error)
     }
   }
 
@@ -111,7 +111,7 @@ export function NewCampaign() {
           <Card title="Preview">
             {template ? (
               <>
-                <Preview seen={seenOf(template, filled)} />
+                <Preview content={previewOf(template, filled)} />
                 <p class="help">{sample.words}</p>
               </>
             ) : (
@@ -128,7 +128,7 @@ export function NewCampaign() {
 const NoTemplate = () => (
   <p>
     No template yet.{' '}
-    {may('run') ? (
+    {may('administer') ? (
       <a href="/console/templates">Import the approved ones</a>
     ) : (
       'Ask somebody with an admin key to import the approved ones.'

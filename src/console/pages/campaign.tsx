@@ -6,7 +6,7 @@ import { searchAddress } from '../logic/message-filters.ts'
 import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { Badge, CampaignState, MessageState, toneOf } from '../parts/badge.tsx'
 import { Card, Facts, Page, Shown } from '../parts/page.tsx'
-import { Text, Until, Waits, When } from '../parts/text.tsx'
+import { Text, Until, WaitReason, When } from '../parts/text.tsx'
 import { useData, useLoad } from '../state/hooks.ts'
 import { downloadAddress } from '../state/http.ts'
 import { loadTags, type Tag } from '../state/library.ts'
@@ -41,7 +41,7 @@ export function CampaignPage({ id }: { id: string }) {
                 Held because: <Text text={found.reason} />
               </p>
             )}
-            <Waits id={id} waits={found.waits} />
+            <WaitReason id={id} waits={found.waits} />
             {found.progress.held_to !== null && (
               <p class="held">Throttled by the provider: held to {rateText(found.progress.held_to)} per second.</p>
             )}

@@ -17,7 +17,7 @@ const EVERY_MS = 5_000
 /** The list, by state if wanted. */
 export function Campaigns() {
   const state = place.value.query.get('state') ?? ''
-  const actions = may('sendMany') && (
+  const actions = may('bulkSend') && (
     <a class="button primary" href="/console/campaigns/new">
       New campaign
     </a>

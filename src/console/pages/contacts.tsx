@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { readAsSentence } from '../../files/csv-head.ts'
 import type { contacts } from '../../producer/api/contacts/routes.ts'
 import { counted, countText } from '../logic/numbers.ts'
-import { csvFields, csvSaid } from '../logic/rows-head.ts'
+import { csvFields, csvOptionsOf } from '../logic/rows-head.ts'
 import { Gauge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { ask, Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
@@ -189,7 +189,7 @@ function Import({ tag }: { tag: Tag }) {
       ready={({ file }) => file !== undefined}
       act={async ({ file, ...said }) => {
         if (file === undefined) return undefined
-        const query = { tag: tag.id, ...csvSaid(said) }
+        const query = { tag: tag.id, ...csvOptionsOf(said) }
         const imported = await uploadFile<Imported>('/contacts/import', file, 'text/csv', setShare, query)
         somethingChanged()
         openDialog(<Result tag={tag} of={imported} />)

@@ -8,7 +8,7 @@ import { Button } from '../parts/button.tsx'
 import { ask, showOnce } from '../parts/dialog.tsx'
 import { after, Field } from '../parts/form.tsx'
 import { listAt, More, useRows } from '../parts/list.tsx'
-import { say } from '../parts/notices.tsx'
+import { notify } from '../parts/notices.tsx'
 import { Card, Facts, Page, Shown } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { Ago, sentence, Text, Until, When } from '../parts/text.tsx'
@@ -65,7 +65,7 @@ const Actions = ({ endpoint, at }: Props) => (
     <Button
       press={async () => {
         await call('POST', `${at}/test`, { body: {} })
-        say('A test event is on its way; the deliveries below show the answer.')
+        notify('A test event is on its way; the deliveries below show the answer.')
       }}
     >
       Send a test

@@ -7,7 +7,7 @@ import { Button, Copy } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
 import { after, toggled } from '../parts/form.tsx'
 import { List, type Source } from '../parts/list.tsx'
-import { say } from '../parts/notices.tsx'
+import { notify } from '../parts/notices.tsx'
 import { Empty, Page, Shown } from '../parts/page.tsx'
 import { Text } from '../parts/text.tsx'
 import { somethingChanged, useLoad } from '../state/hooks.ts'
@@ -93,7 +93,7 @@ function Files({ folder, folders }: { folder: FolderJson | undefined; folders: r
         {folder && (
           <div class="actions">
             {!folder.is_system && <Button press={() => renameFolder(folder)}>Rename</Button>}
-            <Button look="primary" press={() => upload(folder)}>
+            <Button variant="primary" press={() => upload(folder)}>
               Upload a file
             </Button>
           </div>
@@ -187,7 +187,7 @@ const upload = ({ id }: FolderJson): void =>
 
 async function restore(file: FileJson): Promise<void> {
   await call('POST', `${GALLERY}/files/${file.id}/restore`)
-  say(`${file.name} is back in its folder.`)
+  notify(`${file.name} is back in its folder.`)
   somethingChanged()
 }
 

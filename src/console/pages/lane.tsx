@@ -9,7 +9,7 @@ import { Button } from '../parts/button.tsx'
 import { History } from '../parts/chart.tsx'
 import { Card, Empty, Figures, Page, Shown } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
-import { Ends, SearchLink, Text } from '../parts/text.tsx'
+import { EndsIn, SearchLink, Text } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { actingHeadersFor, dataOf } from '../state/http.ts'
 import { now, snapshot } from '../state/live.ts'
@@ -36,7 +36,7 @@ export function Lane({ id }: { id: number }) {
   }
   const { word, tone } = laneWords(lane.state)
   const held = boundWords(lane)
-  const actions = may('runLanes') && (
+  const actions = may('controlLanes') && (
     <>
       <Button of={`${pauseVerb(lane)} ${nameOf(lane)}`} press={() => pauseOrResume(lane)}>
         {pauseVerb(lane)}
@@ -48,7 +48,7 @@ export function Lane({ id }: { id: number }) {
     <Page title={`Lane ${id} ${lane.name}`} above={above} badge={<Badge tone={tone}>{word}</Badge>} actions={actions}>
       <p class={isInTrouble(lane) ? 'held' : ''}>
         <Text text={laneSentence(lane, now.value)} />
-        <Ends at={lane.until} />
+        <EndsIn at={lane.until} />
       </p>
       <Figures
         of={[
@@ -68,7 +68,7 @@ export function Lane({ id }: { id: number }) {
         In flight: claimed by a worker and not answered yet, about the rate times the answer time. Answers: how long the
         provider takes; half of the last minute’s came within p50, 99 in 100 within p99.
       </p>
-      {may('see') && (
+      {may('viewMessages') && (
         <p>
           <SearchLink filters={{ sender: String(id) }}>All messages of this lane</SearchLink>
         </p>
@@ -82,7 +82,7 @@ export function Lane({ id }: { id: number }) {
 /** The latest dead letters: from the lane for a key that runs it, else as messages. */
 async function latest({ sender, account }: SnapshotLane, signal: AbortSignal): Promise<DeadLetter[]> {
   const limit = 20
-  if (may('runLanes')) {
+  if (may('controlLanes')) {
     const how = { query: { limit }, headers: actingHeadersFor(account), signal }
     return dataOf('GET', `/admin/lanes/${sender}/dead-letters`, how)
   }
@@ -94,14 +94,14 @@ async function latest({ sender, account }: SnapshotLane, signal: AbortSignal): P
 /** Jobs of a lane that could not be processed, with their reasons. */
 function DeadLetters({ lane }: { lane: SnapshotLane }) {
   const { sender, dead_letters: count } = lane
-  const mayLook = may('runLanes') || may('see')
+  const mayLook = may('controlLanes') || may('viewMessages')
   const loaded = useLoad(count > 0 && mayLook ? `dead ${sender} ${count}` : undefined, (signal) => latest(lane, signal))
   return (
     <Card id="dead-letters" title={`Dead letters: ${countText(count)}`}>
       {count === 0 ? (
         <p>None. A job that could not be processed would be kept here with its reason.</p>
       ) : (
-        <p>These jobs could not be processed. Once the cause is gone, requeue sends them.</p>
+        <p>These jobs could not be processed. IdempotencyHeaders the cause is gone, requeue sends them.</p>
       )}
       {count > 0 && mayLook && (
         <Shown loaded={loaded} age>
@@ -114,7 +114,7 @@ function DeadLetters({ lane }: { lane: SnapshotLane }) {
                 {
                   title: 'Message',
                   head: true,
-                  cell: ({ id }) => (may('look') ? <a href={`/console/messages/${id}`}>{id}</a> : id),
+                  cell: ({ id }) => (may('viewMessage') ? <a href={`/console/messages/${id}`}>{id}</a> : id),
                 },
                 { title: 'When', at: ({ failed_at }) => failed_at },
                 { title: 'Reason', text: ({ reason }) => reason },
@@ -123,7 +123,7 @@ function DeadLetters({ lane }: { lane: SnapshotLane }) {
           )}
         </Shown>
       )}
-      {count > 0 && may('see') && (
+      {count > 0 && may('viewMessages') && (
         <p>
           <SearchLink filters={{ sender: String(sender), code: 'dead_letter' }}>All of them, to requeue</SearchLink>
         </p>

@@ -24,7 +24,7 @@ export function Lanes() {
           if (total === 0) {
             return (
               <Empty title="No lane yet.">
-                Each sender has a lane of its own. {may('run') && <a href="/console/senders">Add a sender</a>}
+                Each sender has a lane of its own. {may('administer') && <a href="/console/senders">Add a sender</a>}
               </Empty>
             )
           }
@@ -99,7 +99,7 @@ const LaneTable = ({ rows }: { rows: readonly SnapshotLane[] }) => (
           dead_letters === 0 ? '0' : <a href={`/console/lanes/${sender}#dead-letters`}>{countText(dead_letters)}</a>,
       },
     ]}
-    actions={may('runLanes') && ((lane) => [[pauseVerb(lane), nameOf(lane), () => pauseOrResume(lane)]])}
+    actions={may('controlLanes') && ((lane) => [[pauseVerb(lane), nameOf(lane), () => pauseOrResume(lane)]])}
   />
 )
 

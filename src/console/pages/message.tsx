@@ -9,7 +9,7 @@ import { Button } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
 import { after } from '../parts/form.tsx'
 import { Card, Facts, Page, Shown } from '../parts/page.tsx'
-import { CampaignLink, Ends, SearchLink, Text, Waits, When } from '../parts/text.tsx'
+import { CampaignLink, EndsIn, SearchLink, Text, WaitReason, When } from '../parts/text.tsx'
 import { download } from '../state/files.ts'
 import { useData } from '../state/hooks.ts'
 import { addressOf, call, type Data } from '../state/http.ts'
@@ -52,7 +52,7 @@ export function MessagePage({ id }: { id: string }) {
                 <Text text={problemText(found.problem)} />
               </p>
             )}
-            <Waits id={id} waits={found.waits} />
+            <WaitReason id={id} waits={found.waits} />
             <div class="halves">
               <Timeline history={found.history} />
               <div class="stack">
@@ -221,7 +221,7 @@ function Conversation({ person, sender }: { person: string; sender: string }) {
                   Window: (
                     <>
                       <Badge tone={tone}>{word}</Badge>
-                      <Ends at={open_until} />
+                      <EndsIn at={open_until} />
                       <span class="reason">{means}</span>
                     </>
                   ),
@@ -238,7 +238,9 @@ function Conversation({ person, sender }: { person: string; sender: string }) {
                   ) : (
                     <Button press={() => addOptOut(person)}>Opt this person out</Button>
                   ))}
-                {may('run') && <a href={addressOf('/console/people', { person })}>All that is kept of the person</a>}
+                {may('administer') && (
+                  <a href={addressOf('/console/people', { person })}>All that is kept of the person</a>
+                )}
               </div>
             </>
           )

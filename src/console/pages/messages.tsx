@@ -20,7 +20,7 @@ const addressOfMessage = (id: string): string => `/console/messages/${encodeURIC
 
 /** The search; a key that may see only messages of some senders finds each by its id. */
 export const Messages = () =>
-  may('see') ? (
+  may('viewMessages') ? (
     <SearchPage />
   ) : (
     <Page title="Messages">
@@ -43,7 +43,7 @@ function SearchPage() {
     setClears(clears + 1)
     search({})
   }
-  const actions = may('sendMany') && <Button press={() => requeueAll(filters)}>Requeue all that match</Button>
+  const actions = may('bulkSend') && <Button press={() => requeueAll(filters)}>Requeue all that match</Button>
   return (
     <Page title="Messages" actions={actions}>
       <FilterForm key={`${searchAddress(filters)} ${clears}`} filters={filters} onSearch={search} onClear={clear} />
@@ -75,7 +75,7 @@ function FilterForm({
   return (
     <search>
       <Form
-        look="filters card"
+        variant="filters card"
         verb="Search"
         also={<Button press={onClear}>Clear</Button>}
         fields={{

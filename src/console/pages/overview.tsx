@@ -2,13 +2,13 @@
 import { parseCampaignId } from '../../campaigns/campaign.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
-import { isAtWork, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
+import { hasTraffic, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { counted, countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { Badge, CampaignState, Gauge } from '../parts/badge.tsx'
 import { History } from '../parts/chart.tsx'
 import { DemoSwitch } from '../parts/demo.tsx'
 import { Card, Figures, Live, Page } from '../parts/page.tsx'
-import { CampaignLink, Ends, SearchLink, Text } from '../parts/text.tsx'
+import { CampaignLink, EndsIn, SearchLink, Text } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { call, dataOf, type Page as Listed } from '../state/http.ts'
 import { now } from '../state/live.ts'
@@ -46,7 +46,7 @@ const EVERY_MS = 5_000
 
 /** Whether the account has never sent anything; for an operator of all, whether nobody has for a week. */
 async function isNew(signal: AbortSignal): Promise<boolean> {
-  if (may('see')) {
+  if (may('viewMessages')) {
     const query = { limit: 1, direction: 'outbound' }
     const { data, next } = await call<Listed<ListedMessage>>('GET', '/messages', { query, signal })
     return data.length === 0 && next === null
@@ -57,11 +57,11 @@ async function isNew(signal: AbortSignal): Promise<boolean> {
 
 /** An invitation to send the first message, as long as nothing has ever been sent. */
 function Welcome({ figures }: { figures: Snapshot }) {
-  const mayInvite = may('see') ? may('send') : session.value?.operator === true
+  const mayInvite = may('viewMessages') ? may('send') : session.value?.operator === true
   const loaded = useLoad(mayInvite ? 'first message' : undefined, isNew, EVERY_MS)
-  if (loaded.value !== true || isAtWork(figures)) return null
+  if (loaded.value !== true || hasTraffic(figures)) return null
   return (
-    <Card title="Nothing has been sent yet" look="welcome">
+    <Card title="Nothing has been sent yet" variant="welcome">
       <p>Send one message and watch it: accepted, claimed, sent, delivered, each with its evidence.</p>
       <a class="button primary" href="/console/start">
         Send the first message
@@ -114,7 +114,8 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
       <Card title="Lanes">
         {total === 0 ? (
           <p>
-            There is no sender yet, so nothing can be sent. {may('run') && <a href="/console/senders">Add a sender</a>}
+            There is no sender yet, so nothing can be sent.{' '}
+            {may('administer') && <a href="/console/senders">Add a sender</a>}
           </p>
         ) : (
           <p>
@@ -128,7 +129,7 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
     )
   }
   return (
-    <Card title={counted(lanes.length, 'lane that does not send', 'lanes that do not send')} look="trouble">
+    <Card title={counted(lanes.length, 'lane that does not send', 'lanes that do not send')} variant="trouble">
       <ul class="plain">
         {lanes.slice(0, MOST).map((lane) => {
           const { word, tone } = laneWords(lane.state)
@@ -139,7 +140,7 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
                 {lane.sender} <Text text={lane.name} />
               </a>
               : <Text text={laneSentence(lane, now.value)} />
-              <Ends at={lane.until} />
+              <EndsIn at={lane.until} />
               {waitingOf(lane) > 0 &&
                 lane.drain_s === null &&
                 ` ${counted(waitingOf(lane), 'message waits', 'messages wait')}.`}
@@ -165,7 +166,7 @@ const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'
     {campaigns.length === 0 && (
       <p>
         No campaign yet.{' '}
-        {may('sendMany') && <a href="/console/campaigns/new">Send one message to many people with a campaign</a>}
+        {may('bulkSend') && <a href="/console/campaigns/new">Send one message to many people with a campaign</a>}
       </p>
     )}
     <ul class="plain rows">

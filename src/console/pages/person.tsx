@@ -32,7 +32,7 @@ export function Person() {
       <Button busy="Saving …" press={() => download(addressOfPerson(person), 'person.json')}>
         Save as a file
       </Button>
-      <Button look="danger" press={() => erase(kept, setJob)}>
+      <Button variant="danger" press={() => erase(kept, setJob)}>
         Erase
       </Button>
     </>

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks'
 import { type CsvSaid, readAsSentence } from '../../files/csv-head.ts'
 import type { Draft } from '../logic/draft.ts'
 import { bytesText, countText } from '../logic/numbers.ts'
-import { bytesOf, csvFields, csvSaid, likelyPhone, rowsHead } from '../logic/rows-head.ts'
+import { bytesOf, csvFields, csvOptionsOf, likelyPhone, rowsHead } from '../logic/rows-head.ts'
 import { Checks, Field } from '../parts/form.tsx'
 import { Shown } from '../parts/page.tsx'
 import { Text } from '../parts/text.tsx'
@@ -138,12 +138,12 @@ function CsvChoices({ said, onSaid }: { said: CsvSaid; onSaid: (said: CsvSaid) =
       <Field
         {...csvFields.encoding}
         value={encoding}
-        onValue={(value) => onSaid(csvSaid({ encoding: value, separator }))}
+        onValue={(value) => onSaid(csvOptionsOf({ encoding: value, separator }))}
       />
       <Field
         {...csvFields.separator}
         value={separator}
-        onValue={(value) => onSaid(csvSaid({ encoding, separator: value }))}
+        onValue={(value) => onSaid(csvOptionsOf({ encoding, separator: value }))}
       />
     </details>
   )

@@ -32,7 +32,7 @@ export function Start() {
         <div class="stack">
           <Form
             key={String(inDemo)}
-            look="card"
+            variant="card"
             verb={sent === undefined ? 'Send it' : 'Send another one'}
             onValues={setSeen}
             fields={{
@@ -63,7 +63,7 @@ export function Start() {
         <div class="stack">
           <Card title="Preview">
             <Preview
-              seen={{ heading: seen.heading, body: seen.text, buttons: [{ label: REPLY, detail: '' }], cards: [] }}
+              content={{ heading: seen.heading, body: seen.text, buttons: [{ label: REPLY, detail: '' }], cards: [] }}
             />
           </Card>
           <DemoSwitch />

@@ -1,7 +1,7 @@
 // The registry of approved templates: what each says, as the person will see it.
 import { useState } from 'preact/hooks'
 import { counted } from '../logic/numbers.ts'
-import { seenOf } from '../logic/template-preview.ts'
+import { previewOf } from '../logic/template-preview.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
@@ -22,7 +22,7 @@ export function Templates() {
   const [words, setWords] = useState('')
   const shown = place.value.query.get('show')
   return (
-    <Page title="Templates" main={may('run') && ['Import', importTemplates]}>
+    <Page title="Templates" main={may('administer') && ['Import', importTemplates]}>
       <search class="filters">
         <Field label="Name" kind="search" value={words} onValue={setWords} />
       </search>
@@ -86,10 +86,10 @@ function One({ template }: { template: ListedTemplate }) {
     <Card title={title}>
       <Shown loaded={loaded}>
         {(definition) =>
-          definition ? <Preview seen={seenOf(definition, new Map())} /> : <p>It has been removed meanwhile.</p>
+          definition ? <Preview content={previewOf(definition, new Map())} /> : <p>It has been removed meanwhile.</p>
         }
       </Shown>
-      {may('run') && <Button press={() => removeTemplate(template)}>Remove</Button>}
+      {may('administer') && <Button press={() => removeTemplate(template)}>Remove</Button>}
     </Card>
   )
 }

@@ -1,7 +1,7 @@
 // Buttons, and copying a text.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { say, sayRefusal } from './notices.tsx'
+import { notify, notifyRefusal } from './notices.tsx'
 
 /**
  * A button. While what `press` began is not over it does nothing more, and shows `busy` where given; a refusal is shown as
@@ -9,7 +9,7 @@ import { say, sayRefusal } from './notices.tsx'
  */
 export function Button({
   press,
-  look = '',
+  variant = '',
   of,
   busy,
   on,
@@ -17,7 +17,7 @@ export function Button({
   children,
 }: {
   press: () => unknown
-  look?: 'primary' | 'danger' | 'plain' | ''
+  variant?: 'primary' | 'danger' | 'plain' | ''
   of?: string
   busy?: string
   /** Makes it a switch, and says how that stands. */
@@ -31,13 +31,13 @@ export function Button({
     const begun = press()
     if (!(begun instanceof Promise)) return
     setBusy(true)
-    await begun.catch(sayRefusal)
+    await begun.catch(notifyRefusal)
     setBusy(false)
   }
   return (
     <button
       type="button"
-      class={look}
+      class={variant}
       {...(on === undefined ? {} : { role: 'switch', 'aria-checked': on })}
       aria-label={of}
       aria-disabled={isBusy}
@@ -51,7 +51,7 @@ export function Button({
 
 /** A button that copies `text`; `what` says what the text is. */
 export const Copy = ({ what, text }: { what: string; text: string }) => (
-  <Button look="plain" of={`Copy the ${what}`} press={() => copy(text)}>
+  <Button variant="plain" of={`Copy the ${what}`} press={() => copy(text)}>
     Copy
   </Button>
 )
@@ -62,7 +62,7 @@ async function copy(text: string): Promise<void> {
   } catch {
     if (!copyBySelection(text)) return
   }
-  say('Copied.')
+  notify('Copied.')
 }
 
 /** For browsers that offer no clipboard, as on a page without TLS. */

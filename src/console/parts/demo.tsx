@@ -2,7 +2,7 @@
 import { effect, signal } from '@preact/signals'
 import type { consoleDemo } from '../../producer/api/console/routes.ts'
 import { type Data, dataOf } from '../state/http.ts'
-import { audience, may, session } from '../state/session.ts'
+import { may, session, viewer } from '../state/session.ts'
 import { Button } from './button.tsx'
 import { Card } from './page.tsx'
 
@@ -20,7 +20,7 @@ export function followDemo(): void {
     demo.value = await dataOf<Demo>('GET', '/console/demo').catch(() => NONE)
   }
   effect(() => {
-    if (session.value && audience.value !== '') void ask()
+    if (session.value && viewer.value !== '') void ask()
   })
   setInterval(() => {
     if (session.value && demo.value?.available && !document.hidden) void ask()
@@ -30,12 +30,12 @@ export function followDemo(): void {
 /** The switch, where there is a demo. */
 export function DemoSwitch() {
   const known = demo.value
-  if (!known?.available || !may('run')) return null
+  if (!known?.available || !may('administer')) return null
   const flip = async (): Promise<void> => {
     demo.value = await dataOf<Demo>('POST', '/console/demo', { body: { running: !known.running } })
   }
   return (
-    <Card title="Made-up traffic" look="demo">
+    <Card title="Made-up traffic" variant="demo">
       <p class="help">
         Fills every page within a minute: messages, failures, throttling, a campaign. All of it goes to the simulator,
         none to a real person. It ends by itself after five minutes.

@@ -3,8 +3,8 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { instantOf, localOf } from '../logic/message-filters.ts'
-import { type Once, somethingChanged, useAct, useOnce } from '../state/hooks.ts'
-import { Problem, say } from './notices.tsx'
+import { type IdempotencyHeaders, somethingChanged, useAction, useIdempotencyKey } from '../state/hooks.ts'
+import { notify, Problem } from './notices.tsx'
 
 interface Common {
   label: string
@@ -194,16 +194,16 @@ const startOf = (spec: Spec): Value =>
         ? undefined
         : (spec.value ?? '')
 
-type Told<F extends Fields, T> = T | ((values: Values<F>) => T)
+type FromValues<F extends Fields, T> = T | ((values: Values<F>) => T)
 
 /** A form, as data. */
 export interface FormSpec<F extends Fields> {
   fields?: F
   /** Above the fields, and below them. A string is a paragraph. */
-  text?: Told<F, ComponentChildren>
-  note?: Told<F, ComponentChildren>
+  text?: FromValues<F, ComponentChildren>
+  note?: FromValues<F, ComponentChildren>
   /** The name of the button. */
-  verb: Told<F, string>
+  verb: FromValues<F, string>
   danger?: boolean
   /** Whether it can be sent yet. */
   ready?: (values: Values<F>) => boolean
@@ -211,7 +211,7 @@ export interface FormSpec<F extends Fields> {
    * Does it; a sentence that it brings is shown as a notice, ends the form and has the page loaded again. `once` are headers
    * that keep a request that is sent a second time from doing its work a second time.
    */
-  act: (values: Values<F>, once: Once) => Promise<unknown>
+  act: (values: Values<F>, once: IdempotencyHeaders) => Promise<unknown>
 }
 
 /**
@@ -226,14 +226,14 @@ export function Form<const F extends Fields>({
   danger = false,
   ready = () => true,
   act,
-  look = '',
+  variant = '',
   isMinor = false,
   also,
   onDone,
   onValues,
   about,
 }: FormSpec<F> & {
-  look?: string
+  variant?: string
   /** There is a more important button on the page. */
   isMinor?: boolean
   also?: ComponentChildren
@@ -248,16 +248,16 @@ export function Form<const F extends Fields>({
     ...Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, startOf(spec)])),
     ...changed,
   } as Values<F>
-  const { headersFor, made } = useOnce()
-  const { busy, refusal, isBack, run } = useAct(async () => {
+  const { headersFor, made } = useIdempotencyKey()
+  const { busy, refusal, isBack, run } = useAction(async () => {
     const said = await act(values, headersFor(about ?? values))
     made()
     if (typeof said !== 'string') return
-    say(said)
+    notify(said)
     onDone?.()
     somethingChanged()
   })
-  const told = <T,>(what: Told<F, T>): T =>
+  const fromValues = <T,>(what: FromValues<F, T>): T =>
     typeof what === 'function' ? (what as (values: Values<F>) => T)(values) : what
   const paragraph = (words: ComponentChildren) => (typeof words === 'string' ? <p>{words}</p> : words)
   const shown = Object.entries(specs).filter(([, { when }]) => when?.(values) ?? true)
@@ -272,18 +272,18 @@ export function Form<const F extends Fields>({
   const field = ([name, spec]: readonly [string, Spec]) => (
     <AnyField key={name} spec={spec} value={values[name]} onValue={(value) => void take(name, spec, value)} />
   )
-  const grid = look.startsWith('filters') ? 'filters' : 'fields'
+  const grid = variant.startsWith('filters') ? 'filters' : 'fields'
   const folds = [...new Set(shown.flatMap(([, { fold }]) => (fold === undefined ? [] : [fold])))]
   return (
     <form
-      class={`${grid} ${look}`}
+      class={`${grid} ${variant}`}
       aria-busy={busy}
       onSubmit={(event) => {
         event.preventDefault()
         if (ready(values)) void run()
       }}
     >
-      {paragraph(told(text))}
+      {paragraph(fromValues(text))}
       {shown.filter(([, { fold }]) => fold === undefined).map(field)}
       {folds.map((title) => {
         const folded = shown.filter(([, { fold }]) => fold === title)
@@ -294,11 +294,11 @@ export function Form<const F extends Fields>({
           </details>
         )
       })}
-      {paragraph(told(note))}
+      {paragraph(fromValues(note))}
       <Problem refusal={refusal} isBack={isBack} />
       <div class="actions">
         <button type="submit" class={danger ? 'danger' : isMinor ? '' : 'primary'} disabled={busy || !ready(values)}>
-          {told(verb)}
+          {fromValues(verb)}
         </button>
         {also}
       </div>

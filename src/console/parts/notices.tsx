@@ -2,7 +2,7 @@
 // problem stays where the action or the load was refused.
 import { effect, signal } from '@preact/signals'
 import { plainText } from '../logic/plain-text.ts'
-import { isAway, NOTHING_CHANGED, Refused } from '../state/http.ts'
+import { isUnavailable, NOTHING_CHANGED, Refused } from '../state/http.ts'
 import { snapshotAt } from '../state/live.ts'
 
 interface Notice {
@@ -30,20 +30,20 @@ function show(text: string, bad: boolean): number {
 }
 
 /** Says that something was done. */
-export const say = (text: string): void => void show(text, false)
+export const notify = (text: string): void => void show(text, false)
 
 /**
  * Says why something could not be done; that Laneway was away, until it is back. What is no refusal is a fault of the page
  * and goes on to the console.
  */
-export function sayRefusal(error: unknown): void {
+export function notifyRefusal(error: unknown): void {
   if (!(error instanceof Refused)) {
     show(`The page has a fault: ${String(error)}`, true)
     console.error(error)
     return
   }
   const [id, at] = [show(error.message, true), Date.now()]
-  if (!isAway(error)) return
+  if (!isUnavailable(error)) return
   const stop = effect(() => {
     if (snapshotAt.value <= at) return
     setTimeout(() => {

@@ -43,7 +43,7 @@ export function Page({
           <div class="actions">
             {actions}
             {main && (
-              <Button look="primary" press={main[1]}>
+              <Button variant="primary" press={main[1]}>
                 {main[0]}
               </Button>
             )}
@@ -58,18 +58,18 @@ export function Page({
 /** A part of a page with a title of its own. */
 export function Card({
   title,
-  look = '',
+  variant = '',
   id,
   children,
 }: {
   title: ComponentChildren
-  look?: string
+  variant?: string
   id?: string
   children: ComponentChildren
 }) {
   const name = useId()
   return (
-    <section class={`card ${look}`} id={id} aria-labelledby={name}>
+    <section class={`card ${variant}`} id={id} aria-labelledby={name}>
       <h2 id={name}>{title}</h2>
       {children}
     </section>
@@ -114,7 +114,7 @@ const Age = ({ loaded: { at, busy, reload } }: { loaded: Loaded<unknown> }) => (
     ) : (
       'Not loaded'
     )}{' '}
-    <Button look="plain" press={reload}>
+    <Button variant="plain" press={reload}>
       Reload
     </Button>
   </p>
@@ -169,7 +169,7 @@ export const Search = ({
   <search>
     <Form
       key={value}
-      look="filters"
+      variant="filters"
       isMinor
       verb={verb}
       fields={{ text: { label, kind: 'search', value, required } }}

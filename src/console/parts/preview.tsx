@@ -1,16 +1,16 @@
 // A message as the person will see it. Media are not loaded from their links: that would tell another host that somebody
 // looks.
-import type { Seen, SeenBlock } from '../logic/template-preview.ts'
+import type { PreviewBlock, PreviewContent } from '../logic/template-preview.ts'
 import { Text } from './text.tsx'
 
 /** The bubble of a message and, below it, its cards. */
-export function Preview({ seen }: { seen: Seen }) {
+export function Preview({ content }: { content: PreviewContent }) {
   return (
     <div class="phone">
-      <Bubble block={seen} />
-      {seen.cards.length > 0 && (
+      <Bubble block={content} />
+      {content.cards.length > 0 && (
         <ul class="cards">
-          {seen.cards.map((card, i) => (
+          {content.cards.map((card, i) => (
             <li key={i}>
               <Bubble block={card} />
             </li>
@@ -21,7 +21,7 @@ export function Preview({ seen }: { seen: Seen }) {
   )
 }
 
-function Bubble({ block }: { block: SeenBlock }) {
+function Bubble({ block }: { block: PreviewBlock }) {
   const { media, heading, body, footer, buttons } = block
   return (
     <div class="bubble">

@@ -70,25 +70,25 @@ export function Until({ at }: { at: string }) {
 }
 
 /** ` Ends in 12 s.`, where an end is known. */
-export const Ends = ({ at }: { at: string | null }) =>
+export const EndsIn = ({ at }: { at: string | null }) =>
   at && (
     <>
       {' '}
-      Ends <Until at={at} />.
+      EndsIn <Until at={at} />.
     </>
   )
 
 /** Leads to the messages that the filters match, where the key may look through all of them. */
 export const SearchLink = ({ filters, children }: { filters: Filters; children: ComponentChildren }) =>
-  may('see') ? <a href={searchAddress(filters)}>{children}</a> : <span>{children}</span>
+  may('viewMessages') ? <a href={searchAddress(filters)}>{children}</a> : <span>{children}</span>
 
 /** Leads to a campaign, where the key may see it. */
 export const CampaignLink = ({ id, children }: { id: string; children: ComponentChildren }) =>
-  may('see') ? <a href={`/console/campaigns/${id}`}>{children}</a> : <span>{children}</span>
+  may('viewMessages') ? <a href={`/console/campaigns/${id}`}>{children}</a> : <span>{children}</span>
 
 /** A number or user id, which leads to all that is kept of the person. */
 export const PersonLink = ({ person }: { person: string }) =>
-  may('run') ? (
+  may('administer') ? (
     <a href={addressOf('/console/people', { person })}>
       <Text text={person} />
     </a>
@@ -97,7 +97,7 @@ export const PersonLink = ({ person }: { person: string }) =>
   )
 
 /** Why a message or a campaign does not leave yet, with a way to the lane that stands. Either id names its lane. */
-export function Waits({
+export function WaitReason({
   id,
   waits,
 }: {

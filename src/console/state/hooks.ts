@@ -1,9 +1,18 @@
 // Hooks of the pages: loading what they show, again and again, and doing what a button says, once for each press.
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { addressOf, type Call, dataOf, idempotencyKey, isAway, isSoonOver, Refused, saysAgain } from './http.ts'
+import {
+  addressOf,
+  type Call,
+  dataOf,
+  idempotencyKey,
+  isTemporary,
+  isUnavailable,
+  Refused,
+  withRetryNote,
+} from './http.ts'
 import { snapshotAt } from './live.ts'
-import { audience } from './session.ts'
+import { viewer } from './session.ts'
 
 /** What a load has brought so far. A refusal leaves the earlier value in place: old and marked is better than gone. */
 export interface Loaded<T> {
@@ -44,7 +53,7 @@ export function useLoad<T>(
   const [reloads, setReloads] = useState(0)
   const latest = useRef({ load, every })
   latest.current = { load, every }
-  const whole = key === undefined ? undefined : `${audience.value}|${key}`
+  const whole = key === undefined ? undefined : `${viewer.value}|${key}`
   useEffect(() => {
     if (whole === undefined) return undefined
     const aborter = new AbortController()
@@ -73,10 +82,10 @@ export function useLoad<T>(
       } catch (error) {
         if (aborter.signal.aborted) return
         const refusal = error instanceof Refused ? error : new Refused(0, 'unknown', String(error))
-        setState((old) => ({ ...old, refusal: isSoonOver(refusal) ? saysAgain(refusal) : refusal, busy: false }))
+        setState((old) => ({ ...old, refusal: isTemporary(refusal) ? withRetryNote(refusal) : refusal, busy: false }))
         const { every } = latest.current
         if (typeof every === 'number') again(poll, every)
-        else again(run, isSoonOver(refusal) || refusal.status >= 500 ? AGAIN_MS : undefined)
+        else again(run, isTemporary(refusal) || refusal.status >= 500 ? AGAIN_MS : undefined)
       }
     }
     void run()
@@ -111,7 +120,7 @@ export interface Done {
 }
 
 /** Runs `act` at each press that comes while none is under way; `Problem` shows its refusal. */
-export function useAct(act: () => Promise<void>): Done & { run: () => Promise<void> } {
+export function useAction(act: () => Promise<void>): Done & { run: () => Promise<void> } {
   const [busy, setBusy] = useState(false)
   const [refused, setRefused] = useState<{ refusal: Refused; at: number }>()
   const run = async (): Promise<void> => {
@@ -127,18 +136,18 @@ export function useAct(act: () => Promise<void>): Done & { run: () => Promise<vo
     setBusy(false)
   }
   // Live figures come from the same server, and from its storage.
-  const isBack = refused !== undefined && isAway(refused.refusal) && snapshotAt.value > refused.at + LATER_MS
+  const isBack = refused !== undefined && isUnavailable(refused.refusal) && snapshotAt.value > refused.at + LATER_MS
   return { busy, refusal: refused?.refusal, isBack, run }
 }
 
 /** Headers with an Idempotency-Key. */
-export type Once = Readonly<Record<string, string>>
+export type IdempotencyHeaders = Readonly<Record<string, string>>
 
 /**
  * Headers that make the same thing once, however often it is asked for: a lost answer does not say whether it was done.
  * The key stays the same until `wanted` is another, or until `made` is called because it was answered.
  */
-export function useOnce(): { headersFor: (wanted: unknown) => Once; made: () => void } {
+export function useIdempotencyKey(): { headersFor: (wanted: unknown) => IdempotencyHeaders; made: () => void } {
   const asked = useRef<{ text: string; key: string }>(undefined)
   return {
     headersFor(wanted) {

@@ -64,13 +64,13 @@ const UNREACHABLE = 'Laneway cannot be reached.'
 export const NOTHING_CHANGED = 'Nothing was changed, as far as the page knows.'
 
 /** Whether a refusal says only that Laneway, or what it needs, is not there at the moment. */
-export const isAway = ({ status }: Refused): boolean => [0, 502, 503, 504].includes(status)
+export const isUnavailable = ({ status }: Refused): boolean => [0, 502, 503, 504].includes(status)
 
 /** Whether a refusal will soon be over: nobody answers, Redis is away, too much is going on. */
-export const isSoonOver = (refusal: Refused): boolean => isAway(refusal) || refusal.status === 429
+export const isTemporary = (refusal: Refused): boolean => isUnavailable(refusal) || refusal.status === 429
 
 /** The refusal of something that is asked for again by itself, which says so. */
-export const saysAgain = ({ status, code, message, details }: Refused): Refused =>
+export const withRetryNote = ({ status, code, message, details }: Refused): Refused =>
   new Refused(status, code, `${message} The page tries again by itself.`, details)
 
 /**

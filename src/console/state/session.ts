@@ -1,7 +1,7 @@
 // Who is signed in. The key is never kept here: the server keeps a session, and the browser a cookie that no script reads.
 import { computed, effect, signal } from '@preact/signals'
 import { may as mayDo, type Right, type Session } from '../logic/may.ts'
-import { actingFor, call, dataOf, isOperator, isSoonOver, Refused, saysAgain, sessionEnded } from './http.ts'
+import { actingFor, call, dataOf, isOperator, isTemporary, Refused, sessionEnded, withRetryNote } from './http.ts'
 
 /** undefined until it is known, null when nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined)
@@ -20,8 +20,8 @@ export async function findSession(): Promise<void> {
     enter(await dataOf<Session>('GET', '/console/session'))
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    if (isSoonOver(error)) {
-      notKnownBecause.value = saysAgain(error).message
+    if (isTemporary(error)) {
+      notKnownBecause.value = withRetryNote(error).message
       setTimeout(findSession, AGAIN_MS)
       return
     }
@@ -66,7 +66,7 @@ export const may = (right: Right): boolean => {
 }
 
 /** What pages load for: it changes when they must load anew. */
-export const audience = computed(() => `${session.value?.key_name ?? ''}/${actingFor.value ?? ''}`)
+export const viewer = computed(() => `${session.value?.key_name ?? ''}/${actingFor.value ?? ''}`)
 
 let seen = 0
 effect(() => {
