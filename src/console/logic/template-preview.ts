@@ -43,17 +43,17 @@ function previewBlock({ card, parts }: Block, fillings: Fillings): PreviewBlock 
   }
   const filled = (text: string, place: string): string =>
     fillIn(text, new Map(variablesOf(text).map((name) => [name, textOf(`${place} ${name}`, `⟨${name}⟩`)])))
-  const seen: PreviewBlock = { buttons: [] }
+  const preview: PreviewBlock = { buttons: [] }
   for (const part of parts) {
-    if (part.type === 'BODY') seen.body = filled(part.text, 'body')
-    if (part.type === 'FOOTER' && part.text !== undefined) seen.footer = part.text
-    if (part.type === 'HEADER' && part.format === 'TEXT') seen.heading = filled(part.text, 'header')
+    if (part.type === 'BODY') preview.body = filled(part.text, 'body')
+    if (part.type === 'FOOTER' && part.text !== undefined) preview.footer = part.text
+    if (part.type === 'HEADER' && part.format === 'TEXT') preview.heading = filled(part.text, 'header')
     if (part.type === 'HEADER' && part.format !== 'TEXT') {
       const kind = ({ IMAGE: 'image', VIDEO: 'video', DOCUMENT: 'document' } as const)[part.format]
-      seen.media = { kind, link: textOf('header link', ''), filename: textOf('header filename', '') }
+      preview.media = { kind, link: textOf('header link', ''), filename: textOf('header filename', '') }
     }
     if (part.type === 'BUTTONS') {
-      seen.buttons = part.buttons.map((button, i) => ({
+      preview.buttons = part.buttons.map((button, i) => ({
         label: button.text ?? LABELS[button.type] ?? button.type,
         detail:
           button.type === 'URL'
@@ -64,5 +64,5 @@ function previewBlock({ card, parts }: Block, fillings: Fillings): PreviewBlock 
       }))
     }
   }
-  return seen
+  return preview
 }

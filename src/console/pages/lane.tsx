@@ -94,16 +94,16 @@ async function latest({ sender, account }: SnapshotLane, signal: AbortSignal): P
 /** Jobs of a lane that could not be processed, with their reasons. */
 function DeadLetters({ lane }: { lane: SnapshotLane }) {
   const { sender, dead_letters: count } = lane
-  const mayLook = may('controlLanes') || may('viewMessages')
-  const loaded = useLoad(count > 0 && mayLook ? `dead ${sender} ${count}` : undefined, (signal) => latest(lane, signal))
+  const mayList = may('controlLanes') || may('viewMessages')
+  const loaded = useLoad(count > 0 && mayList ? `dead ${sender} ${count}` : undefined, (signal) => latest(lane, signal))
   return (
     <Card id="dead-letters" title={`Dead letters: ${countText(count)}`}>
       {count === 0 ? (
         <p>None. A job that could not be processed would be kept here with its reason.</p>
       ) : (
-        <p>These jobs could not be processed. IdempotencyHeaders the cause is gone, requeue sends them.</p>
+        <p>These jobs could not be processed. Once the cause is gone, requeue sends them.</p>
       )}
-      {count > 0 && mayLook && (
+      {count > 0 && mayList && (
         <Shown loaded={loaded} age>
           {(rows) => (
             <Table

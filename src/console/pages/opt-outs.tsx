@@ -69,7 +69,7 @@ const None = ({ isOne }: { isOne: boolean }) =>
     </Empty>
   ) : (
     <Empty title="Nobody has opted out.">
-      People who write STOP, or tell WhatsApp so, are added by themselves. Add those here who fromValues you otherwise.
+      People who write STOP, or tell WhatsApp so, are added by themselves. Add those here who told you otherwise.
     </Empty>
   )
 

@@ -74,7 +74,7 @@ export const EndsIn = ({ at }: { at: string | null }) =>
   at && (
     <>
       {' '}
-      EndsIn <Until at={at} />.
+      Ends <Until at={at} />.
     </>
   )
 
