@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { sharesOf } from '../../src/campaigns/campaign.ts'
 import { boundWords, hasTraffic, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
-import { ledgerOf, type Progress, termsOf } from '../../src/console/logic/ledger.ts'
+import { ledgerOf, type Progress } from '../../src/console/logic/ledger.ts'
 import { may, type Session } from '../../src/console/logic/may.ts'
 import {
   agoText,
@@ -89,13 +89,13 @@ const progress: Progress = {
 
 test('a ledger whose states sum up to its total adds up, and names what has ended', () => {
   const ledger = ledgerOf(progress)
-  expect(ledger).toMatchObject({ sum: 10, total: 10, addsUp: true, settled: 7 })
-  expect(termsOf(ledger).map(({ state }) => state)).not.toContain('expired')
+  expect(ledger).toMatchObject({ sum: 10, addsUp: true, settled: 7 })
+  expect(ledger.terms.map(({ state }) => state)).not.toContain('expired')
 })
 
 test('a ledger that lacks somebody does not add up', () => {
   expect(ledgerOf({ ...progress, total: 11 })).toMatchObject({ sum: 10, addsUp: false })
-  expect(termsOf(ledgerOf({ ...progress, total: 0, ...sharesOf({}, 0, 'running') }))).toHaveLength(1)
+  expect(ledgerOf({ ...progress, total: 0, ...sharesOf({}, 0, 'running') }).terms).toHaveLength(1)
 })
 
 test('bidi controls, terminal escapes and invisible characters are shown by name, emoji are left whole', () => {

@@ -1,7 +1,7 @@
 // One campaign: what it is, its preflight and its ledger.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import type { SnapshotCampaign } from '../../telemetry/snapshot.ts'
-import { ledgerOf, type Progress, termsOf } from '../logic/ledger.ts'
+import { ledgerOf, type Progress } from '../logic/ledger.ts'
 import { searchAddress } from '../logic/message-filters.ts'
 import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { Badge, CampaignState, MessageState, toneOf } from '../parts/badge.tsx'
@@ -71,34 +71,33 @@ function latestProgress({ progress, state }: CampaignDescription, live: Snapshot
 
 /** What became of every recipient: a bar, a line for each state that leads to its messages, and that it adds up. */
 function LedgerCard({ id, progress }: { id: string; progress: Progress }) {
-  const ledger = ledgerOf(progress)
-  const terms = termsOf(ledger)
+  const { lines, terms, sum, addsUp } = ledgerOf(progress)
   return (
     <Card title="Ledger">
       <svg class="ledger-bar" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
         {terms.map(({ state, count }, i) => {
-          const before = terms.slice(0, i).reduce((sum, each) => sum + each.count, 0)
-          const scale = 1_000 / Math.max(1, ledger.sum)
+          const before = terms.slice(0, i).reduce((counted, each) => counted + each.count, 0)
+          const scale = 1_000 / Math.max(1, sum)
           return <rect key={state} class={toneOf(state)} x={before * scale} width={count * scale} height="14" />
         })}
       </svg>
       <dl class="ledger">
-        {ledger.lines.map(({ state, count }) => (
+        {lines.map(({ state, count }) => (
           <div key={state}>
             <dt>
               <MessageState state={state} />
             </dt>
             <dd>
               {count === 0 ? '0' : <a href={searchAddress({ campaign: id, state })}>{countText(count)}</a>}
-              <span class="quiet"> {shareText(count, ledger.total)}</span>
+              <span class="quiet"> {shareText(count, progress.total)}</span>
             </dd>
           </div>
         ))}
       </dl>
       <p class="equation">
-        <Badge tone={ledger.addsUp ? 'good' : 'bad'}>{ledger.addsUp ? 'adds up' : 'does not add up'}</Badge>{' '}
+        <Badge tone={addsUp ? 'good' : 'bad'}>{addsUp ? 'adds up' : 'does not add up'}</Badge>{' '}
         <span>
-          {countText(ledger.total)} {ledger.addsUp ? '=' : '≠'}{' '}
+          {countText(progress.total)} {addsUp ? '=' : '≠'}{' '}
           {terms.map(({ state, count }) => `${countText(count)} ${state}`).join(' + ')}
         </span>
       </p>

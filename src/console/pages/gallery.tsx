@@ -27,7 +27,7 @@ const filesIn = (folder: number | undefined): Source<FileJson> => ({
     const { data, next_after: next } = await call<{ data: FileJson[]; next_after: number | null }>(
       'GET',
       `${GALLERY}/files`,
-      { query, ...(signal ? { signal } : {}) },
+      { query, signal },
     )
     return { data, next: next === null ? null : String(next) }
   },

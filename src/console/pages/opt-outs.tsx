@@ -16,7 +16,7 @@ const onePerson = (person: string): Source<OptOut> => ({
   async load(_cursor, signal) {
     const address = `/opt-outs/${encodeURIComponent(person)}`
     try {
-      return { data: [await dataOf<OptOut>('GET', address, signal ? { signal } : {})], next: null }
+      return { data: [await dataOf<OptOut>('GET', address, { signal })], next: null }
     } catch (error) {
       if (error instanceof Refused && error.status === 404) return { data: [], next: null }
       throw error

@@ -3,6 +3,7 @@ import { parseCampaignId } from '../../campaigns/campaign.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { hasTraffic, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
+import { ledgerOf } from '../logic/ledger.ts'
 import { counted, countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { Badge, CampaignState, Gauge } from '../parts/badge.tsx'
 import { History } from '../parts/chart.tsx'
@@ -104,7 +105,7 @@ const Rate = ({ children }: { children: preact.ComponentChildren }) => (
   </>
 )
 
-/** More are on the page of lanes. */
+/** More lanes and campaigns are on their own pages. */
 const MOST = 8
 
 /** Lanes that do not send although something could be done, each with why. */
@@ -157,9 +158,6 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
   )
 }
 
-const handled = (campaign: SnapshotCampaign): number =>
-  campaign.total - campaign.queued - campaign.sending - campaign.unconfirmed
-
 /** Campaigns that are under way and the last few: how far each is, and what holds it. */
 const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'>) => (
   <Card title="Campaigns">
@@ -170,7 +168,7 @@ const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'
       </p>
     )}
     <ul class="plain rows">
-      {campaigns.slice(0, 8).map((campaign) => (
+      {campaigns.slice(0, MOST).map((campaign) => (
         <li key={campaign.id}>
           <div class="spread">
             <CampaignLink id={campaign.id}>
@@ -179,9 +177,9 @@ const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'
             <CampaignState state={campaign.state} />
           </div>
           <div class="spread quiet">
-            <Gauge label="Share of recipients that are done" value={handled(campaign)} most={campaign.total} />
+            <Gauge label="Share of recipients that are done" value={ledgerOf(campaign).settled} most={campaign.total} />
             <span class="number">
-              {shareText(handled(campaign), campaign.total)}
+              {shareText(ledgerOf(campaign).settled, campaign.total)}
               {campaign.state === 'running' && campaign.eta_s !== null && `, ${spanText(campaign.eta_s)} left`}
             </span>
           </div>

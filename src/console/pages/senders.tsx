@@ -11,7 +11,7 @@ import { Card, Empty, Page, Shown } from '../parts/page.tsx'
 import { type RowAction, Table } from '../parts/table.tsx'
 import { sentence } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
-import { actingFor, call, type Data, dataOf } from '../state/http.ts'
+import { actingFor, call, type Data, dataOf, randomHex } from '../state/http.ts'
 import { session } from '../state/session.ts'
 
 /** The list, with what adds, changes and removes. */
@@ -183,13 +183,10 @@ function WebhookSecrets() {
   )
 }
 
-/** As long as a SHA-256, as text that can be pasted anywhere. */
-const randomSecret = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
-
 /** Takes a secret that WhatsApp has made, or makes one and shows it once. */
 function addSecret({ name, title }: Kind, count: number): void {
-  const fresh = randomSecret()
+  // As long as a SHA-256, as text that can be pasted anywhere.
+  const fresh = randomHex(32)
   ask({
     title: `Add: ${title}`,
     verb: 'Add the secret',

@@ -16,7 +16,7 @@ export interface Source<Row> {
 /** A list of one of our addresses. */
 export const listAt = <Row,>(path: string, query: Call['query'] = {}): Source<Row> => ({
   key: `${path} ${JSON.stringify(query)}`,
-  load: (cursor, signal) => call('GET', path, { query: { ...query, cursor }, ...(signal ? { signal } : {}) }),
+  load: (cursor, signal) => call('GET', path, { query: { ...query, cursor }, signal }),
 })
 
 /** The rows of a list so far. */

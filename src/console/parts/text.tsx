@@ -33,40 +33,40 @@ const HMS = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 const clock = new Intl.DateTimeFormat(undefined, HMS)
 const fine = new Intl.DateTimeFormat(undefined, { ...HMS, fractionalSecondDigits: 3 })
 
-/** A moment in the reader's zone, with the date unless it is today, and UTC on hover. */
+const msOf = (at: string | number | null | undefined): number =>
+  typeof at === 'string' ? Date.parse(at) : (at ?? Number.NaN)
+
+/** A text that stands for a moment, with UTC on hover. */
+const Time = ({ ms, class: name, children }: { ms: number; class?: string; children: string }) => (
+  <time dateTime={new Date(ms).toISOString()} title={utc(ms)} class={name}>
+    {children}
+  </time>
+)
+
+/** A moment in the reader's zone, with the date unless it is today. */
 export function When({ at, millis = false }: { at: string | number | null | undefined; millis?: boolean }) {
-  const ms = typeof at === 'string' ? Date.parse(at) : (at ?? Number.NaN)
+  const ms = msOf(at)
   if (Number.isNaN(ms)) return <span class="quiet">–</span>
-  const date = new Date(ms)
-  const isToday = date.toDateString() === new Date().toDateString()
-  const isThisYear = date.getFullYear() === new Date().getFullYear()
-  const prefix = isToday ? '' : `${(isThisYear ? day : year).format(date)}, `
+  const [date, today] = [new Date(ms), new Date()]
+  const isToday = date.toDateString() === today.toDateString()
+  const prefix = isToday ? '' : `${(date.getFullYear() === today.getFullYear() ? day : year).format(date)}, `
   return (
-    <time dateTime={date.toISOString()} title={utc(ms)} class="when">
+    <Time ms={ms} class="when">
       {prefix + (millis ? fine : clock).format(date)}
-    </time>
+    </Time>
   )
 }
 
 /** How long ago something was, counting on. */
 export function Ago({ at }: { at: string | number | null }) {
-  const ms = typeof at === 'string' ? Date.parse(at) : at
-  if (ms === null || Number.isNaN(ms)) return <span class="quiet">never</span>
-  return (
-    <time dateTime={new Date(ms).toISOString()} title={utc(ms)}>
-      {agoText(ms, now.value)}
-    </time>
-  )
+  const ms = msOf(at)
+  return Number.isNaN(ms) ? <span class="quiet">never</span> : <Time ms={ms}>{agoText(ms, now.value)}</Time>
 }
 
 /** How long until something, counting down. */
 export function Until({ at }: { at: string }) {
-  const seconds = (Date.parse(at) - now.value) / 1_000
-  return (
-    <time dateTime={at} title={utc(Date.parse(at))}>
-      {seconds <= 0 ? 'now' : `in ${spanText(seconds)}`}
-    </time>
-  )
+  const seconds = (msOf(at) - now.value) / 1_000
+  return <Time ms={msOf(at)}>{seconds <= 0 ? 'now' : `in ${spanText(seconds)}`}</Time>
 }
 
 /** ` Ends in 12 s.`, where an end is known. */

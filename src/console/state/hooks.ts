@@ -1,16 +1,7 @@
 // Hooks of the pages: loading what they show, again and again, and doing what a button says, once for each press.
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import {
-  addressOf,
-  type Call,
-  dataOf,
-  idempotencyKey,
-  isTemporary,
-  isUnavailable,
-  Refused,
-  withRetryNote,
-} from './http.ts'
+import { addressOf, type Call, dataOf, isTemporary, isUnavailable, Refused, randomHex, withRetryNote } from './http.ts'
 import { snapshotAt } from './live.ts'
 import { viewer } from './session.ts'
 
@@ -152,7 +143,7 @@ export function useIdempotencyKey(): { headersFor: (wanted: unknown) => Idempote
   return {
     headersFor(wanted) {
       const text = JSON.stringify(wanted)
-      if (asked.current?.text !== text) asked.current = { text, key: idempotencyKey() }
+      if (asked.current?.text !== text) asked.current = { text, key: `console-${randomHex(16)}` }
       return { 'Idempotency-Key': asked.current.key }
     },
     made() {

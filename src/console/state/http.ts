@@ -31,7 +31,7 @@ export interface Call {
   query?: Readonly<Record<string, string | number | undefined>> | undefined
   body?: unknown
   headers?: Readonly<Record<string, string>>
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 interface ErrorBody {
@@ -89,7 +89,7 @@ export async function call<T>(method: string, path: string, { query, body, heade
         ...headers,
       },
       body: body === undefined ? null : isForm ? body : JSON.stringify(body),
-      ...(signal === undefined ? {} : { signal }),
+      signal: signal ?? null,
     })
     if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
     throw refusalOf(response.status, await response.json().catch(() => ({})))
@@ -128,8 +128,6 @@ export interface Page<T> {
   next: string | null
 }
 
-/** A text for the header Idempotency-Key: one for each thing that is to be made, not for each request. */
-export function idempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
-}
+/** As many random bytes in hexadecimal digits. Pages without TLS have no crypto.randomUUID. */
+export const randomHex = (bytes: number): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -33,7 +33,7 @@ export async function loadTemplate(
   signal?: AbortSignal,
 ): Promise<Template | undefined> {
   const query = { language: template.language }
-  return (await dataOf<Template[]>('GET', templateAddress(template), { query, ...(signal ? { signal } : {}) }))[0]
+  return (await dataOf<Template[]>('GET', templateAddress(template), { query, signal }))[0]
 }
 
 /** The first contact on a list, for previews. */
