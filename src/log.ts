@@ -173,3 +173,31 @@ function stackOf(error: unknown): string {
   const lines = stack.split('\n').map((each) => `    ${each.replace(/\p{Cc}/gu, ' ')}`)
   return `${lines.join('\n')}\n`
 }
+
+/** Lines of one kind that clients may cause in a second. */
+const LINES_A_SECOND = 20
+
+/**
+ * Limits the lines of one kind. Called before each line: undefined if there were enough this second, else how many were
+ * dropped since the last one.
+ */
+export function createLineLimit(most = LINES_A_SECOND, clock = () => performance.now()): () => number | undefined {
+  let since = Number.NEGATIVE_INFINITY
+  let written = 0
+  let dropped = 0
+  return () => {
+    const now = clock()
+    if (now - since >= 1_000) {
+      since = now
+      written = 0
+    }
+    if (written >= most) {
+      dropped += 1
+      return undefined
+    }
+    written += 1
+    const left = dropped
+    dropped = 0
+    return left
+  }
+}

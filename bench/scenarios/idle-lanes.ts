@@ -3,7 +3,7 @@
 // woken for.
 
 import { newUlid } from '../../src/messages/message-id.ts'
-import { markLane } from '../../src/queue/lane/survey.ts'
+import { markLane } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'

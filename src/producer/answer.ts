@@ -1,17 +1,18 @@
-// How an answer leaves: as JSON, and what was thrown as the one envelope of all errors. With node:http alone, since some
-// requests are refused before Express sees them.
-
+// Answers in JSON, errors in their one envelope. With node:http alone, since some requests are refused before Express sees
+// them.
+//
+// Some answers, mostly refusals, are known before the body has come. Closing a connection on which bytes still arrive makes
+// the system reset it, and the client loses the answer. So the answer is written whole at once, the rest of the body is read
+// and dropped within bounds, and only then does the response end.
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isFilesAway } from '../files/store.ts'
-import type { Log } from '../log.ts'
+import { createLineLimit, type Log } from '../log.ts'
 import { Refusal } from '../messages/accept/refusal.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { ApiError, errorBody, internal, refused, storageAway } from './errors.ts'
-import { createLineLimit } from './line-limit.ts'
-import { holderOf } from './overload/connections.ts'
-import { endAfterBody, isStillSending, mayBeLong } from './overload/early-answers.ts'
-import { createFairShares } from './overload/fair-shares.ts'
+import { spendBudget } from './overload/event-loop-budget.ts'
+import { createFairShares, holderOf } from './overload/fair-shares.ts'
 import { rateHeaders } from './rate-limits.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -115,3 +116,45 @@ const limits = { unavailable: createLineLimit(LINES_A_SECOND), overloaded: creat
 /** How many lines like this one were left out since the last; undefined when this is one of them. */
 const leftOut = ({ code }: ApiError): number | undefined =>
   code === 'unavailable' || code === 'overloaded' ? limits[code]() : 0
+
+/** If the rest may be longer than this, the answer says `Connection: close`. */
+const SHORT_BYTES = 1024 * 1024
+/** Twice the largest body that is held in memory. Clients that send more before they read may lose the answer. */
+const DROP_BYTES = 8 * 1024 * 1024
+/** A client that is still sending then is cut off. */
+const DROP_MS = 10_000
+
+/** Whether the request announces a body. */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** Whether there is a body of which some is still to come. */
+const isStillSending = (request: IncomingMessage): boolean => hasBody(request) && !request.complete
+
+/** Whether the connection should not be used again after an answer that comes before the end of the body. */
+const mayBeLong = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > SHORT_BYTES
+
+/** Writes the body of the answer, and ends the response once the request has come to its end. */
+function endAfterBody(request: IncomingMessage, response: ServerResponse, text: string): void {
+  response.write(text)
+  cutOffLate(request)
+  let dropped = 0
+  request.on('data', (piece: Buffer) => {
+    dropped += piece.length
+    spendBudget()
+    if (dropped <= DROP_BYTES) return
+    // Nothing more is read; our side of the connection is closed, so that the client sees the end.
+    request.pause()
+    request.socket.end()
+  })
+  request.once('end', () => response.end())
+  request.resume()
+}
+
+/** Cuts the connection when the body has not come to its end 10 s after its answer. */
+export function cutOffLate(request: IncomingMessage): void {
+  const { socket } = request
+  const timer = setTimeout(() => request.complete || socket.destroy(), DROP_MS).unref()
+  request.once('close', () => clearTimeout(timer))
+}

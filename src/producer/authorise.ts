@@ -1,6 +1,7 @@
 // Who is calling and may they: 401 for a credential that is missing, unknown, expired or revoked, 403 for one that
-// lacks the permission. A session of the console is good for whatever its key is good for, from pages of our own.
-import type { IncomingMessage } from 'node:http'
+// lacks the permission. A session of the console stands for its key, from pages of our own: SameSite=Strict should keep
+// a browser from sending the cookie for other pages, and the check of the origin does so where a site has several hosts.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isOperator, NO_ACCOUNT } from '../accounts/permissions.ts'
 import { cachedAccount, findKeptAccount } from '../accounts/store/accounts.ts'
 import { type Credential, cachedCredential } from '../accounts/store/credentials.ts'
@@ -10,10 +11,9 @@ import { Refusal } from '../messages/accept/refusal.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError, notFound, refused } from './errors.ts'
 import type { Gate } from './gate.ts'
-import { showedKey, showedNoKey } from './overload/connections.ts'
+import { showedKey, showedNoKey } from './overload/fair-shares.ts'
 import type { Access, Caller } from './route.ts'
 import { reportRefusal } from './security-log.ts'
-import { isSameOrigin, sessionIdOf } from './session.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
@@ -133,3 +133,39 @@ export const accountMissing = (): ApiError =>
 
 const missing = (message: string): ApiError =>
   new ApiError(400, 'account_required', message, { details: [{ path: ACCOUNT_HEADER, message: 'required' }] })
+
+const NAME = 'laneway_session'
+const VALUE = new RegExp(`(?:^|; *)${NAME}=([^;]+)`)
+
+/** The id of the session that a request shows. */
+export const sessionIdOf = ({ cookie }: Pick<IncomingHttpHeaders, 'cookie'>): string | undefined =>
+  cookie === undefined ? undefined : VALUE.exec(cookie)?.[1]
+
+const ALWAYS = 'Path=/; HttpOnly; SameSite=Strict'
+
+/** The header that gives the browser a session for so long. `isTls`: it came encrypted, and the cookie must never go otherwise. */
+export const setCookie = (id: string, seconds: number, isTls: boolean): Record<string, string> => ({
+  'Set-Cookie': `${NAME}=${id}; Max-Age=${seconds}; ${ALWAYS}${isTls ? '; Secure' : ''}`,
+})
+
+/** The header that takes it away again. */
+export const dropCookie = (): Record<string, string> => ({ 'Set-Cookie': `${NAME}=; Max-Age=0; ${ALWAYS}` })
+
+/**
+ * By what the browser says of the page that asks. One that says nothing, as over plain HTTP to another machine, names the
+ * page's origin at least when it asks for more than a look: our host, or `publicUrl` where a proxy before us asks by
+ * another name.
+ */
+export function isSameOrigin(
+  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  publicUrl?: string,
+): boolean {
+  const isLook = method === 'GET' || method === 'HEAD'
+  const site = headers['sec-fetch-site']
+  // `none`: typed into the address bar.
+  if (site !== undefined) return site === 'same-origin' || (isLook && site === 'none')
+  const { origin, host } = headers
+  if (origin === undefined) return isLook
+  if (!URL.canParse(origin)) return false
+  return new URL(origin).host === host || (publicUrl !== undefined && new URL(publicUrl).origin === origin)
+}

@@ -2,7 +2,6 @@
 // names an account sees the lanes of that account. Read-only: a job emptied or retried by hand behind the records' back
 // would break the promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone
 // numbers and message text are masked. Of the queues that all accounts share it shows counts.
-
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { createBullBoard } from '@bull-board/api'
@@ -20,11 +19,10 @@ import { countsBoard, laneBoards } from '../queue/boards.ts'
 import { INTAKE_PREFIX } from '../queue/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { ACCOUNT_HEADER, authorise } from './authorise.ts'
+import { DASHBOARD_PATH } from './api/table.ts'
+import { ACCOUNT_HEADER, authorise, sessionIdOf } from './authorise.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
-import { DASHBOARD_PATH } from './paths.ts'
-import { sessionIdOf } from './session.ts'
 
 /** Holds bull-board's pages. */
 const pagesFolder = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))

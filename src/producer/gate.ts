@@ -1,11 +1,11 @@
-// What stands before every request of a process: who is let in and how often, whether there is room for it, what it costs
-// to try keys, and what is told of it.
+// What every request of a process is checked against: its address, how often it may ask, whether there is room for it, what
+// trying keys costs, and the security log.
 import type { IncomingMessage } from 'node:http'
+import { insideOf, plainAddress } from '../accounts/networks.ts'
 import { UNLIMITED } from '../accounts/settings.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
-import { createClientAddress } from './client-address.ts'
 import { createRateLimits, createWrongKeys, type RateLimits, type WrongKeys } from './rate-limits.ts'
 import { createReserve, type Reserve } from './reserve.ts'
 import { createSecurityLog, type SecurityLog } from './security-log.ts'
@@ -49,4 +49,34 @@ export function createGate(redis: Redis, log: Log, config: GateConfig = OPEN): G
     addressOf,
     publicUrl: config.publicUrl,
   }
+}
+
+/** Entries that are read: a header may be as long as a client likes. */
+const HOPS_MAX = 20
+
+/**
+ * The address of a client: the other end of its connection or, behind trusted proxies, what the last of them names.
+ * `X-Forwarded-For` is read from its end up to the first address that is not a trusted proxy's; what stands before that
+ * the client wrote itself.
+ */
+export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  const isTrusted = trustedProxies.length === 0 ? () => false : insideOf(trustedProxies)
+  return ({ socket, headers }) => {
+    let address = plainAddress(socket.remoteAddress ?? '')
+    if (!isTrusted(address)) return address
+    const hops = String(headers['x-forwarded-for'] ?? '').split(',')
+    for (const hop of hops.slice(-HOPS_MAX).reverse()) {
+      const before = plainAddress(withoutPort(hop.trim()))
+      if (before === '') break
+      address = before
+      if (!isTrusted(address)) break
+    }
+    return address
+  }
+}
+
+/** Some proxies write the client's port behind its address, and that of every connection is another one. */
+const withoutPort = (hop: string): string => {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop) ?? []
+  return bracketed ?? plain ?? hop
 }

@@ -13,12 +13,11 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import type { Log } from '../log.ts'
-import { refuse, requestIdOf } from './answer.ts'
-import { createClientAddress } from './client-address.ts'
+import { cutOffLate, hasBody, refuse, requestIdOf } from './answer.ts'
 import { ApiError, errorBody } from './errors.ts'
-import { createConnections } from './overload/connections.ts'
-import { cutOffLate, hasBody } from './overload/early-answers.ts'
+import { createClientAddress } from './gate.ts'
 import { spendBudget, watchConnection } from './overload/event-loop-budget.ts'
+import { createConnections } from './overload/fair-shares.ts'
 
 /** Each may hold 16 KB of headers, 16 KB of body that is not counted otherwise, and Node's own 20 KB: 100 MB in all. */
 const CONNECTIONS_MAX = 2_000

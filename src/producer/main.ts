@@ -41,6 +41,7 @@ import { peopleRoutes } from './api/people/handlers.ts'
 import { referenceRoutes } from './api/reference/handlers.ts'
 import { senderRoutes } from './api/senders/handlers.ts'
 import { sendingRoutes } from './api/sending/handlers.ts'
+import { DASHBOARD_PATH } from './api/table.ts'
 import { templateRoutes } from './api/templates/handlers.ts'
 import { webhookRoutes, webhookSecretRoutes } from './api/webhooks/handlers.ts'
 import { buildApp } from './app.ts'
@@ -48,7 +49,6 @@ import type { Route } from './bind.ts'
 import { createDashboard } from './dashboard.ts'
 import { createGate } from './gate.ts'
 import { createHttpServer } from './http-server.ts'
-import { DASHBOARD_PATH } from './paths.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000

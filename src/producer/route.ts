@@ -122,7 +122,7 @@ export interface RouteSpec {
   body: BodyRule
   /** By status. Exact: an answer has no field that is not here. */
   answers: Readonly<Record<number, z.ZodType | BytesSchema>>
-  /** Besides those that every route of its kind may answer; see `errorsOf` in route-errors.ts. */
+  /** Besides those that every route of its kind may answer; see `errorsOf` in openapi/operation-answers.ts. */
   errors?: ErrorsByStatus
   examples: readonly Example[]
 }

@@ -1,8 +1,7 @@
-// Opens BullMQ queues, asks them in time, and has jobs taken up that wait or were given up.
+// Opens BullMQ queues, and has jobs taken up that wait or were given up.
 
 import { Queue as BullQueue, ErrorCode } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'
-import { RedisUnavailableError, withTimeout } from '../redis/errors.ts'
 
 type Done = 'add' | 'addBulk' | 'pause' | 'resume' | 'promoteJobs' | 'remove' | 'obliterate' | 'setGlobalConcurrency'
 type Asked = 'name' | 'getJob' | 'getJobs' | 'getJobCounts' | 'getJobState' | 'getRateLimitTtl'
@@ -38,18 +37,6 @@ export function openBullQueue<Payload = unknown>(
   // The connection reports its own errors once; each queue would report them again.
   queue.on('error', () => {})
   return queue
-}
-
-/** How long a queue may take before the caller is told that Redis is away. */
-const LIMIT_MS = 2_500
-
-/**
- * What is asked of a queue, or a RedisUnavailableError: BullMQ itself would wait for ever for a Redis that is away, and
- * for one that hangs as well.
- */
-export async function inTime<T>(redis: Redis, ask: () => Promise<T>): Promise<T> {
-  if (redis.status !== 'ready') throw new RedisUnavailableError('Redis is not connected')
-  return withTimeout(LIMIT_MS, ask())
 }
 
 const MOVED_ON: ReadonlySet<unknown> = new Set([

@@ -1,4 +1,5 @@
-// What errors of Redis and ioredis mean, by their codes and classes. The only file that knows them.
+// What errors of Redis and ioredis mean, by their codes and classes, and time limits. The only file that knows these errors.
+import type { Redis } from './connect.ts'
 
 /** Redis cannot be reached or does not answer in time, as we found ourselves. */
 export class RedisUnavailableError extends Error {
@@ -90,4 +91,16 @@ export async function withTimeout<T>(limitMs: number, work: Promise<T>): Promise
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** How long a queue of BullMQ may take before the caller is told that Redis is away. */
+const LIMIT_MS = 2_500
+
+/**
+ * What is asked of a queue, or a RedisUnavailableError: BullMQ itself would wait for ever for a Redis that is away, and
+ * for one that hangs as well.
+ */
+export async function inTime<T>(redis: Redis, ask: () => Promise<T>): Promise<T> {
+  if (redis.status !== 'ready') throw new RedisUnavailableError('Redis is not connected')
+  return withTimeout(LIMIT_MS, ask())
 }

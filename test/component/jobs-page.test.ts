@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { contractOf, intakeAnswers, intakeJobSchema } from '../../src/jobs/intake.ts'
-import { parseServiceMessage } from '../../src/messages/send-request.ts'
+import { parseServiceMessage } from '../../src/messages/accept/read-send.ts'
 import { startProcess } from '../support/processes.ts'
 import { startService } from '../support/service.ts'
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
-import { markLane } from '../../src/queue/lane/survey.ts'
+import { markLane } from '../../src/queue/lane/queues.ts'
 import { claim } from '../support/claim.ts'
 import { type Service, startService } from '../support/service.ts'
 import { inDoubtOn, messageRecord } from '../support/state/messages.ts'

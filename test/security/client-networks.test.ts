@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { clientOf } from '../../src/accounts/networks.ts'
 import { createSignInAttempts } from '../../src/producer/api/console/handlers.ts'
-import { createClientAddress } from '../../src/producer/client-address.ts'
+import { createClientAddress } from '../../src/producer/gate.ts'
 import { createWrongKeys } from '../../src/producer/rate-limits.ts'
 
 const SAME = [

@@ -1,11 +1,10 @@
 // Holds an answer against the table of routes: its status, its content type, its code where it is an error, and its body.
 import { z } from 'zod'
-import { ROUTES } from '../../src/producer/api/table.ts'
+import { CONSOLE_PATH, DASHBOARD_PATH, ROUTES } from '../../src/producer/api/table.ts'
 import { EDGE_ERRORS } from '../../src/producer/error-codes.ts'
 import { errorBodySchema } from '../../src/producer/errors.ts'
-import { CONSOLE_PATH, DASHBOARD_PATH } from '../../src/producer/paths.ts'
+import { errorsOf } from '../../src/producer/openapi/operation-answers.ts'
 import type { RouteSpec } from '../../src/producer/route.ts'
-import { errorsOf } from '../../src/producer/route-errors.ts'
 import { noteSeen } from './seen-answers.ts'
 
 export interface Asked {

@@ -3,7 +3,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROUTES } from '../../src/producer/api/table.ts'
-import { errorsOf } from '../../src/producer/route-errors.ts'
+import { errorsOf } from '../../src/producer/openapi/operation-answers.ts'
 
 /** Names the folder to the workers. */
 export const SEEN_FOLDER = 'LANEWAY_TEST_SEEN'

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { insideOf, isWithin, networkSchema } from '../../src/accounts/networks.ts'
-import { createClientAddress } from '../../src/producer/client-address.ts'
+import { createClientAddress } from '../../src/producer/gate.ts'
 
 const from = (remoteAddress: string, forwarded?: string): IncomingMessage =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage

@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { MAX_DEPTH, MEMBERS_MAX, NAMES_MAX } from '../../src/messages/accept/body-limits.ts'
+import { assertJsonBounds } from '../../src/producer/body.ts'
 import { ApiError } from '../../src/producer/errors.ts'
-import { assertJsonBounds } from '../../src/producer/overload/json-bounds.ts'
 
 function refused(text: string, valuesMax = 1_000_000): string | undefined {
   try {

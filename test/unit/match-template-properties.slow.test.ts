@@ -2,7 +2,7 @@
 // fault at the place where it was done.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseTemplateMessage } from '../../src/messages/send-request.ts'
+import { parseTemplateMessage } from '../../src/messages/accept/read-send.ts'
 import { matchTemplate } from '../../src/messages/templates/match-template.ts'
 import { textOf } from '../../src/messages/text.ts'
 import { templateBody } from '../support/example-messages.ts'

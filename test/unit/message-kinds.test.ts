@@ -1,8 +1,8 @@
 // What messages of every kind but lists, buttons, images, audio and templates must look like: each rule once kept and once
 // broken.
 import { describe, expect, test } from 'vitest'
+import { parseServiceMessage } from '../../src/messages/accept/read-send.ts'
 import { classOf, contentSchema } from '../../src/messages/content.ts'
-import { parseServiceMessage } from '../../src/messages/send-request.ts'
 import { textOf } from '../../src/messages/text.ts'
 import { bodyOfKind, OTHER_KINDS } from '../support/example-messages.ts'
 

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ROUTES } from '../../src/producer/api/table.ts'
 import { createDescription, operations } from '../../src/producer/openapi/document.ts'
-import { documentedPath } from '../../src/producer/openapi/names.ts'
 import { documentedErrors } from '../../src/producer/openapi/operation-answers.ts'
+import { documentedPath } from '../../src/producer/openapi/shared-parts.ts'
 
 const document = createDescription('1.2.3')
 const text = JSON.stringify(document)

@@ -1,8 +1,8 @@
 // What holds for every service message: good ones pass, one wrong place gives a fault of that place, nothing crashes.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { parseServiceMessage, parseTemplateMessage } from '../../src/messages/accept/read-send.ts'
 import { contentSchema } from '../../src/messages/content.ts'
-import { parseServiceMessage, parseTemplateMessage } from '../../src/messages/send-request.ts'
 import { textOf } from '../../src/messages/text.ts'
 import { changed, placesOf, written } from '../support/json-places.ts'
 import { goodServiceBody, hostileValue } from '../support/message-arbitraries.ts'

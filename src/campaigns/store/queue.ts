@@ -6,8 +6,9 @@ import {
   campaignJobId,
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
-import { inTime, LAST_PRIORITY, openQueue, promote } from '../../queue/open-queue.ts'
+import { LAST_PRIORITY, openQueue, promote } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { inTime } from '../../redis/errors.ts'
 import { activeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign.ts'
 

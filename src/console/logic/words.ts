@@ -1,7 +1,7 @@
 // Names and sentences for what the server answers with a code: acts, endpoints, opt-outs, limits, problems.
 import type { EndpointDocument } from '../../events/endpoint.ts'
 import type { OptOutSource } from '../../people/opt-outs/opt-out.ts'
-import type { LimitInForce } from '../../producer/limits-in-force.ts'
+import type { LimitInForce } from '../../producer/api/limits/handlers.ts'
 
 const ACTS: Readonly<Record<string, string>> = {
   'access.refused': 'was refused: not permitted',

@@ -1,5 +1,5 @@
 // What the account may use up, and how much of it is used: the limits as they are in force.
-import type { LimitInForce } from '../../producer/limits-in-force.ts'
+import type { LimitInForce } from '../../producer/api/limits/handlers.ts'
 import { bytesText, countText, shareText } from '../logic/numbers.ts'
 import { limitWords } from '../logic/words.ts'
 import { Badge, Gauge } from '../parts/badge.tsx'

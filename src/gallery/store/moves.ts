@@ -1,8 +1,9 @@
 // Bulk moves: their queue, the step that moves the files, and the record of how it ended.
 import { z } from 'zod'
 import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema } from '../../jobs/background.ts'
-import { inTime, openQueue } from '../../queue/open-queue.ts'
+import { openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { inTime } from '../../redis/errors.ts'
 import { galleryKeys, rootKeys, sharedQueuePrefix } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow, idField, isThere, readRecord } from '../../redis/records.ts'

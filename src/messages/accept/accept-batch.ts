@@ -97,7 +97,7 @@ async function judge(deps: ItemDeps, owner: Owner, item: unknown, index: number,
   try {
     const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
     const read = readSend(isTemplate ? 'template' : 'service', item, 'refused')
-    if (read.kind === 'unreadable') return errorOf(await refusalOf(deps, owner.account, read))
+    if (!read.ok) return errorOf(await refusalOf(deps, owner.account, read))
     const prepared = await prepareMessage(deps, owner, read, nowMs)
     if (deps.trace !== undefined) prepared.payload.trace = deps.trace
     return prepared

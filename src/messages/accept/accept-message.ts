@@ -78,7 +78,7 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
   const beganAt = performance.now()
   const { account, kind, body } = request
   const read = readSend(kind, body, request.unknownFields)
-  if (read.kind === 'unreadable') throw await refusalOf(deps, account, read)
+  if (!read.ok) throw await refusalOf(deps, account, read)
   const { input, to } = read.message
 
   const use = { account, route: kind, key: request.idempotencyKey, digest: () => bodyDigest(body) }

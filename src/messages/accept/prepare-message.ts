@@ -8,20 +8,25 @@ import type { SendPayload } from '../../jobs/send.ts'
 import { LaneClosedError } from '../../queue/lane/jobs.ts'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { ServiceContent } from '../content.ts'
-import { type Content, classOf, cloudApiFaults, partnerApiFaults, type TemplateMessageContent } from '../content.ts'
+import {
+  type Content,
+  classOf,
+  cloudApiFaults,
+  partnerApiFaults,
+  type ServiceContent,
+  type TemplateMessageContent,
+} from '../content.ts'
 import type { Fault } from '../fault.ts'
 import { sendAtFault, validityFault } from '../instant.ts'
 import { parseMessageId } from '../message-id.ts'
 import { parsePhone } from '../recipient.ts'
-import type { Address, ServiceMessage, TemplateMessage } from '../send-request.ts'
 import { replyWindowOf } from '../store/inbound.ts'
 import { readMessage } from '../store/records.ts'
 import { withoutUnusedNames } from '../templates/match-parameters.ts'
 import { matchTemplate } from '../templates/match-template.ts'
 import type { Template } from '../templates/template.ts'
 import { wordingOf } from '../text.ts'
-import type { ReadSend, UnreadableSend } from './read-send.ts'
+import type { Address, ReadSend, ServiceMessage, TemplateMessage, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
 /** What judging a message needs. Times of `config` are in ms. */
@@ -66,10 +71,10 @@ export function prepareMessage(
 export async function refusalOf(
   deps: Pick<PrepareDeps, 'redis'>,
   account: number,
-  { faults, template, sender }: UnreadableSend,
+  { faults, content, sender }: UnreadableSend,
 ): Promise<Refusal> {
   const [ofTemplate, ofSender] = await Promise.all([
-    template ? checkTemplate(deps, account, template) : undefined,
+    content ? checkTemplate(deps, account, content) : undefined,
     sender === undefined ? undefined : recentSenderOf(deps.redis, account, sender).then(senderFaults),
   ])
   return invalidFields([...faults, ...(ofTemplate?.faults ?? []), ...(ofSender ?? [])])

@@ -2,8 +2,9 @@
 // workers take turns among all jobs, so an account with many would delay everybody else's.
 
 import { z } from 'zod'
-import { inTime, openQueue } from '../../queue/open-queue.ts'
+import { openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { inTime } from '../../redis/errors.ts'
 import { openRequeuesKey, sharedQueuePrefix } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { createRequeueJob, findRequeueJob, KEEP_MS, type RequeueOrder } from './jobs.ts'

@@ -1,5 +1,5 @@
-// The table of all routes, by feature, in the order in which they are looked through and described. Only data: reading it
-// loads no Redis, no Express and no queue. main.ts binds each feature to its handlers.
+// The table of all routes, by feature, in the order in which they are matched and described. Only data: loading it loads no
+// Redis, no Express and no queue. routes.ts binds each feature to its handlers.
 import type { RouteSpec } from '../route.ts'
 import { accounts } from './accounts/routes.ts'
 import { activity } from './activity/routes.ts'
@@ -118,3 +118,9 @@ export const FAMILIES: readonly Family[] = [
 ]
 
 export const ROUTES: readonly RouteSpec[] = FAMILIES.flatMap(({ routes }) => Object.values(routes))
+
+/** The pages of the console, which are no routes. Every path below that is neither a file nor a route is the one page. */
+export const CONSOLE_PATH = '/console'
+
+/** The dashboard of the raw queues, an application of its own. */
+export const DASHBOARD_PATH = '/dashboard'

@@ -7,14 +7,12 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi'
-import { FAMILIES } from '../api/table.ts'
-import { DASHBOARD_PATH } from '../paths.ts'
+import { DASHBOARD_PATH, FAMILIES } from '../api/table.ts'
+import { errorExamples } from '../error-codes.ts'
 import type { RouteSpec } from '../route.ts'
-import { errorExamples } from './error-examples.ts'
-import { createNames, documentedPath, operationId } from './names.ts'
 import { operationOf } from './operation.ts'
 import { errorAnswer } from './operation-answers.ts'
-import { COMPONENTS, INTRODUCTION } from './shared-parts.ts'
+import { COMPONENTS, createNames, documentedPath, INTRODUCTION, operationId } from './shared-parts.ts'
 import { eventWebhooks, providerWebhooks } from './webhooks.ts'
 
 /** Makes the document for this version of the service. Takes some 100 ms: the build does it. */

@@ -4,9 +4,9 @@ import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { EDGE_ERRORS, type ErrorsByStatus } from '../error-codes.ts'
 import { errorBodySchema } from '../errors.ts'
-import type { BytesSchema, RouteSpec } from '../route.ts'
-import { errorsOf } from '../route-errors.ts'
-import { exampleName, pascal, type SchemaNames } from './names.ts'
+import { isCounted } from '../rate-limits.ts'
+import type { BodyRule, BytesSchema, RouteSpec } from '../route.ts'
+import { exampleName, pascal, type SchemaNames } from './shared-parts.ts'
 
 type Headers = Record<string, { $ref: string }>
 
@@ -61,17 +61,10 @@ export function answersOf(spec: RouteSpec, id: string, names: SchemaNames): ZodO
 
 /** Every error of a route, including those before it is found, but not those of another address. */
 export function documentedErrors(spec: RouteSpec): Map<number, ReadonlySet<string>> {
-  const own = errorsOf(spec)
   // Malformed HTTP, unknown addresses and other methods are not about this route.
   const { 404: _elsewhere, 405: _otherMethod, 400: _notHttp, 429: _whereCounted, ...others } = EDGE_ERRORS
   const edge: ErrorsByStatus = spec.params ? { ...others, 400: ['invalid_path'] } : others
-  const all = new Map([...own].map(([status, codes]) => [status, new Set(codes)]))
-  for (const [status, codes] of Object.entries(edge)) {
-    const known = all.get(Number(status)) ?? new Set()
-    for (const code of codes) known.add(code)
-    all.set(Number(status), known)
-  }
-  return new Map([...all].sort(([one], [other]) => one - other))
+  return new Map([...byStatus([...ownErrors(spec), edge])].sort(([one], [other]) => one - other))
 }
 
 function answerOf(
@@ -132,3 +125,62 @@ export function errorAnswer(status: number, codes: ReadonlySet<string>): ZodOpen
 }
 
 const counted = ({ size }: ReadonlySet<string>): string => (size === 1 ? 'Code' : 'Codes')
+
+/** Of the key and its account, see authorise.ts. */
+const KEY_ERRORS: ErrorsByStatus = {
+  ...{ 400: ['account_required'], 401: ['unauthorized'], 403: ['forbidden'], 404: ['not_found'] },
+}
+/** See reserve.ts. */
+const ROOM_ERRORS: ErrorsByStatus = { 503: ['memory_reserve'], 507: ['disk_reserve'] }
+
+const READ_ERRORS: ErrorsByStatus = {
+  400: ['invalid_json', 'invalid_body', 'too_deep', 'too_many_values'],
+  408: ['too_slow'],
+  413: ['too_large'],
+  415: ['unsupported_media_type'],
+  503: ['overloaded'],
+}
+const BODY_ERRORS: Readonly<Record<BodyRule['as'], ErrorsByStatus>> = {
+  ignored: {},
+  json: READ_ERRORS,
+  raw: READ_ERRORS,
+  stream: { 400: ['invalid_body'], 408: ['too_slow'], 413: ['too_large'], 415: ['unsupported_media_type'] },
+}
+
+/** Every error that a route may answer once it is found: its own, and those of its key, its body and its fields. */
+export const errorsOf = (spec: RouteSpec): Map<number, ReadonlySet<string>> => byStatus(ownErrors(spec))
+
+const ownErrors = (spec: RouteSpec): ErrorsByStatus[] => [
+  { 500: ['internal'], 503: ['unavailable'] },
+  isCounted(spec) ? { 429: ['rate_limited'] } : {},
+  spec.takesRoom ? ROOM_ERRORS : {},
+  spec.access.in === 'open' ? {} : KEY_ERRORS,
+  BODY_ERRORS[spec.body.as],
+  hasFields(spec) ? { 400: ['invalid_request'] } : {},
+  spec.errors ?? {},
+]
+
+function byStatus(all: readonly ErrorsByStatus[]): Map<number, ReadonlySet<string>> {
+  const found = new Map<number, Set<string>>()
+  for (const [status, codes] of all.flatMap((each) => Object.entries(each))) {
+    found.set(Number(status), new Set([...(found.get(Number(status)) ?? []), ...codes]))
+  }
+  return found
+}
+
+/** Whether the route takes a field that may be wrong: an id that is any text is found or not. */
+function hasFields({ params, query, headers, body }: RouteSpec): boolean {
+  if (body.as === 'json') return true
+  // What a strict query does not know is wrong, too.
+  if (query?.def.catchall instanceof z.ZodNever) return true
+  const fields = [params, query, headers].flatMap((each) => Object.values<z.ZodType>(each?.shape ?? {}))
+  return !fields.every(isAnyText)
+}
+
+function isAnyText(schema: z.ZodType): boolean {
+  if (schema instanceof z.ZodOptional) {
+    const inside = schema.unwrap()
+    return inside instanceof z.ZodType && isAnyText(inside)
+  }
+  return schema instanceof z.ZodUnknown || (schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0)
+}

@@ -3,9 +3,8 @@ import { z } from 'zod'
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
 import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../../messages/accept/body-limits.ts'
 import type { Access, BodyRule, Example, RouteSpec } from '../route.ts'
-import { exampleName, pascal, type SchemaNames } from './names.ts'
 import { answersOf } from './operation-answers.ts'
-import { KEY_EXAMPLE } from './shared-parts.ts'
+import { exampleName, KEY_EXAMPLE, pascal, type SchemaNames } from './shared-parts.ts'
 
 /** A route as an operation. Schemas are named by `names`. */
 export function operationOf(

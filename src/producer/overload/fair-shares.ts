@@ -1,7 +1,12 @@
 // Fair shares of what a process has only so much of: connections, bytes of bodies and answers, live pages, downloads.
-// Anybody may take what is free. When nothing is free, something is taken back: from those who have shown no key while
-// these hold more than a quarter together, else from the account that holds most. So one account, with however many keys
-// and addresses, takes nothing from others, and neither do strangers.
+// Anybody may take what is free. When nothing is free, something is taken back: from clients without a key while these hold
+// more than a quarter together, else from the account that holds most. So one account, however many keys and addresses it
+// has, takes nothing from others, and neither do strangers.
+//
+// A connection counts for the account of the last key that it showed, and for the address of the client before the first
+// key and after a wrong one. A new one is always let in and has a moment to make its first request.
+
+import type { Socket } from 'node:net'
 import { clientOf } from '../../accounts/networks.ts'
 
 /** Of all, what those without a key are left together, whatever accounts hold. */
@@ -179,4 +184,57 @@ function oldestOf(holding: Holding | undefined): Piece | undefined {
     if (looked === LOOKED_AT) break
   }
   return oldest
+}
+
+/** A new connection without a request is spared for so long, like one that is being answered. */
+const NEWCOMER_MS = 2_000
+
+/** The place of each connection. */
+const places = new WeakMap<Socket, Share>()
+
+/** Counts the connection for the account whose key its request has shown. */
+export function showedKey(socket: Socket, account: number): void {
+  places.get(socket)?.moveTo(accountHolder(account))
+}
+
+/** Counts it for the address of the client, whose key was refused. */
+export function showedNoKey(socket: Socket, address: string): void {
+  places.get(socket)?.moveTo(addressHolder(address))
+}
+
+/** For whom the connection counts now. */
+export const holderOf = (socket: Socket): Holder => places.get(socket)?.holder() ?? addressHolder(socket.remoteAddress)
+
+/**
+ * Keeps the connections of a server at `max`. `isBusy` tells whether a request of a connection is being answered; `cut` is
+ * called when one was closed to make room.
+ */
+export function createConnections(max: number, isBusy: (socket: Socket) => boolean, cut: () => void) {
+  const shares = createFairShares(max)
+  const silentSince = new WeakMap<Socket, number>()
+
+  const isSpared = (socket: Socket): boolean => {
+    const since = silentSince.get(socket)
+    return since === undefined ? isBusy(socket) : performance.now() - since < NEWCOMER_MS
+  }
+  return {
+    /** Takes a new connection in. When there are too many, another one is closed. */
+    add(socket: Socket): void {
+      const close = (): void => {
+        socket.destroy()
+        cut()
+      }
+      silentSince.set(socket, performance.now())
+      const place = shares.hold(addressHolder(socket.remoteAddress), close, () => isSpared(socket))
+      places.set(socket, place)
+      socket.once('close', place.release)
+      place.add(1)
+    },
+    /** A request of the connection begins, from a client with the address that is told. */
+    begin(socket: Socket, addressOf: () => string): void {
+      silentSince.delete(socket)
+      // While Redis is slow, keys are not known for long, and those of all clients would become strangers.
+      if (isKeyless(holderOf(socket))) showedNoKey(socket, addressOf())
+    },
+  }
 }

@@ -5,9 +5,8 @@ import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { JSON_LIMIT_BYTES } from '../../messages/accept/body-limits.ts'
 import { ApiError, overloaded, tooLarge } from '../errors.ts'
-import { holderOf } from './connections.ts'
 import { spendBudget } from './event-loop-budget.ts'
-import { createFairShares } from './fair-shares.ts'
+import { createFairShares, holderOf } from './fair-shares.ts'
 import { createSemaphore } from './semaphore.ts'
 
 /** A body must have come by then: what there is of it is held in memory. */

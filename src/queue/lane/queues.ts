@@ -7,13 +7,13 @@ import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../../m
 import { createBatcher } from '../../messages/store/batcher.ts'
 import { type IndexedMessage, indexMessages } from '../../messages/store/message-index.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { inTime } from '../../redis/errors.ts'
 import { lanePrefix, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { laneChunkKeys, laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../layout.ts'
-import { inTime, openQueue, type Queue } from '../open-queue.ts'
+import { openQueue, type Queue } from '../open-queue.ts'
 import { addJobs, isLaneClosed, LaneClosedError, type LaneJob } from './jobs.ts'
 import { chunksOn, isLanePaused } from './stats.ts'
-import { markLane } from './survey.ts'
 
 /**
  * BullMQ priority of campaign messages; transactional ones have none and always go first. A prioritized job also
@@ -213,6 +213,11 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       open.clear()
     },
   }
+}
+
+/** The sweep looks at the lane at once. */
+export async function markLane(redis: Redis, lane: number): Promise<void> {
+  await redis.zadd(rootKeys.dueLanes, 'LT', 0, String(lane))
 }
 
 /**

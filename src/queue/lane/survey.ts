@@ -126,12 +126,7 @@ export interface DueLanes {
   lanes: number[]
 }
 
-/** The sweep looks at the lane at once. */
-export async function markLane(redis: Redis, lane: number): Promise<void> {
-  await redis.zadd(rootKeys.dueLanes, 'LT', 0, String(lane))
-}
-
-/** The same for a lane that nobody has marked. */
+/** The sweep looks at once at a lane that nobody has marked (queues.ts marks those with new work). */
 export async function markUnmarkedLane(redis: Redis, lane: number): Promise<void> {
   await redis.zadd(rootKeys.dueLanes, 'NX', 0, String(lane))
 }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import type { RequestHandler, Response } from 'express'
 import express from 'express'
 import { ApiError } from '../../errors.ts'
-import { CONSOLE_PATH } from '../../paths.ts'
+import { CONSOLE_PATH } from '../table.ts'
 
 /** Beside the compiled producer; when it runs from its source, where the last build is. */
 const ROOT = resolve(import.meta.dirname, '../../..')

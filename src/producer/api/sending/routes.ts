@@ -2,8 +2,8 @@
 // the same bodies, so src/messages/accept reads them.
 import { z } from 'zod'
 import { acknowledgementSchema, BATCH_MAX, batchResultSchema } from '../../../messages/accept/acknowledgement.ts'
+import { envelopeSchema, templateEnvelopeSchema } from '../../../messages/accept/read-send.ts'
 import { serviceContentSchema, templateMessageContent } from '../../../messages/content.ts'
-import { envelopeSchema, templateEnvelopeSchema } from '../../../messages/send-request.ts'
 import { routesOf } from '../define.ts'
 import { idempotencyHeaders, traceHeaders } from '../fields.ts'
 import { imageMessage, serviceMessages, templateMessages } from './examples.ts'
