@@ -74,19 +74,6 @@ export const limitSchema = z.int().min(0).nullable()
 /** Whether a word is the name of a limit. */
 export const isLimitSetting = (word: string): word is LimitSetting => Object.hasOwn(LIMIT_SETTINGS, word)
 
-/** What an account may use up: its own limits, and the installation's where it has none. */
-export function limitsOf(
-  own: Readonly<Partial<Record<LimitSetting, number | null>>> | undefined,
-  installation: AccountLimits,
-): AccountLimits {
-  const limits = { ...installation }
-  if (own === undefined) return limits
-  for (const [setting, name] of entries) limits[name] = own[setting] ?? installation[name]
-  return limits
-}
-
-const entries = Object.entries(LIMIT_SETTINGS) as [LimitSetting, keyof AccountLimits][]
-
 /** No limit at all. */
 export const UNLIMITED: InstallationLimits = Object.freeze({
   ...{ addressRate: 0, keyRate: 0, accountRate: 0, waiting: 0, drafts: 0, rowsBytes: 0, galleryBytes: 0, contacts: 0 },

@@ -1,8 +1,6 @@
-// The content of a message (what is stored, sent and read again from the job), its class, and what each provider refuses.
+// The content of a message (what is stored, sent and read again from the job), and its class.
 import { z } from 'zod'
-import type { Fault } from './fault.ts'
 import { interactiveSchema } from './interactive.ts'
-import { isUserId } from './recipient.ts'
 import {
   answering,
   audioContent,
@@ -75,20 +73,4 @@ export type MessageClass = 'transactional' | 'campaign'
 export function classOf(content: Content, category?: TemplateCategory): MessageClass {
   if (content.type !== 'template') return 'transactional'
   return category === undefined || category === 'MARKETING' ? 'campaign' : 'transactional'
-}
-
-/** Faults of a content for the Cloud API alone: lists take a text header and no other. Everything else it takes as we do. */
-export function cloudApiFaults(content: Content): Fault[] {
-  if (content.type !== 'interactive' || content.interactive.type !== 'list') return []
-  const { header } = content.interactive
-  if (!header || header.type === 'text') return []
-  const message = `expected "text", the only header the Cloud API takes in a list, got "${header.type}"`
-  return [{ path: 'interactive.header.type', message }]
-}
-
-/** Faults for the partner wire alone, which takes all of the interface but user ids: its recipients are numbers. */
-export function partnerApiFaults(to: string): Fault[] {
-  return isUserId(to)
-    ? [{ path: 'to', message: 'expected a phone number: this sender’s provider takes no user ids' }]
-    : []
 }

@@ -1,10 +1,15 @@
 // Accounts: the owners of everything else.
 import { z } from 'zod'
-import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, rootKeys } from '../../redis/keys.ts'
-import { createListed, isThere, nextId, readRecord } from '../../redis/records.ts'
-import { type AccountLimits, type AccountSetting, accountSettings, type LimitSetting, limitsOf } from '../settings.ts'
+import { cached, createListed, isThere, nextId, readRecord } from '../../redis/records.ts'
+import {
+  type AccountLimits,
+  type AccountSetting,
+  accountSettings,
+  LIMIT_SETTINGS,
+  type LimitSetting,
+} from '../settings.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
 
@@ -120,4 +125,17 @@ export async function setAccountSetting(
   value: string,
 ): Promise<void> {
   await redis.hset(accountKey(id), setting, accountSettings[setting].parse(value))
+}
+
+const LIMITS = Object.entries(LIMIT_SETTINGS) as [LimitSetting, keyof AccountLimits][]
+
+/** What an account may use up: its own limits, and the installation's where it has none. */
+export function limitsOf(
+  own: Readonly<Partial<Record<LimitSetting, number | null>>> | undefined,
+  installation: AccountLimits,
+): AccountLimits {
+  const limits = { ...installation }
+  if (own === undefined) return limits
+  for (const [setting, name] of LIMITS) limits[name] = own[setting] ?? installation[name]
+  return limits
 }

@@ -3,10 +3,9 @@
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
-import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { credentialKey, credentialsOfAccountKey, keyUsesKey } from '../../redis/keys.ts'
-import { readRecord } from '../../redis/records.ts'
+import { cached, readRecord } from '../../redis/records.ts'
 import { anyPermissionSchema, NO_ACCOUNT, OPERATOR, type Permission } from '../permissions.ts'
 
 export { PERMISSIONS, type Permission, permissionSchema } from '../permissions.ts'

@@ -1,9 +1,8 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
-import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
-import { nextId, readRecord, replaceField } from '../../redis/records.ts'
+import { cached, nextId, readRecord, replaceField } from '../../redis/records.ts'
 import type { SealedFor, TokenPlace } from '../seal.ts'
 import { providerNameSchema } from '../sender.ts'
 import { keptLanes } from './kept-lanes.ts'

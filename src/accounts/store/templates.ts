@@ -1,9 +1,8 @@
 // The registry of approved templates of an account, in the chat product's own definition format.
 import { shapeOf, type Template, templateSchema } from '../../messages/templates/template.ts'
-import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { templatesKey } from '../../redis/keys.ts'
-import { jsonText, readRecord } from '../../redis/records.ts'
+import { cached, jsonText, readRecord } from '../../redis/records.ts'
 
 const stored = jsonText.pipe(templateSchema)
 

@@ -1,8 +1,8 @@
 // Secrets of an account's webhooks: a field of the account for each name, with up to two sealed texts, the newest first.
-import { cached } from '../../redis/cached.ts'
+
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey } from '../../redis/keys.ts'
-import { replaceField } from '../../redis/records.ts'
+import { cached, replaceField } from '../../redis/records.ts'
 import { type Seal, SealError, type WebhookPlace } from '../seal.ts'
 import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../settings.ts'
 

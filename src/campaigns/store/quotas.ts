@@ -2,13 +2,11 @@
 // step that looks whether there is room, and those that were started, or are gone, are taken off it only when it is full. So
 // nothing else has to keep it right, and whoever dies in between leaves an entry that is found wrong some day.
 import { z } from 'zod'
-import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { draftsOfAccountKey, rowsOfAccountKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { readRecord } from '../../redis/records.ts'
-import type { CampaignState } from '../campaign.ts'
-import { parseCampaignId } from '../campaign.ts'
+import { cached, readRecord } from '../../redis/records.ts'
+import { type CampaignState, parseCampaignId } from '../campaign.ts'
 import { isKept } from './campaigns.ts'
 import { statesOf } from './list.ts'
 

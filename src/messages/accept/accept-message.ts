@@ -8,12 +8,14 @@
 import { observerOf } from '../../observe.ts'
 import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
-import { inDoubtKey } from '../../redis/keys.ts'
-import { assertReplicating } from '../../redis/replication.ts'
+import { laneJobKey } from '../../queue/layout.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { inDoubtKey, messageKey } from '../../redis/keys.ts'
+import { assertReplicated, assertReplicating, needsReplicas } from '../../redis/replication.ts'
 import { traceAccept } from '../../tracing.ts'
 import { messageId, newUlid, parseMessageId } from '../message-id.ts'
 import { bodyDigest } from '../store/idempotency.ts'
-import { assertMessagesReplicated, messageExists } from '../store/records.ts'
+import { messageExists } from '../store/records.ts'
 import type { Acknowledgement } from './acknowledgement.ts'
 import { assertForSender } from './check-key.ts'
 import { once } from './once.ts'
@@ -118,4 +120,16 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
     messages: [{ id }],
   }
   return { id, acknowledgement, ignored: read.ignored, warning }
+}
+
+/** Rejects unless as many replicas as are required have these messages, as records or still as jobs. */
+export async function assertMessagesReplicated(redis: Redis, names: readonly string[]): Promise<void> {
+  if (!needsReplicas(redis)) return
+  await Promise.all(
+    names.map((name) => {
+      const id = parseMessageId(name)
+      // The claim makes the record before it ends the job.
+      return id && assertReplicated(redis, [laneJobKey(id.lane, name), messageKey(id.lane, id.ulid)])
+    }),
+  )
 }

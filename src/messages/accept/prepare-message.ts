@@ -6,20 +6,13 @@ import { cachedTemplate, otherLanguages } from '../../accounts/store/templates.t
 import type { Config } from '../../config.ts'
 import type { SendPayload } from '../../jobs/send.ts'
 import { LaneClosedError } from '../../queue/lane/jobs.ts'
-import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import {
-  type Content,
-  classOf,
-  cloudApiFaults,
-  partnerApiFaults,
-  type ServiceContent,
-  type TemplateMessageContent,
-} from '../content.ts'
+import { cached } from '../../redis/records.ts'
+import { type Content, classOf, type ServiceContent, type TemplateMessageContent } from '../content.ts'
 import type { Fault } from '../fault.ts'
 import { sendAtFault, validityFault } from '../instant.ts'
 import { parseMessageId } from '../message-id.ts'
-import { parsePhone } from '../recipient.ts'
+import { isUserId, parsePhone } from '../recipient.ts'
 import { replyWindowOf } from '../store/inbound.ts'
 import { readMessage } from '../store/records.ts'
 import { withoutUnusedNames } from '../templates/match-parameters.ts'
@@ -251,6 +244,22 @@ function refuseUnsupported(sender: Sender, { content, to }: Address & { content:
   const isCloud = sender.provider === 'cloud-api'
   const faults = isCloud ? cloudApiFaults(content) : partnerApiFaults(to)
   if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
+}
+
+/** Faults of a content for the Cloud API alone: lists take a text header and no other. Everything else it takes as we do. */
+export function cloudApiFaults(content: Content): Fault[] {
+  if (content.type !== 'interactive' || content.interactive.type !== 'list') return []
+  const { header } = content.interactive
+  if (!header || header.type === 'text') return []
+  const message = `expected "text", the only header the Cloud API takes in a list, got "${header.type}"`
+  return [{ path: 'interactive.header.type', message }]
+}
+
+/** Faults for the partner wire alone, which takes all of the interface but user ids: its recipients are numbers. */
+function partnerApiFaults(to: string): Fault[] {
+  return isUserId(to)
+    ? [{ path: 'to', message: 'expected a phone number: this sender’s provider takes no user ids' }]
+    : []
 }
 
 const outsideWindow = (): Refusal =>

@@ -5,9 +5,8 @@ import { laneJobKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { isThere, readHashes, readRecord } from '../../redis/records.ts'
-import { assertReplicated, needsReplicas } from '../../redis/replication.ts'
 import { type State, shownState } from '../lifecycle.ts'
-import { type MessageId, messageId, parseMessageId } from '../message-id.ts'
+import { type MessageId, messageId } from '../message-id.ts'
 import { FIELDS, type MessageRecord, recordSchema, stateSchema } from './record-format.ts'
 
 /** The record, or undefined before the first claim and after its retention. */
@@ -45,18 +44,6 @@ export async function readMessages(
   )
   return hashes.map((hash, i) =>
     isThere(hash) ? readRecord(recordSchema, `message ${messageId(lane, ulids[i] ?? '')}`, hash) : undefined,
-  )
-}
-
-/** Rejects unless as many replicas as are required have these messages, as records or still as jobs. */
-export async function assertMessagesReplicated(redis: Redis, names: readonly string[]): Promise<void> {
-  if (!needsReplicas(redis)) return
-  await Promise.all(
-    names.map((name) => {
-      const id = parseMessageId(name)
-      // The claim makes the record before it ends the job.
-      return id && assertReplicated(redis, [laneJobKey(id.lane, name), messageKey(id.lane, id.ulid)])
-    }),
   )
 }
 

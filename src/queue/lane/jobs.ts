@@ -1,13 +1,12 @@
-// The jobs of messages on their lane: adding many in one step, together with the ids of the messages in the lane's index;
-// reading them, for until a message is claimed its job is its record; and closing the lane for good.
+// The jobs of messages as they wait on their lane: reading them, since a job is the record of its message until the first
+// claim; and closing the lane for good.
 import { sendPayloadSchema } from '../../jobs/send.ts'
 import { messageId } from '../../messages/message-id.ts'
-import { type IndexedMessage, packForIndex } from '../../messages/store/message-index.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { activeCampaignsKey, inDoubtKey, laneClosedKey, messageIndexKey, queuedAgainKey } from '../../redis/keys.ts'
+import { activeCampaignsKey, inDoubtKey, laneClosedKey, queuedAgainKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { jsonText } from '../../redis/records.ts'
-import { JOB, laneBacklogKeys, laneChunkKeys, laneCounterKey, laneJobKey } from '../layout.ts'
+import { JOB, laneBacklogKeys, laneChunkKeys, laneJobKey } from '../layout.ts'
 
 const closeScript = defineScript(import.meta.url, 'lane-close')
 
@@ -65,53 +64,3 @@ export const jobStates = (redis: Redis, lane: number, ulids: readonly string[]):
       return name === null ? 'none' : reason === null ? 'waits' : 'dead_letter'
     }),
   )
-
-const addScript = defineScript(import.meta.url, 'lane-add')
-
-/** A job that is to wait on its lane. */
-export interface LaneJob {
-  id: string
-  /** JSON. */
-  data: string
-  /** When the message was accepted (epoch ms). */
-  timestamp: number
-  /** How long it is put off from now on (ms), whole; 0 when it is not. */
-  waitMs: number
-  /** When it is due at the earliest (epoch ms); 0 when it may go at once. */
-  notBefore: number
-  /** 0 for one that goes first, else BullMQ's priority. */
-  priority: number
-}
-
-/**
- * Adds the messages that are to be `indexed` to the lane's index, for `retentionMs` after their validity, then jobs
- * called `name` to its queue, except those that are there. Rejects when Redis is away or full: then none was added, or
- * all were and the answer was lost. Rejects with a LaneClosedError, and adds none, once the lane's sender was removed.
- */
-export async function addJobs(
-  redis: Redis,
-  lane: number,
-  { name, jobs, indexed }: { name: string; jobs: readonly LaneJob[]; indexed: readonly IndexedMessage[] },
-  retentionMs: number,
-): Promise<void> {
-  const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
-  const said = await addScript(
-    redis,
-    {
-      ...{ waiting, prioritized, delayed, counter: laneCounterKey(lane) },
-      ...{ index: messageIndexKey(lane), closed: laneClosedKey(lane) },
-    },
-    {
-      jobs: laneJobKey(lane, ''),
-      name,
-      ids: jobs.map(({ id }) => id),
-      payloads: jobs.map(({ data }) => data),
-      times: jobs.map(({ timestamp }) => timestamp),
-      waits: jobs.map(({ waitMs }) => waitMs),
-      notBefore: jobs.map(({ notBefore }) => notBefore),
-      priorities: jobs.map(({ priority }) => priority),
-      ...(indexed.length > 0 ? packForIndex(indexed, retentionMs) : {}),
-    },
-  )
-  if (said === 'closed') throw new LaneClosedError(lane)
-}

@@ -1,18 +1,27 @@
-// The queues of the lanes: adding messages and chunks, waking, pause, counts. Every process opens a queue when it first
+// The queues of the lanes: adding messages and chunks, waking, pause, counts. Many jobs are added in one step, together with
+// the ids of their messages in the index of the lane. Every process opens a queue when it first
 // needs it and keeps it; they all share the process's one connection.
 
 import { CHUNK_JOB, type Chunk, chunkJobId } from '../../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../../messages/message-id.ts'
 import { createBatcher } from '../../messages/store/batcher.ts'
-import { type IndexedMessage, indexMessages } from '../../messages/store/message-index.ts'
+import { type IndexedMessage, indexMessages, packForIndex } from '../../messages/store/message-index.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
-import { lanePrefix, rootKeys } from '../../redis/keys.ts'
+import { laneClosedKey, lanePrefix, messageIndexKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { laneChunkKeys, laneChunkLimiterKey, laneChunkQueue, laneQueue } from '../layout.ts'
+import {
+  laneBacklogKeys,
+  laneChunkKeys,
+  laneChunkLimiterKey,
+  laneChunkQueue,
+  laneCounterKey,
+  laneJobKey,
+  laneQueue,
+} from '../layout.ts'
 import { openQueue, type Queue } from '../open-queue.ts'
-import { addJobs, isLaneClosed, LaneClosedError, type LaneJob } from './jobs.ts'
+import { isLaneClosed, LaneClosedError } from './jobs.ts'
 import { chunksOn, isLanePaused } from './stats.ts'
 
 /**
@@ -252,4 +261,54 @@ function laneOf(id: string) {
   const parsed = parseMessageId(id)
   if (!parsed) throw new Error(`not a message id: ${id}`)
   return parsed
+}
+
+const addScript = defineScript(import.meta.url, 'lane-add')
+
+/** A job that is to wait on its lane. */
+export interface LaneJob {
+  id: string
+  /** JSON. */
+  data: string
+  /** When the message was accepted (epoch ms). */
+  timestamp: number
+  /** How long it is put off from now on (ms), whole; 0 when it is not. */
+  waitMs: number
+  /** When it is due at the earliest (epoch ms); 0 when it may go at once. */
+  notBefore: number
+  /** 0 for one that goes first, else BullMQ's priority. */
+  priority: number
+}
+
+/**
+ * Adds the messages that are to be `indexed` to the lane's index, for `retentionMs` after their validity, then jobs
+ * called `name` to its queue, except those that are there. Rejects when Redis is away or full: then none was added, or
+ * all were and the answer was lost. Rejects with a LaneClosedError, and adds none, once the lane's sender was removed.
+ */
+export async function addJobs(
+  redis: Redis,
+  lane: number,
+  { name, jobs, indexed }: { name: string; jobs: readonly LaneJob[]; indexed: readonly IndexedMessage[] },
+  retentionMs: number,
+): Promise<void> {
+  const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
+  const said = await addScript(
+    redis,
+    {
+      ...{ waiting, prioritized, delayed, counter: laneCounterKey(lane) },
+      ...{ index: messageIndexKey(lane), closed: laneClosedKey(lane) },
+    },
+    {
+      jobs: laneJobKey(lane, ''),
+      name,
+      ids: jobs.map(({ id }) => id),
+      payloads: jobs.map(({ data }) => data),
+      times: jobs.map(({ timestamp }) => timestamp),
+      waits: jobs.map(({ waitMs }) => waitMs),
+      notBefore: jobs.map(({ notBefore }) => notBefore),
+      priorities: jobs.map(({ priority }) => priority),
+      ...(indexed.length > 0 ? packForIndex(indexed, retentionMs) : {}),
+    },
+  )
+  if (said === 'closed') throw new LaneClosedError(lane)
 }

@@ -1,6 +1,5 @@
 // The senders as the pipeline needs them: record, opened token, provider, the account's policies. Read once and kept
 // for a second, because every message needs them and they seldom change.
-
 import { type Seal, SealError } from '../../accounts/seal.ts'
 import type { ProviderName } from '../../accounts/sender.ts'
 import { findKeptAccount, type Policy } from '../../accounts/store/accounts.ts'
@@ -10,9 +9,8 @@ import type { Log } from '../../log.ts'
 import type { Repeat } from '../../messages/lifecycle.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import type { Provider, ProviderSender } from '../../providers/provider.ts'
-import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CorruptRecordError } from '../../redis/records.ts'
+import { CorruptRecordError, cached } from '../../redis/records.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 
 /** A sender with its token in clear, and how to send for it. */
