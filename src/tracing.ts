@@ -218,5 +218,5 @@ export function parseTraceparent(text: string | undefined): TraceContext | undef
 }
 
 /** The same as the header's text, in version 00. */
-export const writeTraceparent = ({ traceId, spanId, traceFlags }: TraceContext): string =>
+const writeTraceparent = ({ traceId, spanId, traceFlags }: TraceContext): string =>
   `00-${traceId}-${spanId}-0${traceFlags & KNOWN_FLAGS}`

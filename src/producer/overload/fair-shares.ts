@@ -172,7 +172,7 @@ export function createFairShares(most: number, mostOfOne = most) {
 }
 
 /** Whether the holder has shown no key. */
-export const isKeyless = (holder: Holder): boolean => holder.startsWith('address')
+const isKeyless = (holder: Holder): boolean => holder.startsWith('address')
 
 function oldestOf(holding: Holding | undefined): Piece | undefined {
   let oldest: Piece | undefined

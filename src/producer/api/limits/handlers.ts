@@ -30,7 +30,7 @@ export interface LimitInForce {
 }
 
 /** All limits of the account, in the order of LIMIT_SETTINGS. Rejects when Redis is away. */
-export async function limitsInForce(
+async function limitsInForce(
   redis: Redis,
   { limits }: Pick<Config, 'limits'>,
   account: number,
