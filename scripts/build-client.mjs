@@ -1,10 +1,10 @@
 // Compiles packages/client to its dist/, anew, so that nothing of an earlier build is packed. Run by `npm pack` there.
 //
 // The package stands alone, while its source uses the service's. A copy of the source is compiled in which src/types.ts has
-// each of its types written out in full, and the files of src/ that are used at run time lie beside those of the client.
+// each of its types written out in full, and the files of src/ that are used at run time lie below service/.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { compiler, prepareDependencies, root } from './prepare.mjs'
 
 /** Resolves each alias and interface within a type to its members. */
@@ -50,14 +50,24 @@ function typesInFull() {
   return declared.replaceAll(/^export declare const (\w+): /gm, 'export type $1 = ')
 }
 
-/** Puts what the file imports of the service beside it. */
+/** Copies what the file imports of the service into the package. */
 function takeIn(path) {
   const text = readFileSync(path, 'utf8')
-  const beside = text.replaceAll(/'\.\.\/\.\.\/\.\.\/src\/([\w/-]+\.ts)'/g, (_whole, file) => {
-    cpSync(join(root, 'src', file), join(copy, 'src', basename(file)))
-    return `'./${basename(file)}'`
+  const within = text.replaceAll(/'\.\.\/\.\.\/\.\.\/src\/([\w/-]+\.ts)'/g, (_whole, file) => {
+    copyService(file)
+    return `'./service/${file}'`
   })
-  if (beside !== text) writeFileSync(path, beside)
+  if (within !== text) writeFileSync(path, within)
+}
+
+/** Copies a file of the service, and all that it imports. */
+function copyService(file) {
+  const to = join(copy, 'src/service', file)
+  if (existsSync(to)) return
+  cpSync(join(root, 'src', file), to)
+  for (const [, imported] of readFileSync(to, 'utf8').matchAll(/ from '(\.[\w./-]+\.ts)'/g)) {
+    copyService(join(dirname(file), imported))
+  }
 }
 
 function compile(...args) {

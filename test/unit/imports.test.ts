@@ -160,7 +160,7 @@ test('the simulator and the service import nothing of each other or of the clien
   expect(sources.flatMap(({ imports }) => imports.filter((name) => name.startsWith('..')))).toEqual([])
 })
 
-test('of the service the client takes types, and how an address of Redis is read', () => {
+test('of the service the client takes types, and how it connects to Redis', () => {
   const taken = readdirSync(CLIENT).flatMap((file) => {
     const { imports, text } = readSource(join(CLIENT, file), CLIENT)
     const ofService = imports.filter((name) => name.startsWith('..'))
@@ -168,7 +168,7 @@ test('of the service the client takes types, and how an address of Redis is read
     if (file === 'types.ts') return text.match(/^import (?!type)/gm) ?? []
     return ofService.map((name) => name.replace('../../../src/', ''))
   })
-  expect([...new Set(taken)]).toEqual(['redis-address.ts'])
+  expect([...new Set(taken)]).toEqual(['redis/connect.ts', 'redis/errors.ts', 'redis-address.ts'])
 })
 
 test('the client brings only what it needs for the intake queue', () => {

@@ -1,7 +1,7 @@
 // Pins: every form of an address of Redis is read as what it says, what has no such form is refused with a sentence that
 // names it and holds nothing of the address, and the client reads addresses as the service does.
 import { describe, expect, test } from 'vitest'
-import { connect } from '../../packages/client/src/redis-connection.ts'
+import { connect } from '../../packages/client/src/redis.ts'
 import { loadConfig } from '../../src/config.ts'
 import { parseRedisAddress, shownAddress } from '../../src/redis-address.ts'
 

@@ -1,12 +1,15 @@
 // The intake queue in Redis: adding jobs, and reading how they ended. All that the client knows of BullMQ and of Redis.
 import { Queue } from 'bullmq'
 import { ReplyError } from 'ioredis'
+import { openOrThrow, type Redis } from '../../../src/redis/connect.ts'
+import { inTime } from '../../../src/redis/errors.ts'
+import { RedisAddressError } from '../../../src/redis-address.ts'
 import { INTAKE_PREFIX, INTAKE_QUEUE, readRefusal } from './contract.ts'
-import { connect } from './redis-connection.ts'
+import { LanewayUnavailable } from './errors.ts'
 import type { IntakeJob, Refusal } from './types.ts'
 
-/** How long an add may take before the caller learns that Redis is away: BullMQ itself would wait for ever. */
-const ADD_LIMIT_MS = 2_500
+/** How long Redis may take to answer at first. */
+const CONNECT_LIMIT_MS = 10_000
 
 /** A job to be added. Adding the same one again, with its id and its time, asks for nothing twice. */
 export interface NewIntakeJob {
@@ -48,13 +51,12 @@ export async function openIntakeQueue(redisUrl: string): Promise<IntakeQueue> {
 
   return {
     async add(jobs) {
-      if (redis.status !== 'ready') throw new Error('Connection is closed.')
       const added = jobs.map(({ id, addedAtMs, name, data }) => ({
         name,
         data,
         opts: { jobId: id, timestamp: addedAtMs },
       }))
-      await withTimeout(ADD_LIMIT_MS, queue.addBulk(added))
+      await inTime(redis, () => queue.addBulk(added))
     },
 
     async read(ids) {
@@ -76,6 +78,16 @@ export async function openIntakeQueue(redisUrl: string): Promise<IntakeQueue> {
   }
 }
 
+/** A connection that fails fast, as the producer's. Rejects with a TypeError for an address of no known form. */
+export async function connect(redisUrl: string): Promise<Redis> {
+  try {
+    return await openOrThrow(redisUrl, CONNECT_LIMIT_MS)
+  } catch (cause) {
+    if (cause instanceof RedisAddressError) throw new TypeError(`redisUrl ${cause.message}.`)
+    throw new LanewayUnavailable('Redis cannot be reached; check its address.', { cause })
+  }
+}
+
 /** Answers of a server that is there but cannot serve now. */
 const FOR_NOW = /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|TRYAGAIN)\b/
 
@@ -83,18 +95,6 @@ const FOR_NOW = /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCON
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return error instanceof ReplyError ? FOR_NOW.test(error.message) : !(error instanceof TypeError)
-}
-
-async function withTimeout(limitMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('Command timed out')), limitMs)
-  })
-  try {
-    await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function stateOf(fields: unknown): IntakeJobState {
