@@ -47,9 +47,16 @@ test('the tarball holds the built client and nothing else', () => {
   const installed = join(example.dir, 'node_modules/laneway-client')
   expect(lstatSync(installed).isSymbolicLink()).toBe(false)
   expect(readdirSync(installed).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
-  const dist = readdirSync(join(installed, 'dist'))
+  const dist = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' })
   expect(dist).toContain('index.js')
-  expect(dist.filter((file) => !/\.(js|d\.ts)$/.test(file))).toEqual([])
+  expect(dist.filter((file) => !/\.(js|d\.ts)$/.test(file)).sort()).toEqual(['service', 'service/redis'])
+  // Of the service only how to connect to Redis.
+  expect(dist.filter((file) => /^service\b.*\.js$/.test(file)).sort()).toEqual([
+    'service/redis-address.js',
+    'service/redis/connect.js',
+    'service/redis/connections.js',
+    'service/redis/errors.js',
+  ])
 })
 
 test('what npm installs with the client is at most 21 packages and 25 MB', () => {
