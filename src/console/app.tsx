@@ -1,4 +1,4 @@
-// Everything that is seen: the page to sign in, or the page at the place that the address bar names.
+// The whole console: the sign-in page, or the page of the current address.
 import { useEffect, useRef } from 'preact/hooks'
 import { pageOf } from './pages.tsx'
 import { DialogPlace } from './parts/dialog.tsx'
@@ -8,7 +8,7 @@ import { Header } from './shell.tsx'
 import { place } from './state/router.ts'
 import { notKnownBecause, session, signedOutBecause, signIn } from './state/session.ts'
 
-/** The whole console. */
+/** Signs in, or shows the page of the current address. */
 export function App() {
   const known = session.value
   if (known === undefined) {
@@ -26,7 +26,7 @@ export function App() {
   )
 }
 
-/** Signing in with a key, which goes to the server once and is kept nowhere in the browser. */
+/** The sign-in page. The key goes to the server once and is not kept in the browser. */
 function SignIn() {
   useEffect(() => {
     document.title = 'Sign in · Laneway'
@@ -62,7 +62,7 @@ function SignedIn() {
   useEffect(() => {
     if (before.current === path) return
     before.current = path
-    // A screen reader starts at the title of the new page, as after a real navigation.
+    // A screen reader starts at the heading of the new page, as after a real navigation.
     main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true })
   }, [path])
   return (

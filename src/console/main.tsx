@@ -1,4 +1,4 @@
-// The console: the page of the people who run Laneway. See docs/guides/console.md and docs/adr/0049.
+// The console, the web page for the people who run Laneway: docs/guides/console.md, docs/adr/0049.
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { followDemo } from './parts/demo.tsx'

@@ -1,4 +1,4 @@
-// Which page is at which address below /console, and what a key must permit for it.
+// The routes below /console, and the right that each page needs.
 import type { ComponentChild } from 'preact'
 import type { Right } from './logic/may.ts'
 import { Activity } from './pages/activity.tsx'
@@ -31,8 +31,8 @@ const ANYBODY = undefined
 const queryOf = (name: string): string | null => place.value.query.get(name)
 
 /**
- * Pages by a pattern of their path, whose groups are given to them. Without its right a key is not led to a page, and is
- * told so at its address: its buttons would be refused one by one.
+ * Pages by the pattern of their path; its groups become arguments. A key without the right gets no link to the page, and a
+ * refusal at its address: otherwise the server would refuse its buttons one by one.
  */
 const PAGES: readonly (readonly [RegExp, Right | undefined, (...parts: string[]) => ComponentChild])[] = [
   [/^$/, ANYBODY, () => <Overview />],
@@ -57,10 +57,10 @@ const PAGES: readonly (readonly [RegExp, Right | undefined, (...parts: string[])
   [/^\/start$/, 'send', () => <Start />],
 ]
 
-/** Pages that an operator sees for all accounts at once; on any other it acts for one. */
+/** Pages that an operator sees for all accounts at once. All others are for one account. */
 const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity|\/keys)?$/
 
-/** What a key must permit for the page at a path; undefined: nothing, or the page decides by what it shows. */
+/** The right that the page at a path needs; undefined: none, or the page checks the rights of its parts. */
 export const rightFor = (path: string): Right | undefined => PAGES.find(([pattern]) => pattern.test(path))?.[1]
 
 /** The page at a path. */

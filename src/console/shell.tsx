@@ -1,4 +1,4 @@
-// What is on every page: the way to all others, the account one acts for, the theme, and how old the figures are.
+// The frame around every page: the menu, the account, the theme, and the age of the figures.
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { spanText } from './logic/numbers.ts'
@@ -41,13 +41,13 @@ const LINKS: readonly (readonly (readonly [path: string, name: string])[])[] = [
 const isHere = (path: string, here: string): boolean =>
   path === '' ? here === '' : here === path || here.startsWith(`${path}/`)
 
-/** Pages that the key does not permit are left out; not so for an operator, who chooses an account there. */
+/** Leaves out pages that the key does not permit. An operator sees all: it chooses an account there. */
 function isSeen(path: string): boolean {
   const right = rightFor(path)
   return right === undefined || session.value?.operator === true || may(right)
 }
 
-/** The bar at the side, or at the top of a narrow screen. */
+/** The bar at the side of the screen, or at the top of a narrow one. */
 export function Header() {
   const here = place.value.path
   const [open, setOpen] = useState(false)
@@ -101,7 +101,7 @@ export function Header() {
   )
 }
 
-/** The name of one's account, or the choice of an operator. */
+/** The name of the account; an operator chooses one. */
 function AccountSwitcher() {
   const known = session.value
   const operator = known?.operator === true
@@ -135,10 +135,10 @@ const LINK_WORDS: Readonly<Record<Link, string>> = {
   hidden: 'Paused',
   lost: 'No connection',
 }
-/** Older figures are said to be old: they should come every second. */
+/** Figures come every second. From this age on the page calls them old. */
 const OLD_S = 5
 
-/** Where the figures come from and how old they are: an old number that looks new is worse than none. */
+/** How the figures arrive and how old they are: an old number that looks new is worse than none. */
 function LiveState() {
   const at = snapshotAt.value
   const seconds = Math.max(0, (now.value - at) / 1_000)
@@ -164,9 +164,9 @@ const THEME = 'laneway.theme'
 const kept = localStorage.getItem(THEME)
 const theme = signal(THEMES.find((each) => each === kept) ?? 'system')
 
-/** Makes the page light, dark, or as the system has it. */
+/** Makes the page light, dark, or the same as the system. */
 export function applyTheme(): void {
-  // Without a value of its own the page has both schemes, and the system chooses.
+  // Without an inline value the style sheet offers both schemes, and the system chooses.
   document.documentElement.style.colorScheme = theme.value === 'system' ? '' : theme.value
 }
 

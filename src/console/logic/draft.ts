@@ -1,10 +1,10 @@
-// A campaign while it is being written, before the server knows of it.
+// A campaign that is being written and is not on the server yet.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import type { CsvSaid } from '../../files/csv-head.ts'
 import type { RowsHead } from '../logic/rows-head.ts'
 import { componentsOf, type Fillings, openSlots, slotsOf, type Template } from '../logic/template-slots.ts'
 
-/** What somebody has chosen and typed so far; `validUntil` is an ISO time or empty. */
+/** The choices so far; `validUntil` is an ISO time or empty. */
 export interface Draft {
   name: string
   sender: string
@@ -15,7 +15,7 @@ export interface Draft {
   except: readonly number[]
   file: File | undefined
   head: RowsHead | undefined
-  /** How the file is read, where a person says so. */
+  /** How the file is read, if a person has chosen. */
   said: CsvSaid
   phone: string
   validUntil: string
@@ -36,7 +36,7 @@ export const EMPTY: Draft = {
   validUntil: '',
 }
 
-/** What stands in the way of creating it, each in a sentence. */
+/** What is missing before it can be created, in sentences. */
 export function missingOf(draft: Draft): string[] {
   const { template, source } = draft
   return [
@@ -50,7 +50,7 @@ export function missingOf(draft: Draft): string[] {
   ]
 }
 
-/** The body that creates it. */
+/** The body of the request that creates it. */
 export function definitionOf(draft: Draft): object {
   const { template } = draft
   return {
@@ -69,13 +69,13 @@ export function definitionOf(draft: Draft): object {
   }
 }
 
-/** What each recipient of this kind offers, by the name that fillings use. */
+/** The fields of a recipient, by the names that fillings use. */
 export function sourcesOf({ source, head }: Pick<Draft, 'source' | 'head'>): readonly string[] {
   if (source === 'tags') return ['contact.name', 'contact.phone', 'contact.email']
   return (head?.columns ?? []).map((column) => `row.${column}`)
 }
 
-/** The recipients of an earlier campaign, as far as they can be chosen again: a file must be given again. */
+/** The recipients of an earlier campaign, as far as they can be copied: a file has to be uploaded again. */
 export function recipientsFrom({ recipients }: CampaignDescription): Partial<Draft> {
   if ('tags' in recipients && !('class' in recipients)) {
     return { source: 'tags', tags: recipients.tags, except: recipients.except }

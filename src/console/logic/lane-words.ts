@@ -1,5 +1,4 @@
-// What a lane's state is called, how much it should worry the reader, and why the lane stands as it does.
-
+// The states of lanes in words: what each is called, how bad it is, and what holds a lane back.
 import { boundSentence, type LaneBound } from '../../telemetry/lane-bound.ts'
 import { type LaneState, secondsToGo } from '../../telemetry/lane-state.ts'
 import type { Snapshot, SnapshotLane } from '../../telemetry/snapshot.ts'
@@ -8,7 +7,7 @@ import { counted, spanText } from './numbers.ts'
 interface Words {
   word: string
   tone: 'good' | 'busy' | 'wait' | 'bad' | 'quiet'
-  /** What it means, for a lane that gives no reason of its own. */
+  /** The meaning, for a lane that gives no reason of its own. */
   means: string
 }
 
@@ -23,14 +22,14 @@ const WORDS: Readonly<Record<LaneState, Words>> = {
   stuck: { word: 'Stuck', tone: 'bad', means: 'Messages wait, nothing holds them, and none leaves.' },
 }
 
-/** Word, tone and meaning of a state; one that this page does not know is shown as it came. */
+/** Word, tone and meaning of a state; an unknown state is shown as it came. */
 export const laneWords = (state: LaneState): Words => WORDS[state] ?? { word: state, tone: 'quiet', means: '' }
 
-/** Whether somebody should look: nothing leaves although something could be done. */
+/** Whether somebody should do something: nothing leaves, and not because nothing waits. */
 export const isInTrouble = ({ state }: Pick<SnapshotLane, 'state'>): boolean =>
   !['sending', 'idle', 'waiting_for_pace'].includes(state)
 
-/** All that wait on a lane. */
+/** The number of messages that wait on a lane. */
 export const waitingOf = ({ waiting }: Pick<SnapshotLane, 'waiting'>): number =>
   waiting.transactional + waiting.campaign
 
@@ -44,7 +43,7 @@ const BOUNDS: Readonly<Record<LaneBound, string>> = {
   nothing: 'nothing',
 }
 
-/** What holds the lane back, in a few words, and in a sentence. */
+/** What holds the lane back, in a few words and in a sentence. */
 export const boundWords = (
   lane: Pick<SnapshotLane, 'bound' | 'state' | 'waiting'>,
 ): { word: string; means: string } => ({
@@ -52,7 +51,7 @@ export const boundWords = (
   means: boundSentence({ bound: lane.bound, state: lane.state, waiting: waitingOf(lane) }) ?? '',
 })
 
-/** One sentence on why the lane stands as it does. */
+/** Why the lane is in its state, and how long its backlog takes. */
 export function laneSentence(lane: SnapshotLane, nowMs: number): string {
   const { means } = laneWords(lane.state)
   const because = lane.reason === null || lane.reason === '' ? means : sentence(lane.reason)
@@ -72,6 +71,6 @@ const sentence = (text: string): string => {
 
 const HAS_BEGUN: ReadonlySet<string> = new Set(['running', 'paused', 'done'])
 
-/** Whether anything was sent or is to be. The list of messages has those of a campaign only once they were taken up. */
+/** Whether anything was or will be sent. Messages of a campaign are listed only once they are taken up, so it counts, too. */
 export const hasTraffic = ({ totals, campaigns }: Pick<Snapshot, 'totals' | 'campaigns'>): boolean =>
   totals.waiting > 0 || totals.unconfirmed > 0 || campaigns.some(({ state }) => HAS_BEGUN.has(state))

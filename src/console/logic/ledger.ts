@@ -1,5 +1,5 @@
-// The ledger of a campaign: what became of every recipient, and whether that adds up to how many there are. The server
-// promises that it does; the page does the sum again before the reader's eyes.
+// The ledger of a campaign: the state of every recipient, and whether the states add up to the total. The server promises
+// that they do; the page adds them up again for everybody to see.
 import { STATES, type State } from '../../messages/lifecycle.ts'
 
 /** How many recipients are in each state, and how many there are. */
@@ -8,8 +8,8 @@ export type Progress = Record<State, number> & { total: number }
 const UNSETTLED: readonly State[] = ['queued', 'sending', 'unconfirmed']
 
 /**
- * Adds the states up. `lines` has every state in the order of a message's life, `terms` those that somebody is in, at
- * least one. Nothing more happens to the `settled` recipients by our own doing.
+ * Adds the states up. `lines` has every state in the order of a message's life, `terms` only those with recipients, but at
+ * least one. For `settled` recipients Laneway does nothing more.
  */
 export function ledgerOf(progress: Progress) {
   const lines = STATES.map((state) => ({ state, count: progress[state] }))

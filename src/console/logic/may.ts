@@ -23,7 +23,7 @@ export type Right =
   | 'events'
   | 'operate'
 
-/** One of these will do. */
+/** The permissions for each right, of which a key needs one. */
 const NEEDED: Readonly<Record<Exclude<Right, 'operate'>, readonly string[]>> = {
   viewMessage: ['messages:read'],
   viewMessages: ['messages:read'],
@@ -38,12 +38,12 @@ const NEEDED: Readonly<Record<Exclude<Right, 'operate'>, readonly string[]>> = {
   events: ['events'],
 }
 
-/** What a key for some senders may do of it. */
+/** The rights that a key for some senders can have. */
 const FOR_SENDERS: readonly Right[] = ['viewMessage', 'send', 'controlLanes']
 
 /**
- * Whether the key may. An operator acts for the account that it has chosen (`account`); without one it runs lanes and
- * keys, and nothing that belongs to one account.
+ * Whether a key has a right. An operator acts for the chosen `account`; without one it controls lanes and keys, and nothing
+ * that belongs to a single account.
  */
 export function may(session: Session, right: Right, account: number | undefined): boolean {
   if (right === 'operate') return session.operator

@@ -1,7 +1,7 @@
-// The filters of the search for messages. They live in the address bar, so that a search can be kept, shared and gone
-// back to; here they are read from it, written to it and put into requests.
+// The filters of the message search: read from the address bar, written to it, and put into requests. In the address bar a
+// search can be kept and shared.
 
-/** Each filter by its name in the address bar, which is its name in `GET /messages`. */
+/** The names of the filters, in the address bar and in `GET /messages`. */
 const FILTERS = [
   'id',
   'to',
@@ -19,7 +19,7 @@ const FILTERS = [
 export type FilterName = (typeof FILTERS)[number]
 export type Filters = Partial<Record<FilterName, string>>
 
-/** Those that requeue cannot be asked for. */
+/** Filters that requeue does not take. */
 const NOT_FOR_REQUEUE: readonly FilterName[] = ['id', 'from']
 const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled']
 
@@ -51,8 +51,8 @@ export const searchAddress = (filters: Filters): string => {
 }
 
 /**
- * The body that requeues all that the filters match. A reason instead, when they say something that requeue does not
- * know or nothing at all: the same filters must never touch more messages than are on the page.
+ * The body of a request that requeues all matching messages; or the reason why it cannot be made: with no filter, or with
+ * one that requeue does not take, the request would touch more messages than the page shows.
  */
 export function requeueBody(filters: Filters): { body: Record<string, string> } | { why: string } {
   const named = FILTERS.filter((name) => filters[name] !== undefined)
@@ -72,13 +72,13 @@ export function requeueBody(filters: Filters): { body: Record<string, string> } 
   return { body }
 }
 
-/** A time of a form (`2026-11-22T10:00`, in the reader's zone) as the ISO time of a request; '' when it is none. */
+/** The time of a form field (`2026-11-22T10:00`, in the reader's zone) as an ISO time; '' if it is not a time. */
 export function instantOf(local: string): string {
   const ms = Date.parse(local)
   return Number.isNaN(ms) ? '' : new Date(ms).toISOString()
 }
 
-/** An ISO time as the value of a form field in the reader's zone; '' when it is none. */
+/** An ISO time as the value of a form field in the reader's zone; '' if it is not a time. */
 export function localOf(instant: string | undefined): string {
   const ms = Date.parse(instant ?? '')
   if (Number.isNaN(ms)) return ''

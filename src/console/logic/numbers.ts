@@ -1,5 +1,5 @@
-// Numbers and spans of time as people read them, and the scales of charts. Grouping is fixed, not the reader's: figures are
-// compared with logs and exports.
+// Formats numbers and spans of time, and computes the scales of charts. Digits are grouped the same in every locale, so that
+// figures can be compared with logs and exports.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const tenths = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
@@ -22,7 +22,7 @@ export function bytesText(bytes: number): string {
   return `${tenths.format(bytes / 1024 ** power)} ${BYTES[power]}`
 }
 
-/** `part` of `total` in percent, never 0 % for some and never 100 % for fewer than all. */
+/** `part` of `total` in percent: 0 % only for none, 100 % only for all. */
 export function shareText(part: number, total: number): string {
   if (total === 0) return '–'
   if (part > 0 && part * 1_000 < total) return 'under 0.1 %'
@@ -30,7 +30,7 @@ export function shareText(part: number, total: number): string {
   return `${tenths.format((100 * part) / total)} %`
 }
 
-/** `one` or `many` with its count before it: `1 message`, `3 messages`. */
+/** A count and its noun: `1 message`, `3 messages`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : many}`
 
@@ -51,7 +51,7 @@ export function spanText(seconds: number | null | undefined): string {
     const count = Math.floor(left / length)
     left -= count * length
     if (count > 0) parts.push(`${count} ${unit}`)
-    // `1 d 0 h 3 min` would be three units apart: what follows a unit directly is all that is shown.
+    // Two neighbouring units at most: `1 d 3 min` would look more precise than it is.
     if (parts.length === 2 || (parts.length === 1 && count === 0)) break
   }
   return parts.join(' ')
@@ -73,7 +73,7 @@ export function agoText(at: number, now: number): string {
 
 const STEPS = [1, 2, 5]
 
-/** Marks from 0 on in round steps, the last one at or above `most`; two to six of them. */
+/** Two to six marks in round steps, from 0 to at least `most`. */
 export function valueMarks(most: number): number[] {
   if (most <= 0) return [0, 1]
   const rough = most / 4
@@ -87,7 +87,7 @@ export function valueMarks(most: number): number[] {
 const MINUTE = 60_000
 const SPACINGS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880].map((minutes) => minutes * MINUTE)
 
-/** Round moments (epoch ms) from `from` to `to`, at most `most` of them. `offset`: ms that the reader's zone is behind UTC. */
+/** At most `most` round times (epoch ms) between `from` and `to`. `offset`: ms by which the reader's zone is behind UTC. */
 export function timeMarks(from: number, to: number, most: number, offset: number): number[] {
   const spacing = SPACINGS.find((each) => (to - from) / each <= most) ?? to - from
   if (spacing <= 0) return []

@@ -1,6 +1,5 @@
-// Text from outside, made safe to read. Markup is no danger, because everything is set as text; what is left are
-// characters that nobody sees and that change how their surroundings look: bidi controls, terminal escapes, invisible
-// ones. Each is shown by its name instead.
+// Makes text from outside safe to read. Markup does no harm, because pages show it as text; but bidi controls, terminal
+// escapes and invisible characters can change how the text around them looks. Each is shown by its name instead.
 
 const NAMES: Readonly<Record<number, string>> = {
   0: 'NUL',
@@ -25,9 +24,9 @@ const NAMES: Readonly<Record<number, string>> = {
   65279: 'BOM',
 }
 
-/** Controls (but tab and line feed), bidi controls and invisible ones. Joiners stay: emoji and some scripts need them. */
+/** Controls other than tab and line feed, bidi controls, invisible characters. Joiners stay: emoji and some scripts need them. */
 const UNSEEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: to show them is what this is for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it finds them to show them
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
 
 const nameOf = (character: string): string => {
@@ -35,5 +34,5 @@ const nameOf = (character: string): string => {
   return `⟨${NAMES[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`}⟩`
 }
 
-/** The text with everything that is not seen shown by name: `a⟨RLO⟩b`. A carriage return before a line feed goes. */
+/** The text with invisible characters shown by name: `a⟨RLO⟩b`. A carriage return before a line feed is dropped. */
 export const plainText = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(UNSEEN, nameOf)

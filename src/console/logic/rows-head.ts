@@ -1,27 +1,27 @@
-// The beginning of a file of recipients, read in the browser with the server's own code: its columns and first row, so that
-// values can be bound before anything is uploaded. And how a person says how a file is to be read.
+// The columns and the first row of a file of recipients, read in the browser with the code of the server, so that values can
+// be bound before the upload. And the form fields for how a CSV file is read.
 import { createTextReader, ENCODINGS, type Encoding, UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { type CsvSaid, csvHead, type ReadAs, SEPARATORS, type Separator } from '../../files/csv-head.ts'
 
-/** What is known of a file. */
+/** The beginning of a file. */
 export interface RowsHead {
   format: 'csv' | 'ndjson'
   columns: readonly string[]
   /** The first row, by column. */
   first: ReadonlyMap<string, string>
-  /** Of CSV. */
+  /** Only of a CSV file. */
   readAs?: ReadAs
 }
 
 const HEAD_CHARACTERS = 64 * 1024
 
-/** The bytes of a file; not every browser iterates over its stream by itself. */
+/** The bytes of a file. Not every browser can iterate over a stream. */
 export async function* bytesOf(file: Blob): AsyncGenerator<Uint8Array> {
   const reader = file.stream().getReader()
   for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value
 }
 
-/** Reads all of a file, as its encoding may only show at its end. A sentence instead, when it is no list of rows. */
+/** Reads the whole file, because its encoding may show only at the end. Returns the reason if it is not a list of rows. */
 export async function rowsHead(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
@@ -40,7 +40,7 @@ export async function rowsHead(
     take(reader.read())
     if (isNdjson || text.trimStart().startsWith('{')) return ndjsonHead(text)
     text = text.replace(/\r\n?/g, '\n')
-    // A header that is longer than this is none.
+    // Without a line end in so many characters, all of them count as the header.
     const head = csvHead(text, isWhole, said.separator) ?? csvHead(text, true, said.separator)
     const { columns = [], firstRow = [], separator = ',' } = head ?? {}
     if (columns.every((column) => column === '')) return { why: 'The file has no line of columns.' }
@@ -64,7 +64,7 @@ function ndjsonHead(text: string): RowsHead | { why: string } {
   }
 }
 
-/** The column that most likely holds the numbers. */
+/** The column that most likely holds the phone numbers. */
 export const likelyPhone = (columns: readonly string[]): string =>
   columns.find((column) => /^(phone|mobile|number|msisdn|to|tel(ephone)?|whatsapp)$/i.test(column)) ??
   columns.find((column) => /phone|mobile|number/i.test(column)) ??
@@ -92,7 +92,7 @@ const SEPARATOR_NAMES: Readonly<Record<Separator, string>> = {
 const FOLD = 'Letters or columns look wrong?'
 const FOUND_OUT = ['', 'Found out'] as const
 
-/** Fields for how a CSV file is read, for when that is not found out right. */
+/** Form fields for how a CSV file is read, if the page guesses wrong. */
 export const csvFields = {
   encoding: {
     label: 'Encoding',
@@ -106,7 +106,7 @@ export const csvFields = {
   },
 } as const
 
-/** What those fields say. */
+/** The values of those fields as the API takes them. */
 export const csvOptionsOf = (values: { encoding: string; separator: string }): CsvSaid => ({
   encoding: ENCODINGS.find((each) => each === values.encoding),
   separator: SEPARATORS.find((each) => each === values.separator),

@@ -1,8 +1,8 @@
-// A message of a template as the person will see it.
+// A message of a template as the recipient will see it.
 import { fillIn, variablesOf } from '../../messages/templates/variables.ts'
 import { type Block, blocksOf, type Fillings, slotId, type Template } from './template-slots.ts'
 
-/** What is seen of a block, top to bottom. Texts hold `⟨…⟩` where nothing is known yet. */
+/** The visible parts of a block, top to bottom. Texts have `⟨…⟩` for values that are not known yet. */
 export interface PreviewBlock {
   media?: { kind: 'image' | 'video' | 'document'; link: string; filename: string }
   heading?: string
@@ -25,7 +25,7 @@ const LABELS: Readonly<Record<string, string>> = {
   REQUEST_CONTACT_INFO: 'Send contact details',
 }
 
-/** Fills a template in. What comes from the recipient and is not known yet is shown as its source. */
+/** Fills in a template. A value that depends on the recipient is shown as the name of its source. */
 export function previewOf(template: Pick<Template, 'components'>, fillings: Fillings): PreviewContent {
   const [outside, ...cards] = blocksOf(template)
   return {

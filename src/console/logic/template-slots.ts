@@ -1,5 +1,5 @@
-// The places of an approved template that must be filled in, and the components of a message that fill them. A place is
-// filled with a fixed text or, in a campaign, from a field of the recipient.
+// The slots of an approved template, and the components of a message that fill them. A slot takes a fixed text or, in a
+// campaign, a field of the recipient.
 import type { Template } from '../../messages/templates/template.ts'
 import { variablesOf } from '../../messages/templates/variables.ts'
 
@@ -7,11 +7,11 @@ export type { Template }
 
 type Part = Exclude<Template['components'][number], { type: 'CAROUSEL' }>
 
-/** What goes into a place: the same for everybody, or taken from each recipient (`contact.name`, `row.city`). */
+/** The value of a slot: the same for everybody, or a field of each recipient (`contact.name`, `row.city`). */
 export type Filling = { fixed: string } | { from: string }
 export type Fillings = ReadonlyMap<string, Filling>
 
-/** A place to fill in. */
+/** A place of a template to fill in. */
 export interface Slot {
   /** Unique in the template. */
   id: string
@@ -21,7 +21,7 @@ export interface Slot {
   optional: boolean
 }
 
-/** The parts of a template outside of its cards, and of each card; `card` is undefined outside. */
+/** The parts of one card, or those outside of all cards: then `card` is undefined. */
 export interface Block {
   card: number | undefined
   parts: readonly Part[]
@@ -29,7 +29,7 @@ export interface Block {
 
 const isPart = (part: Template['components'][number]): part is Part => part.type !== 'CAROUSEL'
 
-/** The template's blocks in the order in which a person reads them. */
+/** The blocks of a template in reading order. */
 export function blocksOf({ components }: Pick<Template, 'components'>): Block[] {
   const cards = components.find((part) => part.type === 'CAROUSEL')?.cards ?? []
   return [
@@ -38,11 +38,11 @@ export function blocksOf({ components }: Pick<Template, 'components'>): Block[] 
   ]
 }
 
-/** The id of a place, as previews name it too. */
+/** The id of a slot; previews use it, too. */
 export const slotId = (card: number | undefined, place: string): string =>
   card === undefined ? place : `card ${card} ${place}`
 
-/** Every place that a message of this template has to fill in. */
+/** Every slot of a template. */
 export function slotsOf(template: Pick<Template, 'components'>): Slot[] {
   return blocksOf(template).flatMap(({ card, parts }) => {
     const prefix = card === undefined ? '' : `Card ${card + 1}: `
@@ -82,7 +82,7 @@ export function slotsOf(template: Pick<Template, 'components'>): Slot[] {
   })
 }
 
-/** The components of a message with these fillings, as a campaign or a template message takes them. */
+/** The components of a message with these fillings, in the format of campaigns and template messages. */
 export function componentsOf(template: Template, fillings: Fillings): unknown[] {
   const [outside, ...cards] = blocksOf(template)
   const named = template.parameter_format === 'NAMED'
@@ -131,7 +131,7 @@ function componentsOfBlock({ card, parts }: Block, fillings: Fillings, named: bo
   })
 }
 
-/** Fillings with each `from` replaced by what this recipient has there: what a test send and a preview use. */
+/** Fillings for one recipient, for a test send or a preview: each `from` is replaced by the recipient's value. */
 export const fillingsFor = (fillings: Fillings, recipient: ReadonlyMap<string, string>): Fillings =>
   new Map(
     [...fillings].map(([id, filling]) => [
@@ -140,7 +140,7 @@ export const fillingsFor = (fillings: Fillings, recipient: ReadonlyMap<string, s
     ]),
   )
 
-/** Places that must be filled in and are not. */
+/** Required slots that are empty. */
 export const openSlots = (slots: readonly Slot[], fillings: Fillings): Slot[] =>
   slots.filter(({ id, optional }) => {
     const filling = fillings.get(id)
@@ -150,7 +150,7 @@ export const openSlots = (slots: readonly Slot[], fillings: Fillings): Slot[] =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What tells apart the members of a list of components, cards or parameters. */
+/** The name of a member in a list of components, cards or parameters; unique in the list. */
 const nameOf = (member: unknown, place: number): string => {
   if (!isObject(member)) return String(place)
   if (member.card_index !== undefined) return `card ${String(member.card_index)}`
@@ -159,8 +159,8 @@ const nameOf = (member: unknown, place: number): string => {
 }
 
 /**
- * The fillings of components that were made for this template. What the template has no place for is left out, and a
- * place that the components do not fill stays open.
+ * The fillings that components of this template contain: it makes components with a mark in each slot, and reads the given
+ * ones where the marks are. Unknown components are left out; a slot that they do not fill stays open.
  */
 export function fillingsOf(template: Template, components: unknown): Fillings {
   const slots = slotsOf(template)

@@ -32,7 +32,7 @@ const EVENTS: Readonly<Record<string, readonly [TimelineEntry['tone'], string]>>
   cancelled: ['quiet', 'Somebody cancelled it before it was sent.'],
 }
 
-/** The entries in order of time. An event that this page does not know is shown as it came. */
+/** The entries in order of time. An unknown event is shown as it came. */
 export function timelineOf(history: readonly HistoryEvent[]): TimelineEntry[] {
   let attempt = 0
   let beforeMs: number | undefined

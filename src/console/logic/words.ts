@@ -1,4 +1,4 @@
-// Names and sentences for what the server answers with a code: acts, endpoints, opt-outs, limits, problems.
+// Names and sentences for codes of the server: audited actions, endpoint states, opt-out sources, limits, problems.
 import type { EndpointDocument } from '../../events/endpoint.ts'
 import type { OptOutSource } from '../../people/opt-outs/opt-out.ts'
 import type { LimitInForce } from '../../producer/api/limits/handlers.ts'
@@ -57,7 +57,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'webhook.remove_secret': 'removed a webhook secret',
 }
 
-/** Such as `paused a lane`; undefined for an act that this page does not know. */
+/** Such as `paused a lane`; undefined for an unknown action. */
 export const actionText = (action: string): string | undefined =>
   Object.hasOwn(ACTS, action) ? ACTS[action] : undefined
 
@@ -76,7 +76,7 @@ const OFF: Readonly<Record<string, EndpointWords>> = {
   failing: { word: 'off', tone: 'bad', means: 'It has accepted nothing for five days.' },
 }
 
-/** How an endpoint stands; a reason that this page does not know is shown as it came. */
+/** The state of an endpoint; an unknown reason is shown as it came. */
 export function endpointWords({ enabled, disabled_for, failing_since }: EndpointState): EndpointWords {
   if (!enabled) return OFF[disabled_for ?? 'by hand'] ?? { word: 'off', tone: 'bad', means: `${disabled_for}.` }
   if (failing_since !== null) {
@@ -92,7 +92,7 @@ const OPT_OUT_SOURCES: Readonly<Record<OptOutSource, string>> = {
   cli: 'somebody on the command line',
 }
 
-/** Who recorded an opt-out; a source that this page does not know is shown as it came. */
+/** Who recorded an opt-out; an unknown source is shown as it came. */
 export const optOutSource = (source: OptOutSource): string => OPT_OUT_SOURCES[source] ?? source
 
 const LIMITS: Readonly<Record<LimitInForce['limit'], { name: string; unit: 'count' | 'bytes' | 'per second' }>> = {
@@ -105,9 +105,9 @@ const LIMITS: Readonly<Record<LimitInForce['limit'], { name: string; unit: 'coun
   'limit.contacts': { name: 'Contacts', unit: 'count' },
 }
 
-/** What a limit is about; one that this page does not know is shown as it came. */
+/** The name and unit of a limit; an unknown one is shown as it came. */
 export const limitWords = (limit: LimitInForce['limit']) => LIMITS[limit] ?? { name: limit, unit: 'count' }
 
-/** Why a message failed. The sentence of a provider names its code; to one of ours the code is added. */
+/** Why a message failed, with the code. Sentences of a provider contain it already. */
 export const problemText = ({ code, sentence }: { code: string; sentence: string }): string =>
   sentence.includes(code) ? sentence : `${code}: ${sentence}`

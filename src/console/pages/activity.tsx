@@ -1,4 +1,4 @@
-// Who did what, and when: over HTTP, in the console, on the command line. Kept for 90 days.
+// The audit log: who did what and when, over HTTP, in the console and on the command line. Entries are kept for 90 days.
 import type { AuditLogEntry } from '../../accounts/audit-log.ts'
 import { actionText } from '../logic/words.ts'
 import { List, listAt } from '../parts/list.tsx'
@@ -30,7 +30,7 @@ export function Activity() {
           {
             title: 'What',
             text: ({ action }) => actionText(action) ?? action,
-            // The log and the command line use the name.
+            // The log and the command line show this name.
             note: ({ action }) => actionText(action) && <code>{action}</code>,
           },
           { title: 'Target', text: ({ target }) => target },

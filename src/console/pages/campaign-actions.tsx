@@ -1,4 +1,4 @@
-// What can be done with a campaign in its state. Each action asks first, and says how many people it touches.
+// The actions on a campaign. Each asks first and says how many people it affects.
 import type { ComponentChildren } from 'preact'
 import type { CampaignDescription as Campaign } from '../../campaigns/commands/campaign-document.ts'
 import type { ResumeClass } from '../../campaigns/definition.ts'
@@ -36,7 +36,7 @@ const ALLOWED: Readonly<Record<Campaign['state'], readonly Action[]>> = {
   cancelled: ['again'],
 }
 
-/** The buttons. */
+/** The buttons for the state of the campaign. */
 export function CampaignActions({ campaign }: { campaign: Campaign }) {
   if (!may('bulkSend')) return null
   const started = campaign.started_at !== null
@@ -135,7 +135,7 @@ const schedule = (campaign: Campaign): void =>
     act: (body) => after(order(campaign, 'schedule', body), 'Scheduled.'),
   })
 
-/** Recipients by how their message ended. `twice`: they may have got it already. */
+/** Recipients by the outcome of their message. `twice`: they may have received it already. */
 const CLASSES: readonly {
   name: ResumeClass
   words: string
@@ -149,7 +149,7 @@ const CLASSES: readonly {
   { name: 'cancelled', words: 'cancelled', state: 'cancelled' },
 ]
 
-/** A new campaign for the recipients whose message ended in one way. */
+/** Makes a new campaign for the recipients with one outcome. */
 function runAgain(campaign: Campaign): void {
   const some = CLASSES.filter(({ state }) => campaign.progress[state] > 0)
   const chosen = (wanted: string) => some.find(({ name }) => name === wanted)

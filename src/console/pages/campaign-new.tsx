@@ -1,5 +1,5 @@
-// Creating a campaign: template, values, recipients, a preview beside them; then it is created, its file uploaded and its
-// recipients checked. Nothing is sent before somebody starts it on its own page.
+// Writing a campaign, with a preview beside the form. The last step creates it, uploads its file and checks its recipients;
+// nothing is sent until somebody starts it on its own page.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { type Draft, definitionOf, EMPTY, missingOf, recipientsFrom, sourcesOf } from '../logic/draft.ts'
@@ -145,7 +145,7 @@ const NOBODY = {
   words: 'With the values of a made-up person, until recipients are chosen.',
 }
 
-/** Values by source for preview and test send, those of the first recipient where there is one, and whose they are. */
+/** Values for preview and test send: of the first recipient, or made up. `words` says which. */
 function useSample({ source, tags, head }: Draft): { values: ReadonlyMap<string, string>; words: string } {
   const tag = source === 'tags' ? tags[0] : undefined
   const wanted = tag !== undefined && may('readContacts') ? `first of ${tag}` : undefined
@@ -171,7 +171,7 @@ const FIXED = ''
 const sourceName = (source: string): string =>
   source.startsWith('row.') ? `column “${source.slice(4)}”` : `the contact’s ${source.slice('contact.'.length)}`
 
-/** What goes into each place of the template: the same text for everybody, or taken from each recipient. */
+/** The value of each slot: the same text for everybody, or a field of the recipient. */
 function FillingsCard({
   template,
   draft,
@@ -217,8 +217,8 @@ function FillingsCard({
 }
 
 /**
- * Creates the campaign in three steps: the draft, its file, the check. What has been done stays done when a later step is
- * refused: the next try goes on from there.
+ * Creates the campaign in three steps: the draft, its file, the check. If a step is refused, the next try does not repeat the
+ * draft.
  */
 function Create({ draft }: { draft: Draft }) {
   const [step, setStep] = useState('')
@@ -284,7 +284,7 @@ function Create({ draft }: { draft: Draft }) {
   )
 }
 
-/** One real message of the campaign to one number, with the values of the sample. */
+/** Sends one real message of the campaign to one number, with the sample values. */
 function TestSend({ sender, template, fillings }: { sender: string; template: Template; fillings: Fillings }) {
   const [sent, setSent] = useState<string>()
   const message = {

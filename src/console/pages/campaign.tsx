@@ -1,4 +1,4 @@
-// One campaign: what it is, its preflight and its ledger.
+// One campaign: its facts, its preflight and its ledger.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import type { SnapshotCampaign } from '../../telemetry/snapshot.ts'
 import { ledgerOf, type Progress } from '../logic/ledger.ts'
@@ -19,7 +19,7 @@ const FAST_MS = 1_000
 const SLOW_MS = 10_000
 const MOVING = ['checking', 'running', 'scheduled']
 
-/** Follows it second by second while it moves. */
+/** The page; it polls every second while the campaign changes. */
 export function CampaignPage({ id }: { id: string }) {
   const loaded = useData<CampaignDescription>(`/campaigns/${encodeURIComponent(id)}`, ({ state }) =>
     MOVING.includes(state) ? FAST_MS : SLOW_MS,
@@ -63,13 +63,13 @@ export function CampaignPage({ id }: { id: string }) {
   )
 }
 
-/** The newer figures: while it runs, the answer or the stream, whichever has fewer that are still queued. */
+/** The newer of two sets of figures, the answer's and the stream's: in a running campaign, the one with fewer queued. */
 function latestProgress({ progress, state }: CampaignDescription, live: SnapshotCampaign | undefined): Progress {
   if (live === undefined || state !== 'running' || live.total !== progress.total) return progress
   return live.queued < progress.queued ? live : progress
 }
 
-/** What became of every recipient: a bar, a line for each state that leads to its messages, and that it adds up. */
+/** The state of every recipient as a bar, as a line for each state with a link to its messages, and as a sum. */
 function LedgerCard({ id, progress }: { id: string; progress: Progress }) {
   const { lines, terms, sum, addsUp } = ledgerOf(progress)
   return (
@@ -105,10 +105,10 @@ function LedgerCard({ id, progress }: { id: string; progress: Progress }) {
   )
 }
 
-/** From whom, what, to whom, when; and what can be downloaded. */
+/** Sender, template, recipients and times; and the exports. */
 function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
   const { id, template, state, scheduled_at, started_at } = campaign
-  // A key that may not read the lists sees their ids.
+  // A key that may not read contacts sees the ids of the lists.
   const tags = useLoad(may('readContacts') && 'tags' in campaign.recipients ? 'tags' : undefined, loadTags)
   const exportAt = (format: string): string => downloadAddress(`/campaigns/${id}/export`, { format })
   return (

@@ -1,5 +1,4 @@
 // All campaigns, the latest first.
-
 import { CAMPAIGN_STATES } from '../../campaigns/campaign.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { ledgerOf } from '../logic/ledger.ts'
@@ -14,7 +13,7 @@ import { may } from '../state/session.ts'
 
 const EVERY_MS = 5_000
 
-/** The list, by state if wanted. */
+/** The list; `?state=` filters it. */
 export function Campaigns() {
   const state = place.value.query.get('state') ?? ''
   const actions = may('bulkSend') && (

@@ -1,4 +1,4 @@
-// What an operator sees where it must act for one account and has chosen none; and creating an account.
+// Choosing or creating an account: what an operator sees on a page that needs one.
 import { Button } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
 import { Empty, Page, Shown } from '../parts/page.tsx'
@@ -34,7 +34,7 @@ export const ChooseAccount = () => (
   </Page>
 )
 
-/** From then on one acts for the new account. */
+/** Creates an account and acts for it from then on. */
 const newAccount = (): void =>
   ask({
     title: 'New account',

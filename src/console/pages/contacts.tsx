@@ -1,4 +1,4 @@
-// The people of the account and the lists that they are on.
+// The contacts of the account and their lists.
 import { useState } from 'preact/hooks'
 import { readAsSentence } from '../../files/csv-head.ts'
 import type { contacts } from '../../producer/api/contacts/routes.ts'
@@ -20,7 +20,7 @@ import { may } from '../state/session.ts'
 
 const nameOf = ({ name, phone }: Contact): string => name ?? phone
 
-/** The page; `?tag=` chooses a list, `?q=` looks for people. */
+/** The page; `?tag=` chooses a list, `?q=` searches in it. */
 export function Contacts() {
   const { query } = place.value
   const words = query.get('q') ?? ''
@@ -116,7 +116,7 @@ const newList = (): void =>
     },
   })
 
-/** The new contact is on the list that is open, if one is. */
+/** Adds a contact, on the open list if there is one. */
 const newContact = (tag: Tag | undefined): void =>
   ask({
     title: 'New contact',

@@ -1,4 +1,4 @@
-// One endpoint: what it is sent, what it answered lately, and what can be done with it.
+// One event endpoint: its settings, its latest deliveries, and its actions.
 import { useState } from 'preact/hooks'
 import type { AttemptDocument, EndpointDocument } from '../../events/endpoint.ts'
 import { counted, countText } from '../logic/numbers.ts'
@@ -20,7 +20,7 @@ import { replay } from './replay.tsx'
 
 const EVERY_MS = 3_000
 
-/** Follows it while it is seen. */
+/** The page; it polls every 3 s. */
 export function EndpointPage({ id }: { id: string }) {
   const at = `/event-endpoints/${encodeURIComponent(id)}`
   const loaded = useData<EndpointDocument>(at, EVERY_MS)
@@ -56,7 +56,7 @@ export function EndpointPage({ id }: { id: string }) {
 
 interface Props {
   endpoint: EndpointDocument
-  /** Its address over HTTP. */
+  /** Its address in the API. */
   at: string
 }
 
@@ -102,7 +102,7 @@ const SHOWN = [
   ['failed', 'failed ones'],
 ] as const
 
-/** Each delivery with its answer, the latest first. Followed until older ones are asked for. */
+/** Deliveries with their answers, the latest first. They are polled until somebody asks for older ones. */
 function Attempts({ at }: { at: string }) {
   const [shown, setShown] = useState('')
   const { loaded, rows, more } = useRows(listAt<AttemptDocument>(`${at}/attempts`, { limit: 50 }), EVERY_MS)

@@ -1,4 +1,4 @@
-// Event endpoints: the addresses that are sent what happens, and whether they accept it. Adding and changing one.
+// Event endpoints: the list with their states, and the form that adds or changes one.
 import type { EndpointDocument } from '../../events/endpoint.ts'
 import { DEFAULT_TYPES, EVENT_TYPES } from '../../events/event-names.ts'
 import { endpointWords } from '../logic/words.ts'
@@ -13,7 +13,7 @@ import { dataOf } from '../state/http.ts'
 
 const EVERY_MS = 5_000
 
-/** The list, with what adds one. */
+/** The list, with a button to add one. */
 export const Endpoints = () => (
   <Page title="Event endpoints" main={['Add an endpoint', newEndpoint]}>
     <p>Addresses of yours that are sent what happens: deliveries, failures, what people write.</p>
@@ -58,7 +58,7 @@ const EndpointTable = ({ rows }: { rows: readonly EndpointDocument[] }) => (
   />
 )
 
-/** What can be said of an endpoint; the server checks what is typed. */
+/** The form fields of an endpoint; the server checks the values. */
 export const endpointFields = (of?: EndpointDocument) =>
   ({
     url: {
@@ -104,7 +104,7 @@ export const endpointFields = (of?: EndpointDocument) =>
     },
   }) as const
 
-/** The body of a request that makes it so. */
+/** The values of the form as the body of a request. */
 export const endpointBody = (values: Values<ReturnType<typeof endpointFields>>) => ({
   url: values.url.trim(),
   types: values.types,
@@ -113,11 +113,11 @@ export const endpointBody = (values: Values<ReturnType<typeof endpointFields>>) 
   batch: { max_events: Number(values.most), max_wait_ms: Number(values.wait) },
 })
 
-/** What the secret is for. */
+/** The hint beside a new secret. */
 export const SECRET_HINT =
   'Check the header webhook-signature of every delivery with it, by the Standard Webhooks rules.'
 
-/** The secret that signs deliveries is shown once. */
+/** Adds an endpoint and shows its signing secret once. */
 const newEndpoint = (): void =>
   ask({
     title: 'Add an endpoint',

@@ -33,7 +33,7 @@ const filesIn = (folder: number | undefined): Source<FileJson> => ({
   },
 })
 
-/** The page; `?folder=` chooses one, `?trash=true` shows what was deleted. */
+/** The page; `?folder=` chooses a folder, `?trash=true` shows deleted files. */
 export function Gallery() {
   const { query } = place.value
   const trash = query.get('trash') === 'true'
@@ -75,10 +75,10 @@ export function Gallery() {
   )
 }
 
-/** The path alone: the page may be open under another name of the same server. */
+/** Only the path: the page may be open under another host name of the same server. */
 const pathOf = (url: string): string => new URL(url, location.origin).pathname
 
-/** The files of a folder, or of the trash without one. Chosen ones are moved or deleted together. */
+/** The files of a folder; without one, of the trash. Chosen files are moved or deleted together. */
 function Files({ folder, folders }: { folder: FolderJson | undefined; folders: readonly FolderJson[] }) {
   const [chosen, setChosen] = useState<readonly FileJson[]>([])
   const inTrash = folder === undefined

@@ -1,4 +1,4 @@
-// The keys of the account: what each is for, when it was last used, and until when it works.
+// The keys of the account: permissions, last use and expiry of each; create, rotate and revoke.
 import type { KeyDocument as Key } from '../../accounts/permissions.ts'
 import { Badge } from '../parts/badge.tsx'
 import { ask, showOnce } from '../parts/dialog.tsx'
@@ -11,7 +11,7 @@ import { actingFor, call, dataOf, isOperator } from '../state/http.ts'
 const TONES = { active: 'good', expired: 'wait', revoked: 'quiet' } as const
 const nameOf = ({ name, id }: Key): string => name || id
 
-/** The list, with what creates, rotates and revokes. */
+/** The list, with buttons to create, rotate and revoke. */
 export const Keys = () => (
   <Page title="Keys" main={['New key', newKey]}>
     <p>Applications and people authenticate with keys. Give each its own, with no more permissions than it needs.</p>
@@ -68,7 +68,7 @@ const PERMISSIONS = [
   ['events', 'receive events, and manage who receives them'],
   ['admin', 'everything in this account: lanes, senders, keys, templates, and all of the above'],
 ] as const
-/** For an operator that acts for no account: another key like its own. */
+/** For an operator without a chosen account: another operator key. */
 const OF_NO_ACCOUNT = [['operator', 'everything, in all accounts']] as const
 
 function newKey(): void {

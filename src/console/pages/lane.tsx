@@ -1,4 +1,4 @@
-// One lane: why it stands as it does, what waits on it, its pace, its dead letters.
+// One lane: its state and reason, its backlog, its pace, its dead letters.
 import type { DeadLetter } from '../../lanes/lane-status.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
@@ -79,7 +79,7 @@ export function Lane({ id }: { id: number }) {
   )
 }
 
-/** The latest dead letters: from the lane for a key that runs it, else as messages. */
+/** The latest dead letters: from the lane if the key may control it, else from the messages. */
 async function latest({ sender, account }: SnapshotLane, signal: AbortSignal): Promise<DeadLetter[]> {
   const limit = 20
   if (may('controlLanes')) {
@@ -91,7 +91,7 @@ async function latest({ sender, account }: SnapshotLane, signal: AbortSignal): P
   return found.map(({ id, accepted_at, problem }) => ({ id, failed_at: accepted_at, reason: problem?.sentence ?? '' }))
 }
 
-/** Jobs of a lane that could not be processed, with their reasons. */
+/** Jobs that could not be processed, with their reasons. */
 function DeadLetters({ lane }: { lane: SnapshotLane }) {
   const { sender, dead_letters: count } = lane
   const mayList = may('controlLanes') || may('viewMessages')

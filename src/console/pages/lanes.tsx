@@ -1,4 +1,4 @@
-// All lanes: what waits, why it waits, and how much of its rate each uses. What can be done with a lane.
+// The lanes: backlog, state and pace of each; and the actions on a lane.
 import { useState } from 'preact/hooks'
 import { isShortOfRoom } from '../../telemetry/lane-bound.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
@@ -13,7 +13,7 @@ import { sentence, Text, Until } from '../parts/text.tsx'
 import { actingHeadersFor, call } from '../state/http.ts'
 import { may } from '../state/session.ts'
 
-/** The table of lanes; those in trouble come first, as the server sorts them. */
+/** The table of lanes. The server sorts those in trouble to the top. */
 export function Lanes() {
   const [words, setWords] = useState('')
   const wanted = words.trim().toLowerCase()
@@ -103,7 +103,7 @@ const LaneTable = ({ rows }: { rows: readonly SnapshotLane[] }) => (
   />
 )
 
-/** Why it does not send, or not more; pointed at, also what holds back a lane without trouble. */
+/** The state and its reason. On hover: what holds the lane back, for any lane. */
 function State(lane: SnapshotLane) {
   const { word, tone } = laneWords(lane.state)
   const { means } = boundWords(lane)
@@ -127,7 +127,7 @@ function State(lane: SnapshotLane) {
   )
 }
 
-/** `12.5 of 80/s` with a bar and the last half minute as a line. */
+/** `12.5 of 80/s`, with a bar and a line for the last half minute. */
 export const Pace = ({ lane: { sender, sent_per_s, rate_per_s, spark } }: { lane: SnapshotLane }) => (
   <span class="pace">
     <span class="number">
@@ -138,7 +138,7 @@ export const Pace = ({ lane: { sender, sent_per_s, rate_per_s, spark } }: { lane
   </span>
 )
 
-/** Below the pace: pace times answer time is what is in flight. */
+/** Messages in flight: about the pace times the answer time. */
 const InFlight = ({ in_flight, answer_p50_s, answer_p99_s }: SnapshotLane) =>
   (in_flight > 0 || answer_p50_s !== null) && (
     <span class="reason">
@@ -147,15 +147,15 @@ const InFlight = ({ in_flight, answer_p50_s, answer_p99_s }: SnapshotLane) =>
     </span>
   )
 
-/** What a lane is called. */
+/** The name of a lane in sentences. */
 export const nameOf = ({ sender, name }: SnapshotLane): string =>
   name === '' ? `lane ${sender}` : `lane ${sender}, ${name}`
 const waitText = (lane: SnapshotLane): string => counted(waitingOf(lane), 'message waits', 'messages wait')
 
-/** The one of pause, resume and end of cooldown that fits the lane's state. */
+/** The action that fits the state of the lane. */
 export const pauseVerb = ({ state }: SnapshotLane): string =>
   state === 'paused' ? 'Resume' : state === 'cooldown' ? 'End cooldown' : 'Pause'
-/** Does that. */
+/** Asks, then does that action. */
 export const pauseOrResume = (lane: SnapshotLane): void =>
   pauseVerb(lane) === 'Pause' ? pause(lane) : resume(lane, pauseVerb(lane))
 
@@ -193,7 +193,7 @@ const resume = (lane: SnapshotLane, verb: string): void =>
     act: () => after(order(lane, 'resume', {}), `Lane ${lane.sender} is resumed; ${waitText(lane)}.`),
   })
 
-/** Asks how many messages a second may leave a lane. */
+/** Asks for a new rate in messages per second. */
 export const changeRate = (lane: SnapshotLane): void =>
   ask({
     title: `Rate of lane ${lane.sender}`,

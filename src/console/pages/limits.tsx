@@ -1,4 +1,4 @@
-// What the account may use up, and how much of it is used: the limits as they are in force.
+// The limits of the account and how much of each is used.
 import type { LimitInForce } from '../../producer/api/limits/handlers.ts'
 import { bytesText, countText, shareText } from '../logic/numbers.ts'
 import { limitWords } from '../logic/words.ts'
@@ -11,13 +11,13 @@ import { actingFor, call } from '../state/http.ts'
 import { may } from '../state/session.ts'
 
 const EVERY_MS = 5_000
-/** From this share on somebody should look. */
+/** From this share of a limit on it is marked. */
 const NEARLY = 0.9
 
 const amountText = (limit: LimitInForce['limit'], amount: number): string =>
   limitWords(limit).unit === 'bytes' ? bytesText(amount) : countText(amount)
 
-/** The table; an operator changes them. */
+/** The table; an operator can change the limits. */
 export function Limits() {
   const loaded = useData<LimitInForce[]>('/admin/limits', EVERY_MS)
   return (

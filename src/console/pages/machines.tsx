@@ -1,4 +1,4 @@
-// Cards of the overview: failures by code, workers, and whether Redis is set up so that nothing can be lost.
+// Cards of the overview: failures by code, workers, and whether the settings of Redis are safe.
 import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { bytesText, countText, shareText, spanText } from '../logic/numbers.ts'
 import { Badge, Gauge } from '../parts/badge.tsx'
@@ -8,7 +8,7 @@ import { Ago, SearchLink, Text } from '../parts/text.tsx'
 
 const anHourAgo = (): string => new Date(Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000).toISOString()
 
-/** What failed in the last hour, by the provider's code, in plain words. Each leads to its messages. */
+/** Failures of the last hour by code, with their meaning and a link to the messages. */
 export const Failures = ({ failures }: Pick<Snapshot, 'failures'>) => (
   <Card title="Failures of the last hour">
     {failures.length === 0 ? (
@@ -45,13 +45,13 @@ const heartbeatOf = (worker: Worker) =>
     `${spanText(worker.seen_s)} ago`
   )
 
-/** A worker of an older version does not report it. */
+/** Empty for a lost worker, and for one that does not report it. */
 const inFlightOf = (worker: Worker): string =>
   'lost_s' in worker || worker.in_flight === null || worker.max_in_flight === null
     ? ''
     : `${countText(worker.in_flight)} of ${countText(worker.max_in_flight)}`
 
-/** The workers, those lost within the last hour too, and when each was last heard of. */
+/** The workers, with those lost in the last hour, and their last heartbeats. */
 export const Workers = ({ workers, lost_workers: lost }: Pick<Snapshot, 'workers' | 'lost_workers'>) => (
   <Card title="Workers">
     {workers.length === 0 && (
@@ -77,7 +77,7 @@ export const Workers = ({ workers, lost_workers: lost }: Pick<Snapshot, 'workers
   </Card>
 )
 
-/** How full Redis is, and whether what it acknowledges is on disk. */
+/** The memory of Redis, and whether its settings keep acknowledged data. */
 export const RedisState = ({ redis: { used_bytes: used, max_bytes: max, safety } }: Pick<Snapshot, 'redis'>) => (
   <Card title="Redis">
     <p>

@@ -1,4 +1,4 @@
-// One message: where it stands, why it waits, everything that happened to it, and the conversation that it belongs to.
+// One message: its state, why it waits, its history, and the conversation it belongs to.
 import type { ReceivedMessage, SentMessage } from '../../messages/lookup/message-schema.ts'
 import { wordsOfParts } from '../../messages/received-words.ts'
 import type { conversations } from '../../producer/api/conversations/routes.ts'
@@ -20,10 +20,10 @@ import { addOptOut, removeOptOut } from './opt-outs.tsx'
 type Message = SentMessage | ReceivedMessage
 
 const EVERY_MS = 2_000
-/** States that change by themselves within moments. */
+/** States that soon change by themselves. */
 const MOVING = ['queued', 'sending', 'unconfirmed', 'sent']
 
-/** Follows it while it can change by itself. */
+/** The page; it polls every 2 s while the state can change by itself. */
 export function MessagePage({ id }: { id: string }) {
   const loaded = useData<Message>(`/messages/${encodeURIComponent(id)}`, ({ state }) =>
     MOVING.includes(state) ? EVERY_MS : undefined,
@@ -69,7 +69,7 @@ export function MessagePage({ id }: { id: string }) {
 
 const REQUEUEABLE = ['failed', 'unknown', 'expired', 'cancelled']
 
-/** The one action that the message's state allows, or none. */
+/** The action that the state of the message allows, if any. */
 function Actions({ message }: { message: SentMessage }) {
   if (message.state === 'queued') return <Button press={() => cancel(message)}>Cancel</Button>
   if (REQUEUEABLE.includes(message.state)) return <Button press={() => sendAgain(message)}>Send again</Button>
@@ -134,7 +134,7 @@ export const Timeline = ({ history }: Pick<SentMessage, 'history'>) => (
   </Card>
 )
 
-/** Who, what, from where; and what the person reads or wrote. */
+/** The facts of a message and its text. */
 function MessageFacts({ message }: { message: Message }) {
   const received = message.direction === 'inbound'
   const person = personOf(message)
@@ -169,7 +169,7 @@ function MessageFacts({ message }: { message: Message }) {
   )
 }
 
-/** What a received message holds besides its words. Links are shown and not followed, files saved and never shown. */
+/** The parts of a received message besides its text. Links are not clickable; files are saved, never shown. */
 const partsOf = (message: ReceivedMessage) =>
   Object.fromEntries(
     wordsOfParts(message).map(([name, text]) => [
@@ -202,7 +202,7 @@ const windowWords = (open: boolean | null) =>
       ? ({ tone: 'good', word: 'open', means: 'Any kind of message may be sent.' } as const)
       : ({ tone: 'wait', word: 'closed', means: 'Only templates reach the person, until they write again.' } as const)
 
-/** Whether any kind of message may be sent to the person, and advertising. `sender`: the digits of ours. */
+/** Which messages may be sent to the person, and whether they opted out. `sender`: the digits of our number. */
 function Conversation({ person, sender }: { person: string; sender: string }) {
   const loaded = useData<Data<typeof conversations.show>>(
     `/conversations/${encodeURIComponent(person)}`,

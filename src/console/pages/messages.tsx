@@ -1,4 +1,4 @@
-// The search for messages, whose filters are in the address bar, and requeueing all that match.
+// The search for messages. Its filters are in the address bar.
 import { useState } from 'preact/hooks'
 import { STATES } from '../../messages/lifecycle.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
@@ -18,7 +18,7 @@ import { requeueAll } from './requeue.tsx'
 
 const addressOfMessage = (id: string): string => `/console/messages/${encodeURIComponent(id)}`
 
-/** The search; a key that may see only messages of some senders finds each by its id. */
+/** The search; a key for some senders can only find a message by its id. */
 export const Messages = () =>
   may('viewMessages') ? (
     <SearchPage />
@@ -34,7 +34,7 @@ function SearchPage() {
   const isFiltered = Object.keys(filters).length > 0
   const [clears, setClears] = useState(0)
   const search = ({ id, ...others }: Filters): void => {
-    // An id names one message: its page is the answer.
+    // An id leads to the page of its message.
     if (id?.trim()) go(addressOfMessage(id.trim()))
     else if (searchAddress(others) === searchAddress(filters)) somethingChanged()
     else go(searchAddress(others))
@@ -60,7 +60,7 @@ function SearchPage() {
 
 const any = (names: readonly string[]) => [['', 'any'] as const, ...names.map((name) => [name, name] as const)]
 
-/** Nothing is asked for before it is sent. Filters that are seldom wanted are folded away, unless one of them is set. */
+/** Searches when it is sent. Rarely used filters are folded away unless one of them is set. */
 function FilterForm({
   filters,
   onSearch,
@@ -120,11 +120,11 @@ const NoMessage = () => (
   </Empty>
 )
 
-/** The person at the other end. */
+/** The number or user id of the person, sender or recipient. */
 export const personOf = (message: ListedMessage): string =>
   message.direction === 'inbound' ? message.from : message.to
 
-/** Messages as the rows of a table: who, what, where each stands and why. */
+/** The columns of tables of messages. */
 export const MESSAGES: Omit<TableOf<ListedMessage>, 'rows'> = {
   caption: 'Messages',
   keyOf: ({ id }) => id,

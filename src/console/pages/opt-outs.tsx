@@ -1,4 +1,4 @@
-// Who wants no advertising, since when, and who said so.
+// Opt-outs: who wants no advertising, since when, and who recorded it.
 import type { OptOut } from '../../people/opt-outs/opt-out.ts'
 import { optOutSource } from '../logic/words.ts'
 import { ask } from '../parts/dialog.tsx'
@@ -10,7 +10,7 @@ import { addressOf, call, dataOf, Refused } from '../state/http.ts'
 import { place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 
-/** One person as a list: empty without an opt-out. */
+/** A list of one person, or of none without an opt-out. */
 const onePerson = (person: string): Source<OptOut> => ({
   key: `opt-out ${person}`,
   async load(_cursor, signal) {
@@ -24,7 +24,7 @@ const onePerson = (person: string): Source<OptOut> => ({
   },
 })
 
-/** The list, with what adds and removes; `?person=` looks for one. */
+/** The list, with buttons to add and remove; `?person=` finds one. */
 export function OptOuts() {
   const person = place.value.query.get('person') ?? ''
   const mayWrite = may('writeContacts')
@@ -73,7 +73,7 @@ const None = ({ isOne }: { isOne: boolean }) =>
     </Empty>
   )
 
-/** Asks for whom, unless that is known. */
+/** Opts a person out; asks whom, unless `known`. */
 export const addOptOut = (known?: string): void =>
   ask({
     title: 'Add an opt-out',
@@ -93,7 +93,7 @@ export const addOptOut = (known?: string): void =>
       after(call('POST', '/opt-outs', { body: { person: known ?? person.trim() }, headers }), 'Opted out.'),
   })
 
-/** Says what follows, and asks. */
+/** Removes an opt-out, after it has said what follows. */
 export const removeOptOut = (person: string): void =>
   ask({
     title: 'Remove an opt-out',

@@ -1,4 +1,4 @@
-// Is it going well? What stands still comes first, each with its reason.
+// The overview. Problems come first, each with its reason.
 import { parseCampaignId } from '../../campaigns/campaign.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
@@ -45,7 +45,7 @@ export const Overview = () => (
 
 const EVERY_MS = 5_000
 
-/** Whether the account has never sent anything; for an operator of all, whether nobody has for a week. */
+/** Whether the account has never sent anything; for an operator of all accounts, whether none has sent for a week. */
 async function isNew(signal: AbortSignal): Promise<boolean> {
   if (may('viewMessages')) {
     const query = { limit: 1, direction: 'outbound' }
@@ -56,7 +56,7 @@ async function isNew(signal: AbortSignal): Promise<boolean> {
   return points.every(({ accepted }) => accepted === 0)
 }
 
-/** An invitation to send the first message, as long as nothing has ever been sent. */
+/** Invites to send the first message, until one has been sent. */
 function Welcome({ figures }: { figures: Snapshot }) {
   const mayInvite = may('viewMessages') ? may('send') : session.value?.operator === true
   const loaded = useLoad(mayInvite ? 'first message' : undefined, isNew, EVERY_MS)
@@ -71,7 +71,7 @@ function Welcome({ figures }: { figures: Snapshot }) {
   )
 }
 
-/** Rates and backlog, all lanes together. Those that count messages lead to them. */
+/** Rates and backlog of all lanes together, with links to the messages. */
 function Totals({ totals }: Pick<Snapshot, 'totals'>) {
   const rate = (name: string, value: number) => ({ name, value: <Rate>{rateText(value)}</Rate> })
   const state = (state: string, text: string) => <SearchLink filters={{ state }}>{text}</SearchLink>
@@ -108,7 +108,7 @@ const Rate = ({ children }: { children: preact.ComponentChildren }) => (
 /** More lanes and campaigns are on their own pages. */
 const MOST = 8
 
-/** Lanes that do not send although something could be done, each with why. */
+/** Lanes that do not send and need attention, with the reasons. */
 function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: number }) {
   if (lanes.length === 0) {
     return (
@@ -158,7 +158,7 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
   )
 }
 
-/** Campaigns that are under way and the last few: how far each is, and what holds it. */
+/** Current and recent campaigns: their progress, and what holds them back. */
 const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'>) => (
   <Card title="Campaigns">
     {campaigns.length === 0 && (
@@ -190,7 +190,7 @@ const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'
   </Card>
 )
 
-/** Why nothing of a campaign leaves: its lane stands while it runs, it was paused, or it is throttled. */
+/** Why a campaign does not send: its lane is in trouble, it was paused, or it is throttled. */
 function Standstill({ campaign, lanes }: { campaign: SnapshotCampaign; lanes: readonly SnapshotLane[] }) {
   const lane = lanes.find(({ sender }) => sender === parseCampaignId(campaign.id)?.lane)
   const why = campaign.paused_for ?? campaign.throttle

@@ -1,4 +1,4 @@
-// All that is kept of one person: to show it to them, to save it for them, and to erase it.
+// Shows, saves and erases everything that is kept of one person.
 import { useEffect, useState } from 'preact/hooks'
 import type { z } from 'zod'
 import type { erasureSchema, people } from '../../producer/api/people/routes.ts'
@@ -21,7 +21,7 @@ type Erasure = z.infer<typeof erasureSchema>
 
 const addressOfPerson = (person: string): string => `/admin/people/${encodeURIComponent(person)}`
 
-/** `?person=` says whose. */
+/** The page; `?person=` names the person. */
 export function Person() {
   const person = place.value.query.get('person') ?? ''
   const [job, setJob] = useState<string>()
@@ -58,7 +58,7 @@ export function Person() {
   )
 }
 
-/** More are in the file. */
+/** Most rows of a table. The saved file has all. */
 const SHOWN = 20
 
 function KeptOfPerson({ kept: { person, contact, opt_out, messages, campaigns } }: { kept: Kept }) {
@@ -136,7 +136,7 @@ const Rest = ({ count }: { count: number }) =>
 
 const bare = (text: string): string => text.replace(/[\s+().-]/g, '')
 
-/** There is no way back: the number or id has to be typed once more. */
+/** Erasure cannot be undone, so the number or id has to be typed again. */
 const erase = ({ person, contact, messages, campaigns }: Kept, onJob: (job: string) => void): void =>
   ask({
     title: 'Erase a person',
@@ -164,7 +164,7 @@ const OUTCOMES: Readonly<Record<string, readonly ['good' | 'bad', string]>> = {
   failed: ['bad', 'failed'],
 }
 
-/** How far an erasure is, and in the end what it has erased. */
+/** The progress of an erasure, and in the end what it has erased. */
 function Erased({ job, onDone }: { job: string; onDone: () => void }) {
   const loaded = useData<Erasure>(`/jobs/${job}`, ({ state }) => (state in OUTCOMES ? undefined : EVERY_MS))
   const isOver = loaded.value !== undefined && loaded.value.state in OUTCOMES

@@ -1,4 +1,4 @@
-// What the check before the start has found: how many would get it, what stands in the way, who is left out and why.
+// The result of the check before the start: recipients, problems, and who is left out and why.
 import { useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { textRecords } from '../../files/csv-head.ts'
@@ -18,7 +18,7 @@ const REASONS = {
   opted_out: 'wants no advertising',
 } as const
 
-/** The card of the preflight, also while there is none. */
+/** The card of the preflight, before it and after it. */
 export function Preflight({ campaign }: { campaign: CampaignDescription }) {
   const { preflight, state } = campaign
   if (preflight === undefined) {
@@ -84,7 +84,7 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
 }
 
 const SHOWN = 20
-/** The file of the refused may have a million rows: enough is read for those that are shown. */
+/** The file of refused rows may have a million: only its beginning is read. */
 const HEAD_BYTES = 64 * 1024
 
 function Refused({ id }: { id: string }) {

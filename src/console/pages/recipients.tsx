@@ -1,4 +1,4 @@
-// Who gets a campaign: contacts by their lists, or the rows of a file that is dropped on the page.
+// The recipients of a new campaign: contact lists, or the rows of a file.
 import { useRef, useState } from 'preact/hooks'
 import { type CsvSaid, readAsSentence } from '../../files/csv-head.ts'
 import type { Draft } from '../logic/draft.ts'
@@ -16,7 +16,7 @@ interface Props {
   onChange: (change: Partial<Draft>) => void
 }
 
-/** The choice between the two, and the fields of the chosen one. */
+/** Chooses between the two, with the fields of the chosen one. */
 export const Recipients = ({ draft, tags, onChange }: Props & { tags: Loaded<Tag[]> }) => (
   <fieldset class="card">
     <legend class="h2">Recipients</legend>
@@ -75,7 +75,7 @@ function TagChoice({ all, draft, onChange }: Props & { all: readonly Tag[] }) {
 function FileChoice({ draft, onChange }: Props) {
   const [why, setWhy] = useState('')
   const { file, head, said } = draft
-  /** The choice that counts; an earlier file may still be being read. */
+  /** The latest choice; the page may still be reading an earlier file. */
   const latest = useRef<object>(undefined)
   const take = async (file: File | undefined, said: CsvSaid): Promise<void> => {
     if (file === undefined) return
@@ -129,7 +129,7 @@ function FileChoice({ draft, onChange }: Props) {
   )
 }
 
-/** How the file is read, for when that is not found out right. */
+/** How the file is read, if the page guesses wrong. */
 function CsvChoices({ said, onSaid }: { said: CsvSaid; onSaid: (said: CsvSaid) => void }) {
   const { encoding = '', separator = '' } = said
   return (

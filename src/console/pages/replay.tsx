@@ -1,4 +1,4 @@
-// Sending an endpoint again what happened: first how many events that would be, then the job and how far it is.
+// Replays events to an endpoint: counts them first, then starts a job and follows it.
 import type { events } from '../../producer/api/events/routes.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { ask, Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
@@ -15,7 +15,7 @@ interface Order {
 const POLL_MS = 700
 const HOUR_MS = 3_600_000
 
-/** Asks from when; an endpoint that fails, from then on. `at` is its address over HTTP. */
+/** Asks for the time span; for a failing endpoint it starts with the first failure. `at` is its address in the API. */
 export const replay = (at: string, failingSince: string | null): void =>
   ask({
     title: 'Replay',

@@ -1,4 +1,4 @@
-// Sending everything again that matches: first how many that would be, then the job and how far it is.
+// Requeues all messages that match a search: counts them first, then starts a job and follows it.
 import type { messages } from '../../producer/api/messages/routes.ts'
 import { type Filters, requeueBody } from '../logic/message-filters.ts'
 import { counted, countText } from '../logic/numbers.ts'
@@ -14,7 +14,7 @@ type Counts = Pick<Job, 'matched' | 'without_content' | 'campaign_over' | 'faile
 
 const POLL_MS = 700
 
-/** Those that cannot be sent again, with the reasons. */
+/** How many messages cannot be sent again, with the reasons. */
 const Blocked = ({ without_content, campaign_over, failed }: Counts) => (
   <>
     {without_content > 0 && <p class="held">{countText(without_content)} have no content any more.</p>}
@@ -23,7 +23,7 @@ const Blocked = ({ without_content, campaign_over, failed }: Counts) => (
   </>
 )
 
-/** Asks, shows what it would touch, starts it and follows it. */
+/** Opens the dialog that counts, asks, starts the job and follows it. */
 export function requeueAll(filters: Filters): void {
   const asked = requeueBody(filters)
   openDialog(

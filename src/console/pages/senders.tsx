@@ -1,4 +1,4 @@
-// The senders: business numbers with their providers and rates, each with a lane of its own. Below them, the webhooks.
+// The senders, each a business number with its provider, rate and lane; and the secrets of the webhooks.
 import type { SenderDocument as Sender } from '../../accounts/sender.ts'
 import type { WebhookSecretName } from '../../accounts/settings.ts'
 import type { webhookSecrets } from '../../producer/api/webhooks/routes.ts'
@@ -14,7 +14,7 @@ import { useData } from '../state/hooks.ts'
 import { actingFor, call, type Data, dataOf, randomHex } from '../state/http.ts'
 import { session } from '../state/session.ts'
 
-/** The list, with what adds, changes and removes. */
+/** The list, with buttons to add, change and remove. */
 export const Senders = () => (
   <Page title="Senders" main={['Add a sender', newSender]}>
     <List
@@ -109,7 +109,7 @@ const changeSender = (sender: Sender): void =>
     },
   })
 
-/** The server allows it once nothing waits on the lane. */
+/** The server refuses this while messages wait on the lane. */
 const removeSender = (sender: Sender): void =>
   ask({
     title: `Remove sender ${sender.id}`,
@@ -133,7 +133,7 @@ const KINDS: readonly Kind[] = [
   { name: 'webhook.verify_token', title: 'Verify token', purpose: 'answers WhatsApp when you set the address' },
 ]
 
-/** A card with the address of the webhooks and its secrets. */
+/** The address of the webhooks and their secrets. */
 function WebhookSecrets() {
   const loaded = useData<Data<typeof webhookSecrets.list>>(SECRETS)
   const account = actingFor.value ?? session.value?.account?.id
@@ -183,9 +183,9 @@ function WebhookSecrets() {
   )
 }
 
-/** Takes a secret that WhatsApp has made, or makes one and shows it once. */
+/** Adds a secret that a person has, or makes one and shows it once. */
 function addSecret({ name, title }: Kind, count: number): void {
-  // As long as a SHA-256, as text that can be pasted anywhere.
+  // As long as a SHA-256 digest.
   const fresh = randomHex(32)
   ask({
     title: `Add: ${title}`,

@@ -1,4 +1,4 @@
-// The first message: what to send is filled in, one button sends it, and everything that happens to it is shown.
+// Sends a first message: the form is filled in already, and the page shows each step of the delivery.
 import { useState } from 'preact/hooks'
 import type { SentMessage } from '../../messages/lookup/message-schema.ts'
 import { MessageState } from '../parts/badge.tsx'
@@ -16,7 +16,7 @@ import { Timeline } from './message.tsx'
 /** In the demo, a number that the simulator delivers to. */
 const DEMO_NUMBER = '+44 7700 900123'
 
-/** For a request that names no sender. */
+/** The choice for a request without a sender. */
 const DEFAULT_SENDER = ['', 'The default sender'] as const
 
 /** The page for a first message. */
@@ -24,7 +24,7 @@ export function Start() {
   const inDemo = demo.value?.available === true
   const [seen, setSeen] = useState({ heading: 'Hello', text: 'This is the first message that I send with Laneway.' })
   const [sent, setSent] = useState<string>()
-  // A key that is for some senders only may not be for the default one.
+  // A key for some senders may not include the default one.
   const senders = [...(session.value?.default_sender ? [DEFAULT_SENDER] : []), ...senderChoices()]
   return (
     <Page title="Send a message">
@@ -93,7 +93,7 @@ const POLL_MS = 400
 const SLOW_MS = 5_000
 const OVER = ['delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown']
 
-/** What becomes of a message that was just sent. */
+/** Follows a message that was just sent. */
 export function Followed({
   id,
   children,

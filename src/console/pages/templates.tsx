@@ -1,4 +1,4 @@
-// The registry of approved templates: what each says, as the person will see it.
+// The approved templates, each with a preview.
 import { useState } from 'preact/hooks'
 import { counted } from '../logic/numbers.ts'
 import { previewOf } from '../logic/template-preview.ts'
@@ -16,7 +16,7 @@ import { type ListedTemplate, loadTemplate, loadTemplates, templateAddress } fro
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 
-/** The list, and the one that `?show=` names. */
+/** The list, and beside it the template that `?show=` names. */
 export function Templates() {
   const loaded = useLoad('templates', loadTemplates)
   const [words, setWords] = useState('')
@@ -94,7 +94,7 @@ function One({ template }: { template: ListedTemplate }) {
   )
 }
 
-/** One definition, a list of them, or WhatsApp's answer with `data`. */
+/** Reads one definition, a list, or an answer of WhatsApp with `data`. */
 function definitionsOf(text: string): unknown[] {
   try {
     const read: unknown = JSON.parse(text)

@@ -1,10 +1,10 @@
-// Small things that show a state or an amount: badges, sparklines, bars. Colour only repeats what word and shape say.
+// Badges, sparklines and bars. Colour only repeats what words and shapes say.
 
 export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'quiet'
 
 const SHAPES: Readonly<Record<Tone, string>> = { good: '✓', busy: '▸', wait: '‖', bad: '!', quiet: '○' }
 
-/** A state in words, in one of five tones. */
+/** A state as a word, in one of five tones. */
 export function Badge({ tone, children }: { tone: Tone; children: string }) {
   return (
     <span class={`badge ${tone}`}>
@@ -30,7 +30,7 @@ const MESSAGE: Readonly<Record<string, Tone>> = {
 /** The tone of a message's state. */
 export const toneOf = (state: string): Tone => MESSAGE[state] ?? 'quiet'
 
-/** A badge for the state of a message; what a person wrote is `received`. */
+/** The badge of a message's state; an inbound message is `received`. */
 export const MessageState = ({ state, direction }: { state: string; direction?: 'inbound' | 'outbound' }) => (
   <Badge tone={toneOf(state)}>{direction === 'inbound' ? 'received' : state}</Badge>
 )
@@ -47,13 +47,13 @@ const CAMPAIGN: Readonly<Record<string, Tone>> = {
   cancelled: 'quiet',
 }
 
-/** A badge for the state of a campaign. */
+/** The badge of a campaign's state. */
 export const CampaignState = ({ state }: { state: string }) => <Badge tone={CAMPAIGN[state] ?? 'quiet'}>{state}</Badge>
 
 const WIDTH = 90
 const HEIGHT = 22
 
-/** A line through points of equal distance, oldest first, drawn from 0 to `most` or to the greatest of them. */
+/** A line through evenly spaced points, oldest first. Its scale goes from 0 to `most`, or to the greatest point. */
 export function Spark({ points, most = 0 }: { points: readonly number[]; most?: number }) {
   if (points.length < 2) return null
   const top = Math.max(most, ...points, 1e-9)
@@ -66,7 +66,7 @@ export function Spark({ points, most = 0 }: { points: readonly number[]; most?: 
   )
 }
 
-/** How much of something is used, as a bar with its value for screen readers. */
+/** A bar that shows how much of something is used. */
 export function Gauge({ label, value, most }: { label: string; value: number; most: number }) {
   return <meter class="gauge" aria-label={label} min={0} max={Math.max(most, 1e-9)} value={Math.min(value, most)} />
 }

@@ -1,11 +1,11 @@
-// Buttons, and copying a text.
+// Buttons, and copying to the clipboard.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { notify, notifyRefusal } from './notices.tsx'
 
 /**
- * A button. While what `press` began is not over it does nothing more, and shows `busy` where given; a refusal is shown as
- * a notice. `of` says to screen readers what it acts on.
+ * A button. While the promise of `press` is pending, further presses do nothing and the button shows `busy`, if given. A
+ * refusal becomes a notice. `of` is the name for screen readers.
  */
 export function Button({
   press,
@@ -20,7 +20,7 @@ export function Button({
   variant?: 'primary' | 'danger' | 'plain' | ''
   of?: string
   busy?: string
-  /** Makes it a switch, and says how that stands. */
+  /** Makes it a switch that is on or off. */
   on?: boolean
   disabled?: boolean
   children: ComponentChildren
@@ -49,7 +49,7 @@ export function Button({
   )
 }
 
-/** A button that copies `text`; `what` says what the text is. */
+/** A button that copies `text`; `what` names it. */
 export const Copy = ({ what, text }: { what: string; text: string }) => (
   <Button variant="plain" of={`Copy the ${what}`} press={() => copy(text)}>
     Copy
@@ -65,11 +65,11 @@ async function copy(text: string): Promise<void> {
   notify('Copied.')
 }
 
-/** For browsers that offer no clipboard, as on a page without TLS. */
+/** For browsers without a clipboard API, as on a page without TLS. */
 function copyBySelection(text: string): boolean {
   const field = document.createElement('textarea')
   field.value = text
-  // In a modal dialog, only what is in it can be selected.
+  // While a modal dialog is open, nothing outside of it can be selected.
   const holder = document.querySelector('dialog[open]') ?? document.body
   holder.append(field)
   field.select()

@@ -1,5 +1,5 @@
-// A chart of messages that were accepted, sent, delivered and failed. Lines differ by dashes as well as by colour, the
-// figures under the pointer are written below, and all figures are there as a table.
+// A chart of accepted, sent, delivered and failed messages. Lines differ in dashes as well as in colour; the legend shows the
+// figures at the pointer, and a table holds them all.
 import { useState } from 'preact/hooks'
 import type { Series } from '../../telemetry/snapshot.ts'
 import { rateText, timeMarks, valueMarks } from '../logic/numbers.ts'
@@ -20,14 +20,14 @@ type Point = Series['points'][number]
 const WIDTH = 1_000
 const HEIGHT = 200
 const TIMES = 8
-/** On a narrow screen there is room for half of them. */
+/** A narrow screen has room for half as many times. */
 const narrow = matchMedia('(max-width: 42rem)')
-/** Rows of the table: the latest. */
+/** Most rows of the table: the latest. */
 const ROWS = 60
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' })
 
-/** The lines and, folded, their table. */
+/** The lines, and their table folded away. */
 function Chart({ series: { points, step_s: step } }: { series: Series }) {
   const [pointed, setPointed] = useState<number>()
   const rate = (point: Point, name: Name): number => point[name] / step
@@ -118,7 +118,7 @@ function Chart({ series: { points, step_s: step } }: { series: Series }) {
   )
 }
 
-/** A time at the edge is written inwards. */
+/** Times at the edges are written inwards. */
 const anchorOf = (place: number): 'start' | 'middle' | 'end' =>
   place < WIDTH * 0.03 ? 'start' : place > WIDTH * 0.97 ? 'end' : 'middle'
 
@@ -128,11 +128,11 @@ const SPANS = [
   ['week', 'Last week'],
 ] as const
 const EVERY_MS = 15_000
-/** What of the hour is the last ten minutes, and how often these are looked at. */
+/** The last ten minutes are cut from the hour, and loaded more often. */
 const MINUTES = 10
 const MINUTES_EVERY_MS = 5_000
 
-/** The chart of all lanes or of one sender: the last ten minutes, the last hour, or the last week. */
+/** The chart of all lanes or of one sender, over ten minutes, an hour or a week. */
 export function History({ sender }: { sender?: number }) {
   const [span, setSpan] = useState<(typeof SPANS)[number][0]>('hour')
   const asked = span === 'week' ? 'week' : 'hour'
@@ -167,5 +167,5 @@ const lastMinutes = (series: Series): Series => ({
   points: series.points.slice((-MINUTES * 60) / series.step_s),
 })
 
-/** The last period is still being counted: it would always look like a fall. */
+/** The last period is still being counted: it would always look like a drop. */
 const withoutLast = ({ points, ...series }: Series): Series => ({ ...series, points: points.slice(0, -1) })

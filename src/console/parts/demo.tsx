@@ -1,4 +1,4 @@
-// The demo: whether this is one, and the switch of its made-up traffic, which ends by itself.
+// The demo: whether this installation is one, and the switch for its made-up traffic, which ends by itself.
 import { effect, signal } from '@preact/signals'
 import type { consoleDemo } from '../../producer/api/console/routes.ts'
 import { type Data, dataOf } from '../state/http.ts'
@@ -11,10 +11,10 @@ type Demo = Data<typeof consoleDemo.show>
 const NONE: Demo = { available: false, running: false }
 const EVERY_MS = 15_000
 
-/** undefined until it is known; a server without a demo has none. */
+/** undefined until the server has answered. */
 export const demo = signal<Demo | undefined>(undefined)
 
-/** Asks whenever somebody else is signed in, and in a demo again and again while the tab is seen. */
+/** Asks after every change of session or account; in a demo also every 15 s while the tab is visible. */
 export function followDemo(): void {
   const ask = async (): Promise<void> => {
     demo.value = await dataOf<Demo>('GET', '/console/demo').catch(() => NONE)
@@ -27,7 +27,7 @@ export function followDemo(): void {
   }, EVERY_MS)
 }
 
-/** The switch, where there is a demo. */
+/** The switch; nothing outside of a demo. */
 export function DemoSwitch() {
   const known = demo.value
   if (!known?.available || !may('administer')) return null

@@ -1,4 +1,4 @@
-// Dialogs, one at a time. An action asks before it does anything: `ask` takes the form that says what it touches.
+// Dialogs, one at a time. Every action asks first: `ask` opens a form that says what the action touches.
 import { signal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
@@ -9,21 +9,21 @@ import { type Fields, Form, type FormSpec } from './form.tsx'
 
 const open = signal<{ content: ComponentChildren; key: number }>({ content: null, key: 0 })
 
-/** Opens a dialog, in place of one that is open. */
+/** Opens a dialog; it replaces an open one. */
 export const openDialog = (content: ComponentChildren): void => {
   open.value = { content, key: open.peek().key + 1 }
 }
-/** Closes the dialog that is open. */
+/** Closes the open dialog. */
 export const closeDialog = (): void => openDialog(null)
 
-/** Where dialogs appear. One that is open closes when the page changes. */
+/** The place of the dialog on the page. A change of page closes it. */
 export function DialogPlace() {
   const { path } = place.value
   useEffect(() => closeDialog, [path])
   return <Fragment key={open.value.key}>{open.value.content}</Fragment>
 }
 
-/** A modal dialog: the focus stays in it, Escape closes it. `close` is the name of a button that only closes it. */
+/** A modal dialog: it keeps the focus, and Escape closes it. `close` is the text of a button that closes it. */
 export function Dialog({ title, close, children }: { title: string; close?: string; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -31,12 +31,12 @@ export function Dialog({ title, close, children }: { title: string; close?: stri
     const before = document.activeElement
     const dialog = box.current
     dialog?.showModal()
-    // What is typed replaces the value: appended, a 0 would make a rate of 80 one of 800.
+    // Select the value, so that typing replaces it: a 0 after a rate of 80 would make it 800.
     const first = document.activeElement
     if (first instanceof HTMLInputElement && dialog?.contains(first)) first.select()
     return () => {
       dialog?.close()
-      // The browser gives the focus back only while the dialog is on the page, and it has just been removed.
+      // The browser returns the focus only if the dialog is still on the page, and it has just been removed.
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
@@ -62,17 +62,17 @@ export function Dialog({ title, close, children }: { title: string; close?: stri
 
 type Action<F extends Fields> = Omit<FormSpec<F>, 'verb'> & { title: string; verb?: FormSpec<F>['verb'] }
 
-/** A dialog with a form that does something, or is left with nothing done. Its button is named as the dialog, unless said. */
+/** A dialog with a form, and a button that leaves it with nothing done. Its `verb` is by default its title. */
 export const Confirm = <const F extends Fields>({ title, verb = title, ...form }: Action<F>) => (
   <Dialog title={title}>
     <Form {...form} verb={verb} also={<Button press={closeDialog}>Do nothing</Button>} onDone={closeDialog} />
   </Dialog>
 )
 
-/** Opens such a dialog. */
+/** Opens a dialog that asks before it acts. */
 export const ask = <const F extends Fields>(action: Action<F>): void => openDialog(<Confirm {...action} />)
 
-/** Shows a new secret, the only time that it is seen. It is null when the answer to the first request was lost. */
+/** Shows a new secret, once. It is null if the answer to the first request was lost. */
 export function showOnce(what: 'key' | 'secret', secret: string | null, hint?: string): void {
   somethingChanged()
   openDialog(

@@ -1,5 +1,5 @@
-// Forms are descriptions: fields by name, and what is done with their values. Labels, hints, the busy state, the refusal and
-// the button are the same everywhere.
+// Forms as data: a page describes its fields and an action. Labels, hints, the busy state, refusals and the button are the
+// same everywhere.
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { instantOf, localOf } from '../logic/message-filters.ts'
@@ -11,15 +11,15 @@ interface Common {
   help?: ComponentChildren
   required?: boolean
   disabled?: boolean
-  /** Shown only while this holds for the values of the form. */
+  /** The field is shown only while this is true of the values of the form. */
   when?: (values: Readonly<Record<string, unknown>>) => boolean
-  /** Folded away under this title, with the fields after it that have the same one. */
+  /** Fields with the same title are folded away under it. */
   fold?: string
-  /** Beside the next one, where there is room. */
+  /** Half as wide, if there is room, so that two stand side by side. */
   half?: true
 }
 
-/** A field with a text; `time` holds an ISO time and shows it in the reader's zone. With `options` it is a choice. */
+/** A text field, or with `options` a choice. `time` holds an ISO time and shows it in the reader's zone. */
 export interface TextSpec extends Common {
   kind?: 'text' | 'password' | 'number' | 'search' | 'email' | 'url' | 'time' | 'lines'
   options?: readonly (readonly [value: string, name: string])[]
@@ -31,7 +31,7 @@ export interface TextSpec extends Common {
   step?: string
 }
 
-/** A box to tick, several of them, or a file. */
+/** A checkbox. */
 interface CheckSpec extends Common {
   kind: 'check'
   value?: boolean
@@ -44,15 +44,15 @@ interface ChecksSpec extends Common {
 interface FileSpec extends Common {
   kind: 'file'
   accept?: string
-  /** The name of a field that gets the text of the file. */
+  /** The name of a field that receives the text of the file. */
   into?: string
 }
 
 type Spec = TextSpec | CheckSpec | ChecksSpec | FileSpec
 type Value = string | boolean | readonly string[] | File | undefined
-/** The fields of a form by their names. */
+/** The fields of a form, by name. */
 export type Fields = Readonly<Record<string, Spec>>
-/** What the fields hold. */
+/** The values of the fields, by name. */
 export type Values<F extends Fields> = {
   [Name in keyof F]: F[Name] extends { kind: 'check' }
     ? boolean
@@ -63,13 +63,13 @@ export type Values<F extends Fields> = {
         : string
 }
 
-/** Waits for a request, then says so. */
+/** Waits for a request, then returns the sentence for its notice. */
 export async function after(request: Promise<unknown>, said: string): Promise<string> {
   await request
   return said
 }
 
-/** Those that are not empty, without spaces around them. */
+/** Trims the texts and leaves out empty ones. */
 export const filled = (texts: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()] as const])),
@@ -82,7 +82,7 @@ export const partsOf = (text: string): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-/** A field with a text or a choice. */
+/** A text field or a choice, with its label. */
 export function Field({ onValue, ...spec }: TextSpec & { value: string; onValue: (value: string) => void }) {
   const { label, help, kind = 'text', options, value, when: _when, fold: _fold, half, ...more } = spec
   const id = useId()
@@ -104,7 +104,7 @@ export function Field({ onValue, ...spec }: TextSpec & { value: string; onValue:
       ) : (
         <input
           {...shared}
-          // Attributes are typed by kind of input; those of a field are fine with each.
+          // The types want to know the kind of input; these attributes suit every kind.
           type={(isTime ? 'datetime-local' : kind) as 'text'}
           value={isTime ? localOf(value) : value}
           onInput={({ currentTarget: { value: typed } }) => onValue(isTime ? instantOf(typed) : typed)}
@@ -137,11 +137,11 @@ const Check = ({
   </label>
 )
 
-/** One of the list more, or one fewer. */
+/** Adds a value to a list, or removes it. */
 export const toggled = <T,>(list: readonly T[], one: T): T[] =>
   list.includes(one) ? list.filter((each) => each !== one) : [...list, one]
 
-/** Boxes to tick under one legend, each with a value. */
+/** Checkboxes under one legend, each with a value. */
 export const Checks = ({
   label,
   options,
@@ -199,24 +199,24 @@ type FromValues<F extends Fields, T> = T | ((values: Values<F>) => T)
 /** A form, as data. */
 export interface FormSpec<F extends Fields> {
   fields?: F
-  /** Above the fields, and below them. A string is a paragraph. */
+  /** Shown above and below the fields. A string becomes a paragraph. */
   text?: FromValues<F, ComponentChildren>
   note?: FromValues<F, ComponentChildren>
-  /** The name of the button. */
+  /** The text of the button. */
   verb: FromValues<F, string>
   danger?: boolean
-  /** Whether it can be sent yet. */
+  /** Whether the form can be sent yet. */
   ready?: (values: Values<F>) => boolean
   /**
-   * Does it; a sentence that it brings is shown as a notice, ends the form and has the page loaded again. `once` are headers
-   * that keep a request that is sent a second time from doing its work a second time.
+   * The action. If it returns a sentence, that becomes a notice, the form is done, and the page loads again. `once` holds an
+   * Idempotency-Key for the request, so that repeating it does the work once.
    */
   act: (values: Values<F>, once: IdempotencyHeaders) => Promise<unknown>
 }
 
 /**
- * A form. `also` stands beside its button; `onDone` is called when `act` has returned a sentence, `onValues` when a value
- * changes; `about` is what is asked for, where that is more than the values.
+ * A form. `also` stands beside its button. `onDone` is called when `act` has returned a sentence, `onValues` when a value
+ * changes. `about` is what the Idempotency-Key stands for, if that is more than the values.
  */
 export function Form<const F extends Fields>({
   fields,
@@ -243,7 +243,7 @@ export function Form<const F extends Fields>({
 }) {
   const specs: Fields = fields ?? {}
   const [changed, setChanged] = useState<Readonly<Record<string, Value>>>({})
-  // Each field has a value of its kind, from its own description or from its own control.
+  // Safe: each value comes from the description or the control of its own field.
   const values = {
     ...Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, startOf(spec)])),
     ...changed,

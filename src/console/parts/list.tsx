@@ -1,4 +1,4 @@
-// Lists that come in pages: the first is loaded with the page, each further one when somebody asks for it.
+// Lists that are loaded in pages: the first at once, each further one on request.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Loaded, useLoad } from '../state/hooks.ts'
@@ -7,19 +7,19 @@ import { Button } from './button.tsx'
 import { Shown } from './page.tsx'
 import { Table, type TableOf } from './table.tsx'
 
-/** Where the pages of a list come from; `key` changes with what is listed. */
+/** Loads the pages of a list; another `key` is another list. */
 export interface Source<Row> {
   key: string
   load: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Row>>
 }
 
-/** A list of one of our addresses. */
+/** A list at an address of the API. */
 export const listAt = <Row,>(path: string, query: Call['query'] = {}): Source<Row> => ({
   key: `${path} ${JSON.stringify(query)}`,
   load: (cursor, signal) => call('GET', path, { query: { ...query, cursor }, signal }),
 })
 
-/** The rows of a list so far. */
+/** The rows that have been loaded. */
 export interface Rows<Row> {
   loaded: Loaded<Page<Row>>
   rows: readonly Row[]
@@ -27,7 +27,7 @@ export interface Rows<Row> {
   more: (() => Promise<void>) | undefined
 }
 
-/** Loads a list; `every` so many ms again, but only until somebody has asked for a second page. */
+/** Loads a list, and again every `every` ms until somebody asks for a second page. */
 export function useRows<Row>(source: Source<Row>, every?: number): Rows<Row> {
   const [later, setLater] = useState<{ of: Page<Row> | undefined; rows: readonly Row[]; next: string | null }>()
   const loaded = useLoad(source.key, (signal) => source.load(undefined, signal), later ? undefined : every)
@@ -53,8 +53,8 @@ export const More = ({ more, name = 'Show more' }: Pick<Rows<never>, 'more'> & {
   )
 
 /**
- * A whole list: its age, its table, and the button for more. A search of the server may go through only a part of what
- * there is: without a match it has more to look through, and `none` says so in place of `empty`.
+ * A whole list: its age, its table, and the button for more. The server may search only a part at a time: if that part has
+ * no match and there is more to search, `none` is shown in place of `empty`.
  */
 export function List<Row>({
   from,

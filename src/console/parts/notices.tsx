@@ -1,5 +1,5 @@
-// What was done, or why not. Notices are read out by screen readers and go by themselves, unless they are bad news; a
-// problem stays where the action or the load was refused.
+// Notices and problems. Screen readers read a notice out; it disappears by itself unless it is bad news. A problem stays
+// where the action or the load was refused.
 import { effect, signal } from '@preact/signals'
 import { plainText } from '../logic/plain-text.ts'
 import { isUnavailable, NOTHING_CHANGED, Refused } from '../state/http.ts'
@@ -29,12 +29,12 @@ function show(text: string, bad: boolean): number {
   return id
 }
 
-/** Says that something was done. */
+/** Shows a notice that something was done. */
 export const notify = (text: string): void => void show(text, false)
 
 /**
- * Says why something could not be done; that Laneway was away, until it is back. What is no refusal is a fault of the page
- * and goes on to the console.
+ * Shows why something was refused. A notice that Laneway was away goes once it is back. Any other error is a bug of the page
+ * and goes to the browser's console as well.
  */
 export function notifyRefusal(error: unknown): void {
   if (!(error instanceof Refused)) {
@@ -53,7 +53,7 @@ export function notifyRefusal(error: unknown): void {
   })
 }
 
-/** Where notices appear. */
+/** The place of the notices on the page. */
 export function Notices() {
   return (
     <div class="notices">
@@ -74,7 +74,7 @@ const view = ({ id, text, bad }: Notice) => (
   </div>
 )
 
-/** A refusal; nothing when there is none. `isBack`: who was away is there again, and what was asked for was not done. */
+/** A refusal, if there is one. `isBack`: Laneway was away and is back, and the request was not carried out. */
 export function Problem({
   refusal,
   isBack = false,

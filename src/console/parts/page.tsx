@@ -1,4 +1,4 @@
-// The frame of a page and the blocks that it is made of: cards, facts, figures, and what was loaded or why it could not be.
+// The building blocks of pages: heading, cards, facts, figures, and loaded data or the reason why there is none.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId } from 'preact/hooks'
 import type { Snapshot } from '../../telemetry/snapshot.ts'
@@ -11,7 +11,7 @@ import { Form } from './form.tsx'
 import { Problem } from './notices.tsx'
 import { Ago } from './text.tsx'
 
-/** A page with its heading; `title` is that of the tab as well, `main` the name of its main button and what that does. */
+/** A page with its heading. `title` names the tab, too; `main` is the name and the action of the main button. */
 export function Page({
   title,
   above,
@@ -55,7 +55,7 @@ export function Page({
   )
 }
 
-/** A part of a page with a title of its own. */
+/** A titled part of a page. */
 export function Card({
   title,
   variant = '',
@@ -76,7 +76,7 @@ export function Card({
   )
 }
 
-/** Facts by their names; one without a value is left out. */
+/** Facts by name; those without a value are left out. */
 export const Facts = ({ of }: { of: Readonly<Record<string, ComponentChildren>> }) => (
   <dl class="facts">
     {Object.entries(of).map(([name, value]) =>
@@ -90,7 +90,7 @@ export const Facts = ({ of }: { of: Readonly<Record<string, ComponentChildren>> 
   </dl>
 )
 
-/** Figures in a row. Those that are `bad` are marked. */
+/** Figures in a row; `bad` ones are marked. */
 export const Figures = ({ of }: { of: readonly { name: string; value: ComponentChildren; bad?: boolean }[] }) => (
   <dl class="figures">
     {of.map(({ name, value, bad = false }) => (
@@ -102,7 +102,7 @@ export const Figures = ({ of }: { of: readonly { name: string; value: ComponentC
   </dl>
 )
 
-/** How old a value is, with a button that loads it again. */
+/** The age of a value, with a button that reloads it. */
 const Age = ({ loaded: { at, busy, reload } }: { loaded: Loaded<unknown> }) => (
   <p class="age">
     {at > 0 ? (
@@ -120,7 +120,7 @@ const Age = ({ loaded: { at, busy, reload } }: { loaded: Loaded<unknown> }) => (
   </p>
 )
 
-/** What was loaded, once it is there; until then that it is being loaded, or why it cannot be. `age`: and how old it is. */
+/** Shows loaded data; before that `Loading …`, or the refusal. `age` adds the age of the data. */
 export function Shown<T>({
   loaded,
   age = false,
@@ -140,11 +140,11 @@ export function Shown<T>({
   )
 }
 
-/** What the live figures show, once the first ones are there. */
+/** Shows live figures, once the first have arrived. */
 export const Live = ({ children }: { children: (figures: Snapshot) => ComponentChildren }) =>
   snapshot.value === undefined ? <p class="quiet">Waiting for the first figures …</p> : children(snapshot.value)
 
-/** Nothing is here: says what that means and what to do next. */
+/** In place of an empty list: what that means and what to do next. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
   <div class="empty">
     <p class="title">{title}</p>
@@ -152,7 +152,7 @@ export const Empty = ({ title, children }: { title: string; children?: Component
   </div>
 )
 
-/** A field whose text leads to an address, which keeps it. */
+/** A search field that leads to an address, so that the search can be kept and shared. */
 export const Search = ({
   label,
   verb = 'Find',

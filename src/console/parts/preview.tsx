@@ -1,5 +1,4 @@
-// A message as the person will see it. Media are not loaded from their links: that would tell another host that somebody
-// looks.
+// A message as the recipient will see it. Media are not loaded: that would show another host who opens the page.
 import type { PreviewBlock, PreviewContent } from '../logic/template-preview.ts'
 import { Text } from './text.tsx'
 

@@ -1,42 +1,42 @@
-// Tables that align numbers. One that is too wide scrolls by itself, also with the keyboard; on a phone the rows of a table
-// with buttons or sentences become cards, so that none of these is out of sight.
+// Tables. A table that is too wide scrolls, with the keyboard as well. On a phone the rows of a table with `cards` become
+// cards, so that no button or sentence is out of sight.
 import type { ComponentChildren, Key } from 'preact'
 import { useState } from 'preact/hooks'
 import { countText } from '../logic/numbers.ts'
 import { Button } from './button.tsx'
 import { Text, When } from './text.tsx'
 
-/** A column. What its cells hold is one of `text`, `count`, `at` and `cell`. */
+/** A column. Its cells are made by one of `text`, `count`, `at` and `cell`. */
 export interface Column<Row> {
   title: string
   /** Text from outside. */
   text?: (row: Row) => string | null
   /** The text may break anywhere: an address, a list. */
   long?: true
-  /** Where the text leads to. */
+  /** The address that the text links to. */
   href?: (row: Row) => string
   count?: (row: Row) => number
   /** A time. */
   at?: (row: Row) => string | null
   cell?: (row: Row) => ComponentChildren
-  /** A quieter line below. */
+  /** A quieter second line. */
   note?: (row: Row) => ComponentChildren
-  /** Aligns the cells as numbers, as those of a `count` are. */
+  /** Aligns the cells as numbers; so does `count`. */
   number?: boolean
-  /** Left out on a narrow screen: the page of the row has it, too. */
+  /** Left out on a narrow screen: the page of the row shows it, too. */
   wide?: boolean
-  /** Its cells name their rows. */
+  /** Its cells are the headers of their rows. */
   head?: boolean
-  /** What rows can be ordered by, where all rows are there; `true`: its text or count. Numbers begin with the greatest. */
+  /** The sort key, for tables that hold all rows; `true`: its text or count. Numbers start with the greatest. */
   sort?: true | ((row: Row) => number | string)
 }
 
-/** A button of a row; screen readers read its name and what it acts on. */
+/** A button of a row; screen readers read `name` and `of`. */
 export type RowAction = readonly [name: string, of: string, press: () => unknown]
 
 interface Order {
   title: string
-  /** Opposite to the order of a first press. */
+  /** The opposite of the order after a first press. */
   isTurned: boolean
 }
 
@@ -65,21 +65,21 @@ function mainOf<Row>({ text, long, href, count, at, cell }: Column<Row>, row: Ro
 const orderOf = <Row,>({ sort, text, count }: Column<Row>): ((row: Row) => number | string) | undefined =>
   sort === true ? (count ?? ((row) => text?.(row) ?? '')) : sort
 
-/** A table. */
+/** The description of a table. */
 export interface TableOf<Row> {
-  /** Its name. */
+  /** The name for screen readers. */
   caption: string
   columns: readonly (Column<Row> | false)[]
   rows: readonly Row[]
   keyOf: (row: Row) => Key
-  /** What can be done with a row: the last column. */
+  /** The buttons in the last column. */
   actions?: ((row: Row) => readonly RowAction[]) | false
   busy?: boolean
-  /** On a narrow screen each row stands by itself, its cells below each other. */
+  /** On a narrow screen each row becomes a card, its cells below each other. */
   cards?: boolean
 }
 
-/** Without rows, the page shows what to do instead of a table. */
+/** A table with at least one row: pages show `Empty` in place of an empty one. */
 export function Table<Row>({ caption, columns: given, rows, keyOf, actions, busy = false, cards }: TableOf<Row>) {
   const columns = given.filter((column) => column !== false)
   if (actions) columns.push({ title: 'Action', cell: (row) => buttonsOf(actions(row)) })
@@ -142,7 +142,7 @@ const buttonsOf = (actions: readonly RowAction[]): ComponentChildren =>
     </span>
   )
 
-/** A first press orders, a second turns it round, a third gives the order back in which the rows came. */
+/** A first press sorts, a second reverses, a third restores the order in which the rows came. */
 const nextOrder = (title: string, order: Order | undefined): Order | undefined =>
   order?.title !== title ? { title, isTurned: false } : order.isTurned ? undefined : { title, isTurned: true }
 

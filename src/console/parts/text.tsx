@@ -7,14 +7,14 @@ import { addressOf } from '../state/http.ts'
 import { now } from '../state/live.ts'
 import { may } from '../state/session.ts'
 
-/** Text from outside: its direction ends with it, and characters that nobody would see are shown by name. */
+/** Text from outside: it cannot change the direction of its surroundings, and invisible characters are shown by name. */
 export const Text = ({ text, class: name }: { text: string; class?: string | undefined }) => (
   <bdi class={name} dir="auto">
     {plainText(text)}
   </bdi>
 )
 
-/** A paragraph; the texts that are put into it are from outside. */
+/** A template tag that makes a paragraph; inserted texts count as texts from outside. */
 export const sentence = (words: TemplateStringsArray, ...parts: readonly ComponentChildren[]) => (
   <p>
     {words.map((each, i) => (
@@ -36,14 +36,14 @@ const fine = new Intl.DateTimeFormat(undefined, { ...HMS, fractionalSecondDigits
 const msOf = (at: string | number | null | undefined): number =>
   typeof at === 'string' ? Date.parse(at) : (at ?? Number.NaN)
 
-/** A text that stands for a moment, with UTC on hover. */
+/** A point in time, with UTC on hover. */
 const Time = ({ ms, class: name, children }: { ms: number; class?: string; children: string }) => (
   <time dateTime={new Date(ms).toISOString()} title={utc(ms)} class={name}>
     {children}
   </time>
 )
 
-/** A moment in the reader's zone, with the date unless it is today. */
+/** A time in the reader's zone, with the date unless it is today. */
 export function When({ at, millis = false }: { at: string | number | null | undefined; millis?: boolean }) {
   const ms = msOf(at)
   if (Number.isNaN(ms)) return <span class="quiet">–</span>
@@ -57,19 +57,19 @@ export function When({ at, millis = false }: { at: string | number | null | unde
   )
 }
 
-/** How long ago something was, counting on. */
+/** How long ago something was; it keeps counting. */
 export function Ago({ at }: { at: string | number | null }) {
   const ms = msOf(at)
   return Number.isNaN(ms) ? <span class="quiet">never</span> : <Time ms={ms}>{agoText(ms, now.value)}</Time>
 }
 
-/** How long until something, counting down. */
+/** How long until something; it counts down. */
 export function Until({ at }: { at: string }) {
   const seconds = (msOf(at) - now.value) / 1_000
   return <Time ms={msOf(at)}>{seconds <= 0 ? 'now' : `in ${spanText(seconds)}`}</Time>
 }
 
-/** ` Ends in 12 s.`, where an end is known. */
+/** ` Ends in 12 s.`, if the end is known. */
 export const EndsIn = ({ at }: { at: string | null }) =>
   at && (
     <>
@@ -78,15 +78,15 @@ export const EndsIn = ({ at }: { at: string | null }) =>
     </>
   )
 
-/** Leads to the messages that the filters match, where the key may look through all of them. */
+/** A link to the messages that match; plain text for a key that may not list messages. */
 export const SearchLink = ({ filters, children }: { filters: Filters; children: ComponentChildren }) =>
   may('viewMessages') ? <a href={searchAddress(filters)}>{children}</a> : <span>{children}</span>
 
-/** Leads to a campaign, where the key may see it. */
+/** A link to a campaign; plain text for a key that may not see it. */
 export const CampaignLink = ({ id, children }: { id: string; children: ComponentChildren }) =>
   may('viewMessages') ? <a href={`/console/campaigns/${id}`}>{children}</a> : <span>{children}</span>
 
-/** A number or user id, which leads to all that is kept of the person. */
+/** A number or user id, with a link to the data of the person. */
 export const PersonLink = ({ person }: { person: string }) =>
   may('administer') ? (
     <a href={addressOf('/console/people', { person })}>
@@ -96,7 +96,7 @@ export const PersonLink = ({ person }: { person: string }) =>
     <Text text={person} />
   )
 
-/** Why a message or a campaign does not leave yet, with a way to the lane that stands. Either id names its lane. */
+/** Why a message or a campaign waits, with a link to its lane. The second part of either id is the lane. */
 export function WaitReason({
   id,
   waits,

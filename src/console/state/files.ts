@@ -1,10 +1,10 @@
-// Files to and from the server: uploads with their progress, which fetch cannot tell, and downloads whose refusal is shown.
+// Uploads with progress, which fetch does not report, and downloads whose refusal the page can show.
 import type { CsvSaid } from '../../files/csv-head.ts'
 import { actingHeaders, addressOf, Refused, refusalOf } from './http.ts'
 
 /**
- * Uploads a file, with `said` about how to read it in the query. Resolves with `data` of the answer; `onProgress` gets a
- * share from 0 to 1. Throws Refused.
+ * Uploads a file; the query says how to read it. Resolves with `data` of the answer; `onProgress` gets a share from 0 to 1.
+ * Throws Refused.
  */
 export function uploadFile<T>(
   path: string,
@@ -30,16 +30,16 @@ export function uploadFile<T>(
   })
 }
 
-/** How long the browser may take to begin saving a file before its bytes are released. */
+/** How long the bytes are kept for the browser to begin saving them. */
 const KEPT_MS = 60_000
 
-/** Fetches an address and has the browser save the answer under this name. Throws Refused, which a link could not show. */
+/** Fetches an address and saves the answer under this name. Throws Refused; a plain link could not show a refusal. */
 export async function download(address: string, name: string): Promise<void> {
   let bytes: Blob
   try {
     const answer = await fetch(address, { headers: actingHeaders(), credentials: 'same-origin' })
     if (!answer.ok) throw refusalOf(answer.status, await answer.json().catch(() => ({})))
-    // With its own content type some browsers would show it instead.
+    // With its own content type some browsers would open it instead.
     bytes = new Blob([await answer.arrayBuffer()], { type: 'application/octet-stream' })
   } catch (error) {
     if (error instanceof Refused) throw error

@@ -1,35 +1,35 @@
-// Hooks of the pages: loading what they show, again and again, and doing what a button says, once for each press.
+// Hooks of the pages: loading and polling data, and running an action once for each press.
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { addressOf, type Call, dataOf, isTemporary, isUnavailable, Refused, randomHex, withRetryNote } from './http.ts'
 import { snapshotAt } from './live.ts'
 import { viewer } from './session.ts'
 
-/** What a load has brought so far. A refusal leaves the earlier value in place: old and marked is better than gone. */
+/** The state of a load. A refusal leaves the earlier value in place: old and marked is better than gone. */
 export interface Loaded<T> {
   value: T | undefined
-  /** Epoch ms of this browser at which the value came. */
+  /** When the value arrived: epoch ms of this browser. */
   at: number
   refusal: Refused | undefined
   busy: boolean
   reload: () => void
 }
 
-/** How often something is loaded again, in ms, or what says so for a value; undefined: no more. */
+/** The polling interval in ms, fixed or by the value; undefined: not again. */
 type Every<T> = number | ((value: T) => number | undefined) | undefined
 
 const AGAIN_MS = 3_000
 const changes = signal(0)
 
-/** Has everything on the page loaded again, because an action has changed something. */
+/** Loads everything on the page again, after an action has changed something. */
 export const somethingChanged = (): void => {
   changes.value += 1
 }
 
 /**
  * Loads when the page appears, when `key` or the account changes, after every action, and on `reload()`; again after a
- * refusal that will soon be over, and every `every` ms while the tab is seen. A load that is overtaken is given up. Without
- * a key nothing is loaded.
+ * temporary refusal, and every `every` ms while the tab is visible. A newer load aborts an older one. Without a key nothing
+ * is loaded.
  */
 export function useLoad<T>(
   key: string | undefined,
@@ -54,7 +54,7 @@ export function useLoad<T>(
       isAgain = true
       if (ms !== undefined) timer = setTimeout(what, ms)
     }
-    /** Not if nobody wants it any more since the last one. */
+    /** The interval may have been taken away meanwhile. */
     const poll = (): void => {
       if (latest.current.every !== undefined) void run()
     }
@@ -95,22 +95,22 @@ export function useLoad<T>(
   }
 }
 
-/** Loads `data` of an address. */
+/** Loads `data` from an address. */
 export const useData = <T>(path: string | undefined, every?: Every<T>, query: Call['query'] = {}): Loaded<T> =>
   useLoad(path && addressOf(path, query), (signal) => dataOf('GET', path ?? '', { query, signal }), every)
 
-/** Live figures that come sooner after a refusal may have been on their way before it. */
+/** Live figures that arrive sooner after a refusal may have left the server before it. */
 const LATER_MS = 1_500
 
-/** What became of the latest press. */
+/** The outcome of the latest press. */
 export interface Done {
   busy: boolean
   refusal: Refused | undefined
-  /** It was refused because Laneway or its storage was away, and that is over. */
+  /** Laneway or its storage was away, and is back. */
   isBack: boolean
 }
 
-/** Runs `act` at each press that comes while none is under way; `Problem` shows its refusal. */
+/** Runs `act` at each press, one at a time; `Problem` shows its refusal. */
 export function useAction(act: () => Promise<void>): Done & { run: () => Promise<void> } {
   const [busy, setBusy] = useState(false)
   const [refused, setRefused] = useState<{ refusal: Refused; at: number }>()
@@ -126,7 +126,7 @@ export function useAction(act: () => Promise<void>): Done & { run: () => Promise
     }
     setBusy(false)
   }
-  // Live figures come from the same server, and from its storage.
+  // Live figures come from the same server and its storage, so new ones prove that both are back.
   const isBack = refused !== undefined && isUnavailable(refused.refusal) && snapshotAt.value > refused.at + LATER_MS
   return { busy, refusal: refused?.refusal, isBack, run }
 }
@@ -135,8 +135,8 @@ export function useAction(act: () => Promise<void>): Done & { run: () => Promise
 export type IdempotencyHeaders = Readonly<Record<string, string>>
 
 /**
- * Headers that make the same thing once, however often it is asked for: a lost answer does not say whether it was done.
- * The key stays the same until `wanted` is another, or until `made` is called because it was answered.
+ * Headers with which a repeated request does its work once: after a lost answer nobody knows whether it was done. The key
+ * stays the same until `wanted` changes, or until `made` is called after an answer.
  */
 export function useIdempotencyKey(): { headersFor: (wanted: unknown) => IdempotencyHeaders; made: () => void } {
   const asked = useRef<{ text: string; key: string }>(undefined)

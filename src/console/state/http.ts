@@ -1,8 +1,8 @@
-// Every request of the console: the HTTP addresses that applications call, with the session's cookie for a key.
+// Requests of the console. They go to the API that applications call, with the session cookie in place of a key.
 import { signal } from '@preact/signals'
 import type { z } from 'zod'
 
-/** A request that was refused, with the server's own sentence. */
+/** A refused request, with the sentence of the server. */
 export class Refused extends Error {
   override name = 'Refused'
   readonly status: number
@@ -17,16 +17,16 @@ export class Refused extends Error {
   }
 }
 
-/** The account that an operator acts for; undefined for all, and for everybody else. */
+/** The account that an operator acts for; undefined for all accounts, and for other keys. */
 export const actingFor = signal<number | undefined>(undefined)
 
-/** Whether the session is an operator's, which chooses the account it acts for. */
+/** Whether the session is an operator's, who chooses an account to act for. */
 export const isOperator = signal(false)
 
-/** Rises when the server does not know the session any more. */
+/** Increases each time the server no longer knows the session. */
 export const sessionEnded = signal(0)
 
-/** What a request has besides its method and path; a body that is no form goes as JSON. */
+/** The rest of a request. A body is sent as JSON unless it is a form or a blob. */
 export interface Call {
   query?: Readonly<Record<string, string | number | undefined>> | undefined
   body?: unknown
@@ -39,7 +39,7 @@ interface ErrorBody {
   error?: { code?: string; details?: Refused['details'] }
 }
 
-/** An address with its query; what is undefined or empty is left out. */
+/** An address with its query, without undefined and empty values. */
 export function addressOf(path: string, query: Call['query'] = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [[name, String(value)]],
@@ -47,35 +47,35 @@ export function addressOf(path: string, query: Call['query'] = {}): string {
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
 }
 
-/** The address of something that the browser itself loads, such as an export: it can send no header. */
+/** An address for a download link, such as an export: with it the browser sends no header, so the query has the account. */
 export const downloadAddress = (path: string, query: Call['query'] = {}): string =>
   addressOf(path, { ...query, account: actingFor.value })
 
-/** Headers that say for whom an operator acts. */
+/** The header for the account that an operator acts for. */
 export const actingHeaders = (): Record<string, string> =>
   actingFor.value === undefined ? {} : { 'x-laneway-account': String(actingFor.value) }
 
-/** The same for something of a certain account: an operator that looks at all acts for the one that it belongs to. */
+/** The same for something of a known account, for an operator who looks at all accounts. */
 export const actingHeadersFor = (account: number): Record<string, string> =>
   isOperator.value ? { 'x-laneway-account': String(account) } : {}
 
 const UNREACHABLE = 'Laneway cannot be reached.'
-/** What can be said of something that was asked for and not answered. */
+/** All that is known after a request without an answer. */
 export const NOTHING_CHANGED = 'Nothing was changed, as far as the page knows.'
 
-/** Whether a refusal says only that Laneway, or what it needs, is not there at the moment. */
+/** Whether Laneway, or something that it needs, is away. */
 export const isUnavailable = ({ status }: Refused): boolean => [0, 502, 503, 504].includes(status)
 
-/** Whether a refusal will soon be over: nobody answers, Redis is away, too much is going on. */
+/** Whether the same request may soon succeed: Laneway or Redis is away, or there are too many requests. */
 export const isTemporary = (refusal: Refused): boolean => isUnavailable(refusal) || refusal.status === 429
 
-/** The refusal of something that is asked for again by itself, which says so. */
+/** The refusal of a request that the page repeats by itself; the message says so. */
 export const withRetryNote = ({ status, code, message, details }: Refused): Refused =>
   new Refused(status, code, `${message} The page tries again by itself.`, details)
 
 /**
- * Sends a request and gives the parsed answer. Throws Refused, also when the server cannot be reached (status 0). The
- * answer's shape is the server's promise (its own tests hold it); page and server are built from one source.
+ * Sends a request and returns the parsed answer. Throws Refused, also if the server cannot be reached (status 0). The shape
+ * of the answer is not checked: page and server are built together, and the tests of the server check it.
  */
 export async function call<T>(method: string, path: string, { query, body, headers, signal }: Call = {}): Promise<T> {
   const isForm = body instanceof FormData || body instanceof Blob
@@ -94,7 +94,7 @@ export async function call<T>(method: string, path: string, { query, body, heade
     if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
     throw refusalOf(response.status, await response.json().catch(() => ({})))
   } catch (error) {
-    // An answer that broke off is none.
+    // An answer that broke off counts as none.
     if (signal?.aborted || error instanceof Refused) throw error
     throw new Refused(
       0,
@@ -111,23 +111,23 @@ export function refusalOf(status: number, body: ErrorBody): Refused {
   return new Refused(status, body.error?.code ?? 'unknown', sentence, body.error?.details)
 }
 
-/** Most answers of our own addresses hold what was asked for in `data`. */
+/** Sends a request and returns `data` of the answer. */
 export const dataOf = async <T>(method: string, path: string, more?: Call): Promise<T> =>
   (await call<{ data: T }>(method, path, more)).data
 
-/** What `data` of the answers of a route holds. Only the type: schemas are not loaded by the browser. */
+/** The type of `data` in the answers of a route. Only the type: the browser loads no schemas. */
 export type Data<Route extends { answers: object }> = {
   [Status in keyof Route['answers']]: Route['answers'][Status] extends z.ZodType<{ data: infer Inside }>
     ? Inside
     : never
 }[keyof Route['answers']]
 
-/** A page of a list, and what to ask for to get the next one. */
+/** A page of a list, and the cursor of the next. */
 export interface Page<T> {
   data: T[]
   next: string | null
 }
 
-/** As many random bytes in hexadecimal digits. Pages without TLS have no crypto.randomUUID. */
+/** Random bytes in hexadecimal. Pages without TLS have no crypto.randomUUID. */
 export const randomHex = (bytes: number): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,4 +1,4 @@
-// What several pages choose from: accounts, templates, contact lists, senders.
+// Lists that several pages choose from: accounts, templates, contact lists, senders.
 
 import type { accounts } from '../../producer/api/accounts/routes.ts'
 import type { contacts } from '../../producer/api/contacts/routes.ts'
@@ -10,7 +10,7 @@ import { snapshot } from './live.ts'
 export type Account = Data<typeof accounts.list>[number]
 export type Tag = Data<typeof contacts.tags>[number]
 export type Contact = Data<typeof contacts.list>[number]
-/** A template as lists have it: without what it says. */
+/** A template without its components. */
 export type ListedTemplate = Data<typeof templates.list>[number]
 
 const MOST = 1_000
@@ -23,11 +23,11 @@ export const loadAccounts = all<Account>('/admin/accounts')
 export const loadTemplates = all<ListedTemplate>('/admin/templates')
 export const loadTags = all<Tag>('/contacts/tags')
 
-/** The address of a template; its language is named in the query. */
+/** The address of a template; the query names its language. */
 export const templateAddress = ({ name }: Pick<Template, 'name'>): string =>
   `/admin/templates/${encodeURIComponent(name)}`
 
-/** What a template says; undefined when there is none in this language. */
+/** Loads a template with its components; undefined if there is none in this language. */
 export async function loadTemplate(
   template: Pick<Template, 'name' | 'language'>,
   signal?: AbortSignal,
@@ -40,7 +40,7 @@ export async function loadTemplate(
 export const firstContact = async (tag: number, signal: AbortSignal): Promise<Contact | undefined> =>
   (await call<Page<Contact>>('GET', '/contacts', { query: { tag, limit: 1 }, signal })).data[0]
 
-/** The senders that can be chosen: those whose lanes the figures show. */
+/** The senders to choose from: those whose lanes are in the live figures. */
 export const senderChoices = (): readonly (readonly [string, string])[] =>
   [...(snapshot.value?.lanes ?? [])]
     .sort((one, other) => one.sender - other.sender)

@@ -1,20 +1,20 @@
-// Live figures: one server-sent stream per tab brings a snapshot a second. When it fails twice in a row (a proxy that holds
-// streams back, a server that restarts) the page polls, and tries the stream again later. A hidden tab asks for nothing.
+// Live figures: one server-sent stream per tab brings a snapshot a second. If it fails twice in a row (a proxy that buffers
+// streams, a server that restarts) the page polls, and tries the stream again later. A hidden tab asks for nothing.
 import { effect, signal } from '@preact/signals'
 import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { changed, type SnapshotChange } from '../../telemetry/snapshot-change.ts'
 import { actingFor, addressOf, dataOf, Refused } from './http.ts'
 import { session } from './session.ts'
 
-/** `stream` and `polling` bring figures; `hidden` is paused on purpose; `lost` has got nothing for a while. */
+/** `stream` and `polling` bring figures; `hidden` is paused on purpose; `lost`: no answer. */
 export type Link = 'connecting' | 'stream' | 'polling' | 'hidden' | 'lost'
 
 /** The latest figures; undefined before the first. */
 export const snapshot = signal<Snapshot | undefined>(undefined)
-/** Epoch ms of this browser at which they came. */
+/** When they arrived: epoch ms of this browser. */
 export const snapshotAt = signal(0)
 export const link = signal<Link>('connecting')
-/** The clock of the page for every age and countdown: epoch ms, at most a second old while the tab is seen. */
+/** The clock for every age and countdown: epoch ms, at most a second behind while the tab is visible. */
 export const now = signal(Date.now())
 
 const tick = (): void => {
@@ -25,10 +25,10 @@ document.addEventListener('visibilitychange', tick)
 
 const POLL_MS = 2_000
 const STREAM_AGAIN_MS = 30_000
-/** A stream that brings nothing for so long is taken for dead: a heartbeat comes with every snapshot. */
+/** A stream that is silent for so long counts as dead: figures should come every second. */
 const SILENCE_MS = 6_000
 
-/** Follows the figures of the session, until the page goes. */
+/** Follows the figures of the session for as long as the page is open. */
 export function followLive(): void {
   let aborter = new AbortController()
   const restart = (): void => {
@@ -69,7 +69,7 @@ const take = (figures: Snapshot, by: Link): void => {
   link.value = by
 }
 
-/** Takes figures from a stream until it fails or is silent; resolves with whether it brought any. */
+/** Reads a stream until it fails or falls silent; resolves with whether it brought figures. */
 const stream = (account: number | undefined, signal: AbortSignal): Promise<boolean> =>
   new Promise((resolve) => {
     const source = new EventSource(addressOf('/console/stream', { account, changes: 'true' }))
@@ -82,7 +82,7 @@ const stream = (account: number | undefined, signal: AbortSignal): Promise<boole
     }
     let silence = setTimeout(end, SILENCE_MS)
     const came = (figures: Snapshot | undefined): void => {
-      // Changes of figures that this page does not have: a new stream begins with a whole snapshot.
+      // A change of figures that this page does not have. A new stream begins with a whole snapshot.
       if (figures === undefined) {
         end()
         return
@@ -100,7 +100,7 @@ const stream = (account: number | undefined, signal: AbortSignal): Promise<boole
     signal.addEventListener('abort', end)
   })
 
-/** Asks for the figures again and again, until a stream is worth another try. */
+/** Polls the figures until it is time to try a stream again. */
 async function poll(account: number | undefined, signal: AbortSignal): Promise<void> {
   const until = Date.now() + STREAM_AGAIN_MS
   for (; !signal.aborted && Date.now() < until; await pause(POLL_MS, signal)) {

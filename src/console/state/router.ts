@@ -1,9 +1,9 @@
-// Where the reader is: the address bar is the only state of a page that outlives it.
+// The router: the address bar holds all state that outlives a page.
 import { signal } from '@preact/signals'
 
-/** Where the address bar says that the reader is. */
+/** The address, as pages read it. */
 export interface Place {
-  /** Without `/console`, without a slash at its end: '' is the overview. */
+  /** Without `/console` and without a slash at the end; '' is the overview. */
   path: string
   query: URLSearchParams
 }
@@ -18,7 +18,7 @@ const readPlace = (): Place => ({
 /** The current place. */
 export const place = signal<Place>(readPlace())
 
-/** Goes to an address of the console; `replace` leaves no step to go back to. */
+/** Goes to an address of the console; `replace` adds no step to the history. */
 export function go(address: string, { replace = false }: { replace?: boolean } = {}): void {
   if (replace) history.replaceState(null, '', address)
   else history.pushState(null, '', address)
@@ -27,7 +27,7 @@ export function go(address: string, { replace = false }: { replace?: boolean } =
   if (before !== place.peek().path) scrollTo(0, 0)
 }
 
-/** Follows links to pages of the console without loading anything, and the buttons back and forward. */
+/** Follows links within the console without a page load, and the buttons back and forward. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
     place.value = readPlace()

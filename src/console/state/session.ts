@@ -1,20 +1,20 @@
-// Who is signed in. The key is never kept here: the server keeps a session, and the browser a cookie that no script reads.
+// The session. The key is not kept in the browser: the server keeps the session, and the cookie is out of reach of scripts.
 import { computed, effect, signal } from '@preact/signals'
 import { may as mayDo, type Right, type Session } from '../logic/may.ts'
 import { actingFor, call, dataOf, isOperator, isTemporary, Refused, sessionEnded, withRetryNote } from './http.ts'
 
-/** undefined until it is known, null when nobody is signed in. */
+/** undefined until the server has answered, null if nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined)
-/** Why the page asks to sign in again; empty at the first time. */
+/** Why the page asks to sign in again; empty the first time. */
 export const signedOutBecause = signal('')
-/** Why it is not known yet; empty while the first request is under way. */
+/** Why the server has not answered yet; empty during the first request. */
 export const notKnownBecause = signal('')
-/** A server that is away is asked again after this. */
+/** Wait before an unreachable server is asked again. */
 const AGAIN_MS = 2_000
 
 const ACCOUNT = 'laneway.account'
 
-/** Asks the server who is signed in, again and again while it cannot be reached: the session may still be there. */
+/** Asks the server who is signed in, and keeps asking while it cannot be reached: the session may still exist. */
 export async function findSession(): Promise<void> {
   try {
     enter(await dataOf<Session>('GET', '/console/session'))
@@ -36,7 +36,7 @@ export async function signIn(key: string): Promise<void> {
   signedOutBecause.value = ''
 }
 
-/** Ends the session on the server, and here even if the server cannot be reached. */
+/** Ends the session on the server; in the page even if the server cannot be reached. */
 export async function signOut(): Promise<void> {
   await call('DELETE', '/console/session').catch(() => undefined)
   sessionStorage.removeItem(ACCOUNT)
@@ -52,7 +52,7 @@ function enter(found: Session): void {
   session.value = found
 }
 
-/** Chooses the account that an operator acts for; undefined: all. */
+/** Chooses the account that an operator acts for; undefined is all. */
 export function actFor(account: number | undefined): void {
   if (account === undefined) sessionStorage.removeItem(ACCOUNT)
   else sessionStorage.setItem(ACCOUNT, String(account))
@@ -65,7 +65,7 @@ export const may = (right: Right): boolean => {
   return known ? mayDo(known, right, actingFor.value) : false
 }
 
-/** What pages load for: it changes when they must load anew. */
+/** Key and account that pages load for; a change loads them again. */
 export const viewer = computed(() => `${session.value?.key_name ?? ''}/${actingFor.value ?? ''}`)
 
 let seen = 0
