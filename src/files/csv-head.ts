@@ -13,8 +13,8 @@ const SEPARATOR_WORDS: Readonly<Record<Separator, string>> = {
   '|': 'bars',
 }
 
-/** What a person says of a file; the rest is found out. */
-export interface CsvSaid {
+/** How a person says that a file is read; the rest is detected. */
+export interface CsvOptions {
   encoding?: Encoding | undefined
   separator?: Separator | undefined
 }

@@ -2,7 +2,7 @@
 // who reads it later need know. Its lines stay as many as they were: a first line that only names the separator is left
 // empty. The separator stays too, as cells are only taken apart by csv.ts.
 import { createTextReader } from './csv-encoding.ts'
-import { type CsvHead, type CsvSaid, csvHead, type ReadAs, type Separator } from './csv-head.ts'
+import { type CsvHead, type CsvOptions, csvHead, type ReadAs, type Separator } from './csv-head.ts'
 
 /** A header is a few names; one that grows past this has an open quote somewhere, and memory must stay flat. */
 const HEAD_CHARACTERS = 64 * 1024
@@ -10,7 +10,7 @@ const HEAD_CHARACTERS = 64 * 1024
 export type NormalCsv = ReturnType<typeof normalCsv>
 
 /** `bytes` throws an UnreadableCsvError, and whatever reading the source throws. */
-export function normalCsv(source: AsyncIterable<Uint8Array>, said: CsvSaid = {}) {
+export function normalCsv(source: AsyncIterable<Uint8Array>, said: CsvOptions = {}) {
   const reader = createTextReader(said.encoding)
   let head: CsvHead | undefined
 

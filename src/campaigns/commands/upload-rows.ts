@@ -4,7 +4,7 @@ import type { AccountLimits } from '../../accounts/settings.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
 import { EndlessRecordError, MAX_RAW_BYTES, MAX_RECORD_BYTES } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
-import type { CsvSaid, ReadAs, Separator } from '../../files/csv-head.ts'
+import type { CsvOptions, ReadAs, Separator } from '../../files/csv-head.ts'
 import { TooLargeError } from '../../files/drafts.ts'
 import { normalCsv } from '../../files/normal-csv.ts'
 import type { FileStore } from '../../files/store.ts'
@@ -80,7 +80,7 @@ const rowsFull = (most: number): Refusal =>
 export function incomingRows(
   format: RowFormat,
   source: AsyncIterable<Uint8Array>,
-  said: CsvSaid,
+  said: CsvOptions,
 ): { upload: RowsUpload; figures: () => { rows: number; read_as?: ReadAs } } {
   if (format === 'ndjson') {
     const { bytes, rows } = countingRows(format, source)

@@ -1,6 +1,6 @@
 // A campaign that is being written and is not on the server yet.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
-import type { CsvSaid } from '../../files/csv-head.ts'
+import type { CsvOptions } from '../../files/csv-head.ts'
 import type { RowsHead } from '../logic/rows-head.ts'
 import { componentsOf, type Fillings, openSlots, slotsOf, type Template } from '../logic/template-slots.ts'
 
@@ -16,7 +16,7 @@ export interface Draft {
   file: File | undefined
   head: RowsHead | undefined
   /** How the file is read, if a person has chosen. */
-  said: CsvSaid
+  csvOptions: CsvOptions
   phone: string
   validUntil: string
 }
@@ -31,7 +31,7 @@ export const EMPTY: Draft = {
   except: [],
   file: undefined,
   head: undefined,
-  said: {},
+  csvOptions: {},
   phone: '',
   validUntil: '',
 }

@@ -1,7 +1,7 @@
 // The columns and the first row of a file of recipients, read in the browser with the code of the server, so that values can
 // be bound before the upload. And the form fields for how a CSV file is read.
 import { createTextReader, ENCODINGS, type Encoding, UnreadableCsvError } from '../../files/csv-encoding.ts'
-import { type CsvSaid, csvHead, type ReadAs, SEPARATORS, type Separator } from '../../files/csv-head.ts'
+import { type CsvOptions, csvHead, type ReadAs, SEPARATORS, type Separator } from '../../files/csv-head.ts'
 
 /** The beginning of a file. */
 export interface RowsHead {
@@ -25,10 +25,10 @@ export async function* bytesOf(file: Blob): AsyncGenerator<Uint8Array> {
 export async function rowsHead(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
-  said: CsvSaid = {},
+  options: CsvOptions = {},
 ): Promise<RowsHead | { why: string }> {
   const isNdjson = /\.(ndjson|jsonl)$/i.test(name)
-  const reader = createTextReader(isNdjson ? 'utf-8' : said.encoding)
+  const reader = createTextReader(isNdjson ? 'utf-8' : options.encoding)
   let text = ''
   let isWhole = true
   const take = (next: string): void => {
@@ -41,7 +41,7 @@ export async function rowsHead(
     if (isNdjson || text.trimStart().startsWith('{')) return ndjsonHead(text)
     text = text.replace(/\r\n?/g, '\n')
     // Without a line end in so many characters, all of them count as the header.
-    const head = csvHead(text, isWhole, said.separator) ?? csvHead(text, true, said.separator)
+    const head = csvHead(text, isWhole, options.separator) ?? csvHead(text, true, options.separator)
     const { columns = [], firstRow = [], separator = ',' } = head ?? {}
     if (columns.every((column) => column === '')) return { why: 'The file has no line of columns.' }
     const first = new Map(columns.map((column, i) => [column, (firstRow[i] ?? '').trim()]))
@@ -107,7 +107,7 @@ export const csvFields = {
 } as const
 
 /** The values of those fields as the API takes them. */
-export const csvOptionsOf = (values: { encoding: string; separator: string }): CsvSaid => ({
+export const csvOptionsOf = (values: { encoding: string; separator: string }): CsvOptions => ({
   encoding: ENCODINGS.find((each) => each === values.encoding),
   separator: SEPARATORS.find((each) => each === values.separator),
 })

@@ -5,7 +5,7 @@ import type { ResumeClass } from '../../campaigns/definition.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { Button } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { after, filled } from '../parts/form.tsx'
+import { nonEmpty, thenNotify } from '../parts/form.tsx'
 import { sentence } from '../parts/text.tsx'
 import { call, dataOf } from '../state/http.ts'
 import { go } from '../state/router.ts'
@@ -97,7 +97,7 @@ const simply = (action: Simple, campaign: Campaign): void =>
     verb: action === 'cancel' ? 'Cancel the campaign' : NAMES[action],
     danger: action === 'cancel',
     text: <p>{meansOf(action, campaign)}</p>,
-    act: () => after(order(campaign, action), SAID[action]),
+    act: () => thenNotify(order(campaign, action), SAID[action]),
   })
 
 const pause = (campaign: Campaign): void =>
@@ -107,7 +107,7 @@ const pause = (campaign: Campaign): void =>
     text: sentence`${counted(campaign.progress.queued, 'message')} stay queued until somebody resumes it. What is in flight
       goes out.`,
     fields: { reason: { label: 'Reason, for your colleagues' } },
-    act: (values) => after(order(campaign, 'pause', filled(values)), 'Paused.'),
+    act: (values) => thenNotify(order(campaign, 'pause', nonEmpty(values)), 'Paused.'),
   })
 
 const HOUR_MS = 3_600_000
@@ -132,7 +132,7 @@ const schedule = (campaign: Campaign): void =>
       </>
     ),
     ready: ({ at }) => at !== '',
-    act: (body) => after(order(campaign, 'schedule', body), 'Scheduled.'),
+    act: (body) => thenNotify(order(campaign, 'schedule', body), 'Scheduled.'),
   })
 
 /** Recipients by the outcome of their message. `twice`: they may have received it already. */

@@ -16,7 +16,7 @@ import {
 import { Gauge } from '../parts/badge.tsx'
 import { Field, Form } from '../parts/form.tsx'
 import { notifyRefusal } from '../parts/notices.tsx'
-import { Card, Page, Shown } from '../parts/page.tsx'
+import { Card, Page, WhenLoaded } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { uploadFile } from '../state/files.ts'
 import { useLoad } from '../state/hooks.ts'
@@ -76,7 +76,7 @@ export function NewCampaign() {
               onValue={(sender) => change({ sender })}
               options={[['', 'Choose a sender'], ...(known ? [] : [[draft.sender, draft.sender] as const]), ...senders]}
             />
-            <Shown loaded={templates}>
+            <WhenLoaded loaded={templates}>
               {(all) =>
                 all.length === 0 ? (
                   <NoTemplate />
@@ -92,7 +92,7 @@ export function NewCampaign() {
                   />
                 )
               }
-            </Shown>
+            </WhenLoaded>
           </Card>
           <Recipients draft={draft} tags={tags} onChange={change} />
           {template && <FillingsCard template={template} draft={draft} onChange={(fillings) => change({ fillings })} />}
@@ -238,7 +238,7 @@ function Create({ draft }: { draft: Draft }) {
       setStep('Uploading the file …')
       const isCsv = draft.head.format === 'csv'
       const type = isCsv ? 'text/csv' : 'application/x-ndjson'
-      await uploadFile(`/campaigns/${id}/rows`, draft.file, type, setShare, isCsv ? draft.said : {})
+      await uploadFile(`/campaigns/${id}/rows`, draft.file, type, setShare, isCsv ? draft.csvOptions : {})
     }
     setStep('Checking the recipients …')
     await call('POST', `/campaigns/${id}/preflight`, { body: {} })

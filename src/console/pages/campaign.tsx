@@ -5,7 +5,7 @@ import { ledgerOf, type Progress } from '../logic/ledger.ts'
 import { searchAddress } from '../logic/message-filters.ts'
 import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { Badge, CampaignState, MessageState, toneOf } from '../parts/badge.tsx'
-import { Card, Facts, Page, Shown } from '../parts/page.tsx'
+import { Card, Facts, Page, WhenLoaded } from '../parts/page.tsx'
 import { Text, Until, WaitReason, When } from '../parts/text.tsx'
 import { useData, useLoad } from '../state/hooks.ts'
 import { downloadAddress } from '../state/http.ts'
@@ -33,7 +33,7 @@ export function CampaignPage({ id }: { id: string }) {
       badge={campaign && <CampaignState state={campaign.state} />}
       actions={campaign && <CampaignActions campaign={campaign} />}
     >
-      <Shown loaded={loaded} age>
+      <WhenLoaded loaded={loaded} age>
         {(found) => (
           <>
             {found.reason !== null && (
@@ -58,7 +58,7 @@ export function CampaignPage({ id }: { id: string }) {
             </div>
           </>
         )}
-      </Shown>
+      </WhenLoaded>
     </Page>
   )
 }

@@ -1,7 +1,7 @@
 // Choosing or creating an account: what an operator sees on a page that needs one.
 import { Button } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { Empty, Page, Shown } from '../parts/page.tsx'
+import { Empty, Page, WhenLoaded } from '../parts/page.tsx'
 import { Text } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { dataOf } from '../state/http.ts'
@@ -11,7 +11,7 @@ import { actFor } from '../state/session.ts'
 /** The accounts as buttons. */
 export const ChooseAccount = () => (
   <Page title="For which account?" actions={<Button press={newAccount}>New account</Button>}>
-    <Shown loaded={useLoad('accounts', loadAccounts)}>
+    <WhenLoaded loaded={useLoad('accounts', loadAccounts)}>
       {(all) =>
         all.length === 0 ? (
           <Empty title="There is no account yet.">Create one to give it senders, keys and contacts.</Empty>
@@ -30,7 +30,7 @@ export const ChooseAccount = () => (
           </>
         )
       }
-    </Shown>
+    </WhenLoaded>
   </Page>
 )
 

@@ -7,9 +7,9 @@ import { csvFields, csvOptionsOf } from '../logic/rows-head.ts'
 import { Gauge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { ask, Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
-import { after } from '../parts/form.tsx'
+import { thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
-import { Empty, Page, Search, Shown } from '../parts/page.tsx'
+import { Empty, Page, Search, WhenLoaded } from '../parts/page.tsx'
 import { PersonLink, sentence, Text } from '../parts/text.tsx'
 import { uploadFile } from '../state/files.ts'
 import { somethingChanged, useLoad } from '../state/hooks.ts'
@@ -28,7 +28,7 @@ export function Contacts() {
   const tag = tags.value?.find(({ id }) => String(id) === query.get('tag'))
   return (
     <Page title="Contacts" main={may('writeContacts') && ['New list', newList]}>
-      <Shown loaded={tags}>
+      <WhenLoaded loaded={tags}>
         {(all) => (
           <div class="shelves">
             <nav aria-label="Lists">
@@ -50,7 +50,7 @@ export function Contacts() {
             <People key={`${tag?.id} ${words}`} tag={tag} words={words} tags={all} />
           </div>
         )}
-      </Shown>
+      </WhenLoaded>
     </Page>
   )
 }
@@ -160,7 +160,7 @@ const deleteContact = (contact: Contact): void =>
         sent stay on record.
       </p>
     ),
-    act: () => after(call('DELETE', `/contacts/${contact.id}`), 'Deleted.'),
+    act: () => thenNotify(call('DELETE', `/contacts/${contact.id}`), 'Deleted.'),
   })
 
 type Imported = Data<typeof contacts.import>
@@ -187,9 +187,9 @@ function Import({ tag }: { tag: Tag }) {
         </>
       }
       ready={({ file }) => file !== undefined}
-      act={async ({ file, ...said }) => {
+      act={async ({ file, ...options }) => {
         if (file === undefined) return undefined
-        const query = { tag: tag.id, ...csvOptionsOf(said) }
+        const query = { tag: tag.id, ...csvOptionsOf(options) }
         const imported = await uploadFile<Imported>('/contacts/import', file, 'text/csv', setShare, query)
         somethingChanged()
         openDialog(<Result tag={tag} of={imported} />)

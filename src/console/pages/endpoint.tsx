@@ -6,10 +6,10 @@ import { endpointWords } from '../logic/words.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { ask, showOnce } from '../parts/dialog.tsx'
-import { after, Field } from '../parts/form.tsx'
+import { Field, thenNotify } from '../parts/form.tsx'
 import { listAt, More, useRows } from '../parts/list.tsx'
 import { notify } from '../parts/notices.tsx'
-import { Card, Facts, Page, Shown } from '../parts/page.tsx'
+import { Card, Facts, Page, WhenLoaded } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { Ago, sentence, Text, Until, When } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
@@ -33,7 +33,7 @@ export function EndpointPage({ id }: { id: string }) {
       badge={words && <Badge tone={words.tone}>{words.word}</Badge>}
       actions={endpoint && <Actions endpoint={endpoint} at={at} />}
     >
-      <Shown loaded={loaded} age>
+      <WhenLoaded loaded={loaded} age>
         {(found) => (
           <>
             <p class={words?.tone === 'good' ? 'quiet' : 'held'}>
@@ -49,7 +49,7 @@ export function EndpointPage({ id }: { id: string }) {
             <Attempts at={at} />
           </>
         )}
-      </Shown>
+      </WhenLoaded>
     </Page>
   )
 }
@@ -115,7 +115,7 @@ function Attempts({ at }: { at: string }) {
           <Field label="Show" value={shown} onValue={setShown} options={SHOWN} />
         </div>
       </div>
-      <Shown loaded={loaded}>
+      <WhenLoaded loaded={loaded}>
         {() =>
           wanted.length > 0 ? (
             <AttemptTable rows={wanted} />
@@ -125,7 +125,7 @@ function Attempts({ at }: { at: string }) {
             </p>
           )
         }
-      </Shown>
+      </WhenLoaded>
       <More more={more} name="Show older ones" />
     </section>
   )
@@ -171,7 +171,7 @@ const change = ({ endpoint, at }: Props): void =>
     title: 'Change the endpoint',
     fields: endpointFields(endpoint),
     ready: ({ types }) => types.length > 0,
-    act: (values) => after(call('PATCH', at, { body: endpointBody(values) }), 'The endpoint is changed.'),
+    act: (values) => thenNotify(call('PATCH', at, { body: endpointBody(values) }), 'The endpoint is changed.'),
   })
 
 function turn({ endpoint: { enabled, url }, at }: Props): void {
@@ -189,7 +189,7 @@ function turn({ endpoint: { enabled, url }, at }: Props): void {
       </p>
     ),
     act: () =>
-      after(
+      thenNotify(
         call('PATCH', at, { body: { enabled: !enabled } }),
         enabled ? 'The endpoint is off.' : 'The endpoint is on.',
       ),

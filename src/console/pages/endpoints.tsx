@@ -5,7 +5,7 @@ import { endpointWords } from '../logic/words.ts'
 import { Badge } from '../parts/badge.tsx'
 import { ask, showOnce } from '../parts/dialog.tsx'
 import { partsOf, type Values } from '../parts/form.tsx'
-import { Empty, Page, Shown } from '../parts/page.tsx'
+import { Empty, Page, WhenLoaded } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
@@ -17,7 +17,7 @@ const EVERY_MS = 5_000
 export const Endpoints = () => (
   <Page title="Event endpoints" main={['Add an endpoint', newEndpoint]}>
     <p>Addresses of yours that are sent what happens: deliveries, failures, what people write.</p>
-    <Shown age loaded={useData<EndpointDocument[]>('/event-endpoints', EVERY_MS)}>
+    <WhenLoaded age loaded={useData<EndpointDocument[]>('/event-endpoints', EVERY_MS)}>
       {(all) =>
         all.length === 0 ? (
           <Empty title="Nobody is sent what happens yet.">
@@ -28,7 +28,7 @@ export const Endpoints = () => (
           <EndpointTable rows={all} />
         )
       }
-    </Shown>
+    </WhenLoaded>
   </Page>
 )
 

@@ -5,10 +5,10 @@ import { bytesText, counted, countText } from '../logic/numbers.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, Copy } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { after, toggled } from '../parts/form.tsx'
+import { thenNotify, toggled } from '../parts/form.tsx'
 import { List, type Source } from '../parts/list.tsx'
 import { notify } from '../parts/notices.tsx'
-import { Empty, Page, Shown } from '../parts/page.tsx'
+import { Empty, Page, WhenLoaded } from '../parts/page.tsx'
 import { Text } from '../parts/text.tsx'
 import { somethingChanged, useLoad } from '../state/hooks.ts'
 import { call, dataOf } from '../state/http.ts'
@@ -42,7 +42,7 @@ export function Gallery() {
   const chosen = trash ? undefined : (all.find(({ id }) => String(id) === query.get('folder')) ?? all[0])
   return (
     <Page title="Gallery" actions={<Button press={newFolder}>New folder</Button>}>
-      <Shown loaded={folders}>
+      <WhenLoaded loaded={folders}>
         {() => (
           <div class="shelves">
             <nav aria-label="Folders">
@@ -70,7 +70,7 @@ export function Gallery() {
             )}
           </div>
         )}
-      </Shown>
+      </WhenLoaded>
     </Page>
   )
 }
@@ -197,7 +197,7 @@ const newFolder = (): void =>
     verb: 'Create',
     fields: { name: { label: 'Name', required: true } },
     act: (body, headers) =>
-      after(call('POST', `${GALLERY}/folders`, { body, headers }), `The folder ${body.name.trim()} is created.`),
+      thenNotify(call('POST', `${GALLERY}/folders`, { body, headers }), `The folder ${body.name.trim()} is created.`),
   })
 
 const renameFolder = ({ id, name }: FolderJson): void =>
@@ -205,7 +205,7 @@ const renameFolder = ({ id, name }: FolderJson): void =>
     title: 'Rename the folder',
     verb: 'Rename',
     fields: { name: { label: 'Name', required: true, value: name } },
-    act: (body) => after(call('PUT', `${GALLERY}/folders/${id}`, { body }), 'Renamed.'),
+    act: (body) => thenNotify(call('PUT', `${GALLERY}/folders/${id}`, { body }), 'Renamed.'),
   })
 
 const Names = ({ files }: { files: readonly FileJson[] }) => (

@@ -2,7 +2,7 @@
 import type { KeyDocument as Key } from '../../accounts/permissions.ts'
 import { Badge } from '../parts/badge.tsx'
 import { ask, showOnce } from '../parts/dialog.tsx'
-import { after, filled, partsOf } from '../parts/form.tsx'
+import { nonEmpty, partsOf, thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Ago, sentence, When } from '../parts/text.tsx'
@@ -110,7 +110,7 @@ function newKey(): void {
         permissions,
         ...(senders.trim() === '' ? {} : { senders: partsOf(senders) }),
         ...(addresses.trim() === '' ? {} : { addresses: partsOf(addresses) }),
-        ...filled({ expires_at: expires }),
+        ...nonEmpty({ expires_at: expires }),
       }
       const { key } = await dataOf<{ key: string | null }>('POST', '/admin/keys', { body, headers })
       showOnce('key', key)
@@ -146,5 +146,5 @@ const revoke = (key: Key): void =>
     danger: true,
     text: sentence`Requests with ${nameOf(key)} are refused from now on, and console sessions with it end. It was last used
       ${<Ago at={key.last_used_at} />}. There is no way back.`,
-    act: () => after(call('DELETE', `/admin/keys/${key.id}`), `${nameOf(key)} is revoked.`),
+    act: () => thenNotify(call('DELETE', `/admin/keys/${key.id}`), `${nameOf(key)} is revoked.`),
   })

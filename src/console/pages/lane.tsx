@@ -7,7 +7,7 @@ import { answerText, countText, spanText } from '../logic/numbers.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { History } from '../parts/chart.tsx'
-import { Card, Empty, Figures, Page, Shown } from '../parts/page.tsx'
+import { Card, Empty, Figures, Page, WhenLoaded } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { EndsIn, SearchLink, Text } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
@@ -104,7 +104,7 @@ function DeadLetters({ lane }: { lane: SnapshotLane }) {
         <p>These jobs could not be processed. Once the cause is gone, requeue sends them.</p>
       )}
       {count > 0 && mayList && (
-        <Shown loaded={loaded} age>
+        <WhenLoaded loaded={loaded} age>
           {(rows) => (
             <Table
               caption="Dead letters"
@@ -121,7 +121,7 @@ function DeadLetters({ lane }: { lane: SnapshotLane }) {
               ]}
             />
           )}
-        </Shown>
+        </WhenLoaded>
       )}
       {count > 0 && may('viewMessages') && (
         <p>

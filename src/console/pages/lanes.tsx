@@ -6,7 +6,7 @@ import { boundWords, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { answerText, counted, countText, rateText, spanText } from '../logic/numbers.ts'
 import { Badge, Gauge, Spark } from '../parts/badge.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { after, Field, filled } from '../parts/form.tsx'
+import { Field, nonEmpty, thenNotify } from '../parts/form.tsx'
 import { Empty, Live, Page } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { sentence, Text, Until } from '../parts/text.tsx'
@@ -170,7 +170,7 @@ const pause = (lane: SnapshotLane): void =>
     text: sentence`Nothing more leaves ${nameOf(lane)} but what is in flight (${lane.in_flight}). ${waitText(lane)} there;
       new ones are accepted and wait as well.`,
     fields: { reason: { label: 'Reason, for your colleagues' } },
-    act: (values) => after(order(lane, 'pause', filled(values)), `Lane ${lane.sender} is paused.`),
+    act: (values) => thenNotify(order(lane, 'pause', nonEmpty(values)), `Lane ${lane.sender} is paused.`),
   })
 
 const resume = (lane: SnapshotLane, verb: string): void =>
@@ -190,7 +190,7 @@ const resume = (lane: SnapshotLane, verb: string): void =>
         {lane.state === 'cooldown' && <p>If what began the cooldown still holds, the provider will refuse again.</p>}
       </>
     ),
-    act: () => after(order(lane, 'resume', {}), `Lane ${lane.sender} is resumed; ${waitText(lane)}.`),
+    act: () => thenNotify(order(lane, 'resume', {}), `Lane ${lane.sender} is resumed; ${waitText(lane)}.`),
   })
 
 /** Asks for a new rate in messages per second. */
@@ -210,7 +210,7 @@ export const changeRate = (lane: SnapshotLane): void =>
       },
     },
     act: ({ rate }) =>
-      after(
+      thenNotify(
         order(lane, 'rate', { rate: Number(rate) }),
         `Lane ${lane.sender} may send ${rateText(Number(rate))} per second.`,
       ),

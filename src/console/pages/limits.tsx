@@ -4,7 +4,7 @@ import { bytesText, countText, shareText } from '../logic/numbers.ts'
 import { limitWords } from '../logic/words.ts'
 import { Badge, Gauge } from '../parts/badge.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { Page, Shown } from '../parts/page.tsx'
+import { Page, WhenLoaded } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { useData } from '../state/hooks.ts'
 import { actingFor, call } from '../state/http.ts'
@@ -23,7 +23,7 @@ export function Limits() {
   return (
     <Page title="Limits">
       <p>What would exceed one of these is refused with a reason. What is accepted already is never dropped.</p>
-      <Shown loaded={loaded} age>
+      <WhenLoaded loaded={loaded} age>
         {(limits) => (
           <Table
             cards
@@ -51,7 +51,7 @@ export function Limits() {
             actions={may('operate') && (({ limit }) => [['Change', limitWords(limit).name, () => changeLimit(limit)]])}
           />
         )}
-      </Shown>
+      </WhenLoaded>
     </Page>
   )
 }

@@ -7,8 +7,8 @@ import { problemText } from '../logic/words.ts'
 import { Badge, MessageState } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
-import { after } from '../parts/form.tsx'
-import { Card, Facts, Page, Shown } from '../parts/page.tsx'
+import { thenNotify } from '../parts/form.tsx'
+import { Card, Facts, Page, WhenLoaded } from '../parts/page.tsx'
 import { CampaignLink, EndsIn, SearchLink, Text, WaitReason, When } from '../parts/text.tsx'
 import { download } from '../state/files.ts'
 import { useData } from '../state/hooks.ts'
@@ -39,7 +39,7 @@ export function MessagePage({ id }: { id: string }) {
       <p class="mono">
         <Text text={id} />
       </p>
-      <Shown loaded={loaded} age>
+      <WhenLoaded loaded={loaded} age>
         {(found) => (
           <>
             {found.possible_duplicate && (
@@ -62,7 +62,7 @@ export function MessagePage({ id }: { id: string }) {
             </div>
           </>
         )}
-      </Shown>
+      </WhenLoaded>
     </Page>
   )
 }
@@ -88,7 +88,7 @@ const cancel = (message: SentMessage): void =>
     danger: true,
     text: <Recipient {...message} />,
     note: 'It is never sent, unless somebody sends it again.',
-    act: () => after(call('POST', `/messages/${message.id}/cancel`), 'The message is cancelled.'),
+    act: () => thenNotify(call('POST', `/messages/${message.id}/cancel`), 'The message is cancelled.'),
   })
 
 const sendAgain = (message: SentMessage): void =>
@@ -103,7 +103,7 @@ const sendAgain = (message: SentMessage): void =>
           ' Nobody knows whether the first one arrived: the person may get it twice, and it is marked as a possible duplicate.'}
       </p>
     ),
-    act: () => after(call('POST', `/messages/${message.id}/requeue`), 'The message is queued again.'),
+    act: () => thenNotify(call('POST', `/messages/${message.id}/requeue`), 'The message is queued again.'),
   })
 
 /** Attempts, the provider's answers and the evidence, oldest first. */
@@ -211,7 +211,7 @@ function Conversation({ person, sender }: { person: string; sender: string }) {
   )
   return (
     <Card title="Conversation">
-      <Shown loaded={loaded}>
+      <WhenLoaded loaded={loaded}>
         {({ open, open_until, last_received_at, opted_out }) => {
           const { tone, word, means } = windowWords(open)
           return (
@@ -245,7 +245,7 @@ function Conversation({ person, sender }: { person: string; sender: string }) {
             </>
           )
         }}
-      </Shown>
+      </WhenLoaded>
     </Card>
   )
 }

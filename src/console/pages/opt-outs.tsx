@@ -2,7 +2,7 @@
 import type { OptOut } from '../../people/opt-outs/opt-out.ts'
 import { optOutSource } from '../logic/words.ts'
 import { ask } from '../parts/dialog.tsx'
-import { after } from '../parts/form.tsx'
+import { thenNotify } from '../parts/form.tsx'
 import { List, listAt, type Source } from '../parts/list.tsx'
 import { Empty, Page, Search } from '../parts/page.tsx'
 import { SearchLink, sentence, Text } from '../parts/text.tsx'
@@ -90,7 +90,7 @@ export const addOptOut = (known?: string): void =>
     note: 'No campaign and no MARKETING template reaches this person from now on, until the opt-out is removed.',
     ready: ({ person }) => (known ?? person.trim()) !== '',
     act: ({ person }, headers) =>
-      after(call('POST', '/opt-outs', { body: { person: known ?? person.trim() }, headers }), 'Opted out.'),
+      thenNotify(call('POST', '/opt-outs', { body: { person: known ?? person.trim() }, headers }), 'Opted out.'),
   })
 
 /** Removes an opt-out, after it has said what follows. */
@@ -101,5 +101,5 @@ export const removeOptOut = (person: string): void =>
     danger: true,
     text: sentence`Campaigns that are checked or sent from now on reach ${person} again. Do it only if this person has asked
       for it.`,
-    act: () => after(call('DELETE', `/opt-outs/${encodeURIComponent(person)}`), 'The opt-out is removed.'),
+    act: () => thenNotify(call('DELETE', `/opt-outs/${encodeURIComponent(person)}`), 'The opt-out is removed.'),
   })

@@ -7,7 +7,7 @@ import { optOutSource } from '../logic/words.ts'
 import { Badge, MessageState } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { ask, closeDialog } from '../parts/dialog.tsx'
-import { Card, Empty, Facts, Page, Search, Shown } from '../parts/page.tsx'
+import { Card, Empty, Facts, Page, Search, WhenLoaded } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
 import { CampaignLink, Text, When } from '../parts/text.tsx'
 import { download } from '../state/files.ts'
@@ -50,9 +50,9 @@ export function Person() {
       {person === '' ? (
         <Empty title="Whose data?">Give the full international number, or WhatsApp’s id of a person without one.</Empty>
       ) : (
-        <Shown loaded={loaded} age>
+        <WhenLoaded loaded={loaded} age>
           {(found) => <KeptOfPerson kept={found} />}
-        </Shown>
+        </WhenLoaded>
       )}
     </Page>
   )
@@ -172,7 +172,7 @@ function Erased({ job, onDone }: { job: string; onDone: () => void }) {
     if (isOver) onDone()
   }, [isOver])
   return (
-    <Shown loaded={loaded}>
+    <WhenLoaded loaded={loaded}>
       {({ state, contacts, messages, received, recipients }) => {
         const [tone, word] = OUTCOMES[state] ?? ['busy', 'being erased']
         return (
@@ -183,6 +183,6 @@ function Erased({ job, onDone }: { job: string; onDone: () => void }) {
           </p>
         )
       }}
-    </Shown>
+    </WhenLoaded>
   )
 }

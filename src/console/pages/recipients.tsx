@@ -1,11 +1,11 @@
 // The recipients of a new campaign: contact lists, or the rows of a file.
 import { useRef, useState } from 'preact/hooks'
-import { type CsvSaid, readAsSentence } from '../../files/csv-head.ts'
+import { type CsvOptions, readAsSentence } from '../../files/csv-head.ts'
 import type { Draft } from '../logic/draft.ts'
 import { bytesText, countText } from '../logic/numbers.ts'
 import { bytesOf, csvFields, csvOptionsOf, likelyPhone, rowsHead } from '../logic/rows-head.ts'
 import { Checks, Field } from '../parts/form.tsx'
-import { Shown } from '../parts/page.tsx'
+import { WhenLoaded } from '../parts/page.tsx'
 import { Text } from '../parts/text.tsx'
 import type { Loaded } from '../state/hooks.ts'
 import type { Tag } from '../state/library.ts'
@@ -31,7 +31,7 @@ export const Recipients = ({ draft, tags, onChange }: Props & { tags: Loaded<Tag
     {draft.source === 'file' ? (
       <FileChoice draft={draft} onChange={onChange} />
     ) : may('readContacts') ? (
-      <Shown loaded={tags}>{(all) => <TagChoice all={all} draft={draft} onChange={onChange} />}</Shown>
+      <WhenLoaded loaded={tags}>{(all) => <TagChoice all={all} draft={draft} onChange={onChange} />}</WhenLoaded>
     ) : (
       <p class="held">Your key may not see contacts: choose a file.</p>
     )}
@@ -74,16 +74,16 @@ function TagChoice({ all, draft, onChange }: Props & { all: readonly Tag[] }) {
 
 function FileChoice({ draft, onChange }: Props) {
   const [why, setWhy] = useState('')
-  const { file, head, said } = draft
+  const { file, head, csvOptions: options } = draft
   /** The latest choice; the page may still be reading an earlier file. */
   const latest = useRef<object>(undefined)
-  const take = async (file: File | undefined, said: CsvSaid): Promise<void> => {
+  const take = async (file: File | undefined, options: CsvOptions): Promise<void> => {
     if (file === undefined) return
     const choice = {}
     latest.current = choice
     setWhy('')
-    onChange({ file, head: undefined, said })
-    const found = await rowsHead(file.name, bytesOf(file), said).catch(() => ({ why: 'The file cannot be read.' }))
+    onChange({ file, head: undefined, csvOptions: options })
+    const found = await rowsHead(file.name, bytesOf(file), options).catch(() => ({ why: 'The file cannot be read.' }))
     if (latest.current !== choice) return
     if ('why' in found) setWhy(found.why)
     else {
@@ -110,7 +110,9 @@ function FileChoice({ draft, onChange }: Props) {
         )}
       </div>
       {file && !head && why === '' && <p role="status">The file is being read …</p>}
-      {file && head?.format !== 'ndjson' && <CsvChoices said={said} onSaid={(next) => void take(file, next)} />}
+      {file && head?.format !== 'ndjson' && (
+        <CsvChoices options={options} onOptions={(next) => void take(file, next)} />
+      )}
       {file && head && (
         <>
           <p role="status">
@@ -130,20 +132,20 @@ function FileChoice({ draft, onChange }: Props) {
 }
 
 /** How the file is read, if the page guesses wrong. */
-function CsvChoices({ said, onSaid }: { said: CsvSaid; onSaid: (said: CsvSaid) => void }) {
-  const { encoding = '', separator = '' } = said
+function CsvChoices({ options, onOptions }: { options: CsvOptions; onOptions: (options: CsvOptions) => void }) {
+  const { encoding = '', separator = '' } = options
   return (
     <details>
       <summary>{csvFields.encoding.fold}</summary>
       <Field
         {...csvFields.encoding}
         value={encoding}
-        onValue={(value) => onSaid(csvOptionsOf({ encoding: value, separator }))}
+        onValue={(value) => onOptions(csvOptionsOf({ encoding: value, separator }))}
       />
       <Field
         {...csvFields.separator}
         value={separator}
-        onValue={(value) => onSaid(csvOptionsOf({ encoding, separator: value }))}
+        onValue={(value) => onOptions(csvOptionsOf({ encoding, separator: value }))}
       />
     </details>
   )

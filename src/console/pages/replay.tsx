@@ -2,7 +2,7 @@
 import type { events } from '../../producer/api/events/routes.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { ask, Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
-import { Shown } from '../parts/page.tsx'
+import { WhenLoaded } from '../parts/page.tsx'
 import { useData, useLoad } from '../state/hooks.ts'
 import { type Data, dataOf } from '../state/http.ts'
 
@@ -50,7 +50,7 @@ function Start({ at, order }: { at: string; order: Order }) {
       verb={matched > 0 ? `Send ${many} again` : 'Send them again'}
       danger
       text={
-        <Shown loaded={loaded}>
+        <WhenLoaded loaded={loaded}>
           {() => (
             <>
               <p role="status">
@@ -59,7 +59,7 @@ function Start({ at, order }: { at: string; order: Order }) {
               <p>They have the same ids as before: a program that keeps the ids it knows takes none of them twice.</p>
             </>
           )}
-        </Shown>
+        </WhenLoaded>
       }
       ready={() => matched > 0}
       act={async (_values, headers) => {
@@ -77,14 +77,14 @@ function Follow({ at, id }: { at: string; id: string }) {
   )
   return (
     <Dialog title="Replay" close="Close">
-      <Shown loaded={loaded}>
+      <WhenLoaded loaded={loaded}>
         {({ state, delivered }) => (
           <p role="status">
             {state === 'done' ? 'Done: ' : 'Under way: '}
             {countText(delivered)} {delivered === 1 ? 'event was' : 'events were'} sent again.
           </p>
         )}
-      </Shown>
+      </WhenLoaded>
       <p class="quiet">
         It goes on without this page: <code>{id}</code>.
       </p>

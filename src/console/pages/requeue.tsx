@@ -4,7 +4,7 @@ import { type Filters, requeueBody } from '../logic/message-filters.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { Gauge } from '../parts/badge.tsx'
 import { Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
-import { Shown } from '../parts/page.tsx'
+import { WhenLoaded } from '../parts/page.tsx'
 import { Text } from '../parts/text.tsx'
 import { useData, useLoad } from '../state/hooks.ts'
 import { type Data, dataOf } from '../state/http.ts'
@@ -58,7 +58,7 @@ function Ask({ body }: { body: Record<string, string> }) {
               </li>
             ))}
           </ul>
-          <Shown loaded={loaded}>
+          <WhenLoaded loaded={loaded}>
             {(found) => (
               <>
                 <p role="status">
@@ -69,7 +69,7 @@ function Ask({ body }: { body: Record<string, string> }) {
                 <p>Messages that may have reached somebody are marked as possible duplicates.</p>
               </>
             )}
-          </Shown>
+          </WhenLoaded>
         </>
       }
       ready={() => count > 0}
@@ -87,7 +87,7 @@ function Progress({ id }: { id: string }) {
   const loaded = useData<Job>(`/jobs/${id}`, ({ state }) => (state in OUTCOMES ? undefined : POLL_MS))
   return (
     <Dialog title="Requeue" close="Close">
-      <Shown loaded={loaded}>
+      <WhenLoaded loaded={loaded}>
         {(job) => (
           <>
             <p role="status">
@@ -98,7 +98,7 @@ function Progress({ id }: { id: string }) {
             <Blocked {...job} />
           </>
         )}
-      </Shown>
+      </WhenLoaded>
       <p class="quiet">
         It goes on without this page: job <code>{id}</code>.
       </p>

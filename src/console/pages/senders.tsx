@@ -5,9 +5,9 @@ import type { webhookSecrets } from '../../producer/api/webhooks/routes.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Copy } from '../parts/button.tsx'
 import { ask, showOnce } from '../parts/dialog.tsx'
-import { after, filled } from '../parts/form.tsx'
+import { nonEmpty, thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
-import { Card, Empty, Page, Shown } from '../parts/page.tsx'
+import { Card, Empty, Page, WhenLoaded } from '../parts/page.tsx'
 import { type RowAction, Table } from '../parts/table.tsx'
 import { sentence } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
@@ -76,7 +76,7 @@ const newSender = (): void =>
       const body = {
         ...values,
         rate: Number(rate),
-        ...filled({ name, phone_number_id: values.provider === 'cloud-api' ? phone_number_id : '' }),
+        ...nonEmpty({ name, phone_number_id: values.provider === 'cloud-api' ? phone_number_id : '' }),
       }
       const { id } = await dataOf<Sender>('POST', '/admin/senders', { body, headers })
       return `Sender ${id} is added; its lane is ${id}.`
@@ -117,7 +117,7 @@ const removeSender = (sender: Sender): void =>
     danger: true,
     text: sentence`${sender.name || sender.number} sends nothing any more, and its token is forgotten. It is refused as long as
       messages wait on its lane. What was sent stays on record.`,
-    act: () => after(call('DELETE', `/admin/senders/${sender.id}`), `Sender ${sender.id} is removed.`),
+    act: () => thenNotify(call('DELETE', `/admin/senders/${sender.id}`), `Sender ${sender.id} is removed.`),
   })
 
 const SECRETS = '/admin/webhook-secrets'
@@ -148,7 +148,7 @@ function WebhookSecrets() {
         Two secrets of a kind are valid at a time, so that one is replaced without a webhook being lost: add the new
         one, change it at WhatsApp, then remove the older one. None is ever shown again.
       </p>
-      <Shown loaded={loaded}>
+      <WhenLoaded loaded={loaded}>
         {(counts) => (
           <Table
             cards
@@ -178,7 +178,7 @@ function WebhookSecrets() {
             }}
           />
         )}
-      </Shown>
+      </WhenLoaded>
     </Card>
   )
 }
@@ -236,7 +236,7 @@ const removeSecret = ({ name, title }: Kind, count: number): void =>
       </p>
     ),
     act: () =>
-      after(
+      thenNotify(
         call('DELETE', `${SECRETS}/${name}`, count < 2 ? { query: { all: 'true' } } : {}),
         'The secret is removed.',
       ),

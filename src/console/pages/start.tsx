@@ -4,7 +4,7 @@ import type { SentMessage } from '../../messages/lookup/message-schema.ts'
 import { MessageState } from '../parts/badge.tsx'
 import { DemoSwitch, demo } from '../parts/demo.tsx'
 import { Form } from '../parts/form.tsx'
-import { Card, Page, Shown } from '../parts/page.tsx'
+import { Card, Page, WhenLoaded } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { Text } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
@@ -103,7 +103,7 @@ export function Followed({
 }) {
   const loaded = useData<SentMessage>(`/messages/${id}`, ({ state }) => (OVER.includes(state) ? SLOW_MS : POLL_MS))
   return (
-    <Shown loaded={loaded}>
+    <WhenLoaded loaded={loaded}>
       {(message) => (
         <>
           <p role="status">
@@ -116,6 +116,6 @@ export function Followed({
           {children?.(message)}
         </>
       )}
-    </Shown>
+    </WhenLoaded>
   )
 }

@@ -6,7 +6,7 @@ import { Badge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { ask } from '../parts/dialog.tsx'
 import { Field } from '../parts/form.tsx'
-import { Card, Empty, Page, Shown } from '../parts/page.tsx'
+import { Card, Empty, Page, WhenLoaded } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
 import { Table } from '../parts/table.tsx'
 import { sentence, Text } from '../parts/text.tsx'
@@ -26,7 +26,7 @@ export function Templates() {
       <search class="filters">
         <Field label="Name" kind="search" value={words} onValue={setWords} />
       </search>
-      <Shown loaded={loaded} age>
+      <WhenLoaded loaded={loaded} age>
         {(all) => {
           if (all.length === 0) return <None />
           const one = all.find(({ id }) => id === shown)
@@ -37,7 +37,7 @@ export function Templates() {
             </div>
           )
         }}
-      </Shown>
+      </WhenLoaded>
     </Page>
   )
 }
@@ -84,11 +84,11 @@ function One({ template }: { template: ListedTemplate }) {
   )
   return (
     <Card title={title}>
-      <Shown loaded={loaded}>
+      <WhenLoaded loaded={loaded}>
         {(definition) =>
           definition ? <Preview content={previewOf(definition, new Map())} /> : <p>It has been removed meanwhile.</p>
         }
-      </Shown>
+      </WhenLoaded>
       {may('administer') && <Button press={() => removeTemplate(template)}>Remove</Button>}
     </Card>
   )

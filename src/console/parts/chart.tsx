@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { Series } from '../../telemetry/snapshot.ts'
 import { rateText, timeMarks, valueMarks } from '../logic/numbers.ts'
 import { useData } from '../state/hooks.ts'
-import { Shown } from './page.tsx'
+import { WhenLoaded } from './page.tsx'
 import { Table } from './table.tsx'
 import { When } from './text.tsx'
 
@@ -154,9 +154,9 @@ export function History({ sender }: { sender?: number }) {
         </fieldset>
       </div>
       <div class="chart-place">
-        <Shown loaded={loaded}>
+        <WhenLoaded loaded={loaded}>
           {(series) => <Chart series={span === 'minutes' ? lastMinutes(withoutLast(series)) : withoutLast(series)} />}
-        </Shown>
+        </WhenLoaded>
       </div>
     </section>
   )

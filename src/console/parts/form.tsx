@@ -64,13 +64,13 @@ export type Values<F extends Fields> = {
 }
 
 /** Waits for a request, then returns the sentence for its notice. */
-export async function after(request: Promise<unknown>, said: string): Promise<string> {
+export async function thenNotify(request: Promise<unknown>, sentence: string): Promise<string> {
   await request
-  return said
+  return sentence
 }
 
 /** Trims the texts and leaves out empty ones. */
-export const filled = (texts: Readonly<Record<string, string>>): Record<string, string> =>
+export const nonEmpty = (texts: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()] as const])),
   )
@@ -248,12 +248,12 @@ export function Form<const F extends Fields>({
     ...Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, startOf(spec)])),
     ...changed,
   } as Values<F>
-  const { headersFor, made } = useIdempotencyKey()
+  const { headersFor, renew } = useIdempotencyKey()
   const { busy, refusal, isBack, run } = useAction(async () => {
-    const said = await act(values, headersFor(about ?? values))
-    made()
-    if (typeof said !== 'string') return
-    notify(said)
+    const sentence = await act(values, headersFor(about ?? values))
+    renew()
+    if (typeof sentence !== 'string') return
+    notify(sentence)
     onDone?.()
     somethingChanged()
   })

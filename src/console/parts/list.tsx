@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { type Loaded, useLoad } from '../state/hooks.ts'
 import { type Call, call, type Page } from '../state/http.ts'
 import { Button } from './button.tsx'
-import { Shown } from './page.tsx'
+import { WhenLoaded } from './page.tsx'
 import { Table, type TableOf } from './table.tsx'
 
 /** Loads the pages of a list; another `key` is another list. */
@@ -73,9 +73,9 @@ export function List<Row>({
   const { loaded, rows, more } = useRows(from, every)
   return (
     <>
-      <Shown loaded={loaded} age>
+      <WhenLoaded loaded={loaded} age>
         {() => (rows.length > 0 ? <Table {...table} rows={rows} busy={loaded.busy} /> : more ? none : empty)}
-      </Shown>
+      </WhenLoaded>
       <More more={more} name={rows.length === 0 ? 'Look further back' : name} />
     </>
   )

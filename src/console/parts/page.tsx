@@ -121,7 +121,7 @@ const Age = ({ loaded: { at, busy, reload } }: { loaded: Loaded<unknown> }) => (
 )
 
 /** Shows loaded data; before that `Loading …`, or the refusal. `age` adds the age of the data. */
-export function Shown<T>({
+export function WhenLoaded<T>({
   loaded,
   age = false,
   children,

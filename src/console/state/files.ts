@@ -1,5 +1,5 @@
 // Uploads with progress, which fetch does not report, and downloads whose refusal the page can show.
-import type { CsvSaid } from '../../files/csv-head.ts'
+import type { CsvOptions } from '../../files/csv-head.ts'
 import { actingHeaders, addressOf, Refused, refusalOf } from './http.ts'
 
 /**
@@ -11,11 +11,11 @@ export function uploadFile<T>(
   file: File,
   contentType: string,
   onProgress: (share: number) => void,
-  said: CsvSaid & { tag?: number },
+  options: CsvOptions & { tag?: number },
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
-    request.open('POST', addressOf(path, { ...said }))
+    request.open('POST', addressOf(path, { ...options }))
     request.setRequestHeader('content-type', contentType)
     for (const [name, value] of Object.entries(actingHeaders())) request.setRequestHeader(name, value)
     request.responseType = 'json'

@@ -44,9 +44,9 @@ export function useLoad<T>(
   const [reloads, setReloads] = useState(0)
   const latest = useRef({ load, every })
   latest.current = { load, every }
-  const whole = key === undefined ? undefined : `${viewer.value}|${key}`
+  const loadKey = key === undefined ? undefined : `${viewer.value}|${key}`
   useEffect(() => {
-    if (whole === undefined) return undefined
+    if (loadKey === undefined) return undefined
     const aborter = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     let isAgain = latest.current.every !== undefined
@@ -63,11 +63,11 @@ export function useLoad<T>(
         document.addEventListener('visibilitychange', () => void run(), { once: true, signal: aborter.signal })
         return
       }
-      setState((old) => ({ ...(old.key === whole ? old : { at: 0 }), key: whole, busy: true }))
+      setState((old) => ({ ...(old.key === loadKey ? old : { at: 0 }), key: loadKey, busy: true }))
       try {
         const value = await latest.current.load(aborter.signal)
         if (aborter.signal.aborted) return
-        setState({ key: whole, value, at: Date.now(), busy: false })
+        setState({ key: loadKey, value, at: Date.now(), busy: false })
         const { every } = latest.current
         again(poll, typeof every === 'function' ? every(value) : every)
       } catch (error) {
@@ -84,8 +84,8 @@ export function useLoad<T>(
       aborter.abort()
       clearTimeout(timer)
     }
-  }, [whole, reloads, changes.value])
-  const isCurrent = state.key === whole
+  }, [loadKey, reloads, changes.value])
+  const isCurrent = state.key === loadKey
   return {
     value: isCurrent ? state.value : undefined,
     at: isCurrent ? state.at : 0,
@@ -136,9 +136,9 @@ export type IdempotencyHeaders = Readonly<Record<string, string>>
 
 /**
  * Headers with which a repeated request does its work once: after a lost answer nobody knows whether it was done. The key
- * stays the same until `wanted` changes, or until `made` is called after an answer.
+ * stays the same until `wanted` changes, or until `renew` is called after an answer.
  */
-export function useIdempotencyKey(): { headersFor: (wanted: unknown) => IdempotencyHeaders; made: () => void } {
+export function useIdempotencyKey(): { headersFor: (wanted: unknown) => IdempotencyHeaders; renew: () => void } {
   const asked = useRef<{ text: string; key: string }>(undefined)
   return {
     headersFor(wanted) {
@@ -146,7 +146,7 @@ export function useIdempotencyKey(): { headersFor: (wanted: unknown) => Idempote
       if (asked.current?.text !== text) asked.current = { text, key: `console-${randomHex(16)}` }
       return { 'Idempotency-Key': asked.current.key }
     },
-    made() {
+    renew() {
       asked.current = undefined
     },
   }

@@ -1,6 +1,6 @@
 // A CSV file in the body of a request, read as it arrives.
 import type { IncomingMessage } from 'node:http'
-import type { CsvSaid, ReadAs } from '../../files/csv-head.ts'
+import type { CsvOptions, ReadAs } from '../../files/csv-head.ts'
 import { type NormalCsv, normalCsv } from '../../files/normal-csv.ts'
 import { counted } from '../../messages/fault.ts'
 import { ApiError } from '../errors.ts'
@@ -25,7 +25,7 @@ export function collectRefused() {
  */
 export async function readCsv<T>(
   { incoming, assertStillAllowed }: { incoming: IncomingMessage; assertStillAllowed: () => Promise<unknown> },
-  said: CsvSaid,
+  said: CsvOptions,
   work: (csv: NormalCsv) => Promise<T>,
 ): Promise<T & { read_as: ReadAs }> {
   const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowingWhile(assertStillAllowed, incoming)), said)

@@ -6,7 +6,7 @@ import { incomingRows, uploadRecipients } from '../../../campaigns/commands/uplo
 import { type Campaign, findOwnCampaign, idOf } from '../../../campaigns/store/campaigns.ts'
 import { readRefused } from '../../../campaigns/store/snapshot.ts'
 import type { Config } from '../../../config.ts'
-import type { CsvSaid } from '../../../files/csv-head.ts'
+import type { CsvOptions } from '../../../files/csv-head.ts'
 import { TooLargeError } from '../../../files/drafts.ts'
 import type { FileStore } from '../../../files/store.ts'
 import { counted } from '../../../messages/fault.ts'
@@ -89,7 +89,7 @@ function formatOf(headers: IncomingHttpHeaders): RowFormat {
 }
 
 /** Settings for CSV must not be ignored silently. */
-function refuseForNdjson(format: RowFormat, said: CsvSaid): void {
+function refuseForNdjson(format: RowFormat, said: CsvOptions): void {
   if (format === 'csv') return
   const faults = Object.keys(said).map((path) => ({ path, message: 'only for CSV, NDJSON is UTF-8' }))
   if (faults.length > 0) throw invalid(faults)
