@@ -7,7 +7,7 @@ import { EXPORTS, windows1252 } from '../support/spreadsheet-exports.ts'
 
 const tab = withConsoleTab()
 
-const { press, confirm, said, badge } = tab
+const { press, confirm, notice, badge } = tab
 
 test('the first message is sent from the page that invites to, and is shown being delivered', async () => {
   await tab.page.goto('/console')
@@ -45,7 +45,7 @@ test('a lane is paused with a reason, shows it, gets another rate and is resumed
   // As a person types who has not touched the field: what stood there is replaced.
   await tab.page.keyboard.type('40')
   await confirm('Change the rate')
-  await said('40 per second')
+  await notice('40 per second')
   const lanes = await tab.world.api('GET', '/admin/lanes')
   expect(lanes).toMatchObject({ data: [{ lane: 1, paused: true, paused_for: 'stock-taking', rate: 40 }, {}] })
 })
@@ -273,19 +273,19 @@ test('a file is uploaded, moved to a new folder, thrown away and restored', asyn
   await press('Upload a file')
   await tab.page.getByRole('dialog').getByLabel('File').setInputFiles(file)
   await confirm('Upload')
-  await said('note.txt is uploaded.')
+  await notice('note.txt is uploaded.')
   await tab.page.getByLabel('Choose note.txt').check()
   await press('Move 1 file')
   await tab.page.getByLabel('To the folder').selectOption({ label: 'Autumn' })
   await confirm('Move')
-  await said('1 file(s) moved')
+  await notice('1 file(s) moved')
   await tab.page.getByRole('link', { name: /^Autumn/ }).click()
   await tab.page.getByLabel('Choose note.txt').check()
   await press('Delete 1 file')
   await confirm('Move to the trash')
   await tab.page.getByRole('link', { name: 'Trash' }).click()
   await press('Restore note.txt')
-  await said('back in its folder')
+  await notice('back in its folder')
 })
 
 test('the activity names who paused the lane', async () => {

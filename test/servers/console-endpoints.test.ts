@@ -1,4 +1,4 @@
-// Pins: an endpoint of events is added, tested, changed, told again what happened, turned off and removed in the console;
+// Pins: an endpoint of events is added, tested, changed, sent a replay, turned off and removed in the console;
 // its secret is shown once, and what it answered is there to be seen. Real: the service, a browser, a receiver over HTTP.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTab, signIn } from '../support/browser.ts'
@@ -20,7 +20,7 @@ const tab = withConsoleTab({
   LANEWAY_EVENTS_RETRY_SECONDS: '1,1,1,1,1,1',
 })
 
-const { press, dialog, confirm, said, badge } = tab
+const { press, dialog, confirm, notice, badge } = tab
 const deliveries = () => tab.page.getByRole('table', { name: 'Deliveries' }).getByRole('row')
 
 /** The secret of the dialog that shows it once. */
@@ -32,7 +32,7 @@ async function shownOnce(): Promise<string> {
   return secret
 }
 
-test('an endpoint that may not be told is refused with the reason, and added at an address that may', async () => {
+test('an endpoint at a forbidden address is refused with the reason, and added at a permitted one', async () => {
   await tab.page.goto('/console/endpoints')
   await tab.page.getByText('Nobody is sent what happens yet.').waitFor()
   await press('Add an endpoint')
@@ -79,11 +79,11 @@ test('the secret is rotated, and the endpoint changed', async () => {
   await dialog().getByLabel('message.read').check()
   await dialog().getByLabel('With numbers and texts').check()
   await confirm('Change the endpoint')
-  await said('The endpoint is changed.')
+  await notice('The endpoint is changed.')
   await tab.page.getByText('With numbers and texts.').waitFor()
 })
 
-test('what happened is told again, after it was counted', async () => {
+test('events are replayed, after they were counted', async () => {
   const taken = receiver.taken.length
   await press('Replay')
   await confirm('Count the events')
@@ -94,7 +94,7 @@ test('what happened is told again, after it was counted', async () => {
     .getByText(/^Done: [1-9]\d* events? w/)
     .waitFor()
   await confirm('Close')
-  await eventually(async () => receiver.taken.length > taken, 'the receiver was told')
+  await eventually(async () => receiver.taken.length > taken, 'the receiver got the events')
 })
 
 test('it is turned off and on again, and removed', async () => {
@@ -103,14 +103,14 @@ test('it is turned off and on again, and removed', async () => {
   await badge('off')
   await press('Turn on')
   await confirm('Turn it on')
-  await said('The endpoint is on.')
+  await notice('The endpoint is on.')
   await press('Remove')
   await confirm('Remove it')
   await tab.page.getByText('Nobody is sent what happens yet.').waitFor()
   expect(tab.faults).toEqual([])
 })
 
-test('a key that may not be told what happens is not led there', async () => {
+test('a key without the permission for events gets no link to the page', async () => {
   const other = await openTab(tab.world.browser, tab.world.baseUrl)
   await signIn(other.page, await tab.world.keyWith(['messages:read'], 'without events'))
   expect(await other.page.getByRole('link', { name: 'Event endpoints' }).count()).toBe(0)

@@ -1,4 +1,4 @@
-// Pins: a figure of the console is the one that HTTP and the command line tell, a campaign's ledger adds up in all three,
+// Pins: a figure of the console is the one of HTTP and the command line, a campaign's ledger adds up in all three,
 // every reason why a lane does not send is said in words, and 200 lanes are a page that can be used.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import { workersHeardOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 const tab = withConsoleTab()
-const { figure, tellOf } = tab
+const { figure, showLanes } = tab
 
 const lanesSchema = z.array(z.looseObject({ lane: z.number(), waiting: z.number(), rate: z.number() }))
 
@@ -41,8 +41,8 @@ test('what waits is the same on the overview, on the page of lanes, over HTTP an
   const onCli = lanesSchema.parse(await cli('lanes', 'list', '--account', '1'))
   for (const { sender, waiting, rate_per_s: rate } of snapshot.lanes) {
     const all = waiting.transactional + waiting.campaign
-    for (const told of [overHttp, onCli]) {
-      expect(told.find(({ lane }) => lane === sender)).toMatchObject({ waiting: all, rate })
+    for (const listed of [overHttp, onCli]) {
+      expect(listed.find(({ lane }) => lane === sender)).toMatchObject({ waiting: all, rate })
     }
   }
   await tab.world.api('POST', '/admin/lanes/1/resume', {})
@@ -76,7 +76,7 @@ test('the ledger of a campaign is the same on its page, over HTTP and on the com
     const onCli = z.looseObject({ progress: progressSchema }).parse(await cli('campaigns', 'show', id)).progress
     const same = JSON.stringify(before) === JSON.stringify(await read())
     return same && STATES.every((name) => before[name] === onCli[name]) && before
-  }, 'HTTP and the command line tell the same')
+  }, 'HTTP and the command line agree')
   const counts = STATES.map((name) => Number(progress[name]))
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(progress.total)
   await tab.page.goto(`/console/campaigns/${id}`)
@@ -134,7 +134,7 @@ const lane = (sender: number, state: LaneState): SnapshotLane => ({
 })
 
 test('every reason why a lane does not send is said in words, with who and until when', async () => {
-  await tellOf(LANE_STATES.map((state, i) => lane(i + 1, state)))
+  await showLanes(LANE_STATES.map((state, i) => lane(i + 1, state)))
   for (const [i, state] of LANE_STATES.entries()) {
     const [, word, said] = REASONS[state]
     await tab.page.goto(`/console/lanes/${i + 1}`)
@@ -147,7 +147,7 @@ test('every reason why a lane does not send is said in words, with who and until
 
 test('200 lanes are shown, found, and accessible, also on a phone', async () => {
   const states: LaneState[] = ['paused', 'cooldown', 'waiting_for_pace', 'sending']
-  await tellOf(Array.from({ length: 200 }, (_, i) => lane(i + 1, states[i % 4] ?? 'idle')))
+  await showLanes(Array.from({ length: 200 }, (_, i) => lane(i + 1, states[i % 4] ?? 'idle')))
   for (const size of [
     { width: 1_280, height: 900 },
     { width: 360, height: 800 },

@@ -6,7 +6,7 @@ import { withConsoleTab } from '../support/console-tab.ts'
 import { eventually } from '../support/wait.ts'
 
 const tab = withConsoleTab()
-const { figure, tellOf } = tab
+const { figure, showLanes } = tab
 
 const row = () => tab.page.getByRole('table', { name: 'Lanes' }).getByRole('row', { name: /^1 / })
 
@@ -64,7 +64,7 @@ test('whatever holds a lane back is said in a sentence, in the table where someb
     ...{ ...lane, bound, sender: i + 1, state: 'sending' as const, in_flight: 12 + i },
     waiting: { transactional: 5, campaign: 0 },
   }))
-  await tellOf(lanes)
+  await showLanes(lanes)
   for (const [i, bound] of LANE_BOUNDS.entries()) {
     await tab.page.goto(`/console/lanes/${i + 1}`)
     await tab.page.locator('main p').filter({ hasText: SAID[bound] }).waitFor()

@@ -165,11 +165,11 @@ test('a message whose answer was lost is sent once, however often its button is 
   await press('Send it')
   const isSent = page.getByRole('button', { name: 'Send another one' })
   // The button moves when the sentence above it changes, and a press may miss it: people press once more.
-  const said = isSent.waitFor({ timeout: 7_000 }).then(
+  const wasSent = isSent.waitFor({ timeout: 7_000 }).then(
     () => true,
     () => false,
   )
-  if (!(await said)) await press('Send it')
+  if (!(await wasSent)) await press('Send it')
   await isSent.waitFor()
   const sentTo = async () =>
     Reflect.get(Object(await world.api('GET', `/messages?to=${encodeURIComponent(to)}`)), 'data')

@@ -27,8 +27,8 @@ beforeAll(async () => {
   // The simulator refuses what goes to this number.
   failed = await send('+15550100101', HOSTILE)
   // Nobody listens there: its page shows attempts that failed.
-  const told = { url: `http://127.0.0.1:9/${encodeURIComponent(HOSTILE_NAME)}` }
-  endpoint = textAt(await api('POST', '/event-endpoints', told), ['data', 'id'])
+  const body = { url: `http://127.0.0.1:9/${encodeURIComponent(HOSTILE_NAME)}` }
+  endpoint = textAt(await api('POST', '/event-endpoints', body), ['data', 'id'])
   await api('POST', `/event-endpoints/${endpoint}/test`)
   await send('+447700900124', 'Spring is here')
   await reaches(failed, 'failed')

@@ -73,7 +73,7 @@ test('a verify token is made in the browser, shown once, and answers the handsha
 })
 
 test('of two app secrets both are good, until the older one is removed', async () => {
-  const { page, press, dialog, confirm, row, said } = tab
+  const { page, press, dialog, confirm, row, notice } = tab
   const signed = async (secret: string): Promise<number> => {
     const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [] })
     const signature = createHmac('sha256', secret).update(body).digest('hex')
@@ -91,7 +91,7 @@ test('of two app secrets both are good, until the older one is removed', async (
     expect(await dialog().getByRole('button', { name: 'Add the secret' }).isDisabled()).toBe(true)
     await dialog().getByLabel('Secret').fill(secret)
     await confirm('Add the secret')
-    await said('The secret is added.')
+    await notice('The secret is added.')
     await row('App secret').getByText(count).waitFor()
   }
   await expect.poll(async () => [await signed(older), await signed(newer)], { timeout: 5_000 }).toEqual([200, 200])

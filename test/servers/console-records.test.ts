@@ -5,7 +5,7 @@ import { windows1252 } from '../support/spreadsheet-exports.ts'
 
 const tab = withConsoleTab()
 
-const { press, dialog, confirm, said, row } = tab
+const { press, dialog, confirm, notice, row } = tab
 
 test('a key is made with a name and permissions, shown once, used, rotated and revoked', async () => {
   await tab.page.goto('/console/keys')
@@ -26,7 +26,7 @@ test('a key is made with a name and permissions, shown once, used, rotated and r
   await confirm('I have kept it')
   await press('Revoke order service')
   await confirm('Revoke the key')
-  await said('order service is revoked.')
+  await notice('order service is revoked.')
   await row('order service').filter({ hasText: 'revoked' }).first().waitFor()
 })
 
@@ -55,7 +55,7 @@ test('templates are imported from JSON, previewed and removed', async () => {
     .getByLabel('Definitions as JSON')
     .fill(JSON.stringify([template]))
   await confirm('Import')
-  await said('1 template imported.')
+  await notice('1 template imported.')
   await tab.page.getByRole('link', { name: 'gift_note' }).click()
   await tab.page.getByText('Your gift for ⟨1⟩ is on its way.').waitFor()
   await tab.page.getByText('The shop').waitFor()
@@ -99,7 +99,7 @@ test('a list is made, people are imported with their refused rows, found, change
   await tab.page.goto('/console/contacts?q=sample')
   await press('Delete Ida Sample')
   await confirm('Delete the contact')
-  await said('Deleted.')
+  await notice('Deleted.')
   await tab.page.getByText('Nobody like this is here.').waitFor()
 })
 

@@ -1,4 +1,4 @@
-// Whoever looks at the console, for tests: keys of a tenant, and snapshots and streams read as a browser reads them.
+// Reads the console in tests as a browser does: keys of a tenant, snapshots and streams.
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'

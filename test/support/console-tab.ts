@@ -1,11 +1,11 @@
-// A browser that is signed in to a console of its own, and what a test does there again and again.
+// A browser that is signed in to a console of its own, and the steps that tests repeat there.
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
 import type { Snapshot, SnapshotLane } from '../../src/telemetry/snapshot.ts'
 import { openTab, signIn, type Tab } from './browser.ts'
 import { type ConsoleWorld, startConsoleWorld } from './console-world.ts'
 
-/** What people do on a page. A name that is a text is the whole name. */
+/** What people do on a page. A name as a string is the whole name. */
 export interface Acts {
   /** Presses the first button of this name on the page. */
   press(name: string | RegExp): Promise<void>
@@ -13,7 +13,7 @@ export interface Acts {
   /** Presses a button of the dialog. */
   confirm(name: string | RegExp): Promise<void>
   /** Waits for a notice. */
-  said(text: string | RegExp): Promise<void>
+  notice(text: string | RegExp): Promise<void>
   /** Waits until the heading has this badge. */
   badge(word: string): Promise<void>
   /** Rows of tables that have these words. */
@@ -27,11 +27,11 @@ export interface ConsoleTab extends Acts {
   readonly page: Page
   /** What the page threw, or asked of other hosts. */
   readonly faults: string[]
-  /** From now on the page is told of these lanes in place of those there are. */
-  tellOf(lanes: SnapshotLane[]): Promise<void>
+  /** From now on the page shows these lanes in place of the real ones. */
+  showLanes(lanes: SnapshotLane[]): Promise<void>
 }
 
-/** Acts on a page, which is asked for when they are done, so that a file may name them before it has one. */
+/** Acts on a page. `page` is called when an act is done, so that a test file can name the acts before it has a page. */
 export function acts(page: () => Page): Acts {
   const dialog = () => page().getByRole('dialog')
   const named = (name: string | RegExp) => ({ name, exact: typeof name === 'string' })
@@ -40,7 +40,7 @@ export function acts(page: () => Page): Acts {
     press: (name) => page().locator('main').getByRole('button', named(name)).first().click(),
     confirm: (name) => dialog().getByRole('button', named(name)).click(),
     // On a quick machine the one before still stands there.
-    said: (text) => page().locator('.notices').getByText(text).last().waitFor(),
+    notice: (text) => page().locator('.notices').getByText(text).last().waitFor(),
     badge: (word) => page().locator('h1').getByText(word, { exact: true }).waitFor(),
     row: (words) => page().locator('main').getByRole('row').filter({ hasText: words }),
     figure: (name) =>
@@ -52,8 +52,8 @@ export function acts(page: () => Page): Acts {
 }
 
 /**
- * Before the tests of this file starts the demo, opens a tab and signs in with a key that may do everything in the account;
- * ends it all after them. Its acts may be taken from it at once, the rest is there in a test.
+ * Before the tests of a file: starts the demo, opens a tab and signs in with a key that may do everything in the account;
+ * after them, ends it all. The acts are there at once, the rest only in a test.
  */
 export function withConsoleTab(env: Record<string, string> = {}): ConsoleTab {
   let world: ConsoleWorld | undefined
@@ -70,7 +70,7 @@ export function withConsoleTab(env: Record<string, string> = {}): ConsoleTab {
   }
   return {
     ...acts(() => there(open).page),
-    async tellOf(lanes) {
+    async showLanes(lanes) {
       const { page } = there(open)
       const now = await there(world).snapshot()
       const made = (): Snapshot => ({ ...now, at: new Date().toISOString(), lanes, lanes_total: lanes.length })

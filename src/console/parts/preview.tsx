@@ -30,21 +30,9 @@ function Bubble({ block }: { block: PreviewBlock }) {
           <span class="quiet">{media.link === '' ? ' without a link yet' : <Text text={` ${media.link}`} />}</span>
         </p>
       )}
-      {heading !== undefined && (
-        <p class="heading">
-          <Text text={heading} />
-        </p>
-      )}
-      {body !== undefined && (
-        <p>
-          <Text text={body} />
-        </p>
-      )}
-      {footer !== undefined && (
-        <p class="quiet">
-          <Text text={footer} />
-        </p>
-      )}
+      <Line text={heading} class="heading" />
+      <Line text={body} />
+      <Line text={footer} class="quiet" />
       {buttons.map(({ label, detail }) => (
         <p key={`${label} ${detail}`} class="reply">
           <Text text={label} />
@@ -59,3 +47,10 @@ function Bubble({ block }: { block: PreviewBlock }) {
     </div>
   )
 }
+
+const Line = ({ text, class: name }: { text: string | undefined; class?: string }) =>
+  text !== undefined && (
+    <p class={name}>
+      <Text text={text} />
+    </p>
+  )
