@@ -20,9 +20,12 @@ import { replay } from './replay.tsx'
 
 const EVERY_MS = 3_000
 
+/** The address of an endpoint in the API. */
+const addressOf = (id: string): string => `/event-endpoints/${encodeURIComponent(id)}`
+
 /** The page; it polls every 3 s. */
 export function EndpointPage({ id }: { id: string }) {
-  const at = `/event-endpoints/${encodeURIComponent(id)}`
+  const at = addressOf(id)
   const loaded = useData<EndpointDocument>(at, EVERY_MS)
   const endpoint = loaded.value
   const words = endpoint && endpointWords(endpoint)
@@ -31,7 +34,7 @@ export function EndpointPage({ id }: { id: string }) {
       title={endpoint?.url ?? id}
       above={<a href="/console/endpoints">Event endpoints</a>}
       badge={words && <Badge tone={words.tone}>{words.word}</Badge>}
-      actions={endpoint && <Actions endpoint={endpoint} at={at} />}
+      actions={endpoint && <Actions endpoint={endpoint} />}
     >
       <WhenLoaded loaded={loaded} age>
         {(found) => (
@@ -54,31 +57,29 @@ export function EndpointPage({ id }: { id: string }) {
   )
 }
 
-interface Props {
-  endpoint: EndpointDocument
-  /** Its address in the API. */
-  at: string
-}
-
-const Actions = ({ endpoint, at }: Props) => (
+const Actions = ({ endpoint }: { endpoint: EndpointDocument }) => (
   <>
     <Button
       press={async () => {
-        await call('POST', `${at}/test`, { body: {} })
+        await call('POST', `${addressOf(endpoint.id)}/test`, { body: {} })
         notify('A test event is on its way; the deliveries below show the answer.')
       }}
     >
       Send a test
     </Button>
-    <Button press={() => replay(at, endpoint.failing_since)}>Replay</Button>
-    <Button press={() => change({ endpoint, at })}>Change</Button>
-    <Button press={() => turn({ endpoint, at })}>{endpoint.enabled ? 'Turn off' : 'Turn on'}</Button>
-    <Button press={() => rotate({ endpoint, at })}>Rotate secret</Button>
-    <Button press={() => remove({ endpoint, at })}>Remove</Button>
+    <Button press={() => replay(addressOf(endpoint.id), endpoint.failing_since)}>Replay</Button>
+    <Button press={() => change(endpoint)}>Change</Button>
+    <Button press={() => turn(endpoint)}>{endpoint.enabled ? 'Turn off' : 'Turn on'}</Button>
+    <Button press={() => rotate(endpoint)}>Rotate secret</Button>
+    <Button press={() => remove(endpoint)}>Remove</Button>
   </>
 )
 
-const Settings = ({ endpoint: { types, senders, include_content, batch, ...endpoint } }: Pick<Props, 'endpoint'>) => (
+const Settings = ({
+  endpoint: { types, senders, include_content, batch, ...endpoint },
+}: {
+  endpoint: EndpointDocument
+}) => (
   <Card title="What it is sent">
     <Facts
       of={{
@@ -166,15 +167,16 @@ const AttemptTable = ({ rows }: { rows: readonly AttemptDocument[] }) => (
   />
 )
 
-const change = ({ endpoint, at }: Props): void =>
+const change = (endpoint: EndpointDocument): void =>
   ask({
     title: 'Change the endpoint',
     fields: endpointFields(endpoint),
     ready: ({ types }) => types.length > 0,
-    act: (values) => thenNotify(call('PATCH', at, { body: endpointBody(values) }), 'The endpoint is changed.'),
+    act: (values) =>
+      thenNotify(call('PATCH', addressOf(endpoint.id), { body: endpointBody(values) }), 'The endpoint is changed.'),
   })
 
-function turn({ endpoint: { enabled, url }, at }: Props): void {
+function turn({ id, enabled, url }: EndpointDocument): void {
   ask({
     title: enabled ? 'Turn it off' : 'Turn it on',
     danger: enabled,
@@ -190,34 +192,34 @@ function turn({ endpoint: { enabled, url }, at }: Props): void {
     ),
     act: () =>
       thenNotify(
-        call('PATCH', at, { body: { enabled: !enabled } }),
+        call('PATCH', addressOf(id), { body: { enabled: !enabled } }),
         enabled ? 'The endpoint is off.' : 'The endpoint is on.',
       ),
   })
 }
 
-const rotate = ({ endpoint, at }: Props): void =>
+const rotate = ({ id, url }: EndpointDocument): void =>
   ask({
     title: 'Rotate the secret',
     verb: 'Make a new secret',
     danger: true,
-    text: sentence`Deliveries to ${endpoint.url} are signed with the old and the new one for 24 hours, then with the new one
+    text: sentence`Deliveries to ${url} are signed with the old and the new one for 24 hours, then with the new one
       only. Give the new one to the program in that time.`,
     act: async () => {
-      const { secret } = await dataOf<{ secret: string }>('POST', `${at}/rotate-secret`, { body: {} })
+      const { secret } = await dataOf<{ secret: string }>('POST', `${addressOf(id)}/rotate-secret`, { body: {} })
       showOnce('secret', secret, SECRET_HINT)
     },
   })
 
-const remove = ({ endpoint, at }: Props): void =>
+const remove = ({ id, url }: EndpointDocument): void =>
   ask({
     title: 'Remove the endpoint',
     verb: 'Remove it',
     danger: true,
-    text: sentence`${endpoint.url} is sent nothing more; what still waits for it is dropped, and so are its secret and the list
+    text: sentence`${url} is sent nothing more; what still waits for it is dropped, and so are its secret and the list
       of its deliveries. There is no way back.`,
     act: async () => {
-      await call('DELETE', at)
+      await call('DELETE', addressOf(id))
       go('/console/endpoints')
       return 'The endpoint is removed.'
     },
