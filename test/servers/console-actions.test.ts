@@ -1,5 +1,8 @@
 // Pins: what people do in the console is done: lanes, messages, campaigns, gallery, contacts, templates, senders, keys. Each
 // act asks first, and what the server knows afterwards is what was asked for.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { withConsoleTab } from '../support/console-tab.ts'
 import { textAt } from '../support/console-world.ts'
@@ -166,6 +169,24 @@ test('a campaign to the rows of a file shows its columns, whom the preflight ref
   await press('Cancel')
   await confirm('Cancel the campaign')
   await badge('cancelled')
+})
+
+test('a file that is dropped on the field is read as a chosen one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'laneway-drop-'))
+  const path = join(folder, 'people.csv')
+  writeFileSync(path, 'mobile;first\n+44 7700 900161;Ada\n')
+  await tab.page.goto('/console/campaigns/new')
+  await tab.page.getByLabel('A file', { exact: true }).check()
+  const box = await tab.page.getByLabel(/Drop a CSV/).boundingBox()
+  if (box === null) throw new Error('the field is not shown')
+  const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
+  const devtools = await tab.page.context().newCDPSession(tab.page)
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    const data = { items: [], files: [path], dragOperationsMask: 1 }
+    await devtools.send('Input.dispatchDragEvent', { type, ...at, data })
+  }
+  await tab.page.getByText('separated by semicolons, with the columns mobile, first.').waitFor()
+  rmSync(folder, { recursive: true })
 })
 
 test('a file whose encoding changes is refused before anything is created, unless a person names its encoding', async () => {
