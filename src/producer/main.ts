@@ -1,51 +1,20 @@
 // The HTTP process: checks requests, queues work, answers lookups. It sends nothing itself.
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createSeal, secretKeysOf } from '../accounts/seal.ts'
-import { openCampaignQueue } from '../campaigns/store/queue.ts'
+import { secretKeysOf } from '../accounts/seal.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
 import type { Log } from '../log.ts'
-import { openRequeueQueue } from '../messages/requeue/queue.ts'
 import { useDataKeys } from '../messages/sealed.ts'
-import { openErasureQueue } from '../people/erasures.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
-import { createTombstones } from '../people/tombstones.ts'
-import { createOpaqueIds } from '../providers/cloud-api.ts'
-import { createMediaSource } from '../providers/cloud-media.ts'
-import { openLaneQueues } from '../queue/lane/queues.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { requireReplicas } from '../redis/replication.ts'
-import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
-import { accountRoutes } from './api/accounts/handlers.ts'
-import { activityRoutes } from './api/activity/handlers.ts'
-import { campaignRoutes } from './api/campaigns/handlers.ts'
-import { consoleDemoRoutes, consoleLiveRoutes, consoleSessionRoutes, type DemoSwitch } from './api/console/handlers.ts'
+import type { DemoSwitch } from './api/console/handlers.ts'
 import { consolePages } from './api/console/pages.ts'
-import { createSnapshotStreams } from './api/console/snapshot-streams.ts'
-import { contactRoutes, tagRoutes } from './api/contacts/handlers.ts'
-import { conversationRoutes } from './api/conversations/handlers.ts'
-import { eventRoutes } from './api/events/handlers.ts'
-import { openBulkMoves } from './api/gallery/bulk-moves.ts'
-import { galleryRoutes } from './api/gallery/handlers.ts'
-import { healthRoutes } from './api/health/handlers.ts'
-import { keyRoutes } from './api/keys/handlers.ts'
-import { laneRoutes } from './api/lanes/handlers.ts'
-import { limitRoutes } from './api/limits/handlers.ts'
-import { lookupRoutes } from './api/lookups/handlers.ts'
-import { messageRoutes } from './api/messages/handlers.ts'
-import { metricsRoutes } from './api/metrics/handlers.ts'
-import { optOutRoutes } from './api/opt-outs/handlers.ts'
-import { peopleRoutes } from './api/people/handlers.ts'
-import { referenceRoutes } from './api/reference/handlers.ts'
-import { senderRoutes } from './api/senders/handlers.ts'
-import { sendingRoutes } from './api/sending/handlers.ts'
+import { openApi } from './api/routes.ts'
 import { DASHBOARD_PATH } from './api/table.ts'
-import { templateRoutes } from './api/templates/handlers.ts'
-import { webhookRoutes, webhookSecretRoutes } from './api/webhooks/handlers.ts'
 import { buildApp } from './app.ts'
-import type { Route } from './bind.ts'
 import { createDashboard } from './dashboard.ts'
 import { createGate } from './gate.ts'
 import { createHttpServer } from './http-server.ts'
@@ -81,51 +50,13 @@ export async function startProducer(
   redis.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   requireReplicas(redis, config.redisMinReplicas)
   const counting = telemetry.start(redis, log)
-  const queues = openLaneQueues(redis, config.retentionMs)
-  const moves = openBulkMoves(redis)
-  const campaigns = openCampaignQueue(redis)
-  const requeues = openRequeueQueue(redis)
-  const erasures = openErasureQueue(redis)
-  const secretKeys = secretKeysOf(config)
-  const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
-  const media = createMediaSource(config.cloudApiVersion)
-  const snapshots = createSnapshots(redis)
-  const streams = createSnapshotStreams({ take: (whose) => snapshots.take(whose), log })
   let stopping = false
-  // In the order of api/table.ts.
-  const routes: Route[] = [
-    ...sendingRoutes({ redis, config, queues, log }),
-    ...lookupRoutes({ redis, config }),
-    ...messageRoutes({ redis, config, queues, requeues, seal, media }),
-    ...campaignRoutes({ redis, config, campaigns }),
-    ...tagRoutes({ redis }),
-    ...contactRoutes({ redis, config }),
-    ...optOutRoutes({ redis }),
-    ...conversationRoutes({ redis }),
-    ...galleryRoutes({ redis, config, moves }),
-    ...eventRoutes({ redis, config, seal }),
-    ...webhookRoutes({ redis, config, log, opaqueIds, seal }),
-    ...laneRoutes({ redis, queues }),
-    ...accountRoutes({ redis, queues, config }),
-    ...limitRoutes({ redis, config }),
-    ...keyRoutes({ redis }),
-    ...senderRoutes({ redis, queues, seal, production: config.production, config }),
-    ...templateRoutes({ redis }),
-    ...webhookSecretRoutes({ redis, seal }),
-    ...activityRoutes({ redis }),
-    ...peopleRoutes({ redis, config, erasures, tombstones: createTombstones(redis, secretKeys) }),
-    ...consoleSessionRoutes({ redis }),
-    ...consoleLiveRoutes({ redis, streams }),
-    ...consoleDemoRoutes({ demo }),
-    ...metricsRoutes({ redis, telemetry }),
-    ...healthRoutes({ redis, isStopping: () => stopping }),
-    ...referenceRoutes(),
-  ]
+  const api = openApi({ redis, config, log, telemetry, demo, isStopping: () => stopping })
   const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard(gate) }
-  const app = buildApp({ gate, log, routes, dashboard, pages: consolePages() })
+  const app = buildApp({ gate, log, routes: api.routes, dashboard, pages: consolePages() })
   const server = createHttpServer(app, log, gate.addressOf)
-  // Before that every request would be answered 503; without Redis that is the right answer.
+  // Until then every request would be answered 503, which is right only if Redis is away for longer.
   await readyOrLate(redis, REDIS_LIMIT_MS)
   await listen(server, config)
   const url = addressOf(server, config.host)
@@ -144,20 +75,14 @@ export async function startProducer(
         response.shouldKeepAlive = false
       })
       await new Promise((resolve) => setTimeout(resolve, config.stopDelayMs))
-      // They would keep their connections open for ever.
-      streams.close()
+      api.endStreams()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
       const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
       await closed
       clearInterval(idle)
       clearTimeout(limit)
-      await media.close()
-      await moves.close()
-      await campaigns.close()
-      await requeues.close()
-      await erasures.close()
-      await queues.close()
+      await api.close()
       // Fails at once while Redis is away.
       await counting.stop().catch(() => undefined)
       files.close()

@@ -41,8 +41,8 @@ const PURE_FOR_CONSOLE =
 /** What of the producer may know a provider. */
 const PROVIDERS_IN_PRODUCER = [
   'producer/api/messages/media-handlers.ts',
+  'producer/api/routes.ts',
   'producer/api/webhooks/handlers.ts',
-  'producer/main.ts',
 ]
 
 interface Source {

@@ -13,6 +13,10 @@ function envelope<W extends (inside: never) => z.ZodType>(ending: string, wrap: 
   return wrapOnce as unknown as W
 }
 
+/** An exact object under a name of its own in the description. */
+export const named = <S extends z.ZodRawShape>(id: string, shape: S) =>
+  z.strictObject(shape).register(z.globalRegistry, { id })
+
 /** The envelope of Laneway's own addresses and of the lookups. */
 export const done = z.strictObject({ status: z.literal(true), message: z.string() }).meta({ id: 'Done' })
 /** The same with this schema as `data`, exact. */

@@ -1,7 +1,7 @@
 // Accounts: the owners of everything else. For operators.
 import { z } from 'zod'
 import { accountSettings, LIMIT_SETTINGS, limitSchema } from '../../../accounts/settings.ts'
-import { made, one, page } from '../answers.ts'
+import { made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'
 
@@ -30,8 +30,7 @@ const settings = {
 }
 
 /** Every setting, by its name on the command line: a limit of null is the installation's. */
-const accountSchema = z.strictObject({ id: z.int(), name: z.string(), ...settings })
-accountSchema.register(z.globalRegistry, { id: 'Account' })
+const accountSchema = named('Account', { id: z.int(), name: z.string(), ...settings })
 
 const example = {
   id: 1,

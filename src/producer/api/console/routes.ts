@@ -1,7 +1,7 @@
 // What only the console asks for: sessions, live figures and the demo. A key that may only read sees all of it.
 import { z } from 'zod'
 import { SPANS, seriesSchema, snapshotSchema } from '../../../telemetry/snapshot.ts'
-import { bare, one } from '../answers.ts'
+import { bare, named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { flagField, textIdField } from '../fields.ts'
 import { exampleSeries, exampleSession, exampleSnapshot } from './examples.ts'
@@ -10,7 +10,7 @@ import { exampleSeries, exampleSession, exampleSnapshot } from './examples.ts'
 export const toLook = { in: 'bearer', permission: 'messages:read', also: ['admin'], withoutAccount: true } as const
 const look = routesOf({ access: toLook, forSenders: true })
 
-const sessionSchema = z.strictObject({
+const sessionSchema = named('ConsoleSession', {
   key_name: z.string(),
   account: z.strictObject({ id: z.int(), name: z.string() }).nullable().describe('Null for a key of no account.'),
   operator: z.boolean().describe('Whether it sees all accounts.'),
@@ -19,7 +19,6 @@ const sessionSchema = z.strictObject({
   default_sender: z.boolean().describe('Whether the default sender of the account, if there is one, is among these.'),
   expires_at: z.iso.datetime().nullable(),
 })
-sessionSchema.register(z.globalRegistry, { id: 'ConsoleSession' })
 
 export const consoleSession = {
   signIn: routesOf({ access: { in: 'open', why: 'checks the key in its body itself' } }).post(

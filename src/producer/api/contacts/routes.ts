@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { ApiError } from '../../errors.ts'
-import { made, one, page } from '../answers.ts'
+import { made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import {
   changesOf,
@@ -31,22 +31,20 @@ const TAGS_MAX = 100
 
 const text = z.string().nullable()
 
-const contactSchema = z.strictObject({
+const contactSchema = named('ContactEntry', {
   id: z.int(),
   phone: z.string().describe('Digits with country code.'),
   name: text,
   email: text,
   tags: z.array(z.int()).describe('All lists that the contact is in, by id, in the order it joined them.'),
 })
-contactSchema.register(z.globalRegistry, { id: 'ContactEntry' })
 
-const tagSchema = z.strictObject({ id: z.int(), name: z.string(), contacts: count })
-tagSchema.register(z.globalRegistry, { id: 'ContactList' })
+const tagSchema = named('ContactList', { id: z.int(), name: z.string(), contacts: count })
 
 const emailField = z.union([z.literal(''), z.email().max(254)], 'expected an email address, or nothing')
 const tagsField = z.array(idField).max(TAGS_MAX).describe('Ids of all lists that the contact is in from then on.')
 
-const importedSchema = z.strictObject({
+const importedSchema = named('ImportedContacts', {
   tag: z.strictObject({ id: z.int(), name: z.string() }),
   imported: count.describe('Rows that are contacts of the list now.'),
   joined: count.describe('Contacts that were not in it before.'),
@@ -54,7 +52,6 @@ const importedSchema = z.strictObject({
   repeated: count.describe('Rows with a number of an earlier row; the last row counts.'),
   ...importedFields,
 })
-importedSchema.register(z.globalRegistry, { id: 'ImportedContacts' })
 
 const contact = { id: 1, phone: '447700900101', name: 'Ada Example', email: 'ada@shop.example', tags: [1] }
 
@@ -143,7 +140,7 @@ export const contacts = {
 }
 
 /** One record per contact and tag. */
-const contactRecordSchema = z.strictObject({
+const contactRecordSchema = named('ContactRecord', {
   id: z.int(),
   user_id: z.int(),
   contact_tag_id: z.int().describe('The membership of this contact in this tag, unique.'),
@@ -152,18 +149,16 @@ const contactRecordSchema = z.strictObject({
   phone: z.string(),
   email: text,
 })
-contactRecordSchema.register(z.globalRegistry, { id: 'ContactRecord' })
 export type ContactRecord = z.infer<typeof contactRecordSchema>
 
 /** One object per contact, under the first of the tags that it carries. */
-const taggedContactSchema = z.strictObject({
+const taggedContactSchema = named('Contact', {
   contact_id: z.int(),
   name: text,
   phone: z.string(),
   email: text,
   tags: z.array(z.int()),
 })
-taggedContactSchema.register(z.globalRegistry, { id: 'Contact' })
 export type TaggedContact = z.infer<typeof taggedContactSchema>
 
 /** A setting of the account decides between the two shapes. */

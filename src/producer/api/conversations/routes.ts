@@ -1,7 +1,7 @@
 // The conversation with a person: whether they may be sent more than templates.
 import { z } from 'zod'
 import { textUpTo } from '../../../messages/bounded.ts'
-import { one } from '../answers.ts'
+import { named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { personField } from '../fields.ts'
 
@@ -12,7 +12,7 @@ const route = routesOf({
 })
 const time = z.iso.datetime()
 
-export const conversationSchema = z.strictObject({
+export const conversationSchema = named('Conversation', {
   person: z.string().describe('Digits, or the id of a person without a number.'),
   sender: z.string().describe('Digits of the number that the conversation is with.'),
   open: z
@@ -26,7 +26,6 @@ export const conversationSchema = z.strictObject({
   last_received_at: time.nullable().describe('Of the message that keeps it open.'),
   opted_out: z.boolean().describe('Whether the person wants no advertising of the account.'),
 })
-conversationSchema.register(z.globalRegistry, { id: 'Conversation' })
 
 export const conversations = {
   show: route.get('/conversations/:person', 'Shows whether a person may be sent more than templates, and until when.', {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { MOVE_MAX_FILES } from '../../../jobs/background.ts'
 import { listUpTo } from '../../../messages/bounded.ts'
-import { queuedJob, success, successPage, successWith } from '../answers.ts'
+import { named, queuedJob, success, successPage, successWith } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { galleryNameField, idField, pageFields, textIdField } from '../fields.ts'
 import { exampleFile, exampleFolder } from './examples.ts'
@@ -23,7 +23,7 @@ const open = routesOf({
 
 const time = z.iso.datetime({ precision: 6 })
 
-const folderSchema = z.strictObject({
+const folderSchema = named('Folder', {
   id: z.int().positive(),
   user_id: z.string().describe('The account’s id.'),
   name: z.string(),
@@ -34,10 +34,9 @@ const folderSchema = z.strictObject({
   updated_at: time,
   deleted_at: z.null().describe('Folders are not deleted.'),
 })
-folderSchema.register(z.globalRegistry, { id: 'Folder' })
 export type FolderJson = z.infer<typeof folderSchema>
 
-const fileSchema = z.strictObject({
+const fileSchema = named('File', {
   id: z.int().positive(),
   user_id: z.string(),
   folder_id: z.int().positive(),
@@ -61,7 +60,6 @@ const fileSchema = z.strictObject({
   tags: z.tuple([]),
   folder: folderSchema,
 })
-fileSchema.register(z.globalRegistry, { id: 'File' })
 export type FileJson = z.infer<typeof fileSchema>
 
 const moveSchema = z.strictObject({

@@ -1,13 +1,29 @@
-// Whether the process lives and whether the service works.
+// Whether the process lives and whether the service works; metrics of an account's lanes, or of the whole installation.
+import { Readable } from 'node:stream'
 import type { Redis } from '../../../redis/connect.ts'
 import { workersAlive } from '../../../redis/heartbeats.ts'
+import type { Telemetry } from '../../../telemetry/telemetry.ts'
+import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
 import { says, shows } from '../answers.ts'
-import { health } from './routes.ts'
+import { health, metrics } from './routes.ts'
 
-export const healthRoutes = ({ redis, isStopping }: { redis: Redis; isStopping: () => boolean }): Route[] =>
-  bind(health)({
+interface HealthDeps {
+  redis: Redis
+  telemetry: Telemetry
+  isStopping: () => boolean
+}
+
+export const healthRoutes = ({ redis, telemetry, isStopping }: HealthDeps): Route[] => [
+  ...bind(metrics)({
+    async metrics({ caller }) {
+      const account = accountOf(caller)
+      const text = await (account === undefined ? telemetry.text(redis) : telemetry.textOfAccount(redis, account))
+      return { headers: { 'Content-Type': telemetry.contentType }, stream: Readable.from([text]) }
+    },
+  }),
+  ...bind(health)({
     alive: async () => says('alive'),
     async ready() {
       // Load balancers see this before the port closes, so that no request is refused.
@@ -18,4 +34,5 @@ export const healthRoutes = ({ redis, isStopping }: { redis: Redis; isStopping: 
         headers: { 'Retry-After': '5' },
       })
     },
-  })
+  }),
+]

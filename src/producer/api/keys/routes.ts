@@ -4,7 +4,7 @@ import { networkSchema } from '../../../accounts/networks.ts'
 import { anyPermissionSchema, keyDocumentSchema } from '../../../accounts/permissions.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { instantSchema } from '../../../messages/instant.ts'
-import { made, one, page } from '../answers.ts'
+import { made, named, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { idField, pageQuery, plainText } from '../fields.ts'
 
@@ -38,8 +38,7 @@ const newKeySchema = z.strictObject({
 
 /** The key itself, in the one answer that shows it. */
 const secretField = z.string().nullable().describe('The key, shown only now; null in the answer to a repeat.')
-const madeSchema = z.strictObject({ ...keyDocumentSchema.shape, key: secretField })
-madeSchema.register(z.globalRegistry, { id: 'NewKey' })
+const madeSchema = named('NewKey', { ...keyDocumentSchema.shape, key: secretField })
 
 const overlapSchema = z.strictObject({
   overlap_seconds: z

@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { messageClassSchema } from '../../../jobs/send.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { STATES } from '../../../messages/lifecycle.ts'
-import { listedMessageSchema, messageSchema } from '../../../messages/lookup/message-schema.ts'
+import { deliverySchema, listedMessageSchema, messageSchema } from '../../../messages/lookup/message-schema.ts'
 import { RECIPIENT_LENGTH_MAX } from '../../../messages/recipient.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
-import { doneWith, one, page, queuedJob } from '../answers.ts'
+import { doneWith, named, one, page, queuedJob } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { count, pageFields, timeField } from '../fields.ts'
 import { erasureSchema } from '../people/routes.ts'
@@ -39,7 +39,7 @@ const requeueBody = filterOf(REQUEUE_STATES, { all: z.boolean().default(false), 
 /** Matching messages that cannot be sent again: without content, of a campaign that is over, with an unreadable record. */
 const blocked = { without_content: count, campaign_over: count, failed: count }
 
-const jobSchema = z.strictObject({
+const jobSchema = named('RequeueJob', {
   job_id: z.string(),
   state: z.enum(['waiting', 'running', 'done', 'failed']),
   matched: count,
@@ -48,7 +48,6 @@ const jobSchema = z.strictObject({
   created_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable(),
 })
-jobSchema.register(z.globalRegistry, { id: 'RequeueJob' })
 
 export const messages = {
   list: look.get('/messages', 'Lists messages that match a filter, the newest first, a page at a time.', {
@@ -125,5 +124,44 @@ export const messages = {
     answers: one(messageSchema),
     errors: { 409: ['wrong_state', 'without_content', 'campaign_over', 'sender_removed'] },
     examples: [{ says: 'queued again', data: exampleMessage }],
+  }),
+}
+
+const lookup = routesOf({ access: { in: 'api_key', permission: 'messages:read' }, forSenders: true })
+const asks = { as: 'json', schema: z.object({ message_id: z.string() }), unknown: 'named' } as const
+const asked = { message_id: 'msg_1_01M7WMESZP60D32VY8E5FM00EP' }
+const answers = <S extends z.ZodType>(message: S) => ({ 200: z.strictObject({ status: z.literal(true), message }) })
+
+const infoSchema = named('MessageInfo', {
+  message_id: z.string(),
+  message_text: z.string(),
+  message_type: z.string().describe('`type` of the request; of a received message WhatsApp’s own word.'),
+  message_from: z.string().describe('Digits of the sender, or of the person who wrote.'),
+  direction: z.enum(['outbound', 'inbound']),
+  status: z.enum(['pending', 'success', 'failed', 'unknown']),
+  timestamp: z.int().describe('Unix seconds.'),
+})
+
+const info = {
+  ...asked,
+  ...{ message_text: 'Spring is here', message_type: 'image', message_from: '447700900001' },
+  ...{ direction: 'outbound', status: 'success', timestamp: 1_795_183_568 },
+}
+
+/** The older interface to a message, sent or received. */
+export const lookups = {
+  info: lookup.post(
+    '/chatappbusiness/fetchmessageinfo',
+    'Shows what a message says, who wrote it, and whether it arrived.',
+    {
+      body: asks,
+      answers: answers(z.strictObject({ data: infoSchema })),
+      examples: [{ body: asked, answer: { status: true, message: { data: info } } }],
+    },
+  ),
+  delivery: lookup.post('/chatappbusiness/getmessgageinfobyid', 'Shows the delivery status of a message.', {
+    body: asks,
+    answers: answers(deliverySchema),
+    examples: [{ body: asked, answer: { status: true, message: { status: 'delivered', error_message: null } } }],
   }),
 }

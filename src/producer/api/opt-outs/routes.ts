@@ -1,7 +1,7 @@
 // Opt-outs: people who want no advertising.
 import { z } from 'zod'
 import { optOutSchema } from '../../../people/opt-outs/opt-out.ts'
-import { made, one, page } from '../answers.ts'
+import { made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { count, csvBody, csvSaidFields, importedFields, pageQuery, personField } from '../fields.ts'
 
@@ -10,12 +10,11 @@ const shown = { person: '+447700900155' }
 const look = routesOf({ access: { in: 'bearer', permission: 'contacts:read' }, params, shown })
 const change = routesOf({ access: { in: 'bearer', permission: 'contacts:write' }, params, shown })
 
-const importedSchema = z.strictObject({
+const importedSchema = named('ImportedOptOuts', {
   imported: count.describe('Rows whose person is on the list now.'),
   added: count.describe('People who were not on it before.'),
   ...importedFields,
 })
-importedSchema.register(z.globalRegistry, { id: 'ImportedOptOuts' })
 
 const optOut = { person: '447700900155', source: 'http', since: '2026-11-21T10:00:00.000Z' }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
 import { optOutSchema } from '../../../people/opt-outs/opt-out.ts'
-import { doneWith, queuedJob } from '../answers.ts'
+import { doneWith, named, queuedJob } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { count, personField } from '../fields.ts'
 
@@ -12,7 +12,7 @@ const route = routesOf({
   shown: { person: '+447700900123' },
 })
 
-const personSchema = z.strictObject({
+const personSchema = named('Person', {
   person: z.string().describe('Digits, or the id.'),
   contact: z
     .strictObject({
@@ -35,10 +35,9 @@ const personSchema = z.strictObject({
     }),
   ),
 })
-personSchema.register(z.globalRegistry, { id: 'Person' })
 
 /** Progress of an erasure, and what it has erased so far. */
-export const erasureSchema = z.strictObject({
+export const erasureSchema = named('Erasure', {
   job_id: z.string(),
   state: z.enum(['waiting', 'running', 'done', 'failed']),
   ...{ contacts: count, messages: count, received: count },
@@ -46,7 +45,6 @@ export const erasureSchema = z.strictObject({
   created_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable(),
 })
-erasureSchema.register(z.globalRegistry, { id: 'Erasure' })
 
 const example = {
   job_id: 'er_01M7WMMBQHKTZHMT677YAAW3FV',

@@ -1,7 +1,7 @@
 // Templates that messages are checked against, in WhatsApp's own format.
 import { z } from 'zod'
 import { textUpTo } from '../../../messages/bounded.ts'
-import { one, page } from '../answers.ts'
+import { named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { idempotencyHeaders, pageQuery } from '../fields.ts'
 
@@ -19,21 +19,19 @@ const look = routesOf({
 const IMPORT_MAX = 1_000
 const IMPORT_BYTES = 4 * 1024 * 1024
 
-const listedSchema = z.strictObject({
+const listedSchema = named('ListedTemplate', {
   id: z.string().describe('`name/language`.'),
   name: z.string(),
   language: z.string(),
   category: z.string(),
   status: z.string().describe('Only `APPROVED` may be sent.'),
 })
-listedSchema.register(z.globalRegistry, { id: 'ListedTemplate' })
 
 /** As it was imported. */
-const definitionSchema = z.strictObject({
+const definitionSchema = named('Template', {
   ...{ name: z.string(), language: z.string(), category: z.string(), status: z.string(), parameter_format: z.string() },
   components: z.array(z.record(z.string(), z.unknown())),
 })
-definitionSchema.register(z.globalRegistry, { id: 'Template' })
 
 const importSchema = z.union(
   [

@@ -2,7 +2,7 @@
 // account for them. Two secrets of each name are valid at a time, so that changing one loses no webhook.
 import { z } from 'zod'
 import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, webhookSecretSchema } from '../../../accounts/settings.ts'
-import { one } from '../answers.ts'
+import { named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { textIdField } from '../fields.ts'
 
@@ -69,8 +69,7 @@ const secret = routesOf({
   shown: { name: 'webhook.app_secret' },
 })
 const countField = z.int().min(0).max(WEBHOOK_SECRETS_MAX).describe('How many are valid at the moment.')
-const countsSchema = z.strictObject({ 'webhook.app_secret': countField, 'webhook.verify_token': countField })
-countsSchema.register(z.globalRegistry, { id: 'WebhookSecrets' })
+const countsSchema = named('WebhookSecrets', { 'webhook.app_secret': countField, 'webhook.verify_token': countField })
 const counts = (appSecrets: number) => ({ 'webhook.app_secret': appSecrets, 'webhook.verify_token': 1 })
 
 export const webhookSecrets = {

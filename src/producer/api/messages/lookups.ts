@@ -7,7 +7,7 @@ import { messageId } from '../../../messages/message-id.ts'
 import type { InboundMessage } from '../../../messages/store/inbound.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
-import { ownMessage } from '../messages/handlers.ts'
+import { ownMessage } from './handlers.ts'
 import { lookups } from './routes.ts'
 
 export const lookupRoutes = (deps: { redis: Redis; config: ListSettings }): Route[] =>
