@@ -27,7 +27,7 @@ interface RateVerdict {
   left: number
 }
 
-/** Addresses of the service that count for nobody: probes, and webhooks, which the chat product sends as they come. */
+/** Paths that are not counted: probes, and webhooks, which WhatsApp sends as they come. */
 const UNCOUNTED = /^\/(?:healthz|readyz|webhooks\/.*)(?:\?|$)/
 
 /** Whether requests to this path count. */
@@ -136,7 +136,7 @@ export function createRateLimits(
   }
 }
 
-/** Whose counter it is: what a proxy writes that is no address becomes part of a key all the same. */
+/** The name of its counter. A proxy may write something else than an address, and it becomes part of a key. */
 const bucketOf = (address: string): string =>
   clientOf(address)
     .replaceAll(/[^\da-f.:]/gi, '')

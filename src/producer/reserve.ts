@@ -1,5 +1,5 @@
-// A reserve of disk and of Redis memory that is kept for sending: once it is touched, whatever takes much is refused
-// (uploads, imports, campaigns, batches), and single messages are accepted as long as there is room for one.
+// A reserve of disk and of Redis memory for sending: once it is touched, uploads, imports, campaigns and batches are refused,
+// and single messages are accepted as long as there is room.
 import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -17,17 +17,17 @@ export function createReserve(
   redis: Redis,
   { reserve: { diskBytes, redisPercent }, dataDir }: Pick<Config, 'reserve' | 'dataDir'>,
 ) {
-  const look = cached(KEPT_MS, (connection) => readRoom(connection, diskBytes === 0 ? undefined : dataDir))
+  const room = cached(KEPT_MS, (connection) => readRoom(connection, diskBytes === 0 ? undefined : dataDir))
 
   return {
     /** Throws an ApiError when what takes much room must not come now: 507 `disk_reserve` or 503 `memory_reserve`. */
     async assertForLarge(): Promise<void> {
       if (diskBytes === 0 && redisPercent === 0) return
-      // Whatever cannot be looked at refuses by itself.
-      const room = await look(redis).catch(() => undefined)
-      if (room === undefined) return
-      if (room.diskBytes < diskBytes) throw diskReserve()
-      if (room.redisPercent < redisPercent) throw memoryReserve()
+      // Redis or a disk that is away refuses by itself.
+      const left = await room(redis).catch(() => undefined)
+      if (left === undefined) return
+      if (left.diskBytes < diskBytes) throw diskReserve()
+      if (left.redisPercent < redisPercent) throw memoryReserve()
     },
   }
 }
@@ -43,13 +43,13 @@ const memoryReserve = (): ApiError =>
     { headers: { 'Retry-After': '30' } },
   )
 
-/** Room that is left; infinite bytes where nobody looked, 100 % where Redis has no limit of its own. */
+/** Room that is left: infinite bytes if the disk was not asked, 100 % if Redis has no limit of its own. */
 interface Room {
   diskBytes: number
   redisPercent: number
 }
 
-/** Looks at both. Rejects when Redis does not answer; a folder that is not there (undefined: not asked) has room. */
+/** Rejects when Redis does not answer. A folder that does not exist has room; undefined: the disk is not asked. */
 async function readRoom(redis: Redis, folder: string | undefined): Promise<Room> {
   const [disk, redisPercent] = await Promise.all([
     folder === undefined ? undefined : statfs(folder).catch(() => undefined),

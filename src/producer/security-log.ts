@@ -1,6 +1,6 @@
-// The security log: keys that were refused, requests that were forbidden or met a limit, and what administrators did, each one line
-// with the key's id and the request's, and in the activity. Bounded: a flood of refusals must not become one of lines,
-// nor push the acts out of the activity.
+// The security log: refused keys, forbidden requests, limits that were met, and what administrators did. Each is one line with
+// the ids of the key and the request, and an entry of the audit log. Bounded: a flood of refusals must not become a flood of
+// lines, nor push the acts out of the audit log.
 import type { IncomingMessage } from 'node:http'
 import type { AuditEvent } from '../accounts/audit-log.ts'
 import { appendToAuditLog } from '../accounts/store/audit-log.ts'
@@ -13,12 +13,12 @@ import { ApiError } from './errors.ts'
 import { RateError } from './rate-limits.ts'
 import type { Caller } from './route.ts'
 
-/** Of each key and reason, the activity tells so often that it was refused. */
+/** The audit log gets the same refusal of a key this often. */
 const REPORTED_EVERY_MS = 3_600_000
-/** Keys and reasons that are remembered; beyond it all are forgotten. */
+/** Keys and reasons that are remembered; all are forgotten when there are more. */
 const MOST_REPORTED = 10_000
 
-/** Who was refused, and why: a word or the permission that lacks. */
+/** Who was refused, and why: a word, or the missing permission. */
 export interface Refused {
   key: { id: string; name: string; account: number } | undefined
   why: string
@@ -39,7 +39,7 @@ export function createSecurityLog(redis: Redis, log: Log) {
   }
   const reported = new Map<string, number>()
 
-  /** Whether the activity has not reported of it within the hour. */
+  /** Whether the audit log got none of these within the hour. */
   function isNews(what: string, nowMs: number): boolean {
     if (nowMs - (reported.get(what) ?? 0) < REPORTED_EVERY_MS) return false
     if (reported.size >= MOST_REPORTED) reported.clear()
@@ -52,7 +52,7 @@ export function createSecurityLog(redis: Redis, log: Log) {
       log.warn({ action: act.action, request_id: act.requestId, err: error }, 'activity.lost')
     })
 
-  function tell(action: string, { key, why, requestId }: Refused): void {
+  function report(action: string, { key, why, requestId }: Refused): void {
     if (!isNews(`${action} ${key?.id ?? ''} ${why}`, Date.now())) return
     const actor = { key_id: key?.id ?? null, key_name: key?.name ?? '' }
     // Nobody waits for it: the answer is the same.
@@ -64,22 +64,22 @@ export function createSecurityLog(redis: Redis, log: Log) {
     keyRefused(refused: Refused): void {
       const dropped = lines.keys()
       if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.key_refused')
-      tell('key.refused', refused)
+      report('key.refused', refused)
     },
     /** A good key that may not do this. */
     forbidden(refused: Refused): void {
       const dropped = lines.forbidden()
       if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.forbidden')
-      tell('access.refused', refused)
+      report('access.refused', refused)
     },
     /** A limit was met. */
     limited(refused: Refused): void {
       const dropped = lines.limited()
       if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.limited')
-      // What comes from an address without a key is nobody's act.
-      if (refused.key !== undefined) tell('limit.met', refused)
+      // Without a key nobody did it.
+      if (refused.key !== undefined) report('limit.met', refused)
     },
-    /** Something was done. Resolves once it is written down, or cannot be, which the log then tells. */
+    /** Something was done. Resolves once it is in the audit log, or the log says that it could not be written. */
     async appendAudit(act: AuditEvent): Promise<void> {
       const dropped = lines.acts()
       if (dropped !== undefined) {
@@ -106,8 +106,8 @@ interface Reporting {
 }
 
 /**
- * Reports a refusal that is of interest: a limit that was reached, which /metrics counts as well, a key that was turned
- * away, and what a caller may not do. Does nothing where the error is another one.
+ * Reports a refusal: a limit that was met, which /metrics counts as well, a refused key, a forbidden request. Ignores any
+ * other error.
  */
 export function reportRefusal(
   { security, redis, addressOf }: Reporting,

@@ -1,4 +1,4 @@
-// Accepting up to 1,000 messages in one request. Each is judged by itself, and one that is refused harms no other.
+// Accepting up to 1,000 messages in one request. Each is checked by itself: a refused one does not affect the others.
 //
 // What is kept under an Idempotency-Key (once.ts) is the plan of the batch: one ULID, and for each item its lane or that
 // it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
@@ -207,17 +207,17 @@ export function readPlan(text: string): BatchPlan {
   return { ulid, lanes }
 }
 
-/** Other requests get a turn after so long: well below the 100 ms that no request may hold the event loop. */
-const TURN_MS = 5
+/** Longest slice of work (ms): well below the 100 ms that no request may hold the event loop. */
+const SLICE_MS = 5
 
 /** Items begun together, so that they share their waiting for Redis; fewer where one of them takes some ms. */
 const AT_ONCE = 10
 
-/** The results of `work` for all items, in their order; every few items, others get a turn. Rejects as soon as one does. */
+/** The results of `work` for all items, in their order. Yields to other requests between slices. Rejects as soon as one does. */
 async function inSlices<I, O>(items: readonly I[], work: (item: I, index: number) => Promise<O> | O): Promise<O[]> {
   const results: O[] = []
   let began = performance.now()
-  const isLong = (): boolean => performance.now() - began >= TURN_MS
+  const isLong = (): boolean => performance.now() - began >= SLICE_MS
   while (results.length < items.length) {
     const slice: (Promise<O> | O)[] = []
     for (const item of items.slice(results.length, results.length + AT_ONCE)) {

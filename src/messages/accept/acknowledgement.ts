@@ -1,4 +1,4 @@
-// What is answered to who sends: the acknowledgement of a message, and what became of each message of a batch.
+// The answers to a send: the acknowledgement of a message, and the result of each message of a batch.
 import { z } from 'zod'
 
 /** Most messages of one batch. */

@@ -36,7 +36,7 @@ export interface PreparedMessage {
   warn?: () => Promise<typeof OUTSIDE_WINDOW | undefined>
 }
 
-/** The person has not written within 24 hours: the chat product takes only templates. */
+/** The person has not written within 24 hours: WhatsApp takes only templates. */
 const OUTSIDE_WINDOW = 'outside_window'
 
 /** Whose message it is, and the lane that its id names already, where it has one. */
@@ -60,7 +60,7 @@ export function prepareMessage(
     : prepareTemplate(deps, owner, read.message, nowMs)
 }
 
-/** All that is wrong with a request whose shape is wrong: a template's own faults and its sender's are in the same answer. */
+/** All faults of a request with a wrong shape, those of its template and its sender included. */
 export async function refusalOf(
   deps: Pick<PrepareDeps, 'redis'>,
   account: number,
@@ -186,7 +186,7 @@ async function senderFor(
   return named === undefined ? recentDefaultSender(redis, account) : recentSenderOf(redis, account, named)
 }
 
-/** What a request says of its sender. */
+/** The sender as a request names it. */
 interface Named {
   sender?: string | undefined
 }
@@ -275,7 +275,7 @@ export function refuseClosedLane(error: unknown): never {
   throw error instanceof LaneClosedError ? senderIsGone() : error
 }
 
-/** What a message is told whose sender was removed. */
+/** The refusal of a message whose sender was removed. */
 export const senderIsGone = (): Refusal => unknownSender(NO_SUCH_SENDER)
 
 const unknownSender = (message: string): Refusal =>
@@ -283,7 +283,7 @@ const unknownSender = (message: string): Refusal =>
 
 /**
  * The content as it goes out from this lane. A Refusal when it names a message of ours that this sender has not sent, or
- * not yet: nobody but the chat product can judge an id of its own.
+ * not yet: only WhatsApp can judge an id of its own.
  */
 async function withProviderIds(redis: Redis, lane: number, content: ServiceContent): Promise<ServiceContent> {
   if (content.type === 'reaction') {

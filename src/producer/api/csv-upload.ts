@@ -1,4 +1,4 @@
-// A CSV file in the body of a request, read as it arrives.
+// Files in the body of a request, read as they arrive: a CSV file, or the rows of a campaign.
 import type { IncomingMessage } from 'node:http'
 import type { CsvOptions, ReadAs } from '../../files/csv-head.ts'
 import { type NormalCsv, normalCsv } from '../../files/normal-csv.ts'
@@ -20,8 +20,7 @@ export function collectRefused() {
 
 /**
  * Hands the file to `work`, and adds how the file was read to the result. Throws an ApiError for another type (415), a
- * body that is too large (413) or that ended too early (400), and what `assertStillAllowed` throws once the key is no longer good.
- * The rest of the body is then read and dropped, so that the client gets to read the answer.
+ * body that is too large (413) or that ended too early (400), and what `assertStillAllowed` throws once the key is revoked.
  */
 export async function readCsv<T>(
   { incoming, assertStillAllowed }: { incoming: IncomingMessage; assertStillAllowed: () => Promise<unknown> },
@@ -29,27 +28,37 @@ export async function readCsv<T>(
   work: (csv: NormalCsv) => Promise<T>,
 ): Promise<T & { read_as: ReadAs }> {
   const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowingWhile(assertStillAllowed, incoming)), said)
-  try {
-    refuseOtherTypes(incoming.headers)
+  return untilEnd(incoming, async () => {
+    if (plainTypeOf(incoming) !== 'text/csv') {
+      throw new ApiError(415, 'unsupported_media_type', 'Send the rows as Content-Type: text/csv, not compressed.')
+    }
     // An announced size is checked before anything is read.
     if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge()
     return { ...(await work(csv)), read_as: csv.readAs() }
+    // Otherwise the watch on an unfinished body would never end.
+  }).finally(() => csv.bytes.return(undefined))
+}
+
+/** The media type of a body that is not compressed. */
+export function plainTypeOf({ headers }: IncomingMessage): string | undefined {
+  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') return undefined
+  return headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+}
+
+/**
+ * Does the work that reads the body. After a failure the rest of the body is read and dropped, so that the client gets to
+ * read the answer; 400 if the body ended too early.
+ */
+export async function untilEnd<T>(incoming: IncomingMessage, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
   } catch (error) {
     incoming.resume()
     if (incoming.destroyed && !incoming.complete) {
       throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
     }
     throw error
-  } finally {
-    // Otherwise the watch on an unfinished body would never end.
-    await csv.bytes.return(undefined)
   }
-}
-
-function refuseOtherTypes(headers: IncomingMessage['headers']): void {
-  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
-  if (type === 'text/csv' && (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return
-  throw new ApiError(415, 'unsupported_media_type', 'Send the rows as Content-Type: text/csv, not compressed.')
 }
 
 async function* upTo(limit: number, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 // The files of a campaign, streamed in and out: rows, the outcome of every recipient, refused recipients with reasons.
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { RowFormat } from '../../../campaigns/campaign.ts'
 import { exportCampaign } from '../../../campaigns/commands/export.ts'
 import { incomingRows, uploadRecipients } from '../../../campaigns/commands/upload-rows.ts'
@@ -15,6 +15,7 @@ import { ApiError, invalid, notFound } from '../../errors.ts'
 import { flowingWhile } from '../../overload/slow-uploads.ts'
 import type { ContextOf, Handlers } from '../../route.ts'
 import { shows } from '../answers.ts'
+import { plainTypeOf, untilEnd } from '../csv-upload.ts'
 import { IMPORT_MAX_BYTES } from '../fields.ts'
 import { download, found, streamed } from '../requests.ts'
 import type { campaigns } from './routes.ts'
@@ -32,25 +33,18 @@ export function campaignFileHandlers({
   return {
     async rows(call) {
       const { incoming, query } = call
-      const format = formatOf(incoming.headers)
-      try {
-        // An announced size is checked before anything is stored.
+      const format = formatOf(incoming)
+      return untilEnd(incoming, async () => {
         refuseForNdjson(format, query)
-        if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw new TooLargeError('announced')
+        // An announced size is checked before anything is stored.
+        if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge()
         const campaign = await ownCampaign(redis, call)
         const { upload, figures } = incomingRows(format, flowingWhile(call.assertStillAllowed, incoming), query)
-        await uploadRecipients({ redis, ...config }, campaign, upload, IMPORT_MAX_BYTES)
+        await uploadRecipients({ redis, ...config }, campaign, upload, IMPORT_MAX_BYTES).catch((error: unknown) => {
+          throw error instanceof TooLargeError ? tooLarge() : error
+        })
         return shows('rows uploaded', { id: idOf(campaign), ...figures() })
-      } catch (error) {
-        // The rest is read and dropped, so that the client gets to read the answer.
-        incoming.resume()
-        if (error instanceof TooLargeError) {
-          throw new ApiError(413, 'too_large', `The rows are too large: at most ${counted(IMPORT_MAX_BYTES, 'byte')}.`)
-        }
-        if (incoming.destroyed && !incoming.complete)
-          throw new ApiError(400, 'invalid_body', 'The body ended before its announced length.')
-        throw error
-      }
+      })
     },
 
     async export(call) {
@@ -79,11 +73,13 @@ export async function ownCampaign(
   return found(await findOwnCampaign(redis, caller.account, params.id), 'The campaign')
 }
 
-function formatOf(headers: IncomingHttpHeaders): RowFormat {
-  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
-  const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity'
-  if (type === 'text/csv' && isPlain) return 'csv'
-  if (type === 'application/x-ndjson' && isPlain) return 'ndjson'
+const tooLarge = (): ApiError =>
+  new ApiError(413, 'too_large', `The rows are too large: at most ${counted(IMPORT_MAX_BYTES, 'byte')}.`)
+
+function formatOf(incoming: IncomingMessage): RowFormat {
+  const type = plainTypeOf(incoming)
+  if (type === 'text/csv') return 'csv'
+  if (type === 'application/x-ndjson') return 'ndjson'
   const sentence = 'Send the rows as Content-Type: text/csv or application/x-ndjson, not compressed.'
   throw new ApiError(415, 'unsupported_media_type', sentence)
 }

@@ -82,7 +82,7 @@ export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
       const nowMs = await redisNowMs(redis)
       const { since, until = nowMs, types, failed_only, dry_run } = call.body
       const order = { sinceMs: since, untilMs: Math.min(until, nowMs), types, failedOnly: failed_only }
-      if (dry_run) return shows('nothing was told', await countReplayed(redis, endpoint, order))
+      if (dry_run) return shows('nothing was delivered', await countReplayed(redis, endpoint, order))
       const idOf = (proposed: string) => idFor(redis, call, `event-replays ${endpoint.id}`, proposed)
       const id = await replayEvents(redis, endpoint, order, idOf)
       const status_url = addressOf(config, call, `/event-endpoints/${endpoint.id}/replays/${id}`)

@@ -136,7 +136,7 @@ export const events = {
         202: doneWith(z.strictObject({ replay_id: z.string(), status_url: z.string() })),
       },
       examples: [
-        { body: { since, dry_run: true }, says: 'nothing was told', data: { matched: 3, complete: true } },
+        { body: { since, dry_run: true }, says: 'nothing was delivered', data: { matched: 3, complete: true } },
         {
           body: { since, types: ['message.failed'] },
           status: 202,

@@ -16,7 +16,7 @@ import { lanes } from './routes.ts'
 type LaneCall = Pick<ContextOf<typeof lanes.resume>, 'params' | 'caller' | 'audit'>
 
 export function laneRoutes({ redis, queues }: { redis: Redis; queues: LaneQueues }): Route[] {
-  /** The lane of the path, if it is the caller's. The audit log of its account gets what is done to it. */
+  /** The lane of the path, if it is the caller's. Acts on it go to the audit log of its account. */
   async function ownSender({ params, caller, audit }: LaneCall): Promise<Sender> {
     const sender = found(await laneOf(redis, params.lane, accountOf(caller)), 'The lane')
     assertForSender(caller, sender.id)

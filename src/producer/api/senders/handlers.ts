@@ -24,7 +24,7 @@ import { senders } from './routes.ts'
 export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number } }): Route[] {
   const { redis, config } = deps
 
-  /** The sender of the path, if it is the caller's. The audit log of its account gets what is done to it. */
+  /** The sender of the path, if it is the caller's. Acts on it go to the audit log of its account. */
   async function own({ params, caller, audit }: SenderCall, find = existingSender) {
     const sender = await find(redis, params.id, accountOf(caller))
     audit({ account: sender.account })
@@ -52,7 +52,7 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
       const { caller, body } = call
       const { account } = caller
       await refuseNewServer(caller, account, body.base_url)
-      // The token stays out of what is kept of the request.
+      // The token is not part of what is stored of the request.
       const { token: _token, ...sent } = call.sent
       const data = await makeOnceById(redis, { ...call, sent }, 'sender', {
         newId: newSenderId,

@@ -59,7 +59,6 @@ interface Source {
   secrets: readonly string[]
 }
 
-/** The routes of routes/webhooks.ts. */
 export function webhookRoutes(given: Omit<WebhookDeps, 'asides'>): Route[] {
   const deps: WebhookDeps = { ...given, asides: createAsides(given.log) }
   const { redis, seal } = deps
@@ -116,9 +115,9 @@ async function receive(
   for (const field of content.otherFields) deps.asides.otherField(field)
 
   const work = [
-    ...content.statuses.map((update) => () => settleBy(deps, update, account)),
-    ...content.received.map((message) => () => keep(deps, message, account)),
-    ...content.preferences.map((preference) => () => heed(deps, preference, account)),
+    ...content.statuses.map((update) => () => applyStatus(deps, update, account)),
+    ...content.received.map((message) => () => store(deps, message, account)),
+    ...content.preferences.map((preference) => () => applyOptOut(deps, preference, account)),
   ]
   // Many at once share the connection's round trips; all of them would block the event loop for 30 ms.
   let failure: PromiseRejectedResult | undefined
@@ -132,7 +131,7 @@ async function receive(
   return says('received')
 }
 
-async function settleBy(deps: WebhookDeps, update: StatusUpdate, account: number | undefined): Promise<void> {
+async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: number | undefined): Promise<void> {
   // Not ours: another app on the same number, or a forgery. It must change nothing.
   const ours = update.opaque === undefined ? undefined : deps.opaqueIds.verify(update.opaque)
   const id = ours && parseMessageId(ours.id)
@@ -146,11 +145,17 @@ async function settleBy(deps: WebhookDeps, update: StatusUpdate, account: number
   })
 }
 
-async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number | undefined): Promise<void> {
-  const sender = await senderOfPhoneNumberId(deps.redis, message.phoneNumberId)
-  if (!sender || (account !== undefined && sender.account !== account)) {
-    return deps.asides.unknownNumber(message.phoneNumberId)
-  }
+/** The sender with the number, if it is of the account that the webhook is for. */
+async function senderFor(deps: WebhookDeps, phoneNumberId: string, account: number | undefined) {
+  const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
+  if (sender && (account === undefined || sender.account === account)) return sender
+  deps.asides.unknownNumber(phoneNumberId)
+  return undefined
+}
+
+async function store(deps: WebhookDeps, message: ReceivedMessage, account: number | undefined): Promise<void> {
+  const sender = await senderFor(deps, message.phoneNumberId, account)
+  if (!sender) return
   const { account: owner, id: lane } = sender
   const { providerId: id, from, type, text, parts } = message
   const nowMs = Date.now()
@@ -161,12 +166,9 @@ async function keep(deps: WebhookDeps, message: ReceivedMessage, account: number
   )
 }
 
-async function heed(deps: WebhookDeps, preference: Preference, account: number | undefined): Promise<void> {
-  const sender = await senderOfPhoneNumberId(deps.redis, preference.phoneNumberId)
-  if (!sender || (account !== undefined && sender.account !== account)) {
-    return deps.asides.unknownNumber(preference.phoneNumberId)
-  }
-  await applyPreference(deps.redis, sender.account, preference)
+async function applyOptOut(deps: WebhookDeps, preference: Preference, account: number | undefined): Promise<void> {
+  const sender = await senderFor(deps, preference.phoneNumberId, account)
+  if (sender) await applyPreference(deps.redis, sender.account, preference)
 }
 
 const badSignature = (): ApiError => new ApiError(401, 'bad_signature', 'X-Hub-Signature-256 does not match the body.')
