@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { byAge, byId, byText, pageOfAll } from '../../src/producer/api/pages.ts'
+import { byAge, byId, byText, pageOfAll } from '../../src/producer/api/requests.ts'
 
 const iso = (ms: number) => new Date(ms).toISOString()
 

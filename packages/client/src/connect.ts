@@ -4,11 +4,10 @@
 //   const id = await laneway.send({ to: '+14155550123', type: 'image', image: { link } }, { idempotencyKey: 'order-17' })
 //   const { status } = await laneway.waitForOutcome(id)
 import { type Campaigns, openCampaigns } from './campaigns.ts'
-import { type Conversations, openConversations } from './conversations.ts'
 import { type LanewayError, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 import { createCaller, type HttpCaller } from './http-call.ts'
 import { bodyOf, type Message } from './messages.ts'
-import { type OptOuts, openOptOuts } from './opt-outs.ts'
+import { type Conversations, type OptOuts, openConversations, openOptOuts } from './people.ts'
 import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
 import { askOne, type Lifetime, newLifetime, type Reply, type Transport, type WaitOptions } from './transport.ts'
 

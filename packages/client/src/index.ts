@@ -11,7 +11,6 @@ export type {
   SendResult,
 } from './connect.ts'
 export { connectLaneway } from './connect.ts'
-export type { Conversations, ReceivedFile } from './conversations.ts'
 export { LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 export type {
   CampaignEventData,
@@ -22,7 +21,7 @@ export type {
 } from './events.ts'
 export { EventsRefused, isNews, verifyEvents } from './events.ts'
 export type { Message, ServiceMessage, TemplateComponent, TemplateMessage, TemplateParameter } from './messages.ts'
-export type { OptOuts } from './opt-outs.ts'
+export type { Conversations, OptOuts, ReceivedFile } from './people.ts'
 export type { MessageStatus } from './statuses.ts'
 export type { WaitOptions } from './transport.ts'
 export type {

@@ -11,8 +11,7 @@ import {
 } from '../../../accounts/store/accounts.ts'
 import { bind, type Route } from '../../bind.ts'
 import { created, lists, says, shows } from '../answers.ts'
-import { byId, pageOfAll } from '../pages.ts'
-import { found, makeOnceById } from '../requests.ts'
+import { byId, found, makeOnceById, pageOfAll } from '../requests.ts'
 import { accounts } from './routes.ts'
 
 export function accountRoutes(

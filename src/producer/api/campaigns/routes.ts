@@ -10,7 +10,54 @@ import { made, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { count, csvSaidFields, IMPORT_MAX_BYTES, offsetPageFields, pauseFields, readAsSchema } from '../fields.ts'
 import { saleComponents } from '../sending/examples.ts'
-import { exampleCampaign } from './examples.ts'
+
+const exampleCampaign = {
+  id: 'cmp_2_1',
+  name: 'Spring sale',
+  state: 'running',
+  reason: null,
+  waits: null,
+  sender: '447700900002',
+  template: {
+    name: 'flash_sale',
+    language: 'en_US',
+    components: saleComponents({ from: 'contact.name' }),
+  },
+  recipients: { tags: [1, 2], except: [] },
+  has_rows: false,
+  created_at: '2026-11-20T14:35:15.361Z',
+  scheduled_at: null,
+  started_at: '2026-11-20T14:35:17.914Z',
+  ended_at: null,
+  valid_until: null,
+  preflight: {
+    checked_at: '2026-11-20T14:35:16.557Z',
+    recipients: 4,
+    refused: { duplicate: 2, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
+    excluded: 0,
+    problems: [],
+    rate: 80,
+    would_expire: 0,
+    seconds: 1,
+    estimated_end: '2026-11-20T14:35:21.046Z',
+  },
+  progress: {
+    total: 4,
+    queued: 1,
+    sending: 1,
+    unconfirmed: 0,
+    sent: 2,
+    delivered: 0,
+    read: 0,
+    failed: 0,
+    expired: 0,
+    cancelled: 0,
+    unknown: 0,
+    rate_per_second: 80,
+    held_to: null,
+    seconds_left: 1,
+  },
+}
 
 const { id } = exampleCampaign
 const shared = { params: z.object({ id: z.string() }), shown: { id } }

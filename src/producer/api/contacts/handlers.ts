@@ -11,8 +11,7 @@ import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
 import { created, lists, says, shows } from '../answers.ts'
 import { collectRefused, readCsv } from '../csv-upload.ts'
-import { byId, pageOfAll } from '../pages.ts'
-import { badCursor, found, JSON_TYPE, makeOnceById, streamed } from '../requests.ts'
+import { badCursor, byId, found, JSON_TYPE, makeOnceById, pageOfAll, streamed } from '../requests.ts'
 import { type ContactRecord, contacts, type TaggedContact, tags } from './routes.ts'
 
 interface ContactDeps {

@@ -25,8 +25,7 @@ import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { Caller } from '../../route.ts'
 import { created, lists, queued, says, shows } from '../answers.ts'
-import { byAge, pageOfAll } from '../pages.ts'
-import { addressOf, badCursor, found, idFor } from '../requests.ts'
+import { addressOf, badCursor, byAge, found, idFor, pageOfAll } from '../requests.ts'
 import { events } from './routes.ts'
 
 interface EventDeps {

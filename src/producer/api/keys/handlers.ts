@@ -8,8 +8,7 @@ import { bind, type Route } from '../../bind.ts'
 import { invalid } from '../../errors.ts'
 import type { Caller } from '../../route.ts'
 import { created, lists, shows } from '../answers.ts'
-import { byAge, pageOfAll } from '../pages.ts'
-import { makeOnce } from '../requests.ts'
+import { byAge, makeOnce, pageOfAll } from '../requests.ts'
 import { keys } from './routes.ts'
 
 export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>

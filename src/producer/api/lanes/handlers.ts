@@ -9,8 +9,7 @@ import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { ContextOf } from '../../route.ts'
 import { lists, says, shows } from '../answers.ts'
-import { byId, pageOfAll } from '../pages.ts'
-import { found } from '../requests.ts'
+import { byId, found, pageOfAll } from '../requests.ts'
 import { lanes } from './routes.ts'
 
 type LaneCall = Pick<ContextOf<typeof lanes.resume>, 'params' | 'caller' | 'audit'>

@@ -1,6 +1,6 @@
-// Messages in lists and by their id. What cannot exist is refused before anything is searched: a filter by a name that
-// nobody has would bring an empty list and look as if all were well.
-import { cachedSender, findSender, listKeptSenders } from '../../../accounts/store/senders.ts'
+// Messages in lists and by their id, and the lookups of the older interface. A filter by a name that does not exist is refused
+// before anything is searched: an empty list would look as if all were well.
+import { cachedSender, findSender, listKeptSenders, type Sender } from '../../../accounts/store/senders.ts'
 import { parseCampaignId } from '../../../campaigns/campaign.ts'
 import type { ListSettings } from '../../../campaigns/store/open-campaigns.ts'
 import type { Config } from '../../../config.ts'
@@ -9,13 +9,14 @@ import { existingSenders } from '../../../messages/accept/named-senders.ts'
 import type { State } from '../../../messages/lifecycle.ts'
 import { readCursor, writeCursor } from '../../../messages/lookup/entries.ts'
 import { findMessages } from '../../../messages/lookup/find-messages.ts'
-import { findMessage, owns } from '../../../messages/lookup/lookup.ts'
+import { type FoundMessage, findMessage, infoStatus, owns } from '../../../messages/lookup/lookup.ts'
 import { receivedDocument, sentDocument } from '../../../messages/lookup/message-document.ts'
-import { cancelWherever, findOwnMessage, type OwnMessage } from '../../../messages/lookup/own-message.ts'
-import { type MessageId, parseMessageId } from '../../../messages/message-id.ts'
+import { cancelWherever, deliveryOf, findOwnMessage, type OwnMessage } from '../../../messages/lookup/own-message.ts'
+import { type MessageId, messageId, parseMessageId } from '../../../messages/message-id.ts'
 import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
 import { requeueMessage } from '../../../messages/requeue/requeue.ts'
+import type { InboundMessage } from '../../../messages/store/inbound.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -25,7 +26,7 @@ import { lists, shows } from '../answers.ts'
 import { badCursor, found } from '../requests.ts'
 import { type MediaDeps, mediaHandlers } from './media-handlers.ts'
 import { type RequeueDeps, requeueHandlers } from './requeue-handlers.ts'
-import { messages } from './routes.ts'
+import { lookups, messages } from './routes.ts'
 
 interface MessageDeps {
   redis: Redis
@@ -138,3 +139,35 @@ const wrongState = (state: string, needed: string): ApiError =>
   new ApiError(409, 'wrong_state', `The message is ${state}; ${needed}.`, {
     details: [{ path: 'state', message: state }],
   })
+
+export const lookupRoutes = (deps: { redis: Redis; config: ListSettings }): Route[] =>
+  bind(lookups)({
+    async info({ caller, body }) {
+      const found = await ownMessage(deps, caller, body.message_id)
+      const data = 'inbound' in found ? inboundInfo(found) : sentInfo(found)
+      return { body: { status: true, message: { data } } }
+    },
+    async delivery({ caller, body }) {
+      return { body: { status: true, message: deliveryOf(await ownMessage(deps, caller, body.message_id)) } }
+    },
+  })
+
+const sentInfo = ({ message, sender }: { message: FoundMessage; sender: Sender }) => ({
+  message_id: messageId(message.id.lane, message.id.ulid),
+  message_text: message.text,
+  message_type: message.type,
+  message_from: sender.number,
+  direction: 'outbound' as const,
+  status: infoStatus(message.state),
+  timestamp: Math.floor((message.sentAtMs ?? message.acceptedAtMs) / 1_000),
+})
+
+const inboundInfo = ({ inbound }: { inbound: InboundMessage }) => ({
+  message_id: inbound.id,
+  message_text: inbound.text,
+  message_type: inbound.type,
+  message_from: inbound.from,
+  direction: 'inbound' as const,
+  status: 'success' as const,
+  timestamp: Math.floor(inbound.received_at / 1_000),
+})

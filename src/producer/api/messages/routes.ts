@@ -1,4 +1,4 @@
-// Messages: listed, shown, cancelled, and sent again one by one or many at a time.
+// Messages: listed, shown, cancelled, and requeued one by one or many at a time; and the lookups of the older interface.
 import { z } from 'zod'
 import { messageClassSchema } from '../../../jobs/send.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
@@ -10,7 +10,40 @@ import { doneWith, named, one, page, queuedJob } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { count, pageFields, timeField } from '../fields.ts'
 import { erasureSchema } from '../people/routes.ts'
-import { exampleJob, exampleMessage, listedExample } from './examples.ts'
+
+const exampleMessage = {
+  id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV',
+  direction: 'outbound',
+  state: 'queued',
+  possible_duplicate: false,
+  class: 'transactional',
+  kind: 'image',
+  sender: '447700900001',
+  to: '447700900123',
+  text: 'https://shop.example/spring.png',
+  campaign_id: null,
+  campaign: null,
+  provider_id: null,
+  accepted_at: '2026-11-21T10:00:00.000Z',
+  send_at: null,
+  valid_until: '2026-11-22T10:00:00.000Z',
+  problem: null,
+  waits: { why: 'lane_paused', until: null, sentence: 'Its sender is paused: by hand.' },
+  history: [{ at: '2026-11-21T10:00:00.000Z', event: 'accepted', attempt: null, detail: null }],
+}
+
+/** The same message in a list. */
+const { waits: _waits, history: _history, ...listedExample } = exampleMessage
+
+const exampleJob = {
+  job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV',
+  state: 'done',
+  matched: 3,
+  requeued: 2,
+  ...{ without_content: 1, campaign_over: 0, failed: 0 },
+  created_at: '2026-11-21T10:00:00.000Z',
+  ended_at: '2026-11-21T10:00:01.000Z',
+}
 
 const params = z.object({ id: z.string() })
 const shared = { params, shown: { id: exampleMessage.id } }

@@ -17,8 +17,7 @@ import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller, ContextOf } from '../../route.ts'
 import { created, lists, says, shows } from '../answers.ts'
-import { byId, pageOfAll } from '../pages.ts'
-import { makeOnceById } from '../requests.ts'
+import { byId, makeOnceById, pageOfAll } from '../requests.ts'
 import { senders } from './routes.ts'
 
 export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number } }): Route[] {

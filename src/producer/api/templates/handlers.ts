@@ -6,7 +6,7 @@ import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { notFound } from '../../errors.ts'
 import { lists, says, shows } from '../answers.ts'
-import { byText, pageOfAll } from '../pages.ts'
+import { byText, pageOfAll } from '../requests.ts'
 import { templates } from './routes.ts'
 
 export function templateRoutes({ redis }: { redis: Redis }): Route[] {
