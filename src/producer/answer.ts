@@ -23,10 +23,7 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID()
 }
 
-/**
- * Of every JSON answer: it is nothing else than JSON, nobody on the way keeps a copy, and no address of ours is told to
- * others.
- */
+/** Of every JSON answer: browsers must not take it for anything else, proxies not keep it, and links not name our addresses. */
 const GUARDS = [
   ...['Content-Type', 'application/json; charset=utf-8'],
   ...['X-Content-Type-Options', 'nosniff'],
@@ -69,8 +66,8 @@ export function answerJson(
 const hasHungUp = (response: ServerResponse): boolean => response.destroyed || response.req.socket.destroyed
 
 /**
- * Turns whatever was thrown into an answer. Only what is our own fault is logged, here and nowhere else; that a stream
- * broke because the client hung up is nobody's, and leaves nobody to answer.
+ * Answers what was thrown. Only our own faults are logged, here and nowhere else. A stream that broke because the client hung
+ * up is nobody's fault, and there is nobody to answer.
  */
 export function refuse(thrown: unknown, response: ServerResponse, requestId: string, log: Log): void {
   if (hasHungUp(response) && isBrokenStream(thrown)) return

@@ -38,7 +38,7 @@ export function buildApp({ gate, log, routes, dashboard, pages }: AppDeps): Expr
   app.set('case sensitive routing', true)
 
   app.use((request, response, next) => {
-    // Of a flood that was cut off.
+    // The connection was cut because of a flood of requests.
     if (request.socket.destroyed) return
     response.locals.requestId = requestIdOf(request)
     assertHeaders(request)
@@ -74,7 +74,7 @@ export function buildApp({ gate, log, routes, dashboard, pages }: AppDeps): Expr
 /** `HEAD` costs as much as the `GET` whose head it asks for. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** Answers requests to a route, or rejects with what they are refused for. */
+/** Answers requests to a route, or rejects with the reason for a refusal. */
 function serve(gate: Gate) {
   const perAccount = createPerAccountLimits()
 
@@ -86,14 +86,14 @@ function serve(gate: Gate) {
 
     route.admit?.(request.headers)
     assertContent(request, rule)
-    // A key in the body, or a body that is small enough to be read for anybody, comes after it.
+    // The key comes second if it is in the body, or if the body is small enough to be read without one.
     const isKeyFirst = access.in === 'open' || (access.in === 'bearer' && !isUsualBody(rule))
     const early = isKeyFirst ? await authorised({}) : undefined
     if (early !== undefined) await admitCaller(gate, route, early, { request, response, requestId })
     const body = await readBody(request, response, rule)
     if (body === undefined) return
     try {
-      // A refusal that is held back gives up the body's place and bytes.
+      // A delayed refusal gives up the body's place and bytes.
       const caller = early ?? (await authorised(body.sent, body.release))
       if (early === undefined) await admitCaller(gate, route, caller, { request, response, requestId })
       const isWanted = (): boolean => !response.destroyed
@@ -132,7 +132,7 @@ function serve(gate: Gate) {
   }
 }
 
-/** Refuses what comes too often, or takes room that there is none of now, before anything is done for it. */
+/** Refuses requests that come too often or need room that is not there, before anything is done for them. */
 async function admitCaller(
   gate: Gate,
   { access, forSenders, takesRoom }: Route,
@@ -168,7 +168,7 @@ async function reply(answer: Answer, response: Response, requestId: string): Pro
     .send(answer.text)
 }
 
-/** Of answers that are not JSON, whose headers answerJson writes: an id, what the limits say, nothing for browsers to guess. */
+/** Headers of answers that are not JSON; answerJson writes those of JSON. */
 function setCommonHeaders(response: Response): void {
   response.setHeader('x-request-id', String(response.locals.requestId))
   response.setHeader('X-Content-Type-Options', 'nosniff')
@@ -181,10 +181,10 @@ const setHeaders: RequestHandler = (_request, response, next) => {
   next()
 }
 
-/** Headers that say who asks and for what: Node keeps the first of two, and a proxy in front may have read the second. */
+/** Headers that may come only once: Node keeps the first of two, and a proxy in front may have read the second. */
 const ONCE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
 
-/** Throws an ApiError for headers that nobody can tell the meaning of; Node itself would answer some without an envelope. */
+/** Throws an ApiError for ambiguous headers; Node itself would answer some without our error body. */
 function assertHeaders({ rawHeaders, headers, httpVersion }: IncomingMessage): void {
   // Names and values in turn.
   if (rawHeaders.length > 2 * HEADERS_MAX) {

@@ -17,7 +17,7 @@ export interface Route extends RouteSpec {
   handle: (context: RequestContext, appendAudit: AppendAudit) => Promise<Answer>
 }
 
-/** Writes down what was done, once it is; by the caller, unless it names somebody else. */
+/** Appends what was done to the audit log; by the caller, unless it names somebody else. */
 export type AppendAudit = (
   act: Pick<AuditEvent, 'account' | 'action' | 'target' | 'detail'> & { actor?: AuditEvent['actor'] },
 ) => Promise<void>
@@ -45,7 +45,7 @@ function bindOne<R extends RouteSpec>(spec: R, handler: Handler<R>, admit: Route
           entry = what === 'nothing' || entry === 'nothing' ? 'nothing' : { ...entry, ...what }
         }
       }
-      // What a handler may answer is what its route says; that all of it is an answer, no type can follow.
+      // The route's type limits what its handler may answer; that each of these is an Answer, TypeScript cannot prove.
       const answer = (await handler(context)) as Answer
       if (spec.act !== undefined) await recordOf(spec, request, answer, entry, appendAudit)
       if (known === undefined) return answer
@@ -58,7 +58,7 @@ function bindOne<R extends RouteSpec>(spec: R, handler: Handler<R>, admit: Route
   }
 }
 
-/** Writes down what was done to what. */
+/** Appends the act of the route to the audit log. */
 async function recordOf(
   spec: RouteSpec,
   { request, caller }: RequestContext,
@@ -74,7 +74,7 @@ async function recordOf(
 
 const withId = z.object({ body: z.object({ data: z.object({ id: z.union([z.string(), z.number()]) }) }) })
 
-/** The id of what was made. */
+/** The id of what was created. */
 const idIn = (answer: Answer): string | undefined => withId.safeParse(answer).data?.body.data.id.toString()
 
 /** Names of the top-level fields that an older client's body may have. */
@@ -103,19 +103,19 @@ function readerOf<R extends RouteSpec>(spec: R): (context: RequestContext) => Co
       faults.push(...faultsOf(result.error, given))
       return undefined
     }
-    // One that is left out is a fault of its field, not another address.
+    // A missing parameter is a fault of its field, not another address.
     context.params = parsed(spec.params, () => pick(paramNames, (name) => request.params[name] ?? ''), NONE)
     context.query = parsed(spec.query, () => (isKeyed ? withoutAccount(request.query) : request.query), NONE)
     context.headers = parsed(spec.headers, () => pick(headerNames, (name) => headerOf(request, name)), NONE)
     context.body = parsed(bodySchema, () => sent, rule.as === 'json' ? sent : undefined)
     context.incoming = rule.as === 'stream' ? request : undefined
     if (faults.length > 0) throw invalid(faults.slice(0, FAULTS_MAX))
-    // True by what was parsed above; types that depend on the route cannot follow it.
+    // The fields were parsed above; TypeScript cannot prove types that depend on the route.
     return context as unknown as ContextOf<R>
   }
 }
 
-/** What the schema makes of the fields of a form, which the handler itself has read; else a 400 with their faults. */
+/** The fields of a form, which the handler has read, by their schema; else a 400 with their faults. */
 export function readFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
   const parsed = schema.safeParse(fields)
   if (!parsed.success) throw invalid(faultsOf(parsed.error, fields).slice(0, FAULTS_MAX))
@@ -140,14 +140,14 @@ function pick(names: readonly string[], take: (name: string) => unknown): Record
 const headerOf = ({ headers }: IncomingMessage, name: string): string | undefined =>
   headers[name.toLowerCase()]?.toString()
 
-/** A header is a line that proxies and logs handle: at most so long. */
+/** Longest header, for the sake of proxies and logs. */
 const LENGTH_MAX = 1_000
-/** All else in a name is somebody's invention and could end the line or begin another. */
+/** Characters that a header must not repeat: they could end its line. */
 const UNSAFE = /[^\w.[\]$@:/-]/g
 
 /**
- * The header that names fields which were left out, at the addresses of the older interface, whose clients may send whatever
- * they like; it names paths, never values. None for no path: `{ 'x-laneway-ignored': 'image.captoin, note' }`.
+ * The header that names ignored fields at the addresses of the older interface: paths, never values, such as
+ * `{ 'x-laneway-ignored': 'image.captoin, note' }`; empty without any.
  */
 export function ignoredHeader(paths: readonly string[]): Record<string, string> {
   if (paths.length === 0) return {}
@@ -155,6 +155,6 @@ export function ignoredHeader(paths: readonly string[]): Record<string, string> 
   return { 'x-laneway-ignored': safe.length > LENGTH_MAX ? `${safe.slice(0, LENGTH_MAX - 3)}...` : safe }
 }
 
-/** The same for a flat body of which the fields `read` were read. */
+/** The same for a flat body whose fields `read` are known. */
 const ignoredIn = (body: object, read: ReadonlySet<string>): Record<string, string> =>
   ignoredHeader(unknownFields(body, {}, read))

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../messages/accept/refusal.ts'
 import type { Fault } from '../messages/fault.ts'
 
-/** What is wrong with a field; of a name that is taken also whose it is. */
+/** What is wrong with a field; for a name that is taken also the id of the list that has it. */
 const detailSchema = z
   .strictObject({ path: z.string(), message: z.string(), tag_id: z.int().optional() })
   .meta({ id: 'ErrorDetail' })
@@ -81,7 +81,7 @@ export const refused = ({ kind, code, message, faults, retryAfterSeconds }: Refu
 /** 404 for what does not exist, or belongs to another account. */
 export const notFound = (what: string): ApiError => refused(doesNotExist(what))
 
-/** 503 `unavailable` with Retry-After: 2 s, for a Redis or a file store that is away or refuses for now. */
+/** 503 `unavailable` with Retry-After: 2 s, while Redis or the file store is away or refuses. */
 export const storageAway = (cause: unknown): ApiError =>
   new ApiError(503, 'unavailable', 'The service cannot reach its storage right now. Try again in a few seconds.', {
     headers: { 'Retry-After': '2' },
@@ -97,7 +97,7 @@ export const overloaded = (): ApiError =>
     headers: { 'Retry-After': '2' },
   })
 
-/** 500 `internal`, for what is our own fault. The cause is for the log and never leaves the process. */
+/** 500 `internal`, for our own faults. The cause is for the log and never leaves the process. */
 export const internal = (cause: unknown): ApiError =>
   new ApiError(500, 'internal', 'Something went wrong on our side. Quote the request id when you ask for support.', {
     cause,

@@ -25,7 +25,6 @@ export interface Gate {
   publicUrl: string | undefined
 }
 
-/** What of the settings it takes. */
 type GateConfig = Pick<Config, 'trustedProxies' | 'publicUrl' | 'limits' | 'reserve' | 'dataDir'>
 
 /** Nothing is limited. */

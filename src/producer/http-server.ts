@@ -21,7 +21,7 @@ import { createConnections } from './overload/fair-shares.ts'
 
 /** Each may hold 16 KB of headers, 16 KB of body that is not counted otherwise, and Node's own 20 KB: 100 MB in all. */
 const CONNECTIONS_MAX = 2_000
-/** Beyond these the system's own queue is where newcomers wait: those that make room are gone within a turn. */
+/** Closing connections on top of these; beyond both, new ones wait in the system's queue. */
 const CONNECTIONS_LEAVING = 256
 /** How often it is logged that there are as many. */
 const FULL_LINE_MS = 1_000
@@ -44,9 +44,8 @@ const PIPELINED_MAX = 16
 export const HEADERS_MAX = 100
 
 /**
- * Creates the server of an application, not listening yet; `addressOf` tells where a request comes from. A server that is
- * being closed says so in its answers: a busy client would keep its connections open until they are cut, and requests
- * with them.
+ * Creates the server of an application, not listening yet; `addressOf` is the address of a request's client. While it closes,
+ * answers say `Connection: close`: busy clients would otherwise keep their connections until these are cut, with requests.
  */
 export function createHttpServer(
   app: Express | RequestListener,

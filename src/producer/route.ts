@@ -62,7 +62,7 @@ export type BodyRule =
       contentTypes: readonly string[]
       limit: number
       setting?: string
-      /** Describes it, for nobody but who reads the description. */
+      /** For the description only. */
       schema?: z.ZodType
     }
 
@@ -74,13 +74,13 @@ export interface BytesSchema {
   schema?: z.ZodType
 }
 
-/** What may be asked and what is answered, for people and for tests. */
+/** A request and its answer, for people and for tests. */
 export interface Example {
   /** Parameters of the path and the query, where there are any. */
   params?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
-  /** What the body shows, where a route has several. */
+  /** What distinguishes it from other examples of the route. */
   name?: string
   /** Without `api_key`. */
   body?: object
@@ -99,19 +99,18 @@ export interface RouteSpec {
   alsoAt?: string
   /** One sentence. */
   summary: string
-  /** What else its caller must know: sentences for its description. */
+  /** More sentences for the description. */
   details?: string
   access: Access
   /**
-   * A key that is for some senders only is taken: the handler sees to it that it is one of theirs. All other addresses refuse
-   * such a key.
+   * Takes keys that are for some senders only; the handler checks the sender. All other routes refuse such keys.
    */
   forSenders?: true
-  /** It takes so much room that it is refused while the reserve of disk or memory is touched, see reserve.ts. */
+  /** Refused while the reserve of disk or memory is touched, see reserve.ts. */
   takesRoom?: true
   /**
-   * What the activity calls it, such as `lane.pause`, where it changes something that a person answers for. Its target is
-   * the last parameter of the path, or the `id` of what is answered, unless the handler notes another one.
+   * The name of the act in the audit log, such as `lane.pause`. Its target is the last parameter of the path, or the `id` in
+   * the answer, unless the handler names another one.
    */
   act?: string
   params?: z.ZodObject
@@ -175,21 +174,21 @@ export interface RequestContext<
   assertStillAllowed: () => Promise<unknown>
   /** The address that the client reached the service at, without a slash at its end. */
   origin: () => string
-  /** The network address of the client, as far as proxies that are trusted tell it. */
+  /** The network address of the client, see gate.ts. */
   peer: () => string
-  /** The same pieces, each made when the account has a place free: for answers that take many. */
+  /** The same pieces, each made when the account has a free place (overload/semaphore.ts): for long answers. */
   inPieces: <T>(source: AsyncIterable<T>) => AsyncGenerator<T>
-  /** Whether nobody waits for the answer any more. */
+  /** Whether the client has hung up. */
   isGone: () => boolean
-  /** Of a route with an `act`: what was done to what, or that nothing was. */
+  /** Of a route with an `act`: adds to the entry of the audit log, or says that nothing was done. */
   audit: (what: AuditEntry | 'nothing') => void
 }
 
-/** What of an act only its handler knows: ids, names, words and figures; never a number, a text or a secret. */
+/** What only the handler knows of an act: ids, names, words and figures; never a phone number, a text or a secret. */
 export interface AuditEntry {
   target?: string | undefined
   detail?: string | undefined
-  /** Whose it is, where that is not the caller's. */
+  /** The account, if it is not the caller's. */
   account?: number
   /** The name of the act, where the route has several. */
   action?: string
@@ -212,7 +211,7 @@ export interface JsonAnswer {
   body: object
 }
 
-/** Bytes as fast as the client reads them. The first of them should be at hand: an error later can only cut it off. */
+/** Bytes as fast as the client reads them. The first should be at hand: after that, an error can only cut the answer off. */
 export interface StreamAnswer {
   headers: Readonly<Record<string, string>>
   stream: Readable
@@ -223,7 +222,7 @@ export interface StreamAnswer {
 /** Text, answered with 200, or with 304 where it has an ETag that the client names. Plain, unless a header says otherwise. */
 export interface TextAnswer {
   headers?: Readonly<Record<string, string>>
-  /** As bytes it is the same for everybody, and is not held once for each who reads it slowly. */
+  /** Bytes are shared, and not held once for each slow reader. */
   text: string | Buffer
 }
 

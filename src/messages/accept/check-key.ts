@@ -33,8 +33,7 @@ export async function checkKey(
 }
 
 /**
- * The same of a key's record that was found another way; one of the permissions will do. `from` tells the address that it
- * came from.
+ * The same for a record that was found another way; one of the permissions suffices. `from` returns the client's address.
  */
 export function checkCredential(
   redis: Redis,
@@ -50,8 +49,8 @@ export function checkCredential(
 }
 
 /**
- * Throws a KeyRefusal when the key may not be used, or not for this, or not from the address that `from` tells; without
- * one nobody knows where it is used.
+ * Throws a KeyRefusal if the key may not be used, or not for this, or not from this address. Without `from` the address is
+ * not known, and a key that is for some addresses is refused.
  */
 function assertPermitted(
   key: Credential,

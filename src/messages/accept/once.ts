@@ -6,7 +6,7 @@
 // - after that: the repeat finds the name, finds nothing of that name, and makes it then;
 // - after it was made: the repeat finds it.
 // Of many requests at once all get the name of the one that came first. A request that makes something under a name that another
-// one has given prepares it for that name: what is right for a name of its own may be wrong for this one.
+// one has given prepares it for that name: the work for another name may be wrong for this one.
 import type { Redis } from '../../redis/connect.ts'
 import { forgetKey, recallKey, rememberKey } from '../store/idempotency.ts'
 import { IDEMPOTENCY_KEY_MAX } from './body-limits.ts'
@@ -58,7 +58,7 @@ export async function once<W, T>(
       kept = now
     }
     refuseOtherBody(kept, digest)
-    // Asked before it is looked for: what is not there then never will be.
+    // Checked before the search: if nothing is found after that, nothing will ever come.
     const isOver = await isSpent?.(kept.id)
     const found = await find(kept.id)
     if (found !== undefined) return found

@@ -11,8 +11,8 @@ import { clientOf } from '../../accounts/networks.ts'
 
 /** Of all, what those without a key are left together, whatever accounts hold. */
 const KEYLESS_SHARE = 1 / 4
-/** Pieces of a holder that are looked at for one that is not busy. */
-const LOOKED_AT = 64
+/** Pieces of a holder that are checked for one that is not busy. */
+const CHECKED_AT_MOST = 64
 
 /** Who holds something: the account of the key that was shown, or else an address. */
 export type Holder = `account ${number}` | `address ${string}`
@@ -27,9 +27,9 @@ export const addressHolder = (address = ''): Holder => `address ${clientOf(addre
 export interface Share {
   /** Takes so much more; others, or this one, may lose theirs. */
   add(amount: number): void
-  /** Is not taken back any more, as a body that is complete. */
+  /** It is not taken back any more, such as a complete body. */
   keep(): void
-  /** From now on another one holds it, or the same one anew: it counts as the youngest. */
+  /** From now on this holder has it, as its youngest. */
   moveTo(holder: Holder): void
   holder(): Holder
   /** Holds nothing any more. Releasing twice is releasing once. */
@@ -176,12 +176,12 @@ const isKeyless = (holder: Holder): boolean => holder.startsWith('address')
 
 function oldestOf(holding: Holding | undefined): Piece | undefined {
   let oldest: Piece | undefined
-  let looked = 0
+  let checked = 0
   for (const piece of holding?.loose ?? []) {
     if (!piece.isBusy()) return piece
     oldest ??= piece
-    looked += 1
-    if (looked === LOOKED_AT) break
+    checked += 1
+    if (checked === CHECKED_AT_MOST) break
   }
   return oldest
 }
@@ -206,8 +206,8 @@ export function showedNoKey(socket: Socket, address: string): void {
 export const holderOf = (socket: Socket): Holder => places.get(socket)?.holder() ?? addressHolder(socket.remoteAddress)
 
 /**
- * Keeps the connections of a server at `max`. `isBusy` tells whether a request of a connection is being answered; `cut` is
- * called when one was closed to make room.
+ * Keeps the connections of a server at `max`. `isBusy`: whether a request of a connection is being answered. `cut` is called
+ * when one was closed to make room.
  */
 export function createConnections(max: number, isBusy: (socket: Socket) => boolean, cut: () => void) {
   const shares = createFairShares(max)
@@ -230,7 +230,7 @@ export function createConnections(max: number, isBusy: (socket: Socket) => boole
       socket.once('close', place.release)
       place.add(1)
     },
-    /** A request of the connection begins, from a client with the address that is told. */
+    /** A request of the connection begins; `addressOf` is the client's address. */
     begin(socket: Socket, addressOf: () => string): void {
       silentSince.delete(socket)
       // While Redis is slow, keys are not known for long, and those of all clients would become strangers.

@@ -2,7 +2,7 @@
 // that is too large only after its last byte, and parse all that end in the same moment in one go. Here their bytes are
 // shared fairly among accounts, a refusal comes as soon as it is due, and few are worked on at a time.
 import type { IncomingMessage } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { JSON_LIMIT_BYTES } from '../../messages/accept/body-limits.ts'
 import { ApiError, overloaded, tooLarge } from '../errors.ts'
 import { spendBudget } from './event-loop-budget.ts'
@@ -44,7 +44,7 @@ export const heldBytes = (): number => held.held()
 export async function inOwnIteration<T>(work: () => T): Promise<T> {
   const release = await alone.acquire()
   try {
-    await nextTurn()
+    await nextIteration()
     return work()
   } finally {
     release()
@@ -52,14 +52,14 @@ export async function inOwnIteration<T>(work: () => T): Promise<T> {
 }
 
 /**
- * Reads a body of up to `limit` bytes and waits for its turn to be worked on. Rejects with an ApiError: 413, 408 after
+ * Reads a body of up to `limit` bytes and waits until it may be worked on. Rejects with an ApiError: 413, 408 after
  * 30 s, 400 for chunks that are too small, 503 when others need the memory. Undefined when the client has gone.
  */
 export async function readLargeBody(request: IncomingMessage, limit: number): Promise<LargeBody | undefined> {
   const { socket } = request
   const share = held.hold(holderOf(socket), () => body.refuse(overloaded()))
   const body = collect(request, limit, share.add)
-  // Held until the answer is out; let go of at once when the client hangs up while the body waits for its turn.
+  // Held until the answer is out, but released at once when the client hangs up while the body waits.
   const drop = (): void => {
     body.drop()
     share.release()

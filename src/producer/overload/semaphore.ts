@@ -1,5 +1,5 @@
 // Semaphores: how much work of one kind is done at the same time, over all accounts and for each of them.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 
 /** Gives the place back. Calling it again changes nothing. */
 export type Release = () => void
@@ -33,7 +33,7 @@ export function createSemaphore(atOnce: number) {
     async run<T>(work: () => T | Promise<T>, isWanted: () => boolean): Promise<T | undefined> {
       const release = await acquire()
       try {
-        await nextTurn()
+        await nextIteration()
         return isWanted() ? await work() : undefined
       } finally {
         release()
@@ -44,7 +44,7 @@ export function createSemaphore(atOnce: number) {
 
 /** Pages, charts and the like that are made for one account at the same time: a page of 1,000 messages takes some 30 ms. */
 const READS_AT_ONCE = 4
-/** Pieces of long answers: a piece may be a whole file that is searched. */
+/** Pieces of long answers: for one, a whole file may be searched. */
 const PIECES_AT_ONCE = 2
 
 export type AccountLimits = ReturnType<typeof createPerAccountLimits>

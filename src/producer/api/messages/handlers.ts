@@ -116,7 +116,7 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps): Rout
 }
 
 /** A message that the caller may see; one of another account does not exist for it. */
-export async function ownMessage(
+async function ownMessage(
   { redis, config }: { redis: Redis; config: ListSettings },
   caller: Caller,
   id: string,
