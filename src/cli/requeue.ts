@@ -14,12 +14,12 @@ import {
   findRequeueJob,
   matchedOf,
   newRequeueJobId,
+  openRequeueQueue,
   type RequeueCounts,
   type RequeueJob,
   type RequeueOrder,
   totalOf,
 } from '../messages/requeue/jobs.ts'
-import { openRequeueQueue } from '../messages/requeue/queue.ts'
 import { requeueMessage } from '../messages/requeue/requeue.ts'
 import { countMatching, isAnyMatching } from '../messages/requeue/search.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'

@@ -85,7 +85,7 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
   await endLaneCooldown(redis, lane)
   await queues.resume(lane)
   await setPausedFor(redis, lane, '', '')
-  await tellRecovered(redis, lane)
+  await emitSenderRecovered(redis, lane)
 }
 
 /** Changes the pace; it holds from the next window of about 100 ms, for every worker. */
@@ -96,14 +96,14 @@ export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number
 
 const noticeScript = defineScript(import.meta.url, 'sender-notice')
 
-/** Emits `sender.blocked`, once until the sender has recovered: the chat product refuses everything of it. */
-export async function tellBlocked(redis: Redis, lane: number, reason: string): Promise<void> {
+/** Emits `sender.blocked`, once until the sender has recovered: WhatsApp refuses everything of it. */
+export async function emitSenderBlocked(redis: Redis, lane: number, reason: string): Promise<void> {
   const keys = { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }
   await noticeScript(redis, keys, { isBlocked: true, reason })
 }
 
 /** Emits `sender.recovered` for a sender that was blocked. */
-export async function tellRecovered(redis: Redis, lane: number): Promise<void> {
+export async function emitSenderRecovered(redis: Redis, lane: number): Promise<void> {
   const keys = { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }
   await noticeScript(redis, keys, { isBlocked: false, reason: '' })
 }

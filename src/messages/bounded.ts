@@ -6,7 +6,7 @@ import { LIMITS } from './limits.ts'
 
 /**
  * A string of at most `max` UTF-16 code units, empty or not. Zod's own `max` counts code points and would let through twice as
- * many emoji as the chat product's limits are taken to mean here (limits.ts). The fault is worded like every other length.
+ * many emoji as WhatsApp's limits are taken to mean here (limits.ts). The fault is worded like every other length.
  */
 export function textUpTo(max: number): z.ZodString {
   const schema = z.string().check(({ value, issues }) => {
@@ -23,7 +23,7 @@ export function filledTextUpTo(max: number): z.ZodString {
 
 /**
  * The address of a media file: absolute, http or https, at most 2,048 characters, kept exactly as it was written. It is checked
- * for its form and never fetched: whatever it serves is between the chat product and that server, and a service that fetches
+ * for its form and never fetched: whatever it serves is between WhatsApp and that server, and a service that fetches
  * addresses from request bodies can be turned against its own network.
  */
 export const linkSchema = textUpTo(LIMITS.link)

@@ -1,5 +1,5 @@
 // Interactive messages: a list to choose from, up to three reply buttons, a button that opens a link, and one that shares
-// a location. Unknown fields are dropped; every limit is the chat product's own (limits.ts).
+// a location. Unknown fields are dropped; every limit is WhatsApp's own (limits.ts).
 import { z } from 'zod'
 import { type Context, filledTextUpTo, linkSchema, listUpTo, lookedAt, textUpTo } from './bounded.ts'
 import { counted, quoted, valueAt } from './fault.ts'

@@ -1,8 +1,8 @@
-// Every number the chat product (or this service) sets for a message, in one place, each with where it comes from.
-// Lengths are UTF-16 code units, `string.length`: the chat product documents "characters" only, and counting units
+// Every number WhatsApp (or this service) sets for a message, in one place, each with where it comes from.
+// Lengths are UTF-16 code units, `string.length`: WhatsApp documents "characters" only, and counting units
 // never lets something pass that it then refuses.
 
-/** Text of interactive messages, media and templates, as the chat product's own reference limits it. */
+/** Text of interactive messages, media and templates, as WhatsApp's own reference limits it. */
 export const LIMITS = {
   /** A body of an interactive message. For lists the reference pages disagree (1,024 or 4,096); lists above 1,024 were seen refused. */
   bodyText: 1024,
@@ -33,7 +33,7 @@ export const LIMITS = {
   /** The label of the button that opens a link. */
   linkButton: 20,
 
-  /** The id of another message that a message answers or reacts to. Ours: ids of the chat product have some 60 characters. */
+  /** The id of another message that a message answers or reacts to. Ours: ids of WhatsApp have some 60 characters. */
   messageId: 512,
   /** An emoji of a reaction. Ours: the longest there are, families with skin tones, have some 30. */
   emoji: 40,
@@ -61,7 +61,7 @@ export const LIMITS = {
   parameters: 200,
   /** Values in `components`, all that is inside of them included. The fullest carousel has some 1,200. Ours. */
   componentValues: 2_000,
-  /** `type`, `sub_type` and `index` in components: words that the chat product gives. Ours. */
+  /** `type`, `sub_type` and `index` in components: words that WhatsApp gives. Ours. */
   word: 40,
   /** The name of a variable. */
   parameterName: 60,
@@ -82,7 +82,7 @@ export const LIMITS = {
   /** Spaces in a row inside a template's text parameter. */
   spacesInARow: 4,
 
-  /** Address of a media file. Ours: the chat product names none, and most servers refuse longer request lines. */
+  /** Address of a media file. Ours: WhatsApp names none, and most servers refuse longer request lines. */
   link: 2048,
   /** `campaign_id`. Ours: it is a label, not a document. */
   campaignId: 255,

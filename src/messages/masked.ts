@@ -6,7 +6,7 @@ const NUMBER = /\d(?:[\s().+-]{0,2}\d){4,}/g
 /** Longer than any word: a token or an opaque id. */
 const SECRET = /[\w-]{20,}/g
 
-/** A code of the chat product as our sentences write it; no phone number is that short. */
+/** A code of WhatsApp as our sentences write it; no phone number is that short. */
 const CODE = /\(code \d{1,6}\)/.source
 const CODE_OR_NUMBER = new RegExp(`(${CODE})|${NUMBER.source}`, 'g')
 

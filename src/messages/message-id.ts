@@ -1,4 +1,4 @@
-// Ids of messages, as they are shown and as they are packed: ours, `msg_<lane>_<ULID>`, and the chat product's. Ours names
+// Ids of messages, as they are shown and as they are packed: ours, `msg_<lane>_<ULID>`, and WhatsApp's. Ours names
 // its lane, so that a message is found without an index, and tells when it was accepted; ids of one lane sort by that time,
 // which keeps the order of campaign messages that are put back.
 import { randomFillSync } from 'node:crypto'
@@ -170,7 +170,7 @@ export function markOf(person: string): number {
 }
 
 const WAMID_HEAD = 'wamid.'
-/** The usual id of the chat product behind `wamid.` and base64: the recipient's digits and an id in hex between marker bytes. */
+/** The usual id of WhatsApp behind `wamid.` and base64: the recipient's digits and an id in hex between marker bytes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the marker bytes are control characters
 const WAMID = /^\x1c\x18.(\d+)\x15\x02\x00\x11\x18.([0-9A-F]+)\x00$/s
 /** Begins a shortened id. */
@@ -179,7 +179,7 @@ const SHORTENED = '\x01'
 const AS_IT_IS = '\x02'
 
 /**
- * The chat product's id of a message as it is stored: of an id in the usual shape only the digits and the hex, which halves
+ * WhatsApp's id of a message as it is stored: of an id in the usual shape only the digits and the hex, which halves
  * its 62 characters. Any other id is stored as it is.
  */
 export function shortenProviderId(id: string): string {

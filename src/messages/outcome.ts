@@ -1,5 +1,5 @@
 // What the end of a provider call means for the message, its recipient and its lane: one pure table. The rule behind
-// it: only proof counts. Proof of not sent is that no connection was made, HTTP 429, or a code that the chat product
+// it: only proof counts. Proof of not sent is that no connection was made, HTTP 429, or a code that WhatsApp
 // gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
 import { type Concern, codeEntry } from './provider-codes.ts'
 
@@ -28,7 +28,7 @@ export type CallEnd =
 
 /** Why a message is where it is, for a program and for a person. */
 export interface Problem {
-  /** The chat product's code, or a word of ours such as `timeout`. */
+  /** WhatsApp's code, or a word of ours such as `timeout`. */
   code: string
   /** For the person who looks the message up. */
   sentence: string
@@ -90,7 +90,7 @@ const SUBCODE_NO_OBJECT = 33
 /** Longest Retry-After obeyed as it is; a longer one is taken for a mistake and asked again after an hour. */
 export const MAX_RETRY_AFTER_MS = 3_600 * SECOND
 /**
- * Without a code of the chat product every message would draw the same. In the provider's own envelope it says that the
+ * Without a code of WhatsApp every message would draw the same. In the provider's own envelope it says that the
  * credential or the address is wrong; else it is a page of something in between, a firewall or a proxy, and goes away by
  * itself.
  */

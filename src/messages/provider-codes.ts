@@ -1,5 +1,5 @@
-// The chat product's error codes: what each means, whom it concerns, and what is done about it. One table, read by
-// outcome.ts and by the circuit breaker of campaigns. Source: the chat product's error reference and answers seen live.
+// WhatsApp's error codes: what each means, whom it concerns, and what is done about it. One table, read by
+// outcome.ts and by the circuit breaker of campaigns. Source: WhatsApp's error reference and answers seen live.
 
 /**
  * Whom a refusal concerns, and so what else it says:
@@ -7,7 +7,7 @@
  * - `message`: what this message holds. Perhaps a value of one person, perhaps the same in all messages.
  * - `template`: the template. Every other message of the campaign would be refused as well.
  * - `sender`, `account`: the number or the business account.
- * - `provider`: the chat product itself.
+ * - `provider`: WhatsApp itself.
  */
 export type Concern = 'recipient' | 'message' | 'template' | 'sender' | 'account' | 'provider'
 
@@ -26,7 +26,7 @@ export type CodeRule =
   /** Says nothing of whether the message was taken. */
   | { act: 'unconfirmed' }
 
-/** A code of the chat product: `means`, for a person, and what is done about it. */
+/** A code of WhatsApp: `means`, for a person, and what is done about it. */
 export interface CodeEntry {
   means: string
   concerns: Concern
@@ -35,7 +35,7 @@ export interface CodeEntry {
   provesUnsent: boolean
 }
 
-/** The recipient has stopped the marketing of this business with the chat product. */
+/** The recipient has stopped the marketing of this business with WhatsApp. */
 export const OPTED_OUT_THERE = '131050'
 
 const pauseLane = (seconds: number): CodeRule => ({ act: 'pause_lane', seconds })

@@ -23,7 +23,7 @@ const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/
 /**
  * Reads a full international number, with or without the plus: `+1 (415) 555-0123` and `14155550123` are the same.
  * Accepted is what is possible by length and country code, not only what is known to be assigned: numbering plans
- * change faster than libraries, and the chat product has the last word anyhow. About 4 µs, nearly all of it the
+ * change faster than libraries, and WhatsApp has the last word anyhow. About 4 µs, nearly all of it the
  * library.
  */
 export function parsePhone(input: unknown): ParsedPhone {
@@ -102,7 +102,7 @@ const USER_ID = /^[A-Z]{2}\.(ENT\.)?[0-9A-Za-z]{1,128}$/
 /** Longest text that names a recipient. */
 export const RECIPIENT_LENGTH_MAX = Math.max(PHONE_LENGTH_MAX, 'US.ENT.'.length + 128)
 
-/** Whether a text is a user id, as the chat product gives them out. */
+/** Whether a text is a user id, as WhatsApp gives them out. */
 export const isUserId = (text: unknown): text is string => typeof text === 'string' && USER_ID.test(text)
 
 /** A user id as it is, else what `parsePhone` makes of it: `digits` is what names the person from then on. */

@@ -4,7 +4,7 @@ import { filledTextUpTo, linkSchema, listUpTo, textUpTo } from './bounded.ts'
 import { quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'
 
-/** The id of another message: the chat product's, or ours of a message that was sent from the same sender. */
+/** The id of another message: WhatsApp's, or ours of a message that was sent from the same sender. */
 const otherMessageSchema = filledTextUpTo(LIMITS.messageId).meta({
   description: 'Id of a received message, or of one that was sent from the same sender.',
 })

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openFolder } from '../../src/files/folder.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
-import { tellBlocked, tellRecovered } from '../../src/lanes/control.ts'
+import { emitSenderBlocked, emitSenderRecovered } from '../../src/lanes/control.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { finalizeUnsent } from '../../src/messages/store/finalize-unsent.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
@@ -276,10 +276,10 @@ test('a received message that is brought several times at the same moment is one
 
 test('that a sender was blocked is told once until it has recovered, and no resume of another is', async () => {
   const lane = tenant.partnerLane
-  await tellRecovered(service.redis, lane)
-  await Promise.all([1, 2, 3].map(() => tellBlocked(service.redis, lane, 'the token is wrong')))
-  await tellRecovered(service.redis, lane)
-  await tellRecovered(service.redis, lane)
+  await emitSenderRecovered(service.redis, lane)
+  await Promise.all([1, 2, 3].map(() => emitSenderBlocked(service.redis, lane, 'the token is wrong')))
+  await emitSenderRecovered(service.redis, lane)
+  await emitSenderRecovered(service.redis, lane)
   const { data } = await pull('?types=sender.blocked,sender.recovered')
   expect(data.map(({ type, data }) => [type, data.sender, data.reason])).toEqual([
     ['sender.blocked', tenant.partnerNumber, 'the token is wrong'],

@@ -2,7 +2,7 @@
 // Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { closeRequeue, MOST_OPEN, openRequeue } from '../../src/messages/requeue/queue.ts'
+import { closeRequeue, MOST_OPEN, openRequeue } from '../../src/messages/requeue/jobs.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { jobOf, requeueRequest } from '../support/requeue.ts'
 import { failMessages } from '../support/requeueable.ts'

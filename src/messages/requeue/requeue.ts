@@ -4,24 +4,32 @@
 // Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
 // the list of those queued again, and the sweep adds its job (worker/recovery/sweep-lane.ts); after that, all is done.
 
+import { z } from 'zod'
 import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { rescheduleReview } from '../../lanes/review.ts'
 import { jobStates, payloadText } from '../../queue/lane/jobs.ts'
-import type { LaneMessage, LaneQueues } from '../../queue/lane/queues.ts'
-import { markLane } from '../../queue/lane/queues.ts'
+import { type LaneMessage, type LaneQueues, markLane } from '../../queue/lane/queues.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { requeueableKey } from '../../redis/keys.ts'
+import {
+  campaignPrefix,
+  laneClosedKey,
+  messageKey,
+  queuedAgainKey,
+  requeueableKey,
+  requeueProgressKey,
+} from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import type { State } from '../lifecycle.ts'
-import { type MessageId, messageId } from '../message-id.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
+import { repliesOf } from '../store/batcher.ts'
 import { keepIndexed } from '../store/message-index.ts'
-import type { MessageRecord } from '../store/record-format.ts'
+import { defineMessageScriptOfMany } from '../store/message-script.ts'
+import { type MessageRecord, stateSchema } from '../store/record-format.ts'
 import { readMessage } from '../store/records.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
-import { type Again, type Obstacle, type RequeueVerdict, requeueSteps } from './steps.ts'
 
 /** What requeueing needs: `validityMs` is the new validity per class, `retentionMs` how long records live then. */
 export interface RequeueDeps {
@@ -160,4 +168,79 @@ async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): 
       return (run === undefined ? undefined : await campaigns.payloadOf({ ...record, run })) ?? 'without_content'
     }),
   )
+}
+
+/**
+ * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more.
+ * `sender_removed`: nobody serves its lane any more. `without_content`: what it said is not stored. `unreadable`: the
+ * record of its campaign is not what Laneway wrote.
+ */
+export type Obstacle = 'campaign_over' | 'without_content' | 'sender_removed' | 'unreadable'
+export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
+
+/** The sweep looks so soon after whether a message has got its job. */
+const JOB_WITHIN_MS = 10_000
+
+const requeueScript = defineMessageScriptOfMany(import.meta.url, 'message-requeue')
+const requeueReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content', 'sender_removed']), stateSchema]),
+])
+type StepReply = [verdict: RequeueVerdict, state: State | undefined]
+
+/** What a step does to a message. `content` is written where the record has none. */
+export interface Again {
+  ulid: string
+  until: number
+  content?: string | undefined
+}
+
+/** Most messages of one step: Redis serves nobody else for some 3 ms. */
+const STEP = 100
+
+/** The steps of messages of one lane, in their order, so many in one that each costs little; an Error for one that failed. */
+export async function requeueSteps(
+  redis: Redis,
+  lane: number,
+  messages: readonly Again[],
+  { retentionMs, job }: { retentionMs: number; job?: { id: string; untilMs: number } | undefined },
+): Promise<(StepReply | Error)[]> {
+  const steps: Promise<readonly unknown[]>[] = []
+  for (let from = 0; from < messages.length; from += STEP) {
+    const replies = requeueScript(
+      redis,
+      {
+        queuedAgain: queuedAgainKey(lane),
+        requeueable: requeueableKey(lane),
+        progress: requeueProgressKey(lane, job?.id ?? '-'),
+        closed: laneClosedKey(lane),
+      },
+      {
+        ...{ retentionMs, campaigns: campaignPrefix(lane), endedBy: job?.untilMs },
+        ...{ forJob: job !== undefined, jobWithinMs: JOB_WITHIN_MS },
+      },
+      messages.slice(from, from + STEP).map(({ ulid, until, content }) => ({
+        keys: { record: messageKey(lane, ulid) },
+        args: { ulid, acceptedAt: acceptedAtMs(ulid), validUntil: until, content },
+      })),
+    )
+    steps.push(replies.then(repliesOf))
+  }
+  return (await Promise.all(steps)).flat().map((reply): StepReply | Error => {
+    if (reply instanceof Error) return reply
+    const [verdict, state] = requeueReply.parse(reply)
+    return [verdict, state]
+  })
+}
+
+/** The step alone, of one message. `content` is written where the record has none. */
+export async function requeueStep(
+  redis: Redis,
+  { lane, ulid }: MessageId,
+  how: { until: number; retentionMs: number; content?: string; job?: { id: string; untilMs: number } },
+): Promise<StepReply> {
+  const { until, content } = how
+  const [reply = new Error('no reply')] = await requeueSteps(redis, lane, [{ ulid, until, content }], how)
+  if (reply instanceof Error) throw reply
+  return reply
 }

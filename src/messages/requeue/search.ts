@@ -6,9 +6,8 @@ import { readMessagesOrNot } from '../store/records.ts'
 import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
 import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
-import { type Found, obstacles } from './requeue.ts'
+import { type Found, type Obstacle, obstacles } from './requeue.ts'
 import { LISTS, type List, listKey, type Place, pageOf } from './requeueable.ts'
-import type { Obstacle } from './steps.ts'
 
 /**
  * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page

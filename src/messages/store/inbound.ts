@@ -1,4 +1,4 @@
-// Received messages by the chat product's id, and the 24-hour reply windows that they open.
+// Received messages by WhatsApp's id, and the 24-hour reply windows that they open.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { inboundDigest, inboundKey, inboundKeyOf, outboxKey, replyWindowKey } from '../../redis/keys.ts'
@@ -14,7 +14,7 @@ const inboundSchema = z.object({
   id: sealedText,
   /** The lane of the sender that received it. */
   lane: z.coerce.number().int().positive(),
-  /** Digits of the person who wrote, or the user id where the chat product does not give the number. */
+  /** Digits of the person who wrote, or the user id where WhatsApp does not give the number. */
   from: sealedText,
   type: z.string(),
   text: sealedText,
@@ -31,9 +31,9 @@ export type NewInbound = Omit<InboundMessage, 'parts'> & Partial<Pick<InboundMes
 const NOTIFIED = 'notified'
 
 /**
- * Stores a received message and tells whoever listens; doing it again, as the chat product repeats webhooks, changes
+ * Stores a received message and tells whoever listens; doing it again, as WhatsApp repeats webhooks, changes
  * nothing. Two that do it at the same moment may both tell of it, as of one event under one id. Dying before that is
- * harmless: the webhook was not answered, and is brought again. `heed` is called with each new one before anybody is
+ * harmless: the webhook was not answered, and is brought again. `beforeNotified` is called with each new one before anybody is
  * told of it, perhaps again after a death; `receivedAt` is the same then.
  */
 export async function storeInbound(
@@ -41,7 +41,7 @@ export async function storeInbound(
   account: number,
   message: NewInbound,
   retentionMs: number,
-  heed?: (receivedAt: number) => Promise<void>,
+  beforeNotified?: (receivedAt: number) => Promise<void>,
 ): Promise<void> {
   const key = inboundKey(account, message.id)
   const [notified, storedAt] = await redis.hmget(key, NOTIFIED, 'received_at')
@@ -60,7 +60,7 @@ export async function storeInbound(
     const { lane, received_at: at } = message
     for (const person of namesOfWriter(message)) await openReplyWindow(redis, lane, person, at, Date.now())
   }
-  await heed?.(Number(storedAt ?? message.received_at))
+  await beforeNotified?.(Number(storedAt ?? message.received_at))
   const event = JSON.stringify({ about: 'received', name: inboundDigest(message.id), at: message.received_at })
   await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
   await redis.hset(key, NOTIFIED, '1')
@@ -76,7 +76,7 @@ export const namesOfWriter = ({ from, parts }: Pick<NewInbound, 'from' | 'parts'
   [...new Set([from, parts?.from_user_id ?? ''])].filter((name) => name !== '')
 
 /**
- * A received message of the account by the chat product's id; undefined when there is none. Throws a
+ * A received message of the account by WhatsApp's id; undefined when there is none. Throws a
  * CorruptRecordError.
  */
 export const findInbound = (redis: Redis, account: number, id: string): Promise<InboundMessage | undefined> =>

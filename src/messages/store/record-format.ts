@@ -44,7 +44,7 @@ export const FIELDS = {
   campaign: 'g',
   /** Number of the campaign of ours that it belongs to. */
   run: 'r',
-  /** The chat product's own id, once known, shortened; it has the number in it, and is sealed as that. */
+  /** WhatsApp's own id, once known, shortened; it has the number in it, and is sealed as that. */
   providerId: 'w',
   /** `code|sentence`, the sentence sealed. */
   problem: 'e',
@@ -155,7 +155,7 @@ function missing(context: z.RefinementCtx, field: string): never {
   return z.NEVER
 }
 
-/** A problem as it is stored. What the chat product says of one may repeat the number. */
+/** A problem as it is stored. What WhatsApp says of one may repeat the number. */
 export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sealText(sentence)}`
 
 /** `|` separates events of the history and the parts of a problem. */
@@ -213,7 +213,7 @@ function filledField(filled: readonly string[]): string {
   return sealText(isPlain ? joined : JSON.stringify(filled))
 }
 
-/** The chat product's id, as it is stored. */
+/** WhatsApp's id, as it is stored. */
 export const providerIdField = (id: string): string => sealText(shortenProviderId(id))
 
 /** The id to show from a stored one; null when no key opens it. */

@@ -12,7 +12,7 @@ import { fillIn, valuesOf } from './variables.ts'
 const tooManySpaces = new RegExp(` {${LIMITS.spacesInARow + 1}}`)
 
 /**
- * The chat product refuses these at the send, each with the same unhelpful code; so each gets a message of its own
+ * WhatsApp refuses these at the send, each with the same unhelpful code; so each gets a message of its own
  * here.
  */
 const textSchema = z
@@ -107,7 +107,7 @@ function nameFaults(parameters: readonly Parameter[], variables: readonly string
 }
 
 /**
- * The content without `parameter_name` where it names nothing: many clients always send it, and the chat product refuses some
+ * The content without `parameter_name` where it names nothing: many clients always send it, and WhatsApp refuses some
  * of them.
  */
 export function withoutUnusedNames(content: TemplateMessageContent, { named }: TemplateShape): TemplateMessageContent {

@@ -1,4 +1,4 @@
-// Holds the components of a template message against the approved template. The chat product demands that they match
+// Holds the components of a template message against the approved template. WhatsApp demands that they match
 // exactly and names one fault per send; here all of them come in one answer, before anything is queued.
 import { counted, type Fault, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'

@@ -1,11 +1,11 @@
-// An approved template as the chat product describes it, and its shape: what of it a message has to match.
+// An approved template as WhatsApp describes it, and its shape: what of it a message has to match.
 import { z } from 'zod'
 import { textUpTo } from '../bounded.ts'
 import { valueAt } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
 import { variablesOf } from './variables.ts'
 
-/** The chat product writes these in capitals, people's files do not always. */
+/** WhatsApp writes these in capitals, people's files do not always. */
 function inCapitals(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const capitals = ['type', 'format'].flatMap((field) => {
@@ -59,7 +59,7 @@ const componentSchema = z.preprocess(
 )
 
 /**
- * A template in the chat product's own definition format; fields we make no use of are dropped. Parts that no request
+ * A template in WhatsApp's own definition format; fields we make no use of are dropped. Parts that no request
  * of the interface could fill (location headers, flow and catalogue buttons, limited-time offers) are refused by name
  * here, once, instead of by the provider at every send. Without a `status` the template counts as approved: the chat
  * product's own export always has one, a file written by hand for the import often has not. Parsing twice changes nothing.
@@ -69,7 +69,7 @@ export const templateSchema = z.object({
   /** Exactly as approved: `en` and `en_US` are two templates. */
   language: z.string().min(1),
   category: anyCase(['AUTHENTICATION', 'MARKETING', 'UTILITY', 'FREE_SERVICE']),
-  /** Only `APPROVED` may be sent. Any word is taken: the chat product adds to its list. */
+  /** Only `APPROVED` may be sent. Any word is taken: WhatsApp adds to its list. */
   status: z.string().toUpperCase().default('APPROVED'),
   parameter_format: anyCase(['POSITIONAL', 'NAMED']).default('POSITIONAL'),
   components: z.array(componentSchema),

@@ -5,14 +5,16 @@ import type { Log } from '../../log.ts'
 import { retryDeadLetter } from '../../messages/requeue/dead-letters.ts'
 import {
   advance,
+  closeRequeue,
   findRequeueJob,
   noCounts,
   progressOf,
+  REQUEUE_QUEUE,
   type RequeueJob,
+  requeuePayloadSchema,
   setRequeueState,
   totalOf,
 } from '../../messages/requeue/jobs.ts'
-import { closeRequeue, REQUEUE_QUEUE, requeuePayloadSchema } from '../../messages/requeue/queue.ts'
 import { putBack } from '../../messages/requeue/requeue.ts'
 import { LISTS } from '../../messages/requeue/requeueable.ts'
 import { beginning, type Cursor, countOf, type Page, readPage } from '../../messages/requeue/search.ts'

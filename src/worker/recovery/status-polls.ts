@@ -14,8 +14,7 @@ import { endOwn, openWorker } from '../../queue/worker.ts'
 import { runningRedisClock } from '../../redis/clock.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
-import { createLanePoller, LANES_AT_ONCE } from './poll-lane.ts'
-import type { PollDeps } from './poll-message.ts'
+import { createLanePoller, LANES_AT_ONCE, type PollDeps } from './poll-lane.ts'
 
 /** A job that is due this much later than asked for is late enough to be brought forward. */
 const LATE_MS = 500

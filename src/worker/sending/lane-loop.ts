@@ -77,7 +77,7 @@ export function createLaneLoop(deps: {
   room: Pick<LaneRoom, 'left' | 'running'>
   latestSlotAt: () => number
   gapMs: () => number
-  take: (wish: Take) => Promise<Taken>
+  take: (next: Take) => Promise<Taken>
   failed: (error: unknown) => void
 }): LaneLoop {
   const { room } = deps
@@ -111,7 +111,7 @@ export function createLaneLoop(deps: {
   }
 
   /** What to take now, or how long to wait until taking is worth it; undefined while there is no room. */
-  function wish(now: number): Take | { waitMs: number } | undefined {
+  function nextTake(now: number): Take | { waitMs: number } | undefined {
     const gapMs = deps.gapMs()
     const aheadMs = Math.max(0, deps.latestSlotAt() - now)
     const left = room.left()
@@ -143,7 +143,7 @@ export function createLaneLoop(deps: {
     timer = undefined
     timerAt = Number.POSITIVE_INFINITY
     if (isStopped || isTaking || !(isWoken || hasMore)) return
-    const next = heldUntil > now ? { waitMs: heldUntil - now } : wish(now)
+    const next = heldUntil > now ? { waitMs: heldUntil - now } : nextTake(now)
     lacksRoom = next === undefined
     // The next place that comes free looks again.
     if (next === undefined) return

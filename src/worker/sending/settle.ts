@@ -9,7 +9,7 @@
 import { findSender, setBlocked, setSentAfterBlock } from '../../accounts/store/senders.ts'
 import type { CampaignRefusals } from '../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../config.ts'
-import { tellBlocked } from '../../lanes/control.ts'
+import { emitSenderBlocked } from '../../lanes/control.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
 import type { Log } from '../../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../../messages/backoff.ts'
@@ -67,7 +67,7 @@ const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set(['not_asked', 'lane
 const FIRST_WAIT_MS = 1_000
 const OUTAGE_MOST_MS = 30_000
 const PAGES_MOST_MS = 300_000
-/** How long a message waits over which the chat product blocked its sender. */
+/** How long a message waits over which WhatsApp blocked its sender. */
 const BLOCKED_WAIT_MS = 1_000
 
 /**
@@ -164,7 +164,7 @@ async function failed(
       return messageWaits(deps, message, { problem, retryAfterMs: undefined })
     }
   }
-  // Before the outcome, since after that nobody would look at this refusal again. If it is lost, the chat product refuses
+  // Before the outcome, since after that nobody would look at this refusal again. If it is lost, WhatsApp refuses
   // the next such message to them with the same code, and that brings it.
   await followUp(deps.log, id, () => applyProviderOptOut(deps.redis, sender.account, to, problem))
   return fails(deps, message, problem)
@@ -235,7 +235,7 @@ async function senderBlocked(deps: SettleDeps, message: Attempted, { problem }: 
   const { redis, config, log } = deps
   const { id, attempt } = message
   if (await isOneMessageAlone(redis, id, problem.code)) return fails(deps, message, problem)
-  // Behind the others: should it be this message that the chat product refuses, they are sent when the lane resumes.
+  // Behind the others: should it be this message that WhatsApp refuses, they are sent when the lane resumes.
   await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS })
   // If it is lost, the next message that is refused so brings it.
   await followUp(log, id, () => blockSender(deps, id.lane, problem))
@@ -303,6 +303,6 @@ export async function blockSender(
   await deps.lanes.pause(lane)
   const shown = masked(sentence)
   await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis, senderKey(lane)))
-  await tellBlocked(deps.redis, lane, shown)
+  await emitSenderBlocked(deps.redis, lane, shown)
   deps.log.error({ lane, code, sentence: shown }, 'sender.blocked')
 }

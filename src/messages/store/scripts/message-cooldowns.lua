@@ -1,4 +1,4 @@
--- Cooldowns: times in which nothing is sent, after the chat product has said that it is too much. Written in the same step
+-- Cooldowns: times in which nothing is sent, after WhatsApp has said that it is too much. Written in the same step
 -- as the proof that an attempt was refused, asked by every claim. Included by message-claim.lua and message-step.lua.
 --
 -- A lane's is a STRING, the time at which it ends (ms). After answers that prove nothing there is another STRING beside it,
@@ -6,12 +6,12 @@
 -- message only, which holds the others back until it is settled: what a broken provider or a page of a proxy costs is
 -- one message without proof each time.
 -- A recipient's is a STRING of four numbers:
---   ends      when the chat product may be asked again (ms)
+--   ends      when WhatsApp may be asked again (ms)
 --   next      when the next message may go (ms): at the end of the cooldown the first one, then one at a time
 --   refusals  cooldowns in a row so far
 --   queued    messages that were put back, each to a turn of its own
 
--- The chat product takes one message per 6 s to one recipient, once its burst of 45 is used up.
+-- WhatsApp takes one message per 6 s to one recipient, once its burst of 45 is used up.
 local TURN_MS = 6000
 -- A claim that comes so little too early, as by another machine's clock, is not queued again.
 local EARLY_MS = 1000
@@ -47,7 +47,7 @@ local function mustWait(key, text, now)
   writeCooldown(key, r, TURN_MS)
 end
 
--- The chat product refused a message to this recipient: the ms that this message waits. 4^X s as it advises, X the
+-- WhatsApp refused a message to this recipient: the ms that this message waits. 4^X s as it advises, X the
 -- refusals in a row, at most 4^6 s. What was under way together with the message that began the cooldown does not count.
 local function coolRecipient(key, leastMs, now)
   local text = redis.call('GET', key)

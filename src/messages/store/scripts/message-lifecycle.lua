@@ -184,7 +184,7 @@ local function stepsOf(history)
   return steps
 end
 
--- The packed history (see src/messages/history.ts) with one more event. Times never go back: the chat product tells whole
+-- The packed history (see src/messages/history.ts) with one more event. Times never go back: WhatsApp tells whole
 -- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is
 -- throttled for hours must not grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest
 -- events stay, and how many were dropped.

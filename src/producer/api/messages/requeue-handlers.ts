@@ -5,12 +5,14 @@ import { iso } from '../../../messages/lookup/message-document.ts'
 import { hasFilter, requeueOrder } from '../../../messages/requeue/accept-requeue.ts'
 import {
   findRequeueJob,
+  MOST_OPEN,
   matchedOf,
   newRequeueJobId,
+  openRequeue,
   type RequeueCounts,
+  type RequeueQueue,
   totalOf,
 } from '../../../messages/requeue/jobs.ts'
-import { MOST_OPEN, openRequeue, type RequeueQueue } from '../../../messages/requeue/queue.ts'
 import { createDryRuns } from '../../../messages/requeue/search.ts'
 import { findErasure, isErasureId } from '../../../people/erasures.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'

@@ -9,11 +9,12 @@ import { isOperator } from '../../../accounts/permissions.ts'
 import type { ListSettings } from '../../../campaigns/store/open-campaigns.ts'
 import { openCampaignQueue } from '../../../campaigns/store/queue.ts'
 import type { Config } from '../../../config.ts'
-import { hideKeys, hideKeysInText } from '../../../jobs/hide-keys.ts'
 import {
   contractOf,
   endedIntakeSchema,
   HIDDEN_KEY,
+  hideKeys,
+  hideKeysInText,
   INTAKE_QUEUE,
   INTAKE_VERSION,
   type IntakeEnd,
