@@ -91,7 +91,7 @@ export function contractOf(data: object): { ok: true; contract: IntakeContract }
 
 const campaignNow = z.object({ campaign_id: z.string(), state: z.enum(CAMPAIGN_STATES) })
 
-/** What a finished job holds as its return value, by the name of the job. */
+/** The return value of a finished job, by its name. */
 export const intakeAnswers = {
   send: z.object({ message_id: z.string() }),
   status: z.object({ status: z.enum(STATES), error_message: z.string().nullable() }),

@@ -1,5 +1,4 @@
-// What people and Laneway do with lanes: list, pause, resume, change the pace, look at dead letters, forget. Shared by
-// the command line and the admin endpoints.
+// Lists, pauses, resumes, paces and forgets lanes, for the command line and the admin endpoints.
 import { dropKeptLane, type RemovedLane } from '../accounts/store/kept-lanes.ts'
 import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
 import { masked } from '../messages/masked.ts'

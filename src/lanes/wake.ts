@@ -1,4 +1,4 @@
-// What the sweep publishes to all workers.
+// Messages between workers over Redis pub/sub: lanes with work, lanes that need more workers, lanes to reopen.
 import type { Redis } from '../redis/connect.ts'
 import { reopenedKey, rootKeys } from '../redis/keys.ts'
 

@@ -36,9 +36,8 @@ const ENTRY = /^([a-z])(-?[0-9a-z]+)(?:,(.*))?$/s
 const isCode = (letter: string): letter is HistoryCode => Object.hasOwn(HISTORY_EVENTS, letter)
 
 /**
- * The history in order of time; an entry that cannot be read is left out. `acceptedAtMs` is in the message id. Records
- * of before this was seen to hold times that go back, as when a delivery was reported in whole seconds: they are shown
- * as late as what led to them.
+ * The history in order of time, without entries that cannot be read. A time that goes back, such as a delivery reported
+ * in whole seconds, is shown as late as the entry before it.
  */
 export function readHistory(packed: string, acceptedAtMs: number): HistoryEvent[] {
   let lastMs = Number.NEGATIVE_INFINITY

@@ -25,9 +25,9 @@ export function sendAtFault(sendAtMs: number, nowMs: number): string | undefined
 }
 
 /**
- * Why a message cannot be valid until then; undefined when it can. A record lives for the retention from the first claim
- * on: what is valid for longer could be claimed again by somebody who does not know that it may have gone out. Nobody claims it
- * before `sendAtMs`, which is now for a message that is not put off.
+ * Why a message cannot be valid until then; undefined when it can. A record lives for the retention, counted from the first
+ * claim: a message valid for longer could be claimed again after its record is gone, although it may have been sent. The first claim
+ * comes at `sendAtMs` at the earliest.
  */
 export function validityFault(
   untilMs: number,

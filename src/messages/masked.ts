@@ -1,5 +1,4 @@
-// A provider's sentence as a log line or a list of lanes may hold it: without what may be a phone number, an id or a
-// token. Pure.
+// Masks phone numbers, ids and tokens in a provider's sentence, for logs and lists.
 
 /** Five digits or more, also when they are grouped as people write numbers. */
 const NUMBER = /\d(?:[\s().+-]{0,2}\d){4,}/g

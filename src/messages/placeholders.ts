@@ -1,7 +1,7 @@
 // Contents with placeholders: what all messages of a campaign have in common, with a marker wherever a value of the recipient
 // belongs. Its JSON is made once for all of them; of each message only what fills the placeholders is.
 
-/** Stands for value n. Nothing from outside can be taken for it: whoever makes a content with placeholders removes every NUL first. */
+/** Stands for value n. Nothing from outside can be taken for it: every NUL is removed before a content gets placeholders. */
 export const placeholder = (n: number): string => `\u0000${n}\u0000`
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that no text has it is what makes it a marker

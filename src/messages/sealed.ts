@@ -73,7 +73,7 @@ export function openText(stored: string): string {
   }
 }
 
-/** The same, or a word for one that no key opens: for what is told of in passing. */
+/** The same, or `otherwise` when no key opens it. */
 export function openTextOr(stored: string, otherwise: string): string {
   try {
     return openText(stored)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Tells that a sender was blocked, or has recovered, once for each time: many messages in flight learn of it together.
+-- Emits that a sender was blocked or has recovered, once each time: many messages in flight learn of it together.
 --
 -- Keys:
 --   outbox   STREAM  events of the lane, if anybody wants them

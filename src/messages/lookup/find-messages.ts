@@ -1,5 +1,5 @@
-// A page of messages, the newest first. It looks through a bounded number of them: a filter that hardly
-// anything matches brings pages with few messages or none, and the place to go on from, until all were looked at.
+// One page of messages, newest first. Each call examines a bounded number: with a selective filter a page may be
+// short or empty and still carry a cursor to go on from.
 import { z } from 'zod'
 import type { Sender } from '../../accounts/store/senders.ts'
 import type { ListSettings } from '../../campaigns/store/open-campaigns.ts'
@@ -17,7 +17,7 @@ import { listedReceived, listedSent } from './message-document.ts'
 import { directionsOf, lettersOf, type MessageFilter, matches } from './message-filter.ts'
 import type { ListedMessage } from './message-schema.ts'
 
-/** What is looked for. */
+/** A search: whose messages, by which filter, from where on. */
 export interface Search {
   /** Whose messages are looked through. */
   senders: readonly Sender[]
@@ -28,7 +28,7 @@ export interface Search {
   nowMs: number
   /** Where the lists of campaigns are, for those that wait in chunks. */
   lists: ListSettings
-  /** Whether anybody still waits for the answer. */
+  /** Whether the client is still connected. */
   isWanted?: () => boolean
 }
 

@@ -9,6 +9,7 @@ import { readRecord } from '../../redis/records.ts'
 import { readHistory } from '../history.ts'
 import { type State, shownState } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
+import { deadLetter } from '../outcome.ts'
 import type { MessageRecord } from '../store/record-format.ts'
 import { readMessage } from '../store/records.ts'
 
@@ -102,9 +103,7 @@ async function ofPayload(
     sentAtMs: undefined,
     validUntil: payload.until,
     sendAt: payload.sendAt,
-    problem: isDead
-      ? { code: 'dead_letter', sentence: 'It could not be processed and is kept as a dead letter.' }
-      : undefined,
+    problem: isDead ? deadLetter : undefined,
     record: undefined,
   }
 }
@@ -112,7 +111,7 @@ async function ofPayload(
 const campaignOf = ({ lane }: MessageId, run: number | undefined): string | undefined =>
   run === undefined ? undefined : campaignId({ lane, number: run })
 
-/** What waits past its validity will never be sent, although nobody has come to say so yet. */
+/** A queued message past its validity is shown as expired before any step writes that down. */
 const nowOf = (state: State, validUntil: number, nowMs: number): State =>
   state === 'queued' && validUntil <= nowMs ? 'expired' : state
 

@@ -1,5 +1,4 @@
-// A message as a document, the same over HTTP and on the command line: where it stands, why it waits, all that
-// happened.
+// Builds the message document that HTTP and the command line show: state, why it waits, history.
 
 import type { Sender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'

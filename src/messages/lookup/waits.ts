@@ -1,4 +1,4 @@
-// Why a queued message does not leave: what a person asks first about one that is late.
+// Why a queued message has not been sent yet.
 
 import { cachedSender } from '../../accounts/store/senders.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'

@@ -1,5 +1,4 @@
-// What is asked for when many messages are to be sent again: the filter as people write it, made into lanes, times and
-// what to compare. For the HTTP interface and the command line alike.
+// Turns a requeue request, over HTTP or from the command line, into the lanes, times and fields to search by.
 
 import { listSenders } from '../../accounts/store/senders.ts'
 import { parseCampaignId } from '../../campaigns/campaign.ts'
@@ -15,7 +14,7 @@ export interface RequeueRequest {
   /** Number in any spelling, name or id. */
   sender?: string | undefined
   to?: string | undefined
-  /** Of whom a message was received: the filters are those of a search, and nothing that was received is sent. */
+  /** A filter of searches. It matches nothing here: received messages are never sent. */
   from?: string | undefined
   direction?: 'outbound' | 'inbound' | undefined
   state?: RequeueState | undefined
@@ -30,7 +29,7 @@ export interface RequeueRequest {
   untilMs?: number | undefined
 }
 
-/** Whether the request names anything at all. */
+/** Whether the request has at least one filter. */
 export const hasFilter = (request: RequeueRequest): boolean => Object.values(request).some((each) => each !== undefined)
 
 /**

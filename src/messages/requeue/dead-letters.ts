@@ -8,12 +8,10 @@ import { retry } from '../../queue/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { parseMessageId } from '../message-id.ts'
+import { deadLetter as deadLetterProblem } from '../outcome.ts'
 import { keepIndexed } from '../store/message-index.ts'
 import { readStates } from '../store/records.ts'
 import { matchesRequeue, type RequeueFilter } from './filter.ts'
-
-/** The code that a lookup shows for such a message. */
-const DEAD_LETTER = 'dead_letter'
 
 interface RetryDeps {
   redis: Redis
@@ -52,7 +50,7 @@ export async function matchingDeadLetters(
       const { text, isDead } = await readJob(redis, lane, name)
       const payload = payloadText.safeParse(text)
       if (!isDead || !payload.success) return undefined
-      const message = { ...payload.data, state: 'failed' as const, repeats: 0, problem: { code: DEAD_LETTER } }
+      const message = { ...payload.data, state: 'failed' as const, repeats: 0, problem: deadLetterProblem }
       return matchesRequeue(message, filter) ? { name, payload: payload.data } : undefined
     }),
   )

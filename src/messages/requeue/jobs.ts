@@ -1,5 +1,5 @@
-// Jobs that send many messages again: what was asked for, and how far each lane is. The counts of a lane stand beside
-// its messages and change in the same steps, so that they are true whatever process dies.
+// Requeue jobs: their queue, their records, how far each is on each lane, and the bound on open ones per account. A lane's counts
+// are stored beside its messages and change in the same steps, so that they stay true whatever process dies.
 import { z } from 'zod'
 import { messageClassSchema } from '../../jobs/send.ts'
 import { openQueue } from '../../queue/open-queue.ts'
@@ -19,7 +19,7 @@ import { REQUEUE_STATES } from './filter.ts'
  */
 export const KEEP_MS = 9 * 86_400_000
 
-/** What is asked for: on which lanes, which messages, and what ended when (epoch ms, both inclusive). */
+/** Which messages to requeue: their lanes, a filter, and when they ended (epoch ms, both inclusive). */
 const orderSchema = z.object({
   lanes: z.array(z.number().int().positive()),
   filter: z.object({
@@ -89,7 +89,7 @@ export async function findRequeueJob(redis: Redis, id: string): Promise<RequeueJ
   return isThere(raw) ? readRecord(jobSchema, `job ${id}`, raw) : undefined
 }
 
-/** Notes that somebody works on it, or that it has ended: nobody needs to know any more whose messages it was about. */
+/** Records that a worker has begun the job or that it has ended. An ended job no longer names the recipient it was filtered by. */
 export async function setRequeueState(
   redis: Redis,
   id: string,

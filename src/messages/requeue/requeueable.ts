@@ -1,5 +1,4 @@
-// The lists of requeueable messages, one per lane in the order in which they ended: what requeue reads, page by
-// page, and how they are kept from growing for ever.
+// The lists of requeueable messages, one per lane, ordered by when they ended: read page by page, and trimmed hourly.
 import { z } from 'zod'
 import { keptLanes } from '../../accounts/store/kept-lanes.ts'
 import { laneDeadLettersKey } from '../../queue/layout.ts'
@@ -45,7 +44,7 @@ export const listKey = (lane: number, list: List): string =>
 const AT_ONCE = 500
 
 /**
- * Takes off the lists whatever has no record any more. A record lives for the retention from its first claim: what
+ * Removes messages without a record from the lists. A record lives for the retention from its first claim: what
  * ended longer ago is gone for certain, and of the rest only what was accepted longer ago may be. One worker does it
  * in each period of `everyMs`; dying in the middle leaves it to the next period. Returns how many were taken off.
  */

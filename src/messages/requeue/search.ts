@@ -75,11 +75,11 @@ function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cur
 export const countOf = (obstacle: Obstacle | undefined): keyof RequeueCounts =>
   obstacle === 'unreadable' || obstacle === 'sender_removed' ? 'failed' : (obstacle ?? 'requeued')
 
-/** How a count behaves among others. */
+/** How a dry run shares the process with others. */
 interface Manners {
-  /** It stops early, with what it has so far, once nobody wants to know any more. */
+  /** It stops early, with what it has so far, once the client has gone. */
   isWanted: () => boolean
-  /** Does the work on one page when it is its turn. */
+  /** Runs the work on one page after the pages of other dry runs. */
   inTurn: <T>(work: () => Promise<T>) => Promise<T>
 }
 

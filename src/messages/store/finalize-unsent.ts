@@ -1,4 +1,4 @@
-// Ending messages that no claim can end or may begin, so that every recipient has an outcome and the campaign an end.
+// Ends messages that no claim can or may end, so that every recipient gets an outcome and the campaign can finish.
 import { z } from 'zod'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { observerOf } from '../../observe.ts'

@@ -27,14 +27,14 @@ export type InboundMessage = z.infer<typeof inboundSchema>
 /** One that is to be stored. */
 export type NewInbound = Omit<InboundMessage, 'parts'> & Partial<Pick<InboundMessage, 'parts'>>
 
-/** Whoever listens was told of it. */
+/** Set once its event was written. */
 const NOTIFIED = 'notified'
 
 /**
- * Stores a received message and tells whoever listens; doing it again, as WhatsApp repeats webhooks, changes
- * nothing. Two that do it at the same moment may both tell of it, as of one event under one id. Dying before that is
- * harmless: the webhook was not answered, and is brought again. `beforeNotified` is called with each new one before anybody is
- * told of it, perhaps again after a death; `receivedAt` is the same then.
+ * Stores a received message and emits `message.received`. Repeated webhooks change nothing; two at the same moment may
+ * both write the event, under one id. Dying before that is
+ * harmless: the webhook was not answered, and is brought again. `beforeNotified` is called with each new one before the
+ * event is written, and perhaps again after a crash, with the same `receivedAt`.
  */
 export async function storeInbound(
   redis: Redis,

@@ -1,5 +1,4 @@
-// Scripts that know the states of messages: they are given the tables of lifecycle.ts and provider-codes.ts as
-// constants.
+// Defines Lua scripts that get the tables of lifecycle.ts and provider-codes.ts as constants.
 import { defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../lifecycle.ts'
 import { PROVIDER_CODES } from '../provider-codes.ts'

@@ -1,4 +1,4 @@
-// The status polls of a lane: which messages are to be asked about and when, and the budget that all workers share.
+// The status polls of a lane: which messages to poll when, within the budget that all workers share.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { nextPollKey, pollingKey, pollKey } from '../../redis/keys.ts'

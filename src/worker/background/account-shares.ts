@@ -1,6 +1,5 @@
-// Who gets a hand of a worker next, so that no account takes all of them: an account may hold as many as are left free,
-// half of all when it is alone, and each further account finds some. Who finds none waits in line and is named when a
-// hand is free for it, accounts that hold the fewest first. Pure but for the clock.
+// Shares the slots of a worker among accounts: an account may hold as many as are left free, so half of them when it is
+// alone. A job that finds none waits in line and is named when one is free, accounts that hold the fewest first.
 
 /** How long a hand is kept for whoever was named for it. */
 const KEPT_MS = 2_000

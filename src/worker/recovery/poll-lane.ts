@@ -1,6 +1,5 @@
-// Polls what is due on one lane. While other lanes may be waiting it does so for a few seconds only and then gives its
-// place up, so that lanes that always have something due keep none waiting. How many polls leave, and when, is for the
-// budget to say (messages/store/status-polls.ts).
+// Makes the due status polls of one lane, within the lane's budget (messages/store/status-polls.ts). When other lanes may be
+// waiting, the lane gives its place up after a few seconds. A fault of one message is logged and puts off that message only.
 
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'

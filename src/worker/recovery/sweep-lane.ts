@@ -1,6 +1,5 @@
-// The sweep of one lane, for messages that nobody else settles: attempts whose worker died, unconfirmed messages whose
-// wait is over, messages queued again whose job is gone. Each decision is one fenced step, so that making it twice, or
-// dying between two of them, changes nothing.
+// Sweeps one lane: settles attempts whose worker died, unconfirmed messages whose wait is over, and requeued messages
+// without a job. Each decision is one fenced step, so that repeating it, or dying between two, changes nothing.
 
 import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import type { Config } from '../../config.ts'
@@ -34,7 +33,6 @@ const AT_ONCE = 20
 /** How long one list of a lane may take before the next has its turn; what is left is due at the next look. */
 const TURN_MS = 1_000
 
-/** What the sweep needs to settle messages that nobody else does. */
 export interface SweepLaneDeps {
   redis: Redis
   config: Config

@@ -123,7 +123,7 @@ export function createSweep(deps: SweepDeps) {
       await goRound()
     },
 
-    /** Another worker sweeps now. */
+    /** Another worker was elected sweeper. */
     pass(): void {
       unswept.clear()
       watchdog.forget()
