@@ -189,7 +189,7 @@ const requeueReply = z.union([
 type StepReply = [verdict: RequeueVerdict, state: State | undefined]
 
 /** What a step does to a message. `content` is written where the record has none. */
-export interface Again {
+interface Again {
   ulid: string
   until: number
   content?: string | undefined
@@ -199,7 +199,7 @@ export interface Again {
 const STEP = 100
 
 /** The steps of messages of one lane, in their order, so many in one that each costs little; an Error for one that failed. */
-export async function requeueSteps(
+async function requeueSteps(
   redis: Redis,
   lane: number,
   messages: readonly Again[],

@@ -142,7 +142,7 @@ const RECORD_PUT_OFF_MS = 3_600_000
  * Asks about one message and ends its poll; resolves to the provider's answer when it was asked. Rejects only when
  * Redis refuses: then the message stays on the list and is due again when its lease is over.
  */
-export async function pollOrPutOff(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
+async function pollOrPutOff(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
   try {
     return await pollMessage(deps, entry, id)
   } catch (error) {
