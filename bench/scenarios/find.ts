@@ -4,7 +4,7 @@
 import { Packr } from 'msgpackr'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
-import { markOf, newUlid } from '../../src/messages/message-id.ts'
+import { newUlid, personHash } from '../../src/messages/message-id.ts'
 import { type IndexedMessage, indexMessages } from '../../src/messages/store/message-index.ts'
 import { FIELDS } from '../../src/messages/store/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -198,7 +198,7 @@ async function write(client: Redis, lane: number, batch: readonly IndexedMessage
     const fields = {
       ...{ [FIELDS.state]: state, [FIELDS.attempt]: 'ABCDEF', [FIELDS.history]: 'c5|s2k|d1f4' },
       ...{ [FIELDS.to]: to, [FIELDS.type]: 'template', [FIELDS.class]: 't', [FIELDS.validUntil]: String(until) },
-      ...{ [FIELDS.text]: TEXT, [FIELDS.providerId]: `wamid.${String(markOf(ulid)).padStart(50, 'A')}` },
+      ...{ [FIELDS.text]: TEXT, [FIELDS.providerId]: `wamid.${String(personHash(ulid)).padStart(50, 'A')}` },
       ...(run && { [FIELDS.run]: String(run) }),
       ...(isListed && { [FIELDS.problem]: '131026|The message cannot be delivered.' }),
     }

@@ -163,7 +163,7 @@ export function packPlace(startedAtMs: number, place: number, bytes: Buffer, at:
 }
 
 /** Stands for a person in the index: FNV-1a of the digits. One in four billion others has the same. */
-export function markOf(person: string): number {
+export function personHash(person: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < person.length; i += 1) hash = Math.imul(hash ^ person.charCodeAt(i), 0x01000193)
   return hash >>> 0

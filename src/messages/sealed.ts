@@ -4,7 +4,7 @@
 //
 // The keys are the process's, as its settings are: a process belongs to one installation.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { MARK_BYTES, markOf } from './message-id.ts'
+import { MARK_BYTES, personHash } from './message-id.ts'
 
 /** A sealed text that is damaged, or was sealed under a key that LANEWAY_DATA_KEY does not have. */
 export class DataKeyError extends Error {
@@ -99,18 +99,18 @@ const nameUnder = ({ name }: Key, person: string): string =>
   createHmac('sha256', name).update(person).digest('base64url').slice(0, NAME_CHARACTERS)
 
 /** The four bytes that stand for a person in the index. */
-export function indexMarkOf(person: string): number {
+export function indexHashOf(person: string): number {
   const [key] = keys
-  return key === undefined ? markOf(person) : markUnder(key, person)
+  return key === undefined ? personHash(person) : hashUnder(key, person)
 }
 
 /** All marks that the person can have been given, each as it stands in the index. */
-export const indexMarksOf = (person: string): Buffer[] =>
-  [...keys.map((key) => markUnder(key, person)), markOf(person)].map((mark) => {
+export const indexHashesOf = (person: string): Buffer[] =>
+  [...keys.map((key) => hashUnder(key, person)), personHash(person)].map((mark) => {
     const bytes = Buffer.alloc(MARK_BYTES)
     bytes.writeUInt32LE(mark)
     return bytes
   })
 
-const markUnder = ({ name }: Key, person: string): number =>
+const hashUnder = ({ name }: Key, person: string): number =>
   createHmac('sha256', name).update(`index\n${person}`).digest().readUInt32LE(0)

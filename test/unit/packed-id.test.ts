@@ -5,10 +5,10 @@ import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import {
   acceptedAtMs,
   ID_BYTES,
-  markOf,
   newUlid,
   packPlace,
   packUlid,
+  personHash,
   placeIn,
   timeOf,
   unpackUlid,
@@ -55,6 +55,6 @@ test("the id of a campaign's message begins with its start and its place", () =>
 })
 
 test('what stands for a person is the same on every machine', () => {
-  expect(markOf('491700000001')).toBe(0x31036061)
-  expect(markOf('')).toBe(0x811c9dc5)
+  expect(personHash('491700000001')).toBe(0x31036061)
+  expect(personHash('')).toBe(0x811c9dc5)
 })

@@ -2,11 +2,11 @@
 // as it is; what stands for a person is the same each time, and says nothing of them.
 import { afterEach, expect, test } from 'vitest'
 import { isForeignPayload, type SendPayload, sendPayloadSchema, storedPayload } from '../../src/jobs/send.ts'
-import { markOf } from '../../src/messages/message-id.ts'
+import { personHash } from '../../src/messages/message-id.ts'
 import {
   DataKeyError,
-  indexMarkOf,
-  indexMarksOf,
+  indexHashesOf,
+  indexHashOf,
   isForeignSeal,
   nameOfPerson,
   namesOfPerson,
@@ -26,7 +26,7 @@ test('without a key nothing is sealed and nothing is opened', () => {
   expect(sealText(TEXT)).toBe(TEXT)
   expect(nameOfPerson(PERSON)).toBe(PERSON)
   expect(namesOfPerson(PERSON)).toEqual([PERSON])
-  expect(indexMarkOf(PERSON)).toBe(markOf(PERSON))
+  expect(indexHashOf(PERSON)).toBe(personHash(PERSON))
   useDataKeys([OLD])
   const sealed = sealText(TEXT)
   useDataKeys([])
@@ -66,13 +66,17 @@ test('a sealed text that was changed does not open', () => {
 
 test('a person is found under what stood for them before there was a key, and under each key', () => {
   useDataKeys([OLD])
-  const [name, mark] = [nameOfPerson(PERSON), indexMarkOf(PERSON)]
+  const [name, mark] = [nameOfPerson(PERSON), indexHashOf(PERSON)]
   expect(name).toMatch(/^[\w-]{22}$/)
   expect(name).not.toContain(PERSON)
-  expect(mark).not.toBe(markOf(PERSON))
+  expect(mark).not.toBe(personHash(PERSON))
   useDataKeys([NEW, OLD])
   expect(namesOfPerson(PERSON)).toEqual([nameOfPerson(PERSON), name, PERSON])
-  expect(indexMarksOf(PERSON).map((bytes) => bytes.readUInt32LE())).toEqual([indexMarkOf(PERSON), mark, markOf(PERSON)])
+  expect(indexHashesOf(PERSON).map((bytes) => bytes.readUInt32LE())).toEqual([
+    indexHashOf(PERSON),
+    mark,
+    personHash(PERSON),
+  ])
 })
 
 const payload: SendPayload = {

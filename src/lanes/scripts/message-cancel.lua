@@ -32,7 +32,7 @@ local run = jobsRun or p.run
 local data
 if not exists then
   -- It was claimed before, and its record is gone.
-  local known = run and markOf(campaigns, run, ulid)
+  local known = run and recipientStateOf(campaigns, run, ulid)
   if known then return { 'ignored', known } end
   local found = redis.call('HMGET', job, 'data', 'failedReason')
   if not found[1] then return { 'missing' } end
@@ -54,7 +54,7 @@ if problem then
   fields[#fields + 1] = problem
 end
 redis.call('HSET', record, unpack(fields))
-tell(p, ulid, history, problem)
+noteEvent(p, ulid, history, problem)
 writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 redis.call('ZREM', inDoubt, ulid)

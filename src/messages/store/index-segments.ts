@@ -3,7 +3,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { MARK_BYTES } from '../message-id.ts'
-import { indexMarksOf } from '../sealed.ts'
+import { indexHashesOf } from '../sealed.ts'
 
 /** Bytes of the id of a received message: the time, and what stands for the id in its key. */
 export const RECEIVED_ID_BYTES = 27
@@ -103,7 +103,7 @@ export const placesIn = async (redis: Redis, { lane, name }: Segment): Promise<n
 export function placesOfPerson(marks: Buffer | null, person: string): number[] {
   if (marks === null) return []
   const places = new Set<number>()
-  for (const wanted of indexMarksOf(person)) {
+  for (const wanted of indexHashesOf(person)) {
     for (let at = marks.indexOf(wanted); at !== -1; at = marks.indexOf(wanted, at + 1)) {
       if (at % MARK_BYTES === 0) places.add(at / MARK_BYTES)
     }

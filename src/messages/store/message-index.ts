@@ -6,7 +6,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { acceptedAtMs, ID_BYTES, MARK_BYTES, packTime, packUlid, placeIn } from '../message-id.ts'
-import { indexMarkOf } from '../sealed.ts'
+import { indexHashOf } from '../sealed.ts'
 import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
 
 const addScript = defineScript(import.meta.url, 'index-add')
@@ -59,7 +59,7 @@ export function packForIndex(messages: readonly IndexedMessage[], retentionMs: n
   let [oldestMs, newestMs] = [Number.POSITIVE_INFINITY, 0]
   for (const [i, { ulid, to }] of messages.entries()) {
     packUlid(ulid, packedIds, i * ID_BYTES)
-    marks.writeUInt32LE(indexMarkOf(to), i * MARK_BYTES)
+    marks.writeUInt32LE(indexHashOf(to), i * MARK_BYTES)
     const at = packedIds.readUIntBE(i * ID_BYTES, 6)
     oldestMs = Math.min(oldestMs, at)
     newestMs = Math.max(newestMs, at)
@@ -112,7 +112,7 @@ function addPiece(
   const marks = Buffer.alloc(messages.length * MARK_BYTES)
   for (const [i, { ulid, to }] of messages.entries()) {
     packUlid(ulid, ids, i * ID_BYTES)
-    marks.writeUInt32LE(indexMarkOf(to), i * MARK_BYTES)
+    marks.writeUInt32LE(indexHashOf(to), i * MARK_BYTES)
   }
   const untilMs = lastOf(messages) + retentionMs
   const args = { campaigns: campaignPrefix(lane), run, startedAtMs, place, ids, marks, untilMs }
@@ -131,7 +131,7 @@ export async function indexReceived(
   // 27 characters are 162 bits; one more makes whole bytes of them.
   Buffer.from(`${inboundDigest(message.id)}A`, 'base64url').copy(ids, 6)
   const marks = Buffer.alloc(MARK_BYTES)
-  marks.writeUInt32LE(indexMarkOf(from))
+  marks.writeUInt32LE(indexHashOf(from))
   const times = { oldestMs: at, newestMs: at, untilMs: Math.max(at, Date.now()) + retentionMs }
   await addScript(redis, { index: messageIndexKey(lane) }, { series: 'r', ids, marks, ...times })
 }

@@ -140,7 +140,7 @@ local function claim(i)
   local p, exists = load(record, areNew and not seen[ulid])
   local isTaken
   if from == 'job' then isTaken = not place or seen[ulid] end
-  if from == 'place' then isTaken = exists or markOf(campaigns, run, ulid) end
+  if from == 'place' then isTaken = exists or recipientStateOf(campaigns, run, ulid) end
   -- Asked once more, since the answer was lost: its own claim took it.
   if isTaken and not (exists and p.state == SENDING and p.attempt == attempt) then return { 'taken', QUEUED, '' } end
   seen[ulid] = true

@@ -15,7 +15,7 @@ end
 
 -- Notes what a message has become: p after the step, its history with the step in it. Called after the record is written.
 -- A message that waits again or is being sent is no event: what comes of it will be one.
-local function tell(p, ulid, history, problem)
+local function noteEvent(p, ulid, history, problem)
   if p.state == QUEUED or p.state == SENDING or not hasListeners() then return end
   local why = ''
   if p.state == FAILED or p.state == UNCONFIRMED or p.state == UNKNOWN then why = problem or p.has.e or '' end

@@ -26,7 +26,7 @@ local outbox, record, inDoubt, requeueable, job = unpack(KEYS)
 local ulid, why, acceptedAt, retentionMs, run, campaigns, problem, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local p, exists = load(record)
 if exists then return { 'ignored', p.state } end
-local before = run and markOf(campaigns, run, ulid)
+local before = run and recipientStateOf(campaigns, run, ulid)
 local state
 if why == 'dead' then
   -- Somebody may have queued it again meanwhile.
@@ -46,7 +46,7 @@ local fields = { 's', state, 'h', history, 'e', problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
 redis.call('HSET', record, unpack(fields))
 p.state = state
-tell(p, ulid, history, problem)
+noteEvent(p, ulid, history, problem)
 writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 keepCampaign(campaigns, run, retentionMs)

@@ -120,7 +120,7 @@ local function take(i)
     if data then write('p', data) end
   end
   redis.call('HSET', record, unpack(set))
-  tell(p, ulid, history, problem)
+  noteEvent(p, ulid, history, problem)
   if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
   -- Redis never takes a hash back to its compact encoding once a long value was in it: it is written once more.
   if rank and p.state ~= SENT and contentNow and #contentNow > 1024 then

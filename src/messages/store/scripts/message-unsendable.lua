@@ -26,7 +26,7 @@ local function settle(m, p, exists, now, before, happened, detail, problem)
     end
   end
   redis.call('HSET', m.record, unpack(fields))
-  tell(p, m.ulid, history, problem)
+  noteEvent(p, m.ulid, history, problem)
   -- From the latest claim on: a record that expired while its message is tried again would take the marker of the attempt
   -- and the flag of a repeat with it.
   redis.call('PEXPIRE', m.record, m.retentionMs)
@@ -37,7 +37,7 @@ end
 -- A message of a campaign that was claimed before, of which the record is gone: the letter of the state that the campaign
 -- knows, or nil.
 local function isGone(m, exists)
-  return m.run and not exists and markOf(m.campaigns, m.run, m.ulid) or nil
+  return m.run and not exists and recipientStateOf(m.campaigns, m.run, m.ulid) or nil
 end
 
 -- The state of a campaign; no step of messages changes it.
@@ -63,7 +63,7 @@ local function isStopped(m, p, exists, now)
     step(p, { kind = 'cancel' })
     local history = appendHistory(p.history, p.state, now, m.acceptedAt, '')
     redis.call('HSET', m.record, 's', p.state, 'h', history)
-    tell(p, m.ulid, history)
+    noteEvent(p, m.ulid, history)
     redis.call('ZREM', m.queuedAgain, m.ulid)
     redis.call('ZADD', m.requeueable, now, m.ulid)
     count(m.campaigns, m.run, m.ulid, QUEUED, p.state, false, false)

@@ -21,7 +21,7 @@ local blocks = {}
 
 -- The letter of the state that the campaign knew for a recipient when this step began; nil for one whose message was never
 -- claimed.
-local function markOf(prefix, run, ulid)
+local function recipientStateOf(prefix, run, ulid)
   local place = placeOf(ulid)
   local byteAt = math.floor(place / 2)
   local from = byteAt - byteAt % BLOCK
