@@ -147,6 +147,12 @@ export const settings = {
   LANEWAY_UNCONFIRMED_WAIT_SECONDS: seconds(0.1, SECONDS_A_DAY)
     .default(60_000)
     .describe('How long an unconfirmed message waits for evidence by webhook before its policy decides'),
+  LANEWAY_CAP_SECONDS: seconds(1, 30 * SECONDS_A_DAY)
+    .default(SECONDS_A_DAY * 1_000)
+    .describe('How long a person gets no more marketing after WhatsApp has refused some with 131049'),
+  LANEWAY_MOST_HELD: wholeNumber(1, 10_000)
+    .default(100)
+    .describe('Campaign messages of a portfolio that are out at once while WhatsApp holds one to assess its quality'),
   LANEWAY_BULK_MOVE_WAIT_SECONDS: seconds(0.1, 60)
     .default(10_000)
     .describe('How long a request waits for a bulk move or an erasure before it is answered with 202'),
@@ -250,6 +256,8 @@ const schema = z.object(settings).transform((env) => ({
   laneIdleMs: env.LANEWAY_LANE_IDLE_SECONDS,
   sendTimeoutMs: env.LANEWAY_SEND_TIMEOUT_SECONDS,
   unconfirmedWaitMs: env.LANEWAY_UNCONFIRMED_WAIT_SECONDS,
+  capMs: env.LANEWAY_CAP_SECONDS,
+  mostHeld: env.LANEWAY_MOST_HELD,
   bulkMoveWaitMs: env.LANEWAY_BULK_MOVE_WAIT_SECONDS,
   stopDelayMs: env.LANEWAY_STOP_DELAY_SECONDS,
   uploadMaxBytes: env.LANEWAY_UPLOAD_MAX_BYTES,

@@ -4,6 +4,8 @@ import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { eraseContact } from '../contacts/store/contacts.ts'
 import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
 import type { Log } from '../log.ts'
+import { listPortfolios } from '../portfolios/store/portfolios.ts'
+import { forgetCap } from '../portfolios/store/rules.ts'
 import { INTAKE_PREFIX, intakeJobKey, intakeKeys, JOB } from '../queue/layout.ts'
 import { openQueue } from '../queue/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -40,10 +42,12 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   let busy = inFiles.busy
   for (const lane of lanes) {
     const found = await eraseMessages(deps, { ...of, lane })
+    await forgetCap(redis, { lane }, person)
     await countErased(redis, id, 'messages', found.messages)
     await countErased(redis, id, 'received', found.received)
     busy += found.busy
   }
+  for (const { id: portfolio } of await listPortfolios(redis, account)) await forgetCap(redis, { portfolio }, person)
   // Not counted: they may be of other accounts, and how many those have is nobody else's business.
   await eraseInRefusedJobs(redis, person)
   return busy === 0

@@ -89,6 +89,29 @@ export const sendersOfAccountKey = (account: number): string => `lw:account:${ac
 export const templatesKey = (account: number): string => `lw:account:${account}:templates`
 /** ZSET campaign id → time (ms) it was created. */
 export const campaignsOfAccountKey = (account: number): string => `lw:account:${account}:campaigns`
+/** HASH of one business portfolio. */
+export const portfolioKey = (portfolio: number): string => `lw:portfolio:${portfolio}`
+/** SET of the ids of the account's portfolios. */
+export const portfoliosOfAccountKey = (account: number): string => `lw:account:${account}:portfolios`
+/**
+ * Keys of what WhatsApp's own rules ask of a portfolio, or of a lane whose sender belongs to none; see
+ * portfolios/store/rules.ts. All of them expire.
+ */
+export const rulesKeys = (lane: number, portfolio?: number) => {
+  const prefix = portfolio === undefined ? `${lanePrefix(lane)}:rules` : `lw:{f${portfolio}}`
+  return {
+    /** STRING until when (ms) a person gets no marketing; `name` stands for the person, see messages/sealed.ts. */
+    cap: (name: string) => `${prefix}:cap:${name}`,
+    /** ZSET message → until when (ms) it has a place among those that WhatsApp may hold. */
+    held: `${prefix}:held`,
+    /** HASH: how many people were counted in the last 24 hours, and how they are kept. */
+    budget: `${prefix}:budget`,
+    /** STRING: how many were counted in each period of 10 s, as a ring. */
+    counts: `${prefix}:counts`,
+    /** HASH five bytes of a person's hash → period in which they were counted. */
+    people: (bucket: string) => `${prefix}:people:${bucket}`,
+  }
+}
 /** HASH of one sender. A sender and its lane have the same id. */
 export const senderKey = (lane: number): string => `lw:sender:${lane}`
 /** STRING lane id, by the digits of the sender's number. */

@@ -106,7 +106,16 @@ export async function replaceField(
   return (await replaceScript(redis, { hash: key }, { field, before, after })) === 1
 }
 
-export type Sequence = 'account' | 'lane' | 'folder' | 'file' | 'tag' | 'contact' | 'membership' | 'campaign'
+export type Sequence =
+  | 'account'
+  | 'lane'
+  | 'folder'
+  | 'file'
+  | 'tag'
+  | 'contact'
+  | 'membership'
+  | 'campaign'
+  | 'portfolio'
 
 /** The next id, from 1. With `count`, reserves that many and returns the first of them. */
 export async function nextId(redis: Redis, sequence: Sequence, count = 1): Promise<number> {

@@ -55,7 +55,7 @@ const senderOf = (id: number): Sender => ({
     base_url: 'http://127.0.0.1:9',
   },
   ...{ token: '', phone_number_id: '', rate: 80, honours_idempotency: false, paused_for: '', paused_by: '' },
-  ...{ blocked_at: 0, sent_after_block: 0 },
+  ...{ blocked_at: 0, sent_after_block: 0, portfolio: null, follow_provider: true },
 })
 
 /** All pages of a list. */

@@ -54,6 +54,8 @@ withOwnRedis((own) => {
     paused_by: '',
     blocked_at: 0,
     sent_after_block: 0,
+    portfolio: null,
+    follow_provider: true,
   } as const
   const entry = {
     sender,
@@ -62,6 +64,7 @@ withOwnRedis((own) => {
     repeat: { transactional: 'once', campaign: 'never' },
     stopsTransactional: false,
     bringsEvidence: false,
+    rules: { lane: 1 },
   } as const
   const directory = {
     of: async () => {

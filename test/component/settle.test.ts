@@ -53,6 +53,7 @@ beforeEach(async () => {
     repeat: { transactional: 'never', campaign: 'never' },
     stopsTransactional: false,
     bringsEvidence: true,
+    rules: { lane: 1 },
   }
 })
 

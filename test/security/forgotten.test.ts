@@ -7,6 +7,8 @@ import { createTag } from '../../src/contacts/store/tags.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { addOptOuts, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
+import { createPortfolio, listPortfolios } from '../../src/portfolios/store/portfolios.ts'
+import { cap } from '../../src/portfolios/store/rules.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { audioTo, reaches, sendTo } from '../support/messages.ts'
@@ -69,6 +71,14 @@ const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
     const isDone = async () =>
       (await service.request('GET', `/jobs/${job_id}`)).json().data.state === 'done' || undefined
     await eventually(isDone, 'the requeue is done')
+  },
+  'lw:{f3}:cap:<person>': async (phone) => {
+    const { redis, lane, tenant } = service
+    const [known] = await listPortfolios(redis, tenant.account)
+    const id = known?.id ?? (await createPortfolio(redis, tenant.account, { name: 'P' }))
+    for (const portfolio of [undefined, { id, dailyLimit: null, reservePercent: 10 }]) {
+      await cap(redis, { lane, ...(portfolio && { portfolio }) }, phone, Date.now() + 600_000)
+    }
   },
   // Written by erasing.
   'lw:erasure:<job>': async () => undefined,

@@ -36,12 +36,15 @@ export function startPoller(
         paused_by: '',
         blocked_at: 0,
         sent_after_block: 0,
+        portfolio: null,
+        follow_provider: true,
       },
       provider,
       providerSender: { number: '491700000001', baseUrl: upstream.url, token: '', phoneNumberId: '' },
       repeat: { transactional: 'once', campaign: 'never' },
       stopsTransactional: false,
       bringsEvidence: false,
+      rules: { lane },
     }) as const
   const polls = startStatusPolls({
     redis,

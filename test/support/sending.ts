@@ -21,7 +21,7 @@ export type PlayedProvider = DirectoryEntry['provider']
 export const anySender = (rate: number): Sender => ({
   ...{ id: 1, account: 1, number: '491700000000', name: '', provider: 'partner-api', base_url: 'http://127.0.0.1:9' },
   ...{ token: '', phone_number_id: '', rate, honours_idempotency: false, paused_for: '', paused_by: '' },
-  ...{ blocked_at: 0, sent_after_block: 0 },
+  ...{ blocked_at: 0, sent_after_block: 0, portfolio: null, follow_provider: true },
 })
 
 /** What a worker has for its attempts: every lane is the sender's, and its messages go to `send`. */
@@ -43,6 +43,7 @@ export function sendingTo(
   const entry: DirectoryEntry = {
     ...{ sender, provider, providerSender: { number: '1', baseUrl: '', token: '', phoneNumberId: '' } },
     ...{ repeat: { transactional: 'never', campaign: 'never' }, stopsTransactional: false, bringsEvidence: false },
+    rules: { lane: sender.id },
   }
   return {
     ...{ redis, config, log: silentLog, lanes, worker: 'a worker', tombstones: createTombstones(redis, secrets) },

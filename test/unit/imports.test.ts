@@ -14,7 +14,7 @@ const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
  * folder, `store/` is what it keeps in Redis, and what lies beside that is pure.
  */
 const LEVELS: readonly (readonly string[])[] = [
-  ['accounts', 'deadline', 'files', 'gallery', 'messages', 'people/opt-outs', 'redis-address', 'version'],
+  ['accounts', 'deadline', 'files', 'gallery', 'messages', 'people/opt-outs', 'portfolios', 'redis-address', 'version'],
   ['campaigns', 'config-checks', 'tracing'],
   ['jobs'],
   ['events'],
@@ -22,7 +22,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['log'],
   ['redis', 'repeatedly'],
   ['accounts/store', 'contacts/store', 'observe', 'people/opt-outs/store', 'queue'],
-  ['gallery/store', 'messages/store'],
+  ['gallery/store', 'messages/store', 'portfolios/store'],
   ['campaigns/store', 'queue/lane'],
   ['events/store', 'lanes', 'messages/accept', 'telemetry'],
   ['accounts/commands', 'campaigns/commands', 'contacts/commands', 'events/commands'],

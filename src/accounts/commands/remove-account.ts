@@ -15,6 +15,7 @@ import { forgetEvents } from '../../events/store/outbox.ts'
 import { forgetGallery } from '../../gallery/store/remove-files.ts'
 import { doesNotExist, Refusal } from '../../messages/accept/refusal.ts'
 import { ERASED_KEY_FIELD } from '../../people/opt-outs/store/erased.ts'
+import { forgetPortfolios } from '../../portfolios/store/portfolios.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignsOfAccountKey,
@@ -83,6 +84,7 @@ async function forgetBelongings(redis: Redis, id: number): Promise<void> {
   await forgetEvents(redis, id)
   await forgetContacts(redis, id)
   await forgetGallery(redis, id)
+  await forgetPortfolios(redis, id)
   for (const key of [templatesKey(id), draftsOfAccountKey(id), rowsOfAccountKey(id)]) await redis.del(key)
   await clearAccount(redis, id, [ERASED_KEY_FIELD])
 }

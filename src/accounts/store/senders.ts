@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
-import { cached, nextId, readRecord, replaceField } from '../../redis/records.ts'
+import { cached, nextId, optionalField, readRecord, replaceField } from '../../redis/records.ts'
 import type { SealedFor, TokenPlace } from '../seal.ts'
 import { providerNameSchema } from '../sender.ts'
 import { keptLanes } from './kept-lanes.ts'
@@ -30,6 +30,10 @@ const senderSchema = z.object({
   rate: z.coerce.number().positive(),
   /** Whether the upstream keeps our Idempotency-Key, so that a repeat is safe (partner-api only). */
   honours_idempotency: flag.default(false),
+  /** The business portfolio whose rules it keeps. */
+  portfolio: optionalField.default(null),
+  /** Whether what WhatsApp tells of its speed and limits is taken over. */
+  follow_provider: flag.default(true),
   /** Why the lane was paused; empty while it runs. */
   paused_for: z.string().default(''),
   /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
@@ -109,6 +113,16 @@ async function readSenders(redis: Redis, ids: readonly number[]): Promise<Sender
  */
 export async function setSenderRate(redis: Redis, id: number, rate: number): Promise<void> {
   await redis.hset(senderKey(id), 'rate', rate)
+}
+
+/** Writes down whose rules the sender keeps; null: its own. Whether there is such a portfolio is asked in portfolios/store/. */
+export async function setPortfolioOf(redis: Redis, id: number, portfolio: number | null): Promise<void> {
+  await redis.hset(senderKey(id), 'portfolio', portfolio ?? '')
+}
+
+/** Whether what WhatsApp tells of the sender's speed and limits is taken over. */
+export async function setFollowProvider(redis: Redis, id: number, follows: boolean): Promise<void> {
+  await redis.hset(senderKey(id), 'follow_provider', follows ? '1' : '0')
 }
 
 /** Writes down why and by whom the lane is paused, or empty that it runs. The pause itself is the queue's. */

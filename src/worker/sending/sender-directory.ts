@@ -8,6 +8,7 @@ import { coolLane } from '../../lanes/cooldown.ts'
 import type { Log } from '../../log.ts'
 import type { Repeat } from '../../messages/lifecycle.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
+import { type RulesOwner, rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import type { Provider, ProviderSender } from '../../providers/provider.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError, cached } from '../../redis/records.ts'
@@ -24,6 +25,8 @@ export interface DirectoryEntry {
   stopsTransactional: boolean
   /** Whether evidence can still arrive by itself, so that waiting for it makes sense. */
   bringsEvidence: boolean
+  /** Whose caps, holds and budget its messages keep. */
+  rules: RulesOwner
 }
 
 export type SenderDirectory = ReturnType<typeof createSenderDirectory>
@@ -68,6 +71,7 @@ export function createSenderDirectory(deps: {
       },
       stopsTransactional: account['opt_out.transactional'] === 'stop',
       bringsEvidence: sender.provider === 'cloud-api',
+      rules: await rulesOwnerOf(redis, sender),
     }
   }
 }

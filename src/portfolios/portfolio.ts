@@ -1,0 +1,32 @@
+// What a business portfolio is, and how it is shown: WhatsApp counts the people to whom its numbers write first, all
+// numbers together. Pure.
+import { z } from 'zod'
+
+/** Share of the budget that a new portfolio keeps for transactional messages (%). */
+export const RESERVE_PERCENT = 10
+
+/** A portfolio as it is shown. */
+export const portfolioDocumentSchema = z
+  .strictObject({
+    id: z.int(),
+    account: z.int(),
+    name: z.string(),
+    daily_limit: z
+      .int()
+      .nullable()
+      .describe(
+        'People in a moving 24 hours to whom its numbers may write first; null: no limit, and nobody is counted.',
+      ),
+    reserve_percent: z.int().describe('Share of it that campaigns leave to transactional messages.'),
+    used: z.int().describe('People counted in the last 24 hours.'),
+    free_at: z.iso
+      .datetime()
+      .nullable()
+      .describe('When campaigns can write to somebody new again; null while they can.'),
+  })
+  .meta({ id: 'Portfolio' })
+export type PortfolioDocument = z.infer<typeof portfolioDocumentSchema>
+
+/** How many people campaigns may write to: what is kept in reserve is rounded up. */
+export const campaignLimit = (dailyLimit: number, reservePercent: number): number =>
+  Math.floor((dailyLimit * (100 - reservePercent)) / 100)

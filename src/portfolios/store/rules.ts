@@ -1,0 +1,183 @@
+// WhatsApp's own rules, asked before a message is claimed: who has had enough marketing, how many messages may be out while
+// some are held, and to how many people a portfolio may write first in 24 hours. Each is one step in Redis, under one hash
+// tag. What is counted for a message that then does not leave is given back; dying before that leaves it counted for its 24
+// hours, which is never too few.
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { nameOfPerson, namesOfPerson } from '../../messages/sealed.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { rulesKeys } from '../../redis/keys.ts'
+import { defineScript, defineScriptOfMany } from '../../redis/lua.ts'
+import { campaignLimit, type PortfolioDocument } from '../portfolio.ts'
+import type { Portfolio } from './portfolios.ts'
+import type { RulesOwner } from './rules-owner.ts'
+
+/** A message that is about to be claimed. */
+export interface Ask {
+  /** Of the message, see messages/message-id.ts. */
+  name: string
+  to: string
+  isMarketing: boolean
+  isCampaign: boolean
+  /** It is a template, and the person has not written within 24 hours: WhatsApp counts them. */
+  opensConversation: boolean
+}
+
+/** Whether it may leave: `counted`: its person counts from now on. `holdsPlace`: one of those for held messages. */
+export type Admission =
+  | { verdict: 'ok'; counted?: true; holdsPlace?: true }
+  | { verdict: 'person_capped' | 'portfolio_limit' | 'held'; untilMs: number }
+
+/** The time, where it is not that of Redis. */
+interface At {
+  nowMs?: number | undefined
+}
+
+/** Longest that a message in flight has a place, should nobody say what became of it. */
+const PLACE_MS = 5 * 60_000
+/** The same of one that is held: WhatsApp decides within hours, and tells by webhook. */
+const HELD_MS = 24 * 3_600_000
+
+const admitScript = defineScriptOfMany(import.meta.url, 'rules-admit')
+const admitted = z.array(
+  z.union([
+    z.tuple([z.literal('ok'), z.number(), z.number()]),
+    z.tuple([z.enum(['person_capped', 'portfolio_limit', 'held']), z.number()]),
+  ]),
+)
+
+/** Which of these messages may leave, in their order; what leaves is counted. */
+export async function admit(
+  redis: Redis,
+  owner: RulesOwner,
+  asks: readonly Ask[],
+  { mostHeld, nowMs }: { mostHeld: number } & At,
+): Promise<Admission[]> {
+  if (asks.length === 0) return []
+  const { budget, counts, held, cap, people } = keysOf(owner)
+  const { dailyLimit, reservePercent } = owner.portfolio ?? { dailyLimit: null, reservePercent: 0 }
+  const args = {
+    caps: cap(''),
+    people: people(''),
+    ...(dailyLimit === null ? {} : { limit: dailyLimit, forCampaigns: campaignLimit(dailyLimit, reservePercent) }),
+    ...{ mostHeld, placeMs: PLACE_MS, heldMs: HELD_MS, given: nowMs },
+  }
+  const each = asks.map(({ name, to, isMarketing, isCampaign, opensConversation }) => ({
+    args: {
+      ...{ message: name, names: isMarketing ? namesOfPerson(to) : [], isMarketing, isCampaign },
+      ...(opensConversation && dailyLimit !== null && hashesOf(to)),
+    },
+  }))
+  const results = admitted.parse(await admitScript(redis, { budget, counts, held }, args, each))
+  return results.map((result) => {
+    if (result[0] !== 'ok') return { verdict: result[0], untilMs: result[1] }
+    const [, counted, place] = result
+    return { verdict: 'ok', ...(counted === 1 && { counted: true }), ...(place === 1 && { holdsPlace: true }) }
+  })
+}
+
+const giveBackScript = defineScript(import.meta.url, 'rules-give-back')
+
+/** What was counted for a message. */
+export interface Counted {
+  name: string
+  to: string
+  counted?: boolean | undefined
+  holdsPlace?: boolean | undefined
+}
+
+/** Gives back what was counted for a message that is proven not to have left. */
+export async function giveBack(
+  redis: Redis,
+  owner: RulesOwner,
+  { name, to, counted, holdsPlace }: Counted,
+  { nowMs }: At = {},
+): Promise<void> {
+  const { budget, counts, people } = keysOf(owner)
+  if (holdsPlace) await releasePlace(redis, owner, name)
+  if (!counted) return
+  await giveBackScript(redis, { budget, counts }, { people: people(''), ...hashesOf(to), given: nowMs })
+}
+
+const capScript = defineScript(import.meta.url, 'rules-cap')
+
+/** From now until then (epoch ms) the person gets no marketing; of several times the latest counts. */
+export async function cap(redis: Redis, owner: RulesOwner, to: string, untilMs: number): Promise<void> {
+  await capScript(redis, { cap: keysOf(owner).cap(nameOfPerson(to)) }, { till: untilMs })
+}
+
+/** Until when these people get no marketing (epoch ms), in their order. */
+export async function cappedUntil(
+  redis: Redis,
+  owner: RulesOwner,
+  people: readonly string[],
+  { nowMs = Date.now() }: At = {},
+): Promise<(number | undefined)[]> {
+  if (people.length === 0) return []
+  const keys = keysOf(owner)
+  const names = people.map(namesOfPerson)
+  const found = await redis.mget(names.flat().map((name) => keys.cap(name)))
+  const each = names[0]?.length ?? 1
+  return people.map((_person, i) => {
+    const until = Math.max(...found.slice(i * each, (i + 1) * each).map(Number))
+    return until > nowMs ? until : undefined
+  })
+}
+
+/** Forgets that a person has had enough marketing, where the person is erased. */
+export async function forgetCap(
+  redis: Redis,
+  { lane = 0, portfolio }: { lane?: number; portfolio?: number },
+  person: string,
+): Promise<void> {
+  const keys = rulesKeys(lane, portfolio)
+  await redis.del(namesOfPerson(person).map((name) => keys.cap(name)))
+}
+
+/** The message is held by WhatsApp: it has a place until it is told what became of it, or for a day. */
+export async function holdPlace(redis: Redis, owner: RulesOwner, name: string, { nowMs }: At = {}): Promise<void> {
+  const { held } = keysOf(owner)
+  await redis.zadd(held, (nowMs ?? Date.now()) + HELD_MS, name)
+  await redis.pexpire(held, HELD_MS)
+}
+
+/** The message is not held any more, or never was. */
+export async function releasePlace(redis: Redis, owner: RulesOwner, name: string): Promise<void> {
+  await redis.zrem(keysOf(owner).held, name)
+}
+
+const usageScript = defineScript(import.meta.url, 'rules-usage')
+const usageReply = z.tuple([z.number(), z.number()])
+
+/**
+ * How many people are counted now, and when campaigns can write to somebody new again (epoch ms); undefined while they
+ * can. Nobody is counted without a limit.
+ */
+export async function usage(
+  redis: Redis,
+  portfolio: NonNullable<RulesOwner['portfolio']>,
+  { nowMs }: At = {},
+): Promise<{ used: number; freeAtMs: number | undefined }> {
+  const { id, dailyLimit, reservePercent } = portfolio
+  const { budget, counts, people } = rulesKeys(0, id)
+  const most = dailyLimit === null ? Number.MAX_SAFE_INTEGER : campaignLimit(dailyLimit, reservePercent)
+  const reply = await usageScript(redis, { budget, counts }, { people: people(''), most, given: nowMs })
+  const [used, freeAtMs] = usageReply.parse(reply)
+  return { used, freeAtMs: freeAtMs === 0 ? undefined : freeAtMs }
+}
+
+/** A portfolio as it is shown. */
+export async function showPortfolio(redis: Redis, portfolio: Portfolio, at: At = {}): Promise<PortfolioDocument> {
+  const { id, account, name, daily_limit, reserve_percent } = portfolio
+  const { used, freeAtMs } = await usage(redis, { id, dailyLimit: daily_limit, reservePercent: reserve_percent }, at)
+  const free_at = freeAtMs === undefined ? null : new Date(freeAtMs).toISOString()
+  return { id, account, name, daily_limit, reserve_percent, used, free_at }
+}
+
+const keysOf = ({ lane, portfolio }: RulesOwner): ReturnType<typeof rulesKeys> => rulesKeys(lane, portfolio?.id)
+
+/** In which hash a person is kept, and the five bytes that stand for them there. */
+function hashesOf(to: string): { place: number; person: number } {
+  const digest = createHash('sha256').update(nameOfPerson(to)).digest()
+  return { place: digest.readUInt32LE(0), person: digest.readUIntLE(4, 5) }
+}

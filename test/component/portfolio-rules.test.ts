@@ -1,0 +1,293 @@
+// Pins: to how many people a portfolio may write first in any moving 24 hours, counted exactly whatever order, repeats and
+// refunds come; caps of persons; places of held messages; and what a person and day costs in Redis. Real: Redis. Stood in
+// for: the passing of days, by given times.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { findSender, setFollowProvider } from '../../src/accounts/store/senders.ts'
+import { portfolioDocumentSchema } from '../../src/portfolios/portfolio.ts'
+import {
+  createPortfolio,
+  findPortfolio,
+  joinPortfolio,
+  listPortfolios,
+  removePortfolio,
+  setPortfolio,
+} from '../../src/portfolios/store/portfolios.ts'
+import {
+  type Admission,
+  type Ask,
+  admit,
+  cap,
+  cappedUntil,
+  giveBack,
+  holdPlace,
+  releasePlace,
+  showPortfolio,
+  usage,
+} from '../../src/portfolios/store/rules.ts'
+import { type RulesOwner, rulesOwnerOf } from '../../src/portfolios/store/rules-owner.ts'
+import type { Redis } from '../../src/redis/connect.ts'
+import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
+import { keptOfPeople } from '../support/state/portfolios.ts'
+
+const SECOND = 1_000
+const HOUR = 3_600 * SECOND
+const DAY = 24 * HOUR
+const START = Math.ceil(Date.now() / 10_000) * 10_000
+
+let store: LaneRedis
+let redis: Redis
+beforeAll(async () => {
+  store = await startLaneRedis()
+  redis = store.redis
+})
+afterAll(() => store?.close())
+
+let portfolios = 0
+let messages = 0
+let owner: Required<RulesOwner>
+beforeEach(() => {
+  portfolios += 1
+  owner = { lane: 1, portfolio: { id: portfolios, dailyLimit: 20, reservePercent: 10 } }
+})
+
+const person = (i: number): string => `49152${String(i).padStart(7, '0')}`
+const askOf = (i: number, more: Partial<Ask> = {}): Ask => {
+  messages += 1
+  const kind = { isMarketing: true, isCampaign: true, opensConversation: true }
+  return { name: `m${messages}`, to: person(i), ...kind, ...more }
+}
+const people = (from: number, count: number, more: Partial<Ask> = {}): Ask[] =>
+  Array.from({ length: count }, (_, i) => askOf(from + i, more))
+const ask = (asks: readonly Ask[], nowMs: number, mostHeld = 100): Promise<Admission[]> =>
+  admit(redis, owner, asks, { mostHeld, nowMs })
+const used = async (nowMs: number): Promise<number> => (await usage(redis, owner.portfolio, { nowMs })).used
+const verdicts = (admissions: readonly Admission[]): string[] => admissions.map(({ verdict }) => verdict)
+const transactional = { isMarketing: false, isCampaign: false }
+
+describe('the budget', () => {
+  test('leaves the reserve to transactional messages, and lets both wait until the oldest are freed', async () => {
+    const first = await ask(people(0, 50), START)
+    expect(verdicts(first)).toEqual([...Array(18).fill('ok'), ...Array(32).fill('portfolio_limit')])
+    expect(first[0]).toEqual({ verdict: 'ok', counted: true })
+    const codes = await ask(people(100, 3, transactional), START + HOUR)
+    expect(verdicts(codes)).toEqual(['ok', 'ok', 'portfolio_limit'])
+    expect(await usage(redis, owner.portfolio, { nowMs: START + HOUR })).toEqual({
+      used: 20,
+      freeAtMs: START + DAY + 20 * SECOND,
+    })
+    expect(codes[2]).toEqual({ verdict: 'portfolio_limit', untilMs: START + DAY + 20 * SECOND })
+  })
+
+  test('counts a person once in 24 hours, whoever writes, and not one who wrote to us', async () => {
+    expect(await ask([askOf(1), askOf(1), askOf(1, transactional)], START)).toEqual([
+      { verdict: 'ok', counted: true },
+      { verdict: 'ok' },
+      { verdict: 'ok' },
+    ])
+    expect(await ask([askOf(1)], START + DAY)).toEqual([{ verdict: 'ok' }])
+    expect(await ask(people(10, 5, { opensConversation: false }), START)).toEqual(Array(5).fill({ verdict: 'ok' }))
+    expect(await used(START + DAY)).toBe(1)
+    // A person who is counted may be written to when all is spent.
+    await ask(people(20, 20, transactional), START + DAY)
+    expect(verdicts(await ask([askOf(1), askOf(2)], START + DAY))).toEqual(['ok', 'portfolio_limit'])
+  })
+
+  test('frees a person 10 to 20 s after their 24 hours, not before', async () => {
+    await ask([askOf(1)], START + 9_999)
+    expect(await used(START + DAY + 19_999)).toBe(1)
+    expect(await used(START + DAY + 20_000)).toBe(0)
+    expect(await ask([askOf(1)], START + DAY + 20_000)).toEqual([{ verdict: 'ok', counted: true }])
+    expect(await used(START + 9 * DAY)).toBe(0)
+  })
+
+  test('gives back who was not written to; who shares the count stays in it, from then on', async () => {
+    const [one, two] = [askOf(1), askOf(2)]
+    await ask([one, two], START)
+    await giveBack(redis, owner, { ...one, counted: true }, { nowMs: START + SECOND })
+    expect(await used(START + SECOND)).toBe(1)
+    await ask([askOf(2)], START + HOUR)
+    await giveBack(redis, owner, { ...two, counted: true }, { nowMs: START + 2 * HOUR })
+    expect(await used(START + DAY + HOUR)).toBe(1)
+    expect(await used(START + DAY + 2 * HOUR + 20 * SECOND)).toBe(0)
+    await giveBack(redis, owner, { ...two, counted: true }, { nowMs: START + 3 * DAY })
+    expect(await used(START + 3 * DAY)).toBe(0)
+  })
+
+  test('asks nobody without a limit, and again when there is one', async () => {
+    owner.portfolio.dailyLimit = null
+    expect(await ask([askOf(1)], START)).toEqual([{ verdict: 'ok' }])
+    owner.portfolio.dailyLimit = 1
+    owner.portfolio.reservePercent = 0
+    expect(verdicts(await ask([askOf(1), askOf(2)], START))).toEqual(['ok', 'portfolio_limit'])
+    owner.portfolio.dailyLimit = 2_000
+    expect(await ask([askOf(1), askOf(2)], START)).toEqual([{ verdict: 'ok' }, { verdict: 'ok', counted: true }])
+    expect(await used(START)).toBe(2)
+  })
+
+  test('is never over in any 24 hours, and exact at every reading, over days of people, repeats and refunds', async () => {
+    owner.portfolio.dailyLimit = 200
+    let random = 7
+    const below = (n: number): number => {
+      random = (random * 1_103_515_245 + 12_345) % 2 ** 31
+      return Math.floor((random / 2 ** 31) * n)
+    }
+    /** By person: when they were counted, and until when that counts. */
+    const counted = new Map<string, { at: number; until: number; isShared: boolean }>()
+    const untilOf = (at: number): number => (Math.floor(at / 10_000) + 8_642) * 10_000
+    let now = START
+    let sent = 0
+    for (let step = 0; step < 1_500; step += 1) {
+      now += below(8) === 0 ? below(2 * HOUR) : below(5 * 60 * SECOND)
+      for (const [who, { until }] of counted) if (until <= now) counted.delete(who)
+      const isCampaign = below(4) > 0
+      // The limit is raised and lowered now and then.
+      if (step % 300 === 299) owner.portfolio.dailyLimit = [150, 900, 200, 4_000][below(4)] ?? 200
+      const limit = owner.portfolio.dailyLimit ?? 0
+      const most = isCampaign ? Math.floor((limit * 90) / 100) : limit
+      const asks = Array.from({ length: 1 + below(10) }, () => askOf(below(1_500), { isMarketing: false, isCampaign }))
+      const admissions = await ask(asks, now)
+      for (const [i, each] of asks.entries()) {
+        const known = counted.get(each.to)
+        const admission = admissions[i]
+        if (known) {
+          expect(admission).toEqual({ verdict: 'ok' })
+          known.isShared = true
+        } else if (counted.size < most) {
+          expect(admission).toEqual({ verdict: 'ok', counted: true })
+          counted.set(each.to, { at: now, until: untilOf(now), isShared: false })
+          sent += 1
+        } else {
+          expect(admission).toMatchObject({ verdict: 'portfolio_limit' })
+          const untilMs = admission && 'untilMs' in admission ? admission.untilMs : 0
+          const left = [...counted.values()].filter(({ until }) => until > untilMs).length
+          const before = [...counted.values()].filter(({ until }) => until > untilMs - 1).length
+          expect(left).toBeLessThan(most)
+          expect(before).toBeGreaterThanOrEqual(most)
+        }
+      }
+      if (below(6) === 0) {
+        const back = asks.find((_each, i) => admissions[i]?.verdict === 'ok' && 'counted' in (admissions[i] ?? {}))
+        const known = back && counted.get(back.to)
+        if (back && known) {
+          await giveBack(redis, owner, { ...back, counted: true }, { nowMs: now })
+          if (known.isShared) counted.set(back.to, { at: now, until: untilOf(now), isShared: false })
+          else counted.delete(back.to)
+        }
+      }
+      expect(await used(now)).toBe(counted.size)
+    }
+    expect(sent).toBeGreaterThan(1_000)
+  })
+
+  test('takes at most 16 bytes a person and day', { timeout: 120_000 }, async () => {
+    owner.portfolio.dailyLimit = 100_000
+    owner.portfolio.reservePercent = 0
+    const perDay = async (from: number, at: number): Promise<void> => {
+      // Spread over a day, so that some are freed while others are counted.
+      for (let i = 0; i < 100_000; i += 1_000) {
+        const admissions = await ask(people(from + i, 1_000), at + Math.floor((i / 100_000) * (DAY + 30 * SECOND)))
+        expect(new Set(verdicts(admissions))).toEqual(new Set(['ok']))
+      }
+    }
+    await perDay(0, START)
+    expect(await used(START + DAY)).toBe(100_000)
+    const first = await keptOfPeople(redis, owner.portfolio.id)
+    expect(first.encodings).toEqual(new Set(['listpack']))
+    expect(first.bytes / 100_000).toBeLessThanOrEqual(16)
+    await perDay(100_000, START + DAY + 60 * SECOND)
+    const second = await keptOfPeople(redis, owner.portfolio.id)
+    expect(second.bytes / 100_000).toBeLessThanOrEqual(16)
+  })
+})
+
+describe('a cap', () => {
+  test('keeps marketing from the person until it ends, of all numbers of the portfolio; the later time wins', async () => {
+    const now = Date.now()
+    await cap(redis, owner, person(1), now + DAY)
+    await cap(redis, { ...owner, lane: 2 }, person(1), now + HOUR)
+    expect(await ask([askOf(1), askOf(1, { isMarketing: false }), askOf(2)], now)).toEqual([
+      { verdict: 'person_capped', untilMs: now + DAY },
+      { verdict: 'ok', counted: true },
+      { verdict: 'ok', counted: true },
+    ])
+    expect(await cappedUntil(redis, owner, [person(2), person(1)])).toEqual([undefined, now + DAY])
+    expect(await cappedUntil(redis, { lane: 1 }, [person(1)])).toEqual([undefined])
+    expect(verdicts(await ask([askOf(1)], now + DAY))).toEqual(['ok'])
+  })
+
+  test('of a sender without a portfolio is its own', async () => {
+    const now = Date.now()
+    await cap(redis, { lane: 7 }, person(1), now + DAY)
+    expect(verdicts(await admit(redis, { lane: 7 }, [askOf(1)], { mostHeld: 100 }))).toEqual(['person_capped'])
+    expect(await admit(redis, { lane: 8 }, [askOf(1)], { mostHeld: 100 })).toEqual([{ verdict: 'ok' }])
+  })
+})
+
+describe('held messages', () => {
+  test('let so many campaign messages out at once while one is held; others leave, and all do afterwards', async () => {
+    const now = Date.now()
+    owner.portfolio.dailyLimit = null
+    expect(await ask(people(0, 5), now, 3)).toEqual(Array(5).fill({ verdict: 'ok' }))
+    await holdPlace(redis, owner, 'held')
+    const asks = people(0, 4)
+    const held = await ask(asks, now, 3)
+    const place = { verdict: 'ok', holdsPlace: true }
+    const waits = { verdict: 'held', untilMs: now + SECOND }
+    expect(held).toEqual([place, place, waits, waits])
+    expect(await ask([askOf(9, transactional)], now, 3)).toEqual([{ verdict: 'ok' }])
+    // Asked once more, as after a lost answer: the place is its own.
+    expect(await ask(asks.slice(0, 1), now, 3)).toEqual([place])
+    await giveBack(redis, owner, { name: asks[0]?.name ?? '', to: person(0), holdsPlace: true })
+    expect(await ask(asks.slice(2, 4), now, 3)).toEqual([place, waits])
+    await holdPlace(redis, owner, asks[1]?.name ?? '')
+    await holdPlace(redis, owner, asks[2]?.name ?? '')
+    expect(await ask(asks.slice(3), now, 3)).toEqual([{ verdict: 'held', untilMs: now + 10 * SECOND }])
+    for (const name of ['held', asks[1]?.name ?? '', asks[2]?.name ?? '']) await releasePlace(redis, owner, name)
+    expect(await ask(people(0, 9), now, 3)).toEqual(Array(9).fill({ verdict: 'ok' }))
+  })
+
+  test('have their places for a day at most, and those in flight for minutes', async () => {
+    owner.portfolio.dailyLimit = null
+    const now = Date.now()
+    await holdPlace(redis, owner, 'held')
+    expect(verdicts(await ask(people(0, 3), now, 2))).toEqual(['ok', 'held', 'held'])
+    expect(verdicts(await ask(people(0, 3), now + 6 * 60 * SECOND, 2))).toEqual(['ok', 'held', 'held'])
+    expect(verdicts(await ask(people(0, 3), now + DAY + 60 * SECOND, 2))).toEqual(['ok', 'ok', 'ok'])
+  })
+})
+
+describe('a portfolio', () => {
+  test('is created, changed, listed, and removed once no sender belongs to it', async () => {
+    const account = await createAccount(redis, 'of portfolios')
+    const id = await createPortfolio(redis, account, { name: 'One', daily_limit: 250 })
+    const record = { id, account, name: 'One', daily_limit: 250, reserve_percent: 10 }
+    expect(await findPortfolio(redis, id)).toEqual(record)
+    expect(await setPortfolio(redis, id, { daily_limit: null, reserve_percent: 0 })).toBe(true)
+    expect(await listPortfolios(redis, account)).toEqual([{ ...record, daily_limit: null, reserve_percent: 0 }])
+    const [shown] = await listPortfolios(redis, account)
+    const document = shown && portfolioDocumentSchema.parse(await showPortfolio(redis, shown))
+    expect(document).toMatchObject({ id, daily_limit: null, used: 0, free_at: null })
+    expect(await setPortfolio(redis, 999, { name: 'x' })).toBe(false)
+
+    const lane = await store.addSender()
+    const sender = await findSender(redis, lane)
+    if (!sender) throw new Error('no sender')
+    expect(await rulesOwnerOf(redis, sender)).toEqual({ lane })
+    expect(await joinPortfolio(redis, sender, id)).toBe(false)
+    expect(await joinPortfolio(redis, { id: lane, account }, 999)).toBe(false)
+    const own = await createPortfolio(redis, sender.account, { name: 'Two', daily_limit: 1_000 })
+    expect(await joinPortfolio(redis, sender, own)).toBe(true)
+    const joined = await findSender(redis, lane)
+    expect(joined).toMatchObject({ portfolio: own, follow_provider: true })
+    await setFollowProvider(redis, lane, false)
+    expect(await findSender(redis, lane)).toMatchObject({ follow_provider: false })
+    const rules = { id: own, dailyLimit: 1_000, reservePercent: 10 }
+    expect(joined && (await rulesOwnerOf(redis, joined))).toEqual({ lane, portfolio: rules })
+    expect(await removePortfolio(redis, { id: own, account: sender.account })).toEqual([lane])
+    expect(await joinPortfolio(redis, sender, null)).toBe(true)
+    expect(await removePortfolio(redis, { id: own, account: sender.account })).toEqual([])
+    expect(await findPortfolio(redis, own)).toBeUndefined()
+    expect(await listPortfolios(redis, sender.account)).toEqual([])
+  })
+})
