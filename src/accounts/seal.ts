@@ -32,9 +32,15 @@ export class SealError extends Error {
   override name = 'SealError'
 }
 
+/** How many secrets were sealed anew under the first key, and how many had it before. */
+export interface Resealed {
+  sealed: number
+  fresh: number
+}
+
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const BOUND = /^v2\.([0-9a-f]{8})\.([\w-]+)$/
+const SEALED = /^v2\.([0-9a-f]{8})\.([\w-]+)$/
 
 interface Key {
   id: string
@@ -43,38 +49,47 @@ interface Key {
 
 /**
  * A Seal under `secretKeys` (LANEWAY_SECRET_KEYS or what stands in for it; every process must share them): the first
- * seals, all open. A sealed text is `v2.<id of the key>.` and base64url of nonce, tag and ciphertext. One without the
- * head is from a version that bound it to nothing; it is still opened.
+ * seals, all open. A sealed text is `v2.<id of the key>.` and base64url of nonce, tag and ciphertext.
  */
 export function createSeal(secretKeys: readonly string[]) {
   const keys = secretKeys.map(keyOf)
   const [first] = keys
   if (first === undefined) throw new Error('a seal without a key')
 
+  const encrypt =
+    (plain: string): SealedFor =>
+    (place) => {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', first.bytes, nonce).setAAD(textOf(place))
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+      return `v2.${first.id}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
+    }
+
+  function decrypt(sealed: string, place: SealPlace): string {
+    const [, id, body = ''] = SEALED.exec(sealed) ?? []
+    const key = keys.find((each) => each.id === id)
+    const plain = key && open(key, Buffer.from(body, 'base64url'), textOf(place))
+    if (plain !== undefined) return plain
+    throw new SealError(
+      'A secret cannot be opened: it was sealed under a key that LANEWAY_SECRET_KEYS does not have, or for another place.',
+    )
+  }
+
+  const isFresh = (sealed: string): boolean => SEALED.exec(sealed)?.[1] === first.id
+
   return {
-    /** Seals it under the first key, for whatever place it is given. */
-    encrypt(plain: string): SealedFor {
-      return (place) => {
-        const nonce = randomBytes(NONCE_BYTES)
-        const cipher = createCipheriv('aes-256-gcm', first.bytes, nonce).setAAD(textOf(place))
-        const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
-        return `v2.${first.id}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
-      }
+    /** Seals a secret under the first key, for the place that it is then given. */
+    encrypt,
+    decrypt,
+    /** Whether it is sealed under the first key already. */
+    isFresh,
+
+    /** The same secrets of one place under the first key, and how many had another one. */
+    reseal(all: readonly string[], place: SealPlace): Resealed & { secrets: string[] } {
+      const secrets = all.map((each) => (isFresh(each) ? each : encrypt(decrypt(each, place))(place)))
+      const fresh = all.filter(isFresh).length
+      return { secrets, sealed: all.length - fresh, fresh }
     },
-    decrypt(sealed: string, place: SealPlace): string {
-      const [, id, bound] = BOUND.exec(sealed) ?? []
-      const bytes = Buffer.from(bound ?? sealed, 'base64url')
-      for (const key of keys) {
-        if (id !== undefined && key.id !== id) continue
-        const plain = open(key, bytes, bound === undefined ? undefined : textOf(place))
-        if (plain !== undefined) return plain
-      }
-      throw new SealError(
-        'A secret cannot be opened: it was sealed under a key that LANEWAY_SECRET_KEYS does not have, or for another place.',
-      )
-    },
-    /** Whether it needs no sealing anew: it is bound to its place, under the first key. */
-    isFresh: (sealed: string): boolean => BOUND.exec(sealed)?.[1] === first.id,
   }
 }
 
@@ -88,10 +103,9 @@ const textOf = (place: SealPlace): Buffer =>
     JSON.stringify('sender' in place ? ['token', place.sender, place.baseUrl] : ['webhook', place.account, place.name]),
   )
 
-function open(key: Key, bytes: Buffer, place: Buffer | undefined): string | undefined {
+function open(key: Key, bytes: Buffer, place: Buffer): string | undefined {
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES))
-    if (place !== undefined) decipher.setAAD(place)
+    const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES)).setAAD(place)
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
   } catch {

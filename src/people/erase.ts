@@ -1,7 +1,7 @@
 // Forgetting a person of an account, everywhere that anything is kept of them. Each part may be done any number of times:
 // whoever takes over after a crash begins anew and finds only what is left.
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
-import { eraseContact } from '../contacts/store/contacts.ts'
+import { deleteContact } from '../contacts/store/contacts.ts'
 import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
 import type { Log } from '../log.ts'
 import { listPortfolios } from '../portfolios/store/portfolios.ts'
@@ -32,7 +32,7 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   const { redis } = deps
   const { id, account, person } = of
   // First: a preflight that begins from now on does not find the person.
-  if (await eraseContact(redis, account, person)) await countErased(redis, id, 'contacts', 1)
+  if (await deleteContact(redis, account, { phone: person })) await countErased(redis, id, 'contacts', 1)
   // Never written to again means that: only who it was is forgotten.
   await eraseOptOut(redis, account, person)
   const lanes = await keptLanes(redis, account)
@@ -67,15 +67,10 @@ const BLANK: Readonly<Record<string, (was: string) => string>> = {
   [JOB.stacktrace]: () => '[]',
 }
 
-/**
- * Forgets the person in refused jobs. A job that has the person in its id or name goes as a whole. Run
- * again it finds what is left.
- */
+/** Forgets the person in refused jobs; a job that has the person in its id or name is removed as a whole. */
 async function eraseInRefusedJobs(redis: Redis, person: string): Promise<void> {
-  await eraseIn(redis, INTAKE_QUEUE, mentioning(person))
-}
-
-async function eraseIn(redis: Redis, queue: string, named: RegExp): Promise<void> {
+  const queue = INTAKE_QUEUE
+  const named = mentioning(person)
   const ids = await redis.zrange(intakeKeys(queue).refused, 0, '-1')
   let isChanged = false
   for (let at = 0; at < ids.length; at += PAGE) {
@@ -84,7 +79,7 @@ async function eraseIn(redis: Redis, queue: string, named: RegExp): Promise<void
     for (const [i, job] of jobs.entries()) {
       const id = page[i] ?? ''
       const found = Object.keys(job).filter((field) => named.test(job[field] ?? ''))
-      if (named.test(id) || found.some((field) => !(field in BLANK))) await removeJob(redis, queue, id)
+      if (named.test(id) || found.some((field) => !(field in BLANK))) await removeJob(redis, id)
       else if (found.length > 0) await blank(redis, intakeJobKey(queue, id), job)
       else continue
       isChanged = true
@@ -102,8 +97,8 @@ async function blank(redis: Redis, key: string, job: Readonly<Record<string, str
   }
 }
 
-async function removeJob(redis: Redis, name: string, id: string): Promise<void> {
-  const queue = openQueue(redis, name, INTAKE_PREFIX, { toLook: true })
+async function removeJob(redis: Redis, id: string): Promise<void> {
+  const queue = openQueue(redis, INTAKE_QUEUE, INTAKE_PREFIX, { toLook: true })
   try {
     await queue.remove(id)
   } finally {

@@ -135,7 +135,7 @@ test('whoever holds the lock for too long adds nothing', async () => {
   await addSender(redis, sender)
 })
 
-test('a number that was added before numbers were filed for all accounts is refused at the command line', async () => {
+test('a number that a removal has freed before it died is refused while its sender is there', async () => {
   const [one, two] = await twoAccounts()
   const id = await addSender(redis, await newSender(one, { number: '447700999003' }))
   await ownerOfNumber(redis, '447700999003').remove()

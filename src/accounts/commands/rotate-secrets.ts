@@ -3,18 +3,14 @@ import { resealEndpoint } from '../../events/store/endpoint-secrets.ts'
 import { listEndpoints } from '../../events/store/endpoints.ts'
 import { resealErasedKey } from '../../people/opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { type Seal, SealError } from '../seal.ts'
+import { type Resealed, type Seal, SealError } from '../seal.ts'
 import { WEBHOOK_SECRETS } from '../settings.ts'
 import { listAccounts } from '../store/accounts.ts'
-import { findSender, listKeptSenders, resealToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
+import { findSender, listKeptSenders, replaceToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
 import { resealWebhookSecrets } from '../store/webhook-secrets.ts'
 
 /** What became of the sealed secrets. */
-export interface Rotation {
-  /** Sealed anew. */
-  sealed: number
-  /** Under the first key before. */
-  fresh: number
+export interface Rotation extends Resealed {
   /** Under a key that is not among LANEWAY_SECRET_KEYS: what they belong to. */
   unreadable: { kind: 'sender' | 'webhook' | 'opt-outs'; id: number }[]
 }
@@ -26,11 +22,7 @@ export interface Rotation {
  */
 export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation> {
   const rotation: Rotation = { sealed: 0, fresh: 0, unreadable: [] }
-  const note = async (
-    kind: Rotation['unreadable'][number]['kind'],
-    id: number,
-    work: () => Promise<Pick<Rotation, 'sealed' | 'fresh'>>,
-  ) => {
+  const note = async (kind: Rotation['unreadable'][number]['kind'], id: number, work: () => Promise<Resealed>) => {
     try {
       const { sealed, fresh } = await work()
       rotation.sealed += sealed
@@ -57,17 +49,17 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
   return rotation
 }
 
-function leftAlone(error: unknown): Pick<Rotation, 'sealed' | 'fresh'> {
+function leftAlone(error: unknown): Resealed {
   if (error instanceof SealError) return { sealed: 0, fresh: 0 }
   throw error
 }
 
-/** A token that somebody renews at the same moment is looked at again. */
-async function resealSender(redis: Redis, seal: Seal, listed: Sender): Promise<Pick<Rotation, 'sealed' | 'fresh'>> {
+/** Reads a token again that was renewed at the same moment. */
+async function resealSender(redis: Redis, seal: Seal, listed: Sender): Promise<Resealed> {
   for (let sender: Sender | undefined = listed; sender; sender = await findSender(redis, listed.id)) {
-    if (seal.isFresh(sender.token)) return { sealed: 0, fresh: 1 }
-    const token = seal.encrypt(seal.decrypt(sender.token, tokenPlaceOf(sender)))
-    if (await resealToken(redis, sender, token)) return { sealed: 1, fresh: 0 }
+    const { secrets, ...counts } = seal.reseal([sender.token], tokenPlaceOf(sender))
+    const after = secrets[0] ?? sender.token
+    if (after === sender.token || (await replaceToken(redis, sender, after))) return counts
   }
   return { sealed: 0, fresh: 0 }
 }

@@ -55,7 +55,7 @@ export async function makeSender(
   wanted: SenderToAdd,
 ): Promise<SenderDocument> {
   if (production) refusePlain(wanted.baseUrl)
-  // Senders that were added before numbers were filed for all accounts are found only by looking at all of them.
+  // A removal that died half-way may have freed the number of a sender that is still there.
   const all = await listSenders(redis)
   const holder = all.find((sender) => sender.number === wanted.number)
   if (holder) throw new SenderTakenError('number', holder)

@@ -183,7 +183,7 @@ export function removeSender(
       return since
     }
     for (const key of [senderNumberKey(number), ...(phoneNumberId === '' ? [] : [phoneNumberIdKey(phoneNumberId)])]) {
-      // A number that two accounts have, from before that was refused, stays the other one's.
+      // After a removal that died half-way, another sender may have got the number or the id meanwhile.
       if ((await redis.get(key)) === String(id)) await redis.del(key)
     }
     const nowMs = Date.now()

@@ -143,27 +143,31 @@ export async function findCredentialById(redis: Redis, account: number, id: stri
 
 /** Revokes a key by its id; false when the account has no such key. */
 export async function revokeCredential(redis: Redis, account: number, id: string): Promise<boolean> {
-  const hash = await redis.hget(credentialsOfAccountKey(account), id)
-  // A record that has ended meanwhile must not come back as half of one.
-  if (hash === null || (await redis.exists(credentialKey(hash))) === 0) return false
-  await redis.hset(credentialKey(hash), 'revoked', '1')
-  await redis.pexpire(credentialKey(hash), ENDED_KEPT_MS)
+  const record = await recordOf(redis, account, id)
+  if (record === undefined) return false
+  await redis.hset(record, 'revoked', '1')
+  await redis.pexpire(record, ENDED_KEPT_MS)
   return true
 }
 
 /** Lets a key expire at this time (epoch ms); false when the account has no such key. */
 export async function expireCredential(redis: Redis, account: number, id: string, atMs: number): Promise<boolean> {
-  const hash = await redis.hget(credentialsOfAccountKey(account), id)
-  // A record that has ended meanwhile must not come back as half of one.
-  if (hash === null || (await redis.exists(credentialKey(hash))) === 0) return false
-  await redis.hset(credentialKey(hash), 'expires_at', atMs)
-  await redis.pexpireat(credentialKey(hash), atMs + ENDED_KEPT_MS)
+  const record = await recordOf(redis, account, id)
+  if (record === undefined) return false
+  await redis.hset(record, 'expires_at', atMs)
+  await redis.pexpireat(record, atMs + ENDED_KEPT_MS)
   return true
 }
 
+/** Where a key's record is, while it is kept: writing to one that has ended would bring back half of it. */
+async function recordOf(redis: Redis, account: number, id: string): Promise<string | undefined> {
+  const hash = await redis.hget(credentialsOfAccountKey(account), id)
+  return hash !== null && (await redis.exists(credentialKey(hash))) === 1 ? credentialKey(hash) : undefined
+}
+
 /**
- * Takes keys off the list whose records have come to their end, and tells how many are left. Only while nobody else makes
- * one of the account: a key that is being made is on the list before it has a record.
+ * Takes keys off the list whose records have ended, and returns how many are left. Call it only while no other key of the
+ * account is made: a new key is on the list before it has a record.
  */
 export async function pruneCredentials(redis: Redis, account: number): Promise<number> {
   const listed = Object.entries(await redis.hgetall(credentialsOfAccountKey(account)))

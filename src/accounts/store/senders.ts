@@ -171,11 +171,7 @@ export async function setSenderAccess(redis: Redis, id: number, access: SenderAc
 /** Where the token of a sender can be opened. */
 export const tokenPlaceOf = ({ id, base_url }: Sender): TokenPlace => ({ sender: id, baseUrl: base_url })
 
-/** Seals the token anew, unless it was changed since the sender was read; says whether it was done. */
-export function resealToken(redis: Redis, sender: Sender, sealedToken: SealedFor<TokenPlace>): Promise<boolean> {
+/** Writes the token as it is sealed now, unless it was changed since the sender was read; says whether it was done. */
+export const replaceToken = (redis: Redis, sender: Sender, sealed: string): Promise<boolean> =>
   // A change of the address alone changes the token with it.
-  return replaceField(redis, senderKey(sender.id), 'token', {
-    before: sender.token,
-    after: sealedToken(tokenPlaceOf(sender)),
-  })
-}
+  replaceField(redis, senderKey(sender.id), 'token', { before: sender.token, after: sealed })

@@ -3,7 +3,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey } from '../../redis/keys.ts'
 import { cached, replaceField } from '../../redis/records.ts'
-import { type Seal, SealError, type WebhookPlace } from '../seal.ts'
+import { type Resealed, type Seal, SealError, type WebhookPlace } from '../seal.ts'
 import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../settings.ts'
 
 async function readSealed(redis: Redis, account: number, name: WebhookSecretName): Promise<readonly string[]> {
@@ -39,7 +39,7 @@ export async function webhookSecrets(
   const all = (await cachedSealed(redis, account, NAMES[name])) ?? []
   const opened = all.flatMap((each) => openedBy(seal, each, { account, name: NAMES[name] }) ?? [])
   const [first] = all
-  // Says that the key is gone, rather than that whoever calls is wrong.
+  // The error says that the key is gone, and not that the caller is wrong.
   if (opened.length === 0 && first !== undefined) seal.decrypt(first, { account, name: NAMES[name] })
   return opened
 }
@@ -90,24 +90,23 @@ export async function removeWebhookSecrets(
   return before - left
 }
 
-/** Seals those that need it anew under the first key; how many it sealed and left. Throws a SealError. */
+/** Seals those that need it under the first key. Throws a SealError. */
 export async function resealWebhookSecrets(
   redis: Redis,
   seal: Seal,
   account: number,
   name: WebhookSecretName,
-): Promise<{ sealed: number; fresh: number }> {
-  const counted = { sealed: 0, fresh: 0 }
-  const place = { account, name }
+): Promise<Resealed> {
+  let counts: Resealed = { sealed: 0, fresh: 0 }
   await change(redis, account, name, (all) => {
-    counted.fresh = all.filter(seal.isFresh).length
-    counted.sealed = all.length - counted.fresh
-    return all.map((each) => (seal.isFresh(each) ? each : seal.encrypt(seal.decrypt(each, place))(place)))
+    const { secrets, ...resealed } = seal.reseal(all, { account, name })
+    counts = resealed
+    return secrets
   })
-  return counted
+  return counts
 }
 
-/** Another command may do the same at the same time: whoever comes second looks again. Returns how many there are. */
+/** Of two commands at the same time the second tries again. Returns how many secrets there are. */
 async function change(
   redis: Redis,
   account: number,

@@ -5,6 +5,7 @@ import { quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createYielder } from '../../files/yield-to-loop.ts'
 import { withoutNumbers } from '../../messages/masked.ts'
+import { jsonText } from '../../redis/records.ts'
 import type { CampaignId } from '../campaign.ts'
 import { formatOf, readRowsFile, separatorOf } from './files.ts'
 
@@ -91,7 +92,7 @@ function spelledOtherwise(header: readonly string[], column: string): string {
   return found === undefined ? '' : ` but ${quotedColumns([found])}`
 }
 
-const rowSchema = z.record(z.string(), z.unknown())
+const rowSchema = jsonText.pipe(z.record(z.string(), z.unknown()))
 /** A row is a few values; one that grows past this is no row, and memory must stay flat. */
 export const MAX_LINE = 64 * 1024
 
@@ -107,7 +108,7 @@ async function* ndjsonRows(bytes: AsyncIterable<Buffer>, needed: readonly string
 
 function ndjsonRow(line: number, text: string, needed: readonly string[]): Row {
   if (text.length > MAX_LINE) return { kind: 'broken', line, explanation: `longer than ${MAX_LINE} characters` }
-  const parsed = rowSchema.safeParse(jsonOf(text))
+  const parsed = rowSchema.safeParse(text)
   if (!parsed.success) return { kind: 'broken', line, explanation: 'not a JSON object' }
   const cells = new Map<string, string>()
   for (const column of needed) {
@@ -116,14 +117,6 @@ function ndjsonRow(line: number, text: string, needed: readonly string[]): Row {
     else if (typeof value === 'number' || typeof value === 'boolean') cells.set(column, String(value))
   }
   return { kind: 'row', line, cells }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Lines without their ends; of one that is too long, just enough to show it. */

@@ -44,7 +44,7 @@ export async function changeContact(
 
 /** Deletes a contact. Throws a Refusal when there is none. */
 export async function removeContact(redis: Redis, account: number, id: number): Promise<void> {
-  if (!(await deleteContact(redis, account, id))) throw doesNotExist('The contact')
+  if (!(await deleteContact(redis, account, { id }))) throw doesNotExist('The contact')
 }
 
 /** The account may have no more. */

@@ -1,5 +1,5 @@
 // Contacts of an account and which tags they carry. A contact is known by its phone number: importing the number again
-// finds the same contact. A membership is one contact in one tag; its id tells when it joined.
+// finds the same contact. A membership is one contact in one tag; its id says when it joined.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
@@ -169,20 +169,15 @@ export async function writeContact(
   return typeof ended === 'number' ? { noTag: ended } : ended
 }
 
-/** Deletes a contact, its number and its memberships; false when there is none. */
-export async function deleteContact(redis: Redis, account: number, id: number): Promise<boolean> {
-  const keys = contactKeys(account)
-  const said = await deleteScript(
-    redis,
-    { contact: keys.contact(id), phones: keys.phones, prefix: keys.prefix },
-    { id: String(id) },
-  )
-  return said === 1
+/** Deletes the contact of this id or number (digits), with its memberships; false when there is none. */
+export async function deleteContact(
+  redis: Redis,
+  account: number,
+  { id, phone }: { id: number; phone?: undefined } | { id?: undefined; phone: string },
+): Promise<boolean> {
+  const { phones, prefix } = contactKeys(account)
+  return (await deleteScript(redis, { phones, prefix }, { id: id === undefined ? undefined : String(id), phone })) === 1
 }
-
-// The one contact that has a number: showing all that is kept of it, and forgetting it.
-
-const eraseScript = defineScript(import.meta.url, 'contacts-erase')
 
 /** The account's contact with this number (digits); undefined when there is none. Throws a CorruptRecordError. */
 export async function findContactByPhone(redis: Redis, account: number, phone: string) {
@@ -190,10 +185,4 @@ export async function findContactByPhone(redis: Redis, account: number, phone: s
   const id = await redis.hget(keys.phones, phone)
   if (id === null) return undefined
   return findContact(redis, account, Number(id))
-}
-
-/** Forgets the contact with this number and takes it off its tags. False when there was none. */
-export async function eraseContact(redis: Redis, account: number, phone: string): Promise<boolean> {
-  const keys = contactKeys(account)
-  return (await eraseScript(redis, { phones: keys.phones, prefix: keys.prefix }, { phone })) === 1
 }

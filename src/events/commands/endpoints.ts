@@ -10,7 +10,7 @@ import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
 import { type EndpointChanges, MOST_ENDPOINTS, type NewEndpoint } from '../endpoint.ts'
-import { addEventJob, openEndpointQueue } from '../store/endpoint-queue.ts'
+import { addEventJob, withEndpointQueue } from '../store/endpoint-queue.ts'
 import {
   changeEndpoint,
   createEndpoint,
@@ -76,14 +76,10 @@ export async function alterEndpoint(
   return changeEndpoint(commands.redis, endpoint, safe)
 }
 
-async function addJob(redis: Redis, endpoint: Endpoint, job: EventJob, jobId: string): Promise<void> {
-  const queue = openEndpointQueue(redis, endpoint)
-  try {
-    await inTime(redis, () => addEventJob(redis, queue, endpoint, job, { waitMs: 0, jobId }))
-  } finally {
-    await queue.close()
-  }
-}
+const addJob = (redis: Redis, endpoint: Endpoint, job: EventJob, jobId: string): Promise<void> =>
+  withEndpointQueue(redis, endpoint, (queue) =>
+    inTime(redis, () => addEventJob(redis, queue, endpoint, job, { waitMs: 0, jobId })),
+  )
 
 /** Has a worker send it a test; resolves to the id of the delivery. */
 export async function testEndpoint(redis: Redis, endpoint: Endpoint): Promise<string> {
@@ -117,11 +113,6 @@ export async function countReplayed(
     const senders = new Map((await listKeptSenders(redis, endpoint.account)).map(({ id, number }) => [id, number]))
     return countReplay(redis, endpoint, order, (lane) => senders.get(lane))
   }
-  const queue = openEndpointQueue(redis, endpoint)
-  try {
-    const found = await inTime(redis, () => failedDeliveries(queue, order))
-    return { matched: found.reduce((sum, { data }) => sum + data.refs.length, 0), complete: true }
-  } finally {
-    await queue.close()
-  }
+  const found = await withEndpointQueue(redis, endpoint, (queue) => inTime(redis, () => failedDeliveries(queue, order)))
+  return { matched: found.reduce((sum, { data }) => sum + data.refs.length, 0), complete: true }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { masked } from '../../messages/masked.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
+import { jsonText } from '../../redis/records.ts'
 import { type AttemptDocument, attemptSchema } from '../endpoint.ts'
 
 /** Attempts that are kept, of successes and of failures. */
@@ -12,6 +13,7 @@ const KEPT_MS = 7 * 86_400_000
 /** Characters of an answer that are kept. */
 const ANSWER_KEPT = 1_000
 
+const storedAttempt = jsonText.pipe(attemptSchema)
 const KINDS = ['succeeded', 'failed'] as const
 
 /** Writes an attempt down; what the endpoint answered is cut and masked. */
@@ -48,7 +50,7 @@ export async function listAttempts(
   const next = merged.length > shown.length ? writeCursor([lastOf(0), lastOf(1)]) : null
   // What was written twice, as a command is sent again whose reply was lost, is alike to the last letter.
   const texts = new Set(shown.map(({ text }) => text))
-  return { attempts: [...texts].flatMap(readAttempt), next }
+  return { attempts: [...texts].flatMap((text) => storedAttempt.safeParse(text).data ?? []), next }
 }
 
 /** Above every entry: nothing of this kind was shown so far. */
@@ -58,11 +60,3 @@ const orderOf = (entry: string): number => Number(entry.replace('-', '.'))
 const writeCursor = (places: readonly string[]): string => Buffer.from(places.join(' ')).toString('base64url')
 const readCursor = (text: string): string[] | undefined =>
   cursorSchema.safeParse(Buffer.from(text, 'base64url').toString().split(' ')).data
-
-function readAttempt(text: string): AttemptDocument[] {
-  try {
-    return [attemptSchema.parse(JSON.parse(text))]
-  } catch {
-    return []
-  }
-}

@@ -22,6 +22,7 @@ import { defineScriptOfMany } from '../../redis/lua.ts'
 import type { EventDocument } from '../event-schema.ts'
 import { EVENT_TYPES, type EventType, typeOfState } from '../event-schema.ts'
 import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../outbox-entry.ts'
+import type { Endpoint } from './endpoints.ts'
 
 /** What is needed to put events of one account into words; `senderOf` knows the account's senders by lane. */
 export interface DocumentContext {
@@ -60,7 +61,20 @@ export function typeOf(occurrence: Occurrence, types: readonly string[] = EVENT_
   }
 }
 
-/** The documents of events, in their order; undefined for one that can be told no more, as its message is not kept. */
+/** Whether an endpoint gets the event: it is of one of these types, of one of its senders, and not about the endpoint itself. */
+export function isFor(
+  { id, senders }: Pick<Endpoint, 'id' | 'senders'>,
+  types: readonly string[],
+  { occurrence }: PlacedEvent,
+  sender: string | undefined,
+): boolean {
+  const type = typeOf(occurrence, types)
+  if (type === undefined || !types.includes(type)) return false
+  if (occurrence.about === 'endpoint') return occurrence.id !== id
+  return senders.length === 0 || senders.includes(sender ?? '')
+}
+
+/** The documents of events, in their order; undefined for one whose message is not kept any more. */
 export async function documentsOf(
   context: DocumentContext,
   events: readonly PlacedEvent[],

@@ -23,6 +23,20 @@ export const GIVEN_UP_KEPT = { age: 7 * 86_400, count: 1_000, limit: 100 }
 export const openEndpointQueue = (redis: Redis, { id }: QueueOwner): Queue<EventJob> =>
   openQueue<EventJob>(redis, endpointQueue(id), endpointQueuePrefix(id))
 
+/** Does some work with the queue of an endpoint that this process does not deliver to. */
+export async function withEndpointQueue<T>(
+  redis: Redis,
+  owner: QueueOwner,
+  work: (queue: Queue<EventJob>) => Promise<T>,
+): Promise<T> {
+  const queue = openEndpointQueue(redis, owner)
+  try {
+    return await work(queue)
+  } finally {
+    await queue.close()
+  }
+}
+
 const member = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
 /** How long (ms) a queue of which nothing is known to be due is not looked at. */
@@ -85,13 +99,10 @@ export async function dueInMs(redis: Redis, queue: Queue<EventJob>, { id }: Queu
 
 /** Removes the queue of an endpoint that is no more, with all jobs in it. */
 export async function removeQueue(redis: Redis, owner: QueueOwner): Promise<void> {
-  const queue = openEndpointQueue(redis, owner)
-  try {
+  await withEndpointQueue(redis, owner, async (queue) => {
     await queue.obliterate({ force: true })
     await redis.zrem(rootKeys.dueEndpoints, member(owner))
-    // What somebody added who had not heard of the removal.
+    // A job may have been added by a process that did not know of the removal.
     if ((await dueInMs(redis, queue, owner)) !== undefined) await noteDue(redis, owner, 0)
-  } finally {
-    await queue.close()
-  }
+  })
 }

@@ -1,8 +1,7 @@
-// The secrets of an endpoint: one that signs, and those of before that sign on for a day. Sealed like the tokens of
-// providers.
+// The secrets of an endpoint: the present one, and former ones that still sign for a day. Sealed like provider tokens.
 
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Seal } from '../../accounts/seal.ts'
+import type { Resealed, Seal } from '../../accounts/seal.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -42,8 +41,8 @@ function readOld(text: string): Old[] {
 const writeOld = (old: readonly Old[]): string => old.map(({ untilMs, sealed }) => `${untilMs}:${sealed}`).join(' ')
 
 /**
- * Gives it another secret and returns that, for the only time. The one before signs on for a day, also when that is
- * rotated away as well: whoever got no answer and asks again leaves nobody with a secret that signs nothing.
+ * Gives it a new secret and returns that, for the only time. The old one still signs for a day, even after further
+ * rotations: a client that got no answer and asks again does not end a secret that is in use.
  */
 export async function rotateSecret(redis: Redis, name: Name, how: { seal: Seal; nowMs: number }): Promise<string> {
   const secret = newSecret()
@@ -61,25 +60,23 @@ export function secretsAt(endpoint: Name & Secrets, seal: Seal, nowMs: number): 
   return [endpoint.secret, ...old.map(({ sealed }) => sealed)].map((each) => seal.decrypt(each, placeOf(endpoint)))
 }
 
-/** Seals its secrets under the newest key, and says how many were sealed anew. Throws a SealError. */
-export async function resealEndpoint(redis: Redis, seal: Seal, name: Name): Promise<{ sealed: number; fresh: number }> {
-  const count = { sealed: 0, fresh: 0 }
-  const anew = (sealed: string): string => {
-    const isFresh = seal.isFresh(sealed)
-    count[isFresh ? 'fresh' : 'sealed'] += 1
-    return isFresh ? sealed : seal.encrypt(seal.decrypt(sealed, placeOf(name)))(placeOf(name))
-  }
+/** Seals its secrets under the first key. Throws a SealError. */
+export async function resealEndpoint(redis: Redis, seal: Seal, name: Name): Promise<Resealed> {
+  let counts: Resealed = { sealed: 0, fresh: 0 }
   await change(redis, name, ({ secret, old_secrets }) => {
-    Object.assign(count, { sealed: 0, fresh: 0 })
-    const old = readOld(old_secrets).map(({ untilMs, sealed }) => ({ untilMs, sealed: anew(sealed) }))
-    return { secret: anew(secret), old_secrets: writeOld(old) }
+    const old = readOld(old_secrets)
+    const { secrets, ...resealed } = seal.reseal([secret, ...old.map(({ sealed }) => sealed)], placeOf(name))
+    counts = resealed
+    const [newest = secret, ...rest] = secrets
+    const resealedOld = old.map(({ untilMs, sealed }, i) => ({ untilMs, sealed: rest[i] ?? sealed }))
+    return { secret: newest, old_secrets: writeOld(resealedOld) }
   })
-  return count
+  return counts
 }
 
 const rotateScript = defineScript(import.meta.url, 'endpoint-rotate')
 
-/** Two may do this at the same time: whoever comes second looks again. Of an endpoint that was removed nothing is kept. */
+/** Of two changes at the same time the second tries again. Nothing is written for an endpoint that was removed. */
 async function change(redis: Redis, { account, id }: Name, to: (from: Secrets) => Secrets): Promise<void> {
   const endpoint = eventKeys(account).endpoint(id)
   for (;;) {

@@ -9,7 +9,7 @@ import { eventKeys } from '../../redis/keys.ts'
 import { isThere, jsonText, readRecord } from '../../redis/records.ts'
 import { eventTypeSchema } from '../event-schema.ts'
 import type { PlacedEvent } from '../outbox-entry.ts'
-import { typeOf } from './documents.ts'
+import { isFor } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
 import { readAfter, sourcesOf } from './outbox.ts'
 
@@ -114,12 +114,7 @@ export async function replayPage(
   const [following] = sources.flatMap((each) => (each > source ? `${each} ` : []))
   const types: readonly string[] = order.types ?? endpoint.types
   const events = within.flatMap((each) =>
-    each.events.filter(({ occurrence }) => {
-      const type = typeOf(occurrence, types)
-      if (type === undefined || !types.includes(type)) return false
-      if (occurrence.about === 'endpoint') return occurrence.id !== endpoint.id
-      return endpoint.senders.length === 0 || endpoint.senders.includes(senderOf(source) ?? '')
-    }),
+    each.events.filter((event) => isFor(endpoint, types, event, senderOf(source))),
   )
   const next = isEnd ? following : `${source} ${last?.entry ?? ''}`
   return { events: events.filter(({ entry: of }) => timeOf(of) >= order.sinceMs), next }

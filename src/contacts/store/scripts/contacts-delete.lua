@@ -1,21 +1,22 @@
--- Deletes a contact: its record, its phone number and its place in each of its tags. Running it again changes nothing.
+-- Deletes a contact, named by its id or by its phone number: its record, its number and its place in each of its tags.
+-- Running it again changes nothing.
 --
 -- Keys:
---   contact  HASH  the contact
 --   phones   HASH  phone digits -> contact id
---   prefix   of the contacts' keys: only the contact tells which tags it carries
+--   prefix   of the contacts' keys: only the contact says which tags it carries
 -- Arguments:
---   id       of the contact, as text
--- Output: 1 when it was there
-local contact, phones, prefix = unpack(KEYS)
-local id = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
+--   id?      of the contact, as text
+--   phone?   digits; without an id
+-- Output: 1 when it was there, else 0
+local phones, prefix = unpack(KEYS)
+local id, phone = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+id = id or redis.call('HGET', phones, phone)
+if not id then return 0 end
+local contact = prefix .. ':contact:' .. id
 local before = redis.call('HMGET', contact, 'phone', 'tags')
-if not before[1] then
-  return 0
-end
-if redis.call('HGET', phones, before[1]) == id then
-  redis.call('HDEL', phones, before[1])
-end
+phone = phone or before[1]
+if not phone then return 0 end
+if redis.call('HGET', phones, phone) == id then redis.call('HDEL', phones, phone) end
 for tag in string.gmatch(before[2] or '', '%d+') do
   redis.call('ZREM', prefix .. ':tag:' .. tag .. ':members', id)
 end

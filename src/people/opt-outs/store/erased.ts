@@ -6,7 +6,7 @@
 // copy of Redis answers nobody's question, and `secrets rotate` seals the key anew while the HMACs stay: they are kept for
 // as long as the account, and could not be made again.
 import { createHmac, randomBytes } from 'node:crypto'
-import { createSeal, type Seal } from '../../../accounts/seal.ts'
+import { createSeal, type Resealed, type Seal } from '../../../accounts/seal.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountKey } from '../../../redis/keys.ts'
 import { cached, replaceField } from '../../../redis/records.ts'
@@ -65,18 +65,14 @@ export async function makeErasedHmac(redis: Redis, account: number, person: stri
   return hmacOf(key, person)
 }
 
-/** Seals the account's key anew under the first of the secrets; how many keys it sealed and left. Throws a SealError. */
-export async function resealErasedKey(
-  redis: Redis,
-  by: Seal,
-  account: number,
-): Promise<{ sealed: number; fresh: number }> {
-  const place = { account, name: ERASED_KEY_FIELD }
+/** Seals the account's key under the first of the secrets. Throws a SealError. */
+export async function resealErasedKey(redis: Redis, by: Seal, account: number): Promise<Resealed> {
   const before = await redis.hget(accountKey(account), ERASED_KEY_FIELD)
   if (before === null) return { sealed: 0, fresh: 0 }
-  if (by.isFresh(before)) return { sealed: 0, fresh: 1 }
-  const after = by.encrypt(by.decrypt(before, place))(place)
-  // Somebody else has sealed it at the same moment, then: the key itself never changes.
+  const { secrets, ...counts } = by.reseal([before], { account, name: ERASED_KEY_FIELD })
+  const after = secrets[0] ?? before
+  if (after === before) return counts
+  // Another process may have sealed it at the same moment; the key itself never changes.
   const isDone = await replaceField(redis, accountKey(account), ERASED_KEY_FIELD, { before, after })
-  return isDone ? { sealed: 1, fresh: 0 } : { sealed: 0, fresh: 1 }
+  return isDone ? counts : { sealed: 0, fresh: 1 }
 }

@@ -7,11 +7,12 @@
 // that tell the same endpoint, as after one was frozen, repeat events; the places of the one that comes late are refused.
 import { orderingKey, type PlacedEvent } from '../../../events/outbox-entry.ts'
 import { probeWaitMs } from '../../../events/retry-times.ts'
-import { typeOf } from '../../../events/store/documents.ts'
+import { isFor } from '../../../events/store/documents.ts'
 import { moveCursors, readCursors } from '../../../events/store/endpoints.ts'
 import { ACCOUNT_SOURCE, type OutboxEntry, readAfter } from '../../../events/store/outbox.ts'
 import { MOST_AT_ONCE } from '../../../events/targets.ts'
 import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
+import type { Retries } from './retries.ts'
 
 /** A source that had something new is looked at again after this, one that has been still for long after the other. */
 const LOOK_MS = 20
@@ -32,16 +33,6 @@ const FULL_LOOK_MS = 2_000
 /** An endpoint that takes something again after so many rounds that failed has been away: what waits is tried at once. */
 const AWAY_ROUNDS = 3
 
-/** What the pump hands over: events to be tried again, `failures` times tried so far. */
-export interface Parking {
-  park: (events: readonly PlacedEvent[], failures: number, waitMs: number) => Promise<void>
-  /** How long (ms) what has failed for the first time waits. */
-  firstWaitMs: (askedMs: number | undefined) => number
-  waiting: () => Promise<number>
-  /** What waits is tried now. */
-  promote: () => Promise<void>
-}
-
 interface Source {
   /** As Redis has it ('' = none yet), and how far was read. */
   stands: string
@@ -54,7 +45,7 @@ interface Source {
 }
 
 /** The pump of one endpoint. `step` does one round and says how long (ms) to wait for the next; it rejects when Redis is away. */
-export function createPump(deps: DeliveryDeps, target: Target, parking: Parking) {
+export function createPump(deps: DeliveryDeps, target: Target, retries: Retries) {
   const sources = new Map<number, Source>()
   /** Since when (`performance.now()`) the first event waits for its batch to fill. */
   let batchSince: number | undefined
@@ -107,13 +98,8 @@ export function createPump(deps: DeliveryDeps, target: Target, parking: Parking)
     )
   }
 
-  const isWanted = (event: PlacedEvent): boolean => {
-    const { endpoint, senders } = target
-    const type = typeOf(event.occurrence, endpoint.types)
-    if (type === undefined || !endpoint.types.includes(type)) return false
-    if (event.occurrence.about === 'endpoint') return event.occurrence.id !== endpoint.id
-    return endpoint.senders.length === 0 || endpoint.senders.includes(senders.get(event.source)?.number ?? '')
-  }
+  const isWanted = (event: PlacedEvent): boolean =>
+    isFor(target.endpoint, target.endpoint.types, event, target.senders.get(event.source)?.number)
 
   const eventsIn = ({ entries }: Source): number => entries.reduce((sum, { events }) => sum + events.length, 0)
 
@@ -176,12 +162,12 @@ export function createPump(deps: DeliveryDeps, target: Target, parking: Parking)
           const some = part.slice(from, from + most)
           // One failure is enough of a round: the rest of it waits like the first.
           if (hasFailed) {
-            await parking.park(some, 0, waitMs)
+            await retries.park(some, 0, waitMs)
             continue
           }
           let ownWaitMs = 0
           const retryIn = (askedMs: number | undefined): number => {
-            ownWaitMs = parking.firstWaitMs(askedMs)
+            ownWaitMs = retries.firstWaitMs(askedMs)
             return ownWaitMs
           }
           const end = await deliver(deps, target, some, { attempt: 1, retryIn, stopped })
@@ -193,7 +179,7 @@ export function createPump(deps: DeliveryDeps, target: Target, parking: Parking)
           hasFailed = true
           asked = end.askedMs
           waitMs = ownWaitMs
-          await parking.park(some, 1, ownWaitMs)
+          await retries.park(some, 1, ownWaitMs)
         }
       }),
     )
@@ -201,7 +187,7 @@ export function createPump(deps: DeliveryDeps, target: Target, parking: Parking)
       failedRounds += 1
       target.pausedUntil = performance.now() + probeWaitMs(failedRounds, asked)
     } else if (isWhole) {
-      if (failedRounds >= AWAY_ROUNDS) await parking.promote()
+      if (failedRounds >= AWAY_ROUNDS) await retries.promote()
       failedRounds = 0
     }
     return isWhole
@@ -213,7 +199,7 @@ export function createPump(deps: DeliveryDeps, target: Target, parking: Parking)
       const { endpoint } = target
       if (!endpoint.enabled) return LOOK_STILL_MS
       if (target.pausedUntil > now) return Math.min(target.pausedUntil - now, LOOK_STILL_MS)
-      if (target.failures > 0 && (await parking.waiting()) >= MOST_WAITING) return FULL_LOOK_MS
+      if (target.failures > 0 && (await retries.waiting()) >= MOST_WAITING) return FULL_LOOK_MS
       await know()
       const { max_events: most } = endpoint
       const enough = target.failures > 0 ? most : most * MOST_AT_ONCE

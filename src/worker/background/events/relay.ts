@@ -4,7 +4,7 @@
 // Two relays at once, as after one was frozen, repeat events and harm nothing: the places of an endpoint move only from
 // where they stand (store/scripts/cursor-move.lua).
 import type { Seal } from '../../../accounts/seal.ts'
-import { listKeptSenders } from '../../../accounts/store/senders.ts'
+import { listKeptSenders, type Sender } from '../../../accounts/store/senders.ts'
 import type { Config } from '../../../config.ts'
 import {
   dueQueues,
@@ -16,7 +16,7 @@ import {
 } from '../../../events/store/endpoint-queue.ts'
 import { type Endpoint, findEndpoint, listEndpoints } from '../../../events/store/endpoints.ts'
 import { listenAgain, listeningAccounts, maintainOutboxes } from '../../../events/store/outbox.ts'
-import { createTargetRule } from '../../../events/targets.ts'
+import { createTargetAgent, createTargetRule, type TargetRule } from '../../../events/targets.ts'
 import type { Log } from '../../../log.ts'
 import { runningRedisClock } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -25,7 +25,9 @@ import { rootKeys } from '../../../redis/keys.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../../../redis/lock.ts'
 import { execOrThrow } from '../../../redis/records.ts'
 import { repeatedly } from '../../../repeatedly.ts'
-import { type EndpointDelivery, startEndpointDelivery } from './endpoint-delivery.ts'
+import type { DeliveryDeps, Target } from './deliver.ts'
+import { createPump } from './pump.ts'
+import { createRetries } from './retries.ts'
 
 /** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
 const ELECT_MS = 800
@@ -142,6 +144,70 @@ export function startRelay(deps: RelayDeps) {
       tending.stop()
       await stopAll(Math.min(limitMs, 2_000))
       if (isRelay) await withTimeout(LAST_WORDS_MS, deleteIf(redis, rootKeys.relay, worker)).catch(() => {})
+    },
+  }
+}
+
+// One endpoint with what belongs to it: its connections, its pump, its retries.
+
+/** The pump rests so long (ms) after a round that could not be done, as when Redis is away. */
+const TROUBLE_MS = 500
+
+type EndpointDelivery = ReturnType<typeof startEndpointDelivery>
+
+/** Tells an endpoint from now on. */
+function startEndpointDelivery(
+  deps: DeliveryDeps & { config: Pick<Config, 'events'>; rule: TargetRule },
+  endpoint: Endpoint,
+  senders: ReadonlyMap<number, Sender>,
+) {
+  const stopping = new AbortController()
+  const target: Target = {
+    ...{ endpoint, senders, agent: createTargetAgent(deps.rule) },
+    ...{ failures: 0, pausedUntil: 0, successNotedAt: 0 },
+  }
+  const retries = createRetries(deps, target, stopping.signal)
+  const pump = createPump(deps, target, retries)
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      let waitMs = TROUBLE_MS
+      try {
+        waitMs = await pump.step(stopping.signal)
+      } catch (error) {
+        if (!stopping.signal.aborted) deps.log.warn({ endpoint: endpoint.id, err: error }, 'events.not_told')
+      }
+      await new Promise((resolve) => (waitMs === 0 ? setImmediate(resolve) : setTimeout(resolve, waitMs)))
+    }
+  }
+  const running = run()
+
+  return {
+    owner: { account: endpoint.account, id: endpoint.id },
+    target,
+    waiting: retries.waiting,
+    oldestWaiting: pump.oldestWaiting,
+
+    /** As it is kept now. */
+    update(now: Endpoint, nowSenders: ReadonlyMap<number, Sender>): void {
+      // Enabled again: what it did before does not count.
+      if (now.enabled && !target.endpoint.enabled) {
+        target.failures = 0
+        target.pausedUntil = 0
+      }
+      target.endpoint = now
+      target.senders = nowSenders
+    },
+
+    /** Its queue may hold something that is due. */
+    lookAtQueue: retries.look,
+
+    /** Ends within `limitMs`; what is under way is cut off, and told once more by whoever tells next. */
+    async stop(limitMs: number): Promise<void> {
+      stopping.abort()
+      await Promise.race([running, new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await retries.stop(limitMs)
+      await target.agent.destroy()
     },
   }
 }

@@ -171,6 +171,7 @@ export function createRetries(
       const jobId = `dlv_${refs[0]?.replaceAll(':', '_')}_${refs.length}_${refs.at(-1)?.replaceAll(':', '_')}`
       await addEventJob(redis, queue, owner, { v: 1, kind: 'deliver', refs, failures }, { waitMs, jobId })
     },
+    /** How long (ms) a delivery waits that has failed for the first time. */
     firstWaitMs: (askedMs: number | undefined): number => waitOf(1, askedMs) ?? 0,
     async waiting(): Promise<number> {
       const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed')
