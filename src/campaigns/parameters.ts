@@ -42,29 +42,29 @@ export function compileComponents(
 ): ReadComponents | { ok: false; faults: Fault[] } {
   const faults: Fault[] = []
   const sources: ValueSource[] = []
-  const marked = mark(components, 'template.components', (from, path) => {
+  const replaced = replaceSources(components, 'template.components', (from, path) => {
     const known = isSource(from) ? sources.indexOf(from) : -1
     if (known !== -1) return placeholder(known)
     if (isSource(from) && from.startsWith(`${offer}.`)) return placeholder(sources.push(from) - 1)
     faults.push({ path: `${path}.from`, message: `expected ${EXPECTED[offer]}, got ${quoted(from)}` })
     return ''
   })
-  const parsed = componentsSchema.safeParse(marked)
+  const parsed = componentsSchema.safeParse(replaced)
   if (!parsed.success) {
-    return { ok: false, faults: [...faults, ...faultsOf(parsed.error, marked, 'template.components')] }
+    return { ok: false, faults: [...faults, ...faultsOf(parsed.error, replaced, 'template.components')] }
   }
   const read = parsed.data ?? []
   if (JSON.stringify(fillAll(read, [])).includes('\\u0000')) {
     faults.push({ path: 'template.components', message: 'a value can be filled in only where a parameter holds one' })
   }
   if (faults.length > 0) return { ok: false, faults }
-  const unknown = unknownFields({ template: { components: marked } }, { template: { components: read } })
+  const unknown = unknownFields({ template: { components: replaced } }, { template: { components: read } })
   const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values), withPlaceholders: read }
-  return { ok: true, compiled, stored: () => unmarked(read, sources), unknown }
+  return { ok: true, compiled, stored: () => withSources(read, sources), unknown }
 }
 
 /** A copy in which the placeholders stand again. */
-function unmarked(components: readonly Component[], sources: readonly ValueSource[]): unknown[] {
+function withSources(components: readonly Component[], sources: readonly ValueSource[]): unknown[] {
   const text = JSON.stringify(components)
   return JSON.parse(text, (_name, value: unknown) => {
     const n = typeof value === 'string' ? placeholderIn(value) : undefined
@@ -90,12 +90,14 @@ export function structuralFaults(shape: TemplateShape, { sources, fill }: Compil
 }
 
 /** A copy of the value in which `replace` has answered for every placeholder. */
-function mark(value: unknown, path: string, replace: (from: unknown, path: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((each, i) => mark(each, `${path}[${i}]`, replace))
+function replaceSources(value: unknown, path: string, replace: (from: unknown, path: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((each, i) => replaceSources(each, `${path}[${i}]`, replace))
   if (typeof value === 'string') return value.replaceAll('\u0000', '')
   if (typeof value !== 'object' || value === null) return value
   if ('from' in value && Object.keys(value).length === 1) return replace(value.from, path)
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, mark(each, `${path}.${key}`, replace)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, replaceSources(each, `${path}.${key}`, replace)]),
+  )
 }
 
 function fillAll(components: readonly Component[], values: readonly string[]): Component[] {

@@ -100,7 +100,7 @@ for (let i = 0; i < ALPHABET.length; i += 1) VALUES[ALPHABET.charCodeAt(i)] = i
 /** Bytes of a packed ULID, the first six of which are the time. */
 export const ID_BYTES = 16
 /** Bytes of the mark of a person. */
-export const MARK_BYTES = 4
+export const PERSON_HASH_BYTES = 4
 const TIME_BYTES = 6
 /** Characters that make five bytes. */
 const BITS_GROUP = 8

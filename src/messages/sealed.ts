@@ -4,7 +4,7 @@
 //
 // The keys are the process's, as its settings are: a process belongs to one installation.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { MARK_BYTES, personHash } from './message-id.ts'
+import { PERSON_HASH_BYTES, personHash } from './message-id.ts'
 
 /** A sealed text that is damaged, or was sealed under a key that LANEWAY_DATA_KEY does not have. */
 export class DataKeyError extends Error {
@@ -107,7 +107,7 @@ export function indexHashOf(person: string): number {
 /** All marks that the person can have been given, each as it stands in the index. */
 export const indexHashesOf = (person: string): Buffer[] =>
   [...keys.map((key) => hashUnder(key, person)), personHash(person)].map((mark) => {
-    const bytes = Buffer.alloc(MARK_BYTES)
+    const bytes = Buffer.alloc(PERSON_HASH_BYTES)
     bytes.writeUInt32LE(mark)
     return bytes
   })

@@ -100,12 +100,12 @@ async function settle(
   const spec = messageSpecOf(campaign, config.validityMs.campaign)
   const { ulid, payload } = buildMessage(spec, { to: person, values }, place)
   const id = { lane: campaign.lane, ulid }
-  const [mark] = await readRecipientStates(redis, campaign, place, 1)
-  if (mark === undefined) {
+  const [state] = await readRecipientStates(redis, campaign, place, 1)
+  if (state === undefined) {
     // A cancelled campaign sends nothing more, and has nothing to settle.
     if (hasEnded(campaign.state)) return 'other'
     await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs)
-  } else if (isUnsettled(mark)) {
+  } else if (isUnsettled(state)) {
     // Otherwise the message would have no record of what is known to be under way.
     await finalizeUnsent(redis, id, 'gone', payload, config.retentionMs)
   }

@@ -7,9 +7,9 @@ import { cancelStep } from '../lanes/cancel-message.ts'
 import { LETTERS } from '../messages/lifecycle.ts'
 import {
   ID_BYTES,
-  MARK_BYTES,
   type MessageId,
   messageId,
+  PERSON_HASH_BYTES,
   packPlace,
   timeOf,
   unpackUlid,
@@ -194,17 +194,17 @@ export async function* indexedOf(redis: Redis, lane: number, person: string): As
 async function inSegment(redis: Redis, segment: Segment, person: string): Promise<IndexedMessage[]> {
   const found: IndexedMessage[] = []
   for (let from = 0; ; from += PLACES) {
-    const marks = await readSegment(redis, segment, 'marks', {
-      from: from * MARK_BYTES,
-      to: (from + PLACES) * MARK_BYTES,
+    const hashes = await readSegment(redis, segment, 'hashes', {
+      from: from * PERSON_HASH_BYTES,
+      to: (from + PLACES) * PERSON_HASH_BYTES,
     })
-    if (marks === null || marks.length === 0) return found
-    const places = placesOfPerson(marks, person)
+    if (hashes === null || hashes.length === 0) return found
+    const places = placesOfPerson(hashes, person)
     for (let at = 0; at < places.length; at += IDS) {
       const read = places.slice(at, at + IDS).map((place) => messageAt(redis, segment, from + place))
       found.push(...(await Promise.all(read)).filter((message) => message !== undefined))
     }
-    if (marks.length < PLACES * MARK_BYTES) return found
+    if (hashes.length < PLACES * PERSON_HASH_BYTES) return found
   }
 }
 
@@ -225,12 +225,13 @@ async function messageAt(redis: Redis, segment: Segment, place: number): Promise
 
 /** The four bytes stand for nobody any more. An index that has ended meanwhile is left as it is. */
 async function forgetPlaces(redis: Redis, messages: readonly IndexedMessage[]): Promise<void> {
-  const nobody = Buffer.alloc(MARK_BYTES)
+  const nobody = Buffer.alloc(PERSON_HASH_BYTES)
   await Promise.all(
     messages.map(async ({ lane, segment, place }) => {
-      const { marks: key } = indexSegmentKeys(lane, segment.name)
+      const { hashes: key } = indexSegmentKeys(lane, segment.name)
       // Beyond its end it would make the string grow, without an end of its own.
-      if ((await redis.strlen(key)) >= (place + 1) * MARK_BYTES) await redis.setrange(key, place * MARK_BYTES, nobody)
+      if ((await redis.strlen(key)) >= (place + 1) * PERSON_HASH_BYTES)
+        await redis.setrange(key, place * PERSON_HASH_BYTES, nobody)
     }),
   )
 }

@@ -71,12 +71,12 @@ async function* membershipsOf(
       for await (const _row of findInRows(config.files, id, campaign.rows_file, column, person)) rows += 1
     }
     if (found === undefined && rows === 0) continue
-    const [mark] = found ? await readRecipientStates(redis, campaign, found.place, 1) : []
+    const [state] = found ? await readRecipientStates(redis, campaign, found.place, 1) : []
     yield [
       {
         campaign: idOf(id),
         campaign_state: campaign.state,
-        state: mark ?? null,
+        state: state ?? null,
         values: found?.values ?? [],
         rows,
       },

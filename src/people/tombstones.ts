@@ -18,8 +18,8 @@ export function createTombstones(redis: Redis, secrets: readonly string[]) {
     /** From now on, campaigns of before send the person nothing, for `keepMs`. Doing it again makes it so from then on. */
     async bury(account: number, person: string, nowMs: number, keepMs: number): Promise<void> {
       const key = contactKeys(account).tombstones
-      const mark = hmacOf(secrets[0] ?? '', account, person)
-      const transaction = redis.multi().zadd(key, nowMs, mark)
+      const hmac = hmacOf(secrets[0] ?? '', account, person)
+      const transaction = redis.multi().zadd(key, nowMs, hmac)
       await execOrThrow(transaction.zremrangebyscore(key, '-inf', nowMs - keepMs).pexpire(key, keepMs))
     },
 
@@ -32,8 +32,8 @@ export function createTombstones(redis: Redis, secrets: readonly string[]) {
       const erased = new Set<string>()
       if (people.length === 0) return erased
       for (const secret of secrets) {
-        const marks = people.map((person) => hmacOf(secret, account, person))
-        const found = await redis.zmscore(contactKeys(account).tombstones, ...marks)
+        const hmacs = people.map((person) => hmacOf(secret, account, person))
+        const found = await redis.zmscore(contactKeys(account).tombstones, ...hmacs)
         for (const [i, at] of found.entries()) {
           const person = people[i]
           if (person !== undefined && at !== null && Number(at) >= sinceMs) erased.add(person)

@@ -145,10 +145,10 @@ export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(
  * → segment that is appended to.
  */
 export const messageIndexKey = (lane: number): string => `${lanePrefix(lane)}:i`
-/** Of one segment of it: STRING of packed ids, and STRING of the marks of the people to or from whom they are. */
+/** Of one segment of it: STRING of packed ids, and STRING of the hashes of the people they are to or from. */
 export const indexSegmentKeys = (lane: number, segment: string) => {
   const ids = `${messageIndexKey(lane)}:${segment}`
-  return { ids, marks: `${ids}:to` }
+  return { ids, hashes: `${ids}:to` }
 }
 /** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
@@ -215,8 +215,8 @@ export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:cam
 export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
 /** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */
 export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
-/** STRING: the state of each recipient, half a byte each, in the order of the list, see marks.ts. */
-export const campaignMarksKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
+/** STRING: the state of each recipient, half a byte each, in the order of the list, see campaigns/store/recipient-states.ts. */
+export const recipientStatesKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const activeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
 /**

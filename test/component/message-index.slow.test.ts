@@ -291,8 +291,8 @@ test('a message that is sent again stays in the index for as long as its record 
   const names = await messageIndexOf(store.redis, lane).all()
   expect(names.map((name) => name.slice(0, 2))).toEqual(['o2', 'o0'])
   await keepIndexed(store.redis, lane, [old], Date.now() + 100 * HOUR_MS)
-  const { ids, marks } = indexSegmentOf(store.redis, lane, names[0] ?? '')
-  for (const part of [ids, marks]) expect(await part.livesMs()).toBeGreaterThan(99 * HOUR_MS)
+  const { ids, hashes } = indexSegmentOf(store.redis, lane, names[0] ?? '')
+  for (const part of [ids, hashes]) expect(await part.livesMs()).toBeGreaterThan(99 * HOUR_MS)
   await queues.close()
 })
 

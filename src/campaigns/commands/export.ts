@@ -34,8 +34,8 @@ export async function* exportCampaign(
       campaignMessageUlid(idOf(campaign), campaign.started_at ?? 0, first + i, to),
     )
     const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
-    const marks = await readRecipientStates(deps.redis, campaign, first, people.length)
-    const lines = people.map((person, i) => lineOfPerson(campaign, person, ulids[i] ?? '', records[i], marks[i]))
+    const states = await readRecipientStates(deps.redis, campaign, first, people.length)
+    const lines = people.map((person, i) => lineOfPerson(campaign, person, ulids[i] ?? '', records[i], states[i]))
     yield lines
       .map((line) =>
         format === 'csv' ? csvLine(Object.values(line).map((cell) => cell ?? '')) : `${JSON.stringify(line)}\n`,
@@ -78,7 +78,7 @@ function lineOf(
   to: string,
   ulid: string,
   record: MessageRecord | undefined,
-  mark: State | undefined,
+  state: State | undefined,
 ) {
   const history = record ? readHistory(record.history, acceptedAtMs(ulid)) : []
   const at = (code: HistoryEvent['code']): string | null => {
@@ -89,7 +89,7 @@ function lineOf(
   return {
     recipient: to,
     message_id: campaign.started_at === undefined ? null : messageId(campaign.lane, ulid),
-    state: record?.state ?? mark ?? untouched,
+    state: record?.state ?? state ?? untouched,
     claimed_at: at('c'),
     sent_at: at('s'),
     delivered_at: at('d'),

@@ -1,5 +1,5 @@
 // Puts recipients of a campaign on its lane, in chunks: a job names places of the list, and the worker that runs it sends
-// to whoever has no mark by then. Feeding somebody again is therefore harmless.
+// to whoever has no state by then. Feeding somebody again is therefore harmless.
 import type { Chunk } from '../../jobs/chunk.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../messages/lifecycle.ts'
@@ -18,7 +18,7 @@ import type { Snapshot } from '../store/snapshot.ts'
 
 /**
  * Places of the list that are looked at in one step, and fed at most. These are some chunks: a fast lane takes them up
- * faster than steps of one chunk each. Where all of them have marks, more are passed over.
+ * faster than steps of one chunk each. Where all of them have states, more are passed over.
  */
 const LOOKED_AT = 2_048
 
@@ -35,35 +35,35 @@ export interface Round {
   by: string
 }
 
-/** Feeds whole chunks of recipients without a mark. Returns how many were fed, and the place to go on from. */
+/** Feeds whole chunks of recipients without a state. Returns how many were fed, and the place to go on from. */
 export async function feed(
   deps: { redis: Redis; queues: LaneQueues },
   id: CampaignId,
   { next, total, room, size, by }: Round,
 ): Promise<{ count: number; next: number }> {
   if (room < Math.min(size, total - next)) return { count: 0, next }
-  const marks = await readRecipientStates(deps.redis, id, next, Math.min(LOOKED_AT, total - next))
-  const looked = next + marks.length
-  if (!marks.includes(undefined)) return { count: 0, next: await firstUnclaimed(deps.redis, id, looked, total) }
-  const plan = planChunks(marks, { room, size, isEnd: looked >= total })
+  const states = await readRecipientStates(deps.redis, id, next, Math.min(LOOKED_AT, total - next))
+  const looked = next + states.length
+  if (!states.includes(undefined)) return { count: 0, next: await firstUnclaimed(deps.redis, id, looked, total) }
+  const plan = planChunks(states, { room, size, isEnd: looked >= total })
   const chunks = plan.chunks.map(({ from, count }): Chunk => ({ v: 1, run: id.number, from: next + from, count }))
   if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks, by)
   return { count: plan.fed, next: next + plan.end }
 }
 
 /**
- * Chunks of the recipients whose marks these are: each of `size` that have none, fewer only at the end of the list, and
- * `room` of them in all. `end` is the place after the last one that was fed or has a mark.
+ * Chunks of the recipients whose states these are: each of `size` that have none, fewer only at the end of the list, and
+ * `room` of them in all. `end` is the place after the last one that was fed or has a state.
  */
 export function planChunks(
-  marks: readonly (State | undefined)[],
+  states: readonly (State | undefined)[],
   { room, size, isEnd }: { room: number; size: number; isEnd: boolean },
 ): { chunks: { from: number; count: number }[]; fed: number; end: number } {
   const chunks: { from: number; count: number }[] = []
   let fed = 0
   let end = 0
-  for (let place = 0; place < marks.length && fed < room; ) {
-    if (marks[place] !== undefined) {
+  for (let place = 0; place < states.length && fed < room; ) {
+    if (states[place] !== undefined) {
       place += 1
       end = place
       continue
@@ -71,8 +71,8 @@ export function planChunks(
     const from = place
     let unclaimed = 0
     let last = place
-    for (; place < marks.length && place - from < MOST_IN_CHUNK && unclaimed < size; place += 1) {
-      if (marks[place] !== undefined) continue
+    for (; place < states.length && place - from < MOST_IN_CHUNK && unclaimed < size; place += 1) {
+      if (states[place] !== undefined) continue
       unclaimed += 1
       last = place
     }

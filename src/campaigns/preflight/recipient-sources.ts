@@ -167,13 +167,13 @@ async function* earlier(
     const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
     const states = await readShownStates(redis, before.lane, ulids)
     // What became of those whose record has expired, the campaign knows.
-    const marks = await readRecipientStates(redis, before, index, people.length)
+    const kept = await readRecipientStates(redis, before, index, people.length)
     // Its states go with it. Read after that, they would say that nobody was sent anything.
     if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
     for (const [i, person] of people.entries()) {
       if (isErased(person)) continue
       const { to, values } = person
-      const state = states[i] ?? marks[i] ?? stateOfTheRest
+      const state = states[i] ?? kept[i] ?? stateOfTheRest
       if (state !== undefined && wanted.includes(state)) {
         yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
       }

@@ -7,11 +7,11 @@ import {
   activeCampaignsKey,
   campaignCountsKey,
   campaignKey,
-  campaignMarksKey,
   campaignsOfAccountKey,
   laneClosedKey,
   outboxKey,
   parkedCampaignsKey,
+  recipientStatesKey,
   rootKeys,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -168,7 +168,7 @@ export async function moveCampaign(
         campaign: campaignKey(lane, number),
         active: activeCampaignsKey(lane),
         counts: campaignCountsKey(lane, number),
-        marks: campaignMarksKey(lane, number),
+        states: recipientStatesKey(lane, number),
         closed: laneClosedKey(lane),
       },
       { number, allowed: from, to, inEpoch: epoch, begins, rewind, keepMs, writes: fields },

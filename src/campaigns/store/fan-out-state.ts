@@ -159,8 +159,8 @@ export async function parkedOn(
   const parked = new Map<number, Parked>()
   const left: string[] = []
   for (const [name, text] of Object.entries(await redis.hgetall(parkedCampaignsKey(lane)))) {
-    const mark = readParked(text)
-    if (mark !== undefined && isActive(Number(name))) parked.set(Number(name), mark)
+    const found = readParked(text)
+    if (found !== undefined && isActive(Number(name))) parked.set(Number(name), found)
     else left.push(name)
   }
   if (left.length > 0) await redis.hdel(parkedCampaignsKey(lane), ...left)

@@ -120,8 +120,8 @@ export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettin
     const [recipient] = await snapshot.read(place, 1)
     const message = recipient && buildMessage(spec, recipient, place)
     if (message?.ulid !== ulid) continue
-    const [mark] = await readRecipientStates(redis, campaign, place, 1)
-    return mark === undefined ? message.payload : undefined
+    const [state] = await readRecipientStates(redis, campaign, place, 1)
+    return state === undefined ? message.payload : undefined
   }
   return undefined
 }

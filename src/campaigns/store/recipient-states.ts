@@ -4,7 +4,7 @@
 import { LETTERS, STATES, type State } from '../../messages/lifecycle.ts'
 import { FIELDS } from '../../messages/store/record-format.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignCountsKey, campaignMarksKey, messageKey, queuedAgainKey } from '../../redis/keys.ts'
+import { campaignCountsKey, messageKey, queuedAgainKey, recipientStatesKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign.ts'
 
 /** Recipients whose states are read at a time: 16 KB. */
@@ -21,7 +21,7 @@ export async function readRecipientStates(
 ): Promise<(State | undefined)[]> {
   if (count <= 0) return []
   const first = from >> 1
-  const bytes = await redis.getrangeBuffer(campaignMarksKey(lane, number), first, (from + count - 1) >> 1)
+  const bytes = await redis.getrangeBuffer(recipientStatesKey(lane, number), first, (from + count - 1) >> 1)
   return Array.from({ length: count }, (_, i) => {
     const place = from + i - 2 * first
     const byte = bytes[place >> 1] ?? 0

@@ -1,7 +1,7 @@
 // Entries of the message index over all lanes, newest first. Each source is a segment of the index or a short list. A source is
 // read only when its upper bound is next.
 import type { Redis } from '../../redis/connect.ts'
-import { ID_BYTES, MARK_BYTES, packPlace } from '../message-id.ts'
+import { ID_BYTES, PERSON_HASH_BYTES, packPlace } from '../message-id.ts'
 import {
   CAMPAIGN_ID_BYTES,
   placesIn,
@@ -112,7 +112,7 @@ function segmentSource(redis: Redis, segment: Segment, person: string | undefine
     async read() {
       source.bound = undefined
       const places =
-        person === undefined ? undefined : placesOfPerson(await readSegment(redis, segment, 'marks'), person)
+        person === undefined ? undefined : placesOfPerson(await readSegment(redis, segment, 'hashes'), person)
       if (places?.length === 0) return []
       const ids = await readSegment(redis, segment, 'ids')
       if (ids === null) return []
@@ -168,7 +168,7 @@ function campaignSource(redis: Redis, segment: Segment, person: string | undefin
 const readRecipientStates = (redis: Redis, segment: Segment, from: number, to: number): Promise<Buffer | null> =>
   to === from
     ? Promise.resolve(null)
-    : readSegment(redis, segment, 'marks', { from: from * MARK_BYTES, to: to * MARK_BYTES })
+    : readSegment(redis, segment, 'hashes', { from: from * PERSON_HASH_BYTES, to: to * PERSON_HASH_BYTES })
 
 /** The greatest key that the message at a place of a campaign can have. */
 function keyOfPlace(segment: Segment, place: number): string {

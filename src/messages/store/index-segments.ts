@@ -2,7 +2,7 @@
 // what they look like.
 import type { Redis } from '../../redis/connect.ts'
 import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
-import { MARK_BYTES } from '../message-id.ts'
+import { PERSON_HASH_BYTES } from '../message-id.ts'
 import { indexHashesOf } from '../sealed.ts'
 
 /** Bytes of the id of a received message: the time, and what stands for the id in its key. */
@@ -84,11 +84,11 @@ function segmentsIn(lane: number, page: readonly string[]): Segment[] {
   return found
 }
 
-/** Of a segment: the ids of the messages from the one at place `from` on, or the marks of their people. */
+/** Of a segment: the ids of the messages from the one at place `from` on, or the hashes of their people. */
 export function readSegment(
   redis: Redis,
   { lane, name }: Segment,
-  of: 'ids' | 'marks',
+  of: 'ids' | 'hashes',
   range?: { from: number; to: number },
 ): Promise<Buffer | null> {
   const key = indexSegmentKeys(lane, name)[of]
@@ -99,13 +99,13 @@ export function readSegment(
 export const placesIn = async (redis: Redis, { lane, name }: Segment): Promise<number> =>
   Math.floor((await redis.strlen(indexSegmentKeys(lane, name).ids)) / CAMPAIGN_ID_BYTES)
 
-/** Where a person's four bytes stand in the marks of a segment, in their order. */
-export function placesOfPerson(marks: Buffer | null, person: string): number[] {
-  if (marks === null) return []
+/** Where a person's four bytes stand in the hashes of a segment, in their order. */
+export function placesOfPerson(hashes: Buffer | null, person: string): number[] {
+  if (hashes === null) return []
   const places = new Set<number>()
   for (const wanted of indexHashesOf(person)) {
-    for (let at = marks.indexOf(wanted); at !== -1; at = marks.indexOf(wanted, at + 1)) {
-      if (at % MARK_BYTES === 0) places.add(at / MARK_BYTES)
+    for (let at = hashes.indexOf(wanted); at !== -1; at = hashes.indexOf(wanted, at + 1)) {
+      if (at % PERSON_HASH_BYTES === 0) places.add(at / PERSON_HASH_BYTES)
     }
   }
   return [...places].sort((one, other) => one - other)

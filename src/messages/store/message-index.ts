@@ -5,7 +5,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { acceptedAtMs, ID_BYTES, MARK_BYTES, packTime, packUlid, placeIn } from '../message-id.ts'
+import { acceptedAtMs, ID_BYTES, PERSON_HASH_BYTES, packTime, packUlid, placeIn } from '../message-id.ts'
 import { indexHashOf } from '../sealed.ts'
 import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
 
@@ -55,16 +55,16 @@ function addSingle(
 /** Messages of no campaign as a script adds them to the index, see `indexMessages` in scripts/message-index.lua. */
 export function packForIndex(messages: readonly IndexedMessage[], retentionMs: number) {
   const packedIds = Buffer.alloc(messages.length * ID_BYTES)
-  const marks = Buffer.alloc(messages.length * MARK_BYTES)
+  const hashes = Buffer.alloc(messages.length * PERSON_HASH_BYTES)
   let [oldestMs, newestMs] = [Number.POSITIVE_INFINITY, 0]
   for (const [i, { ulid, to }] of messages.entries()) {
     packUlid(ulid, packedIds, i * ID_BYTES)
-    marks.writeUInt32LE(indexHashOf(to), i * MARK_BYTES)
+    hashes.writeUInt32LE(indexHashOf(to), i * PERSON_HASH_BYTES)
     const at = packedIds.readUIntBE(i * ID_BYTES, 6)
     oldestMs = Math.min(oldestMs, at)
     newestMs = Math.max(newestMs, at)
   }
-  return { packedIds, marks, oldestMs, newestMs, untilMs: lastOf(messages) + retentionMs }
+  return { packedIds, hashes, oldestMs, newestMs, untilMs: lastOf(messages) + retentionMs }
 }
 
 const lastOf = (messages: readonly IndexedMessage[]): number => Math.max(...messages.map(({ until }) => until))
@@ -109,13 +109,13 @@ function addPiece(
   retentionMs: number,
 ): Promise<unknown> {
   const ids = Buffer.alloc(messages.length * ID_BYTES)
-  const marks = Buffer.alloc(messages.length * MARK_BYTES)
+  const hashes = Buffer.alloc(messages.length * PERSON_HASH_BYTES)
   for (const [i, { ulid, to }] of messages.entries()) {
     packUlid(ulid, ids, i * ID_BYTES)
-    marks.writeUInt32LE(indexHashOf(to), i * MARK_BYTES)
+    hashes.writeUInt32LE(indexHashOf(to), i * PERSON_HASH_BYTES)
   }
   const untilMs = lastOf(messages) + retentionMs
-  const args = { campaigns: campaignPrefix(lane), run, startedAtMs, place, ids, marks, untilMs }
+  const args = { campaigns: campaignPrefix(lane), run, startedAtMs, place, ids, hashes, untilMs }
   return addCampaignScript(redis, { index: messageIndexKey(lane) }, args)
 }
 
@@ -130,10 +130,10 @@ export async function indexReceived(
   packTime(at, ids, 0)
   // 27 characters are 162 bits; one more makes whole bytes of them.
   Buffer.from(`${inboundDigest(message.id)}A`, 'base64url').copy(ids, 6)
-  const marks = Buffer.alloc(MARK_BYTES)
-  marks.writeUInt32LE(indexHashOf(from))
+  const hashes = Buffer.alloc(PERSON_HASH_BYTES)
+  hashes.writeUInt32LE(indexHashOf(from))
   const times = { oldestMs: at, newestMs: at, untilMs: Math.max(at, Date.now()) + retentionMs }
-  await addScript(redis, { index: messageIndexKey(lane) }, { series: 'r', ids, marks, ...times })
+  await addScript(redis, { index: messageIndexKey(lane) }, { series: 'r', ids, hashes, ...times })
 }
 
 /**

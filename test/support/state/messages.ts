@@ -8,7 +8,6 @@ import {
   activeCampaignsKey,
   campaignCountsKey,
   campaignKey,
-  campaignMarksKey,
   campaignsOfAccountKey,
   idempotencyKey,
   inboundDigest,
@@ -29,6 +28,7 @@ import {
   pollKey,
   queuedAgainKey,
   recipientCooldownKey,
+  recipientStatesKey,
   replyWindowKey,
   requeueableKey,
   rootKeys,
@@ -118,15 +118,15 @@ export const messageIndexOf = (redis: Redis, lane: number) => timesAt(redis, mes
 
 /** One segment of that index. */
 export function indexSegmentOf(redis: Redis, lane: number, segment: string) {
-  const { ids, marks } = indexSegmentKeys(lane, segment)
-  return { ids: valueAt(redis, ids), marks: valueAt(redis, marks) }
+  const { ids, hashes } = indexSegmentKeys(lane, segment)
+  return { ids: valueAt(redis, ids), hashes: valueAt(redis, hashes) }
 }
 
 /** All that the index of a lane's messages consists of. */
 export async function indexPartsOf(redis: Redis, lane: number) {
   const segments = (await messageIndexOf(redis, lane).all()).map((segment) => indexSegmentOf(redis, lane, segment))
   const open = recordAt(redis, `${messageIndexKey(lane)}:open`)
-  return [messageIndexOf(redis, lane), open, ...segments.flatMap(({ ids, marks }) => [ids, marks])]
+  return [messageIndexOf(redis, lane), open, ...segments.flatMap(({ ids, hashes }) => [ids, hashes])]
 }
 
 /** That waiting messages of this class are being cleared from the lane. */
@@ -173,11 +173,11 @@ export const campaignRecord = (redis: Redis, { lane, number }: CampaignId) => re
 export const countsOf = (redis: Redis, { lane, number }: CampaignId) => recordAt(redis, campaignCountsKey(lane, number))
 
 /** The states of a campaign's recipients, packed. */
-export const marksOf = (redis: Redis, { lane, number }: CampaignId) => valueAt(redis, campaignMarksKey(lane, number))
+export const marksOf = (redis: Redis, { lane, number }: CampaignId) => valueAt(redis, recipientStatesKey(lane, number))
 
 /** Writes down the state, as a number, of the recipient at this place. */
 export const markPlace = (redis: Redis, { lane, number }: CampaignId, place: number, state: number) =>
-  redis.call('BITFIELD', campaignMarksKey(lane, number), 'SET', 'u4', `#${place}`, state)
+  redis.call('BITFIELD', recipientStatesKey(lane, number), 'SET', 'u4', `#${place}`, state)
 
 /** Campaigns of an account, by when they were made. */
 export const campaignsOf = (redis: Redis, account: number) => timesAt(redis, campaignsOfAccountKey(account))

@@ -8,8 +8,8 @@
 --   number    of the campaign
 local campaign, parked = unpack(KEYS)
 local epoch, number = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
-local mark = redis.call('HGET', parked, number)
-if mark and tonumber(string.match(mark, '^%d+')) == epoch then redis.call('HDEL', parked, number) end
+local parking = redis.call('HGET', parked, number)
+if parking and tonumber(string.match(parking, '^%d+')) == epoch then redis.call('HDEL', parked, number) end
 local found = redis.call('HMGET', campaign, 'state', 'epoch')
 if found[1] ~= 'running' or tonumber(found[2]) ~= epoch then return false end
 local t = redis.call('TIME')

@@ -6,7 +6,7 @@
 --   campaign  HASH
 --   active    HASH    number -> state of the lane's campaigns that a worker looks after
 --   counts    HASH    of the campaign
---   marks     STRING  the states of its recipients
+--   states    STRING  the states of its recipients
 --   closed    STRING  there once the lane's sender was removed
 -- Arguments:
 --   number
@@ -19,7 +19,7 @@
 --   writes    {name: value}: what is written besides; the value '@now' is the time
 -- Output: {'moved' or 'refused', state, epoch}, or {'closed', state, epoch} when it needs a worker and its sender was
 -- removed; {'missing'} when there is no campaign
-local outbox, campaign, active, counts, marks, closed = unpack(KEYS)
+local outbox, campaign, active, counts, states, closed = unpack(KEYS)
 local number, allowed, to, inEpoch, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 local state, epoch = found[1], tonumber(found[2] or '0')
@@ -59,6 +59,6 @@ else
   redis.call('HDEL', active, number)
 end
 if to == 'done' or to == 'cancelled' then
-  for _, key in ipairs({ campaign, counts, marks }) do redis.call('PEXPIRE', key, keepMs) end
+  for _, key in ipairs({ campaign, counts, states }) do redis.call('PEXPIRE', key, keepMs) end
 end
 return { 'moved', to, epoch }

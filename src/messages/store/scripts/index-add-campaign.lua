@@ -10,12 +10,12 @@
 --   startedAtMs
 --   place        of the first in the campaign's list; the others follow it
 --   ids          packed, one after the other
---   marks        4 bytes each
+--   hashes       4 bytes each
 --   untilMs      until then none of them can have a record
 -- include message-index
 local index = unpack(KEYS)
-local campaigns, run, startedAtMs, place, ids, marks, untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
+local campaigns, run, startedAtMs, place, ids, hashes, untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-indexCampaign(index, campaigns, run, startedAtMs, place, ids, marks, untilMs, nowMs)
+indexCampaign(index, campaigns, run, startedAtMs, place, ids, hashes, untilMs, nowMs)
 return 'OK'

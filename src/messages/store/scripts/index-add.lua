@@ -7,13 +7,13 @@
 -- Arguments:
 --   series    `o` for messages to send, `r` for received ones
 --   ids       packed, one after the other
---   marks     4 bytes each
+--   hashes    4 bytes each
 --   oldestMs  when the first of them was accepted
 --   newestMs  and the last
 --   untilMs   until then none of them can have a record
 -- include message-index
 local index = unpack(KEYS)
-local series, ids, marks, oldestMs, newestMs, untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
+local series, ids, hashes, oldestMs, newestMs, untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 local time = redis.call('TIME')
-indexMessages(index, series, ids, marks, oldestMs, newestMs, untilMs, time[1] * 1000 + math.floor(time[2] / 1000))
+indexMessages(index, series, ids, hashes, oldestMs, newestMs, untilMs, time[1] * 1000 + math.floor(time[2] / 1000))
 return 'OK'

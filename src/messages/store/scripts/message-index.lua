@@ -34,7 +34,7 @@ local function shrink(key)
 end
 
 -- Appends messages to the segment of their series, `o` or `r`. An id that is appended twice is shown once.
-local function indexMessages(index, series, ids, marks, oldestMs, newestMs, untilMs, nowMs)
+local function indexMessages(index, series, ids, hashes, oldestMs, newestMs, untilMs, nowMs)
   local late = nowMs - oldestMs
   series = series .. (late <= PUNCTUAL_MS and '0' or late <= LATE_MS and '1' or '2')
   local open = index .. ':open'
@@ -50,7 +50,7 @@ local function indexMessages(index, series, ids, marks, oldestMs, newestMs, unti
   end
   local key = index .. ':' .. series .. begun
   redis.call('APPEND', key, ids)
-  local bytes = redis.call('APPEND', key .. ':to', marks)
+  local bytes = redis.call('APPEND', key .. ':to', hashes)
   keepSegment(index, series .. begun, newestMs, untilMs)
   keepIndexed(open, untilMs)
   if bytes >= SEGMENT * 4 and nowMs > tonumber(begun) then
@@ -61,16 +61,16 @@ end
 
 -- Writes messages of a campaign, `place` being that of the first, the others following without a gap; ids have 16 bytes.
 -- Doing it again changes nothing. `campaigns` is what the keys of the lane's campaigns begin with.
-local function indexCampaign(index, campaigns, run, startedAtMs, place, ids, marks, untilMs, nowMs)
+local function indexCampaign(index, campaigns, run, startedAtMs, place, ids, hashes, untilMs, nowMs)
   local total = tonumber(redis.call('HGET', campaigns .. run, 'total') or '0')
   -- Ids that were not made from the list must not make the strings grow.
-  if place + #marks / 4 > total then
-    return indexMessages(index, 'o', ids, marks, startedAtMs, startedAtMs, untilMs, nowMs)
+  if place + #hashes / 4 > total then
+    return indexMessages(index, 'o', ids, hashes, startedAtMs, startedAtMs, untilMs, nowMs)
   end
   local parts = {}
   for at = 16, #ids, 16 do parts[#parts + 1] = string.sub(ids, at - 6, at) end
   local name = 'c' .. run
   redis.call('SETRANGE', index .. ':' .. name, place * 7, table.concat(parts))
-  redis.call('SETRANGE', index .. ':' .. name .. ':to', place * 4, marks)
+  redis.call('SETRANGE', index .. ':' .. name .. ':to', place * 4, hashes)
   keepSegment(index, name, startedAtMs, untilMs)
 end

@@ -16,7 +16,7 @@ import { addOptOuts, optOutsHold, removeOptOuts } from '../store/opt-outs.ts'
 const SAID: ReadonlySet<string> = new Set(['text', 'button', 'interactive'])
 
 /**
- * Obeys a stop or start word of the account, if that is what was received, as of when it was written. A person is known by
+ * Applies a stop or start word of the account, if that is what was received, as of when it was written. A person is known by
  * number and by user id.
  */
 export async function applyOptOutKeyword(
@@ -31,11 +31,11 @@ export async function applyOptOutKeyword(
   if (settings === undefined) return
   const intent = keywordIntent(text, { stop: settings['opt_out.stop_words'], start: settings['opt_out.start_words'] })
   if (intent === undefined) return
-  await obey(redis, account, { people: namesOfWriter({ from, parts }), intent, source: 'word', atMs })
+  await applyIntent(redis, account, { people: namesOfWriter({ from, parts }), intent, source: 'word', atMs })
 }
 
 /**
- * Obeys what the person has told the chat product about advertising. It takes back what the chat product said before, and
+ * Applies what the person has told the chat product about advertising. It takes back what the chat product said before, and
  * not what the person wrote or the account knows by itself.
  */
 export async function applyPreference(
@@ -43,11 +43,11 @@ export async function applyPreference(
   account: number,
   { people, intent, atMs }: { people: readonly string[]; intent: 'stop' | 'resume'; atMs: number | undefined },
 ): Promise<void> {
-  await obey(redis, account, { people, intent: intent === 'stop' ? intent : 'start', source: 'provider', atMs })
+  await applyIntent(redis, account, { people, intent: intent === 'stop' ? intent : 'start', source: 'provider', atMs })
 }
 
 /** A stop holds once this has resolved: the webhook that brought it is answered after that. */
-async function obey(
+async function applyIntent(
   redis: Redis,
   account: number,
   said: { people: readonly string[]; intent: 'stop' | 'start'; source: OptOutSource; atMs: number | undefined },

@@ -12,7 +12,7 @@ import { jsonText } from '../../../redis/records.ts'
 import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
 import { erasedHmacsOf, makeErasedHmac } from './erased.ts'
 
-const wordsScript = defineScript(import.meta.url, 'opt-out-words')
+const changeScript = defineScript(import.meta.url, 'opt-out-change')
 
 /** What is said of people. `atMs`: when (epoch ms); undefined: now, of all that is known by now. */
 interface Said {
@@ -28,14 +28,14 @@ interface Said {
  * or with a SealError. Whoever answers that it was done waits for `optOutsHold` first.
  */
 export const addOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
-  takeWords(redis, account, people, { intent: 'stop', ...said })
+  changeOptOuts(redis, account, people, { intent: 'stop', ...said })
 
 /**
  * They may be written to again: the provider takes back what it said before, everybody else all that was said before.
  * Returns how many are off the list now. Rejects as `addOptOuts` does.
  */
 export const removeOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
-  takeWords(redis, account, people, { intent: 'start', ...said })
+  changeOptOuts(redis, account, people, { intent: 'start', ...said })
 
 /**
  * Forgets who it was that opted out, and not that they did: from now on only what stands for them is kept. Doing it again
@@ -43,36 +43,36 @@ export const removeOptOuts = (redis: Redis, account: number, people: readonly st
  */
 export async function eraseOptOut(redis: Redis, account: number, person: string): Promise<void> {
   const how = { intent: 'erase', source: 'http' } as const
-  // Without a mark it only says whether there is something to forget: most people who are erased need no key.
-  const marks = await erasedHmacsOf(redis, account, [person])
-  if (marks === undefined && (await runWords(redis, account, [person], undefined, how)) === 0) return
-  await runWords(redis, account, [person], marks ?? [await makeErasedHmac(redis, account, person)], how)
+  // Without an HMAC it only says whether there is something to forget: most people who are erased need no key.
+  const hmacs = await erasedHmacsOf(redis, account, [person])
+  if (hmacs === undefined && (await runChange(redis, account, [person], undefined, how)) === 0) return
+  await runChange(redis, account, [person], hmacs ?? [await makeErasedHmac(redis, account, person)], how)
 }
 
-type Words = Said & { intent: 'stop' | 'start' | 'erase' }
+type Change = Said & { intent: 'stop' | 'start' | 'erase' }
 
-async function takeWords(redis: Redis, account: number, people: readonly string[], how: Words): Promise<number> {
+async function changeOptOuts(redis: Redis, account: number, people: readonly string[], how: Change): Promise<number> {
   if (people.length === 0) return 0
-  const marks = await erasedHmacsOf(redis, account, people)
-  const changed = await runWords(redis, account, people, marks, how)
-  if (marks !== undefined) return changed
+  const hmacs = await erasedHmacsOf(redis, account, people)
+  const changed = await runChange(redis, account, people, hmacs, how)
+  if (hmacs !== undefined) return changed
   // Should the first of the account be erased at this moment: an erasure that comes from now on finds this word.
   const since = await erasedHmacsOf(redis, account, people)
-  return since === undefined ? changed : changed + (await runWords(redis, account, people, since, how))
+  return since === undefined ? changed : changed + (await runChange(redis, account, people, since, how))
 }
 
-async function runWords(
+async function runChange(
   redis: Redis,
   account: number,
   people: readonly string[],
-  marks: readonly string[] | undefined,
-  { intent, source, atMs: at, replicated = true }: Words,
+  hmacs: readonly string[] | undefined,
+  { intent, source, atMs: at, replicated = true }: Change,
 ): Promise<number> {
   const { optOuts, erasedOptOuts: erased, optOutSources: sources, optOutEnds: ends } = contactKeys(account)
-  const reply = await wordsScript(
+  const reply = await changeScript(
     redis,
     { optOuts, erased, sources, ends },
-    { intent, people, source, marks, at },
+    { intent, people, source, hmacs, at },
     { replicated },
   )
   return z.number().parse(reply)
@@ -86,8 +86,8 @@ export async function findOptOut(redis: Redis, account: number, person: string):
     return since === null ? [] : [shown(person, Number(since), times)]
   }
   const own = await standing(optOuts, person)
-  const [mark] = (await erasedHmacsOf(redis, account, [person])) ?? []
-  const ofErased = mark === undefined ? [] : await standing(erasedOptOuts, mark)
+  const [hmac] = (await erasedHmacsOf(redis, account, [person])) ?? []
+  const ofErased = hmac === undefined ? [] : await standing(erasedOptOuts, hmac)
   // Who was erased and has said it again is on both lists.
   return [...own, ...ofErased].sort((one, other) => one.since.localeCompare(other.since))[0]
 }
@@ -98,7 +98,7 @@ export async function optedOutAmong(redis: Redis, account: number, people: reado
   const { optOuts, erasedOptOuts } = contactKeys(account)
   const [found, ofErased] = await Promise.all([
     redis.zmscore(optOuts, ...people),
-    erasedHmacsOf(redis, account, people).then((marks) => (marks ? redis.zmscore(erasedOptOuts, ...marks) : [])),
+    erasedHmacsOf(redis, account, people).then((hmacs) => (hmacs ? redis.zmscore(erasedOptOuts, ...hmacs) : [])),
   ])
   return new Set(people.flatMap((_person, i) => (found[i] === null && (ofErased[i] ?? null) === null ? [] : [i])))
 }

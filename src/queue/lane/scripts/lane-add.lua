@@ -22,7 +22,7 @@
 --   notBefore    when they are due at the earliest (ms), 0 for those that may go at once
 --   priorities   0 for those that wait, else when they are taken: the least first
 --   packedIds?   for the index, one after the other; without it the messages are in the index
---   marks?       4 bytes each
+--   hashes?      4 bytes each
 --   oldestMs?    when the first of them was accepted
 --   newestMs?    and the last
 --   untilMs?     until then none of them can have a record
@@ -30,7 +30,7 @@
 -- include ../../../messages/store/scripts/message-index
 -- include ../../scripts/job-scores
 local waiting, prioritized, counter, delayed, index, closed = unpack(KEYS)
-local jobs, name, ids, payloads, times, waits, notBefore, priorities, packedIds, marks, oldestMs, newestMs,
+local jobs, name, ids, payloads, times, waits, notBefore, priorities, packedIds, hashes, oldestMs, newestMs,
   untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
 if redis.call('EXISTS', closed) == 1 then return 'closed' end
 
@@ -39,7 +39,7 @@ local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 if packedIds then
   -- A broken index is a matter for people, and no message waits for that: its id finds it all the same.
-  pcall(indexMessages, index, 'o', packedIds, marks, oldestMs, newestMs, untilMs, nowMs)
+  pcall(indexMessages, index, 'o', packedIds, hashes, oldestMs, newestMs, untilMs, nowMs)
 end
 if #ids == 0 then return 'OK' end
 

@@ -14,11 +14,11 @@
 --   intent     stop, start or erase
 --   people
 --   source   who says so; a start of the provider ends what the provider stopped, any other one ends all
---   marks?   what stands for them once they are erased, where the account has a key for that
+--   hmacs?   what stands for them once they are erased, where the account has a key for that
 --   at?      when it was said (ms); without it now, of all that is known by now
--- Output: how many want advertising no more, or again; of an erasure, how many have something that needs a mark first
+-- Output: how many want advertising no more, or again; of an erasure, how many have something that needs a hmac first
 local optOuts, erased, sources, ends = unpack(KEYS)
-local intent, people, source, marks, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local intent, people, source, hmacs, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 
 -- How far the clocks of Redis and of the chat product may be apart.
 local APART = 60 * 1000
@@ -43,10 +43,10 @@ local function timesOf(list, name)
   return since and { http = { since, since } } or {}
 end
 
-local function endOf(of, person, mark)
+local function endOf(of, person, hmac)
   local own = redis.call('ZSCORE', ends, of .. person)
-  local ofMark = mark and redis.call('ZSCORE', ends, of .. mark)
-  return math.max(tonumber(own or '-1'), tonumber(ofMark or '-1'))
+  local ofHmac = hmac and redis.call('ZSCORE', ends, of .. hmac)
+  return math.max(tonumber(own or '-1'), tonumber(ofHmac or '-1'))
 end
 
 local function noteEnd(name, ms)
@@ -76,21 +76,21 @@ end
 
 local changed = 0
 for i, person in ipairs(people) do
-  local mark = marks and marks[i]
-  local own, ofErased = timesOf(optOuts, person), mark and timesOf(erased, mark) or {}
+  local hmac = hmacs and hmacs[i]
+  local own, ofErased = timesOf(optOuts, person), hmac and timesOf(erased, hmac) or {}
   local was = next(own) or next(ofErased)
-  local resumed, wanted = endOf('provider:', person, mark), endOf('', person, mark)
+  local resumed, wanted = endOf('provider:', person, hmac), endOf('', person, hmac)
   local function overOf(by) return by == 'provider' and math.max(resumed, wanted) or wanted end
   if intent == 'stop' then
     -- What is said now is after all that is known, should Redis' clock have gone back meanwhile.
     local last = at and latest or math.max(now, overOf(source))
     if last >= overOf(source) then join(own, { [source] = { math.min(said, now), last } }) end
-  elseif intent == 'erase' and mark then
+  elseif intent == 'erase' and hmac then
     join(ofErased, own)
     own = {}
     for _, of in ipairs({ '', 'provider:' }) do
       local ms = redis.call('ZSCORE', ends, of .. person)
-      if ms then noteEnd(of .. mark, tonumber(ms)) end
+      if ms then noteEnd(of .. hmac, tonumber(ms)) end
       redis.call('ZREM', ends, of .. person)
     end
   elseif intent == 'erase' then
@@ -109,7 +109,7 @@ for i, person in ipairs(people) do
     end
     if ofProvider then resumed = math.max(resumed, over) else wanted = math.max(wanted, over) end
     -- Of somebody who is on no list an act of the account says nothing; a word may come before the one that it ends.
-    if at or was then noteEnd((ofProvider and 'provider:' or '') .. (mark or person), over) end
+    if at or was then noteEnd((ofProvider and 'provider:' or '') .. (hmac or person), over) end
   end
   for _, times in ipairs({ own, ofErased }) do
     for by, stop in pairs(times) do
@@ -120,9 +120,9 @@ for i, person in ipairs(people) do
       end
     end
   end
-  if intent ~= 'erase' or mark then
+  if intent ~= 'erase' or hmac then
     keep(optOuts, person, own)
-    if mark then keep(erased, mark, ofErased) end
+    if hmac then keep(erased, hmac, ofErased) end
     local is = next(own) or next(ofErased)
     if (was == nil) ~= (is == nil) then changed = changed + 1 end
   end
