@@ -1,5 +1,5 @@
-// The activity: who did what and when. An entry names things by their ids and says in a word what was done to them;
-// no number, no text of a message and no secret is ever in one.
+// The audit log: who did what and when. An entry names things by their ids and the act by a word; it never holds a phone
+// number, a message text or a secret.
 import { z } from 'zod'
 
 /** Who: a key, or a person at the command line. `key_id` null: a key that nobody was given. */

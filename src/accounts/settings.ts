@@ -82,7 +82,7 @@ export const UNLIMITED: InstallationLimits = Object.freeze({
 // Secrets of an account's cloud-api webhooks, by the name people type. Apart from their store, so that what only names
 // one loads no Redis.
 
-/** How many of each count at a time: the newest, and the one that the chat product may still use. */
+/** How many of each count at a time: the newest, and the one that WhatsApp may still use. */
 export const WEBHOOK_SECRETS_MAX = 2
 
 /** `app_secret` verifies signatures, `verify_token` answers the handshake. */

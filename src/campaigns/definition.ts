@@ -72,8 +72,8 @@ export const listedDefinitionSchema = z.object({
 })
 
 /**
- * As it is stored: the campaign may also be a new run for some recipients of an earlier one. It vouches for the shape
- * only, so that what an older version accepted can be read.
+ * As it is stored: the campaign may also be a new run for some recipients of an earlier one. Only the shape is checked;
+ * the bounds were checked when it was accepted.
  */
 export const storedDefinitionSchema = listedDefinitionSchema.extend({
   template: templateSchema.extend({ components: z.array(z.unknown()).default([]) }),

@@ -1,5 +1,5 @@
-// Ids of a campaign's messages. They are derived, not drawn: whoever feeds a recipient again, after a crash or at the
-// same time, makes the same id, and what has a job or a record of that id is not made a second time.
+// Ids of a campaign's messages. They are derived, not random: feeding a recipient again, after a crash or twice at once,
+// makes the same id, and nothing is made twice under one id.
 import { hash } from 'node:crypto'
 import { newUlid } from '../messages/message-id.ts'
 

@@ -1,9 +1,9 @@
-// What an endpoint is: an address that is told what happens, and what of it. Pure.
+// An event endpoint: an address that events are delivered to, and which ones. Pure.
 import { z } from 'zod'
 import { filledTextUpTo } from '../messages/bounded.ts'
 import { DEFAULT_TYPES, EVENT_TYPES, eventTypeSchema } from './event-schema.ts'
 
-/** Endpoints of one account. Each is told by itself, so that each costs as much as all telling did. */
+/** Endpoints of one account. Events are read and delivered for each by itself, so cost grows with their number. */
 export const MOST_ENDPOINTS = 20
 /** Senders that an endpoint can be limited to. */
 const MOST_SENDERS = 100
@@ -19,7 +19,7 @@ const fields = {
   url: urlField,
   types: z.array(eventTypeSchema).min(1).max(EVENT_TYPES.length),
   senders: z.array(filledTextUpTo(255)).max(MOST_SENDERS).describe('Numbers, names or ids; all senders when empty.'),
-  include_content: z.boolean().describe('Whether numbers and texts are told.'),
+  include_content: z.boolean().describe('Whether numbers and texts are included.'),
   batch: z
     .strictObject({
       max_events: z.int().min(1).max(100).default(1),
@@ -42,7 +42,7 @@ export const newEndpointFields = z
   .meta({ id: 'NewEventEndpoint' })
 export type NewEndpoint = z.infer<typeof newEndpointFields>
 
-/** What can be changed; what is left out stays. */
+/** The fields that can be changed; a missing one stays as it is. */
 export const endpointChanges = z.strictObject(fields).partial().meta({ id: 'EventEndpointChanges' })
 export type EndpointChanges = z.infer<typeof endpointChanges>
 
@@ -58,7 +58,7 @@ export const endpointSchema = z
     include_content: z.boolean(),
     batch: z.strictObject({ max_events: z.int(), max_wait_ms: z.int() }),
     enabled: z.boolean(),
-    disabled_for: z.string().nullable().describe('Why it is told nothing: `by hand`, `gone` (410) or `failing`.'),
+    disabled_for: z.string().nullable().describe('Why nothing is delivered: `by hand`, `gone` (410) or `failing`.'),
     created_at: time,
     failing_since: time.nullable().describe('When the failures began that no success has ended.'),
     last_success_at: time.nullable(),

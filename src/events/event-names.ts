@@ -20,10 +20,10 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** What `POST /event-endpoints/{id}/test` sends; it is told to that endpoint only, whatever types it asks for. */
+/** What `POST /event-endpoints/{id}/test` sends; it is delivered to that endpoint only, whatever types it asks for. */
 export const TEST_TYPE = 'endpoint.test'
 
-/** What an endpoint is told that does not say which types it wants: `sent` and `read` are most of all events. */
+/** The types of an endpoint that names none: without `sent` and `read`, which are most of all events. */
 export const DEFAULT_TYPES: readonly EventType[] = EVENT_TYPES.filter(
   (type) => type !== 'message.sent' && type !== 'message.read',
 )

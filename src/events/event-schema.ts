@@ -1,4 +1,4 @@
-// An event as a document: what is pulled, and what an endpoint gets.
+// An event as a document, as it is pulled and as an endpoint gets it.
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import { messageClassSchema } from '../jobs/send.ts'
@@ -7,11 +7,11 @@ import { receivedPartsSchema } from '../messages/received.ts'
 import { EVENT_TYPES, type EventType, TEST_TYPE } from './event-names.ts'
 
 const time = z.iso.datetime()
-const eventIdField = z.string().describe('The same however often it is told.')
+const eventIdField = z.string().describe('The same at each delivery.')
 
 const problem = z.strictObject({ code: z.string(), sentence: z.string() }).nullable()
 
-/** What is only told to those who asked for content. */
+/** Only for those who asked for content. */
 const content = { to: z.string().nullable().optional(), text: z.string().nullable().optional() }
 
 const messageData = z.strictObject({
@@ -81,7 +81,7 @@ export const eventSchema = z
   .meta({ id: 'Event' })
 export type EventDocument = z.infer<typeof eventSchema>
 
-// Event types as requests name them, and the one that a state is told as. Pure.
+// Event types as requests name them, and the type of a message's state. Pure.
 
 export { DEFAULT_TYPES, EVENT_TYPES, type EventType, TEST_TYPE } from './event-names.ts'
 

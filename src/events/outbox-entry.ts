@@ -19,7 +19,7 @@ const otherEvent = z.discriminatedUnion('about', [
     reason: z.string().optional(),
   }),
   z.object({ about: z.literal('sender'), blocked: z.boolean(), reason: z.string(), at }),
-  // By what stands for the chat product's id, which has the person's number in it.
+  // Named by a digest of WhatsApp's id, which has the person's number in it.
   z.object({ about: z.literal('received'), name: z.string(), at }),
   z.object({ about: z.literal('endpoint'), id: z.string(), reason: z.string(), at }),
 ])
@@ -92,9 +92,8 @@ function readOther(line: string): OtherOccurrence | undefined {
 }
 
 /**
- * The id of an event, the same however often and to whomever it is told: `evt_<source>_<entry>_<line>`. A received message
- * may be written down more than once, as when the chat product brings it twice at the same moment: its event goes by what
- * stands for its id.
+ * The id of an event, the same at each delivery and for each endpoint: `evt_<source>_<entry>_<line>`. A received message may
+ * have several entries, as when WhatsApp brings it twice at the same moment: its event is named by the digest of its id.
  */
 export function eventId({ source, entry, line, occurrence }: PlacedEvent): string {
   const place = occurrence.about === 'received' ? occurrence.name : `${entry.replace('-', '_')}_${line}`

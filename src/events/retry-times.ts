@@ -34,7 +34,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   if (header === undefined) return undefined
   const text = header.trim()
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
-  // A date always names its zone; what Date.parse makes of anything else is nobody's wish.
+  // A date always names its zone; what Date.parse makes of anything else was not meant.
   const until = text.endsWith('GMT') ? Date.parse(text) : Number.NaN
   return Number.isNaN(until) ? undefined : Math.max(0, until - nowMs)
 }

@@ -1,5 +1,5 @@
-// Which addresses an endpoint may have. Whoever may create endpoints could otherwise have Laneway call what only Laneway
-// can reach: the metadata of its cloud, an admin page, Redis. An operator may name networks of their own.
+// Which addresses an endpoint may have. Otherwise a client could have Laneway call what only Laneway can reach: the metadata
+// of its cloud, an admin page, Redis. An operator may allow private networks by name.
 
 import { type LookupAddress, lookup } from 'node:dns'
 import dns from 'node:dns/promises'
@@ -67,8 +67,8 @@ export function literalHost(hostname: string): string | undefined {
   return isIP(bare) === 0 ? undefined : bare
 }
 
-// Whether the address of an endpoint may be called, as far as can be told before it is: what its name leads to is looked
-// up. It is checked again at each connection, since a name may lead elsewhere tomorrow.
+// Whether the address of an endpoint may be called, checked when it is set by looking its name up. It is checked again at
+// each connection, since the name may lead elsewhere by then.
 
 /** A name server that has not answered by then says nothing. */
 const LOOKUP_MS = 2_000

@@ -19,7 +19,7 @@ const OLD_OFFICE = new Map([
   ['xls', 'application/vnd.ms-excel'],
   ['ppt', 'application/vnd.ms-powerpoint'],
 ])
-/** Names that the detection uses for types that the chat product knows under another one. */
+/** Names that the detection uses for types that WhatsApp knows under another one. */
 const SAME_AS = new Map([['audio/x-m4a', 'audio/mp4']])
 
 /** The type of a file on disk. `name` gives the extension where the bytes do not, as for all kinds of text. */
@@ -53,14 +53,14 @@ async function isText(path: string): Promise<boolean> {
   }
 }
 
-// Which files the chat product takes, by MIME type and size: its media table. It enforces them only after the send, when
+// Which files WhatsApp takes, by MIME type and size: its media table. It enforces them only after the send, when
 // it fetches the link, so the gallery shows the answer beforehand.
 
 const KB = 1024
 /** Binary megabytes: the 16 MB of videos were seen enforced as 16,777,216 bytes. */
 const MB = 1024 * KB
 
-/** Sizes in bytes. What a MIME type does not show (codecs, pixels, pages) the chat product alone can judge. */
+/** Sizes in bytes. What a MIME type does not show (codecs, pixels, pages) WhatsApp alone can judge. */
 const table = [
   { kind: 'audio', limit: 16 * MB, types: ['audio/aac', 'audio/amr', 'audio/mpeg', 'audio/mp4', 'audio/ogg'] },
   {
@@ -85,7 +85,7 @@ const table = [
 
 const rules = new Map(table.flatMap(({ types, ...rule }) => types.map((type) => [type, rule] as const)))
 
-/** Whether a file can be sent through the chat product, and one sentence why. `size` is in bytes; parameters of the MIME type do not matter. */
+/** Whether a file can be sent through WhatsApp, and one sentence why. `size` is in bytes; parameters of the MIME type do not matter. */
 export function compatibilityOf(mimeType: string, size: number): { compatible: boolean; reason: string } {
   const type = mimeType.replace(/;.*$/s, '').trim().toLowerCase()
   const rule = rules.get(type)

@@ -52,7 +52,7 @@ export async function beginErasure(redis: Redis, id: string, turn: number): Prom
 
 const turnScript = defineScript(import.meta.url, 'erasure-turn')
 
-/** Accounts take turns: whoever asks for 150 erasures holds up nobody else's. */
+/** Accounts take turns: 150 erasures of one account hold up nobody else's. */
 async function turnOf(redis: Redis, account: number): Promise<number> {
   const args = { account: String(account), keepMs: KEEP_MS }
   return Math.min(LAST_PRIORITY, Number(await turnScript(redis, { turns: rootKeys.erasureTurns }, args)))

@@ -1,4 +1,4 @@
-// Who a person is to us: the digits of a number, or the id that the chat product gives a person without one. Pure.
+// Who a person is to us: the digits of a number, or the id that WhatsApp gives a person without one. Pure.
 import { parsePhone } from '../messages/recipient.ts'
 
 const USER_ID = /^[A-Z]{2}\.(ENT\.)?[0-9A-Za-z]{1,128}$/

@@ -33,7 +33,7 @@ export const rootKeys = {
   campaignLanes: 'lw:campaign-lanes',
   /** STRING: held while a sender is added or removed. */
   sendersLock: 'lw:senders-lock',
-  /** STREAM: who did what, of the whole installation; see accounts/activity/record.ts. */
+  /** STREAM: who did what, of the whole installation; see accounts/store/audit-log.ts. */
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
@@ -43,11 +43,11 @@ export const rootKeys = {
   expired: 'lw:expired',
   /** ZSET SHA-256 of gallery content → when a file of it was removed for good (ms): perhaps nobody has it any more. */
   contentWithoutFile: 'lw:content-without-file',
-  /** SET of accounts that want to know what happens, see events/store/listening.ts. */
+  /** SET of accounts whose events are written, see events/store/outbox.ts. */
   eventAccounts: 'lw:event-accounts',
   /** ZSET `<account> <endpoint>` → when its queue must be looked at (ms). */
   dueEndpoints: 'lw:event-queues-due',
-  /** HASH: how telling of events stands, as the relay wrote it lately; it expires. */
+  /** HASH: how delivery of events stands, as the relay wrote it lately; it expires. */
   eventStatus: 'lw:event-status',
   /** STRING: name of the worker that tells of events; ends when that one says nothing for seconds. */
   relay: 'lw:event-relay',
@@ -191,7 +191,7 @@ export const replyWindowKey = (lane: number, name: string): string => `${lanePre
 /** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
-/** STRING that is there once the lane's sender was removed, see queue/lane/close.ts: nothing is put on the lane any more. */
+/** STRING that is there once the lane's sender was removed, see closeLane in queue/lane/jobs.ts: nothing is put on the lane any more. */
 export const laneClosedKey = (lane: number): string => `${lanePrefix(lane)}:closed`
 
 /** STRING: which worker clears the waiting messages of a class, see queue/lane/scripts/lane-clear.lua. */
@@ -275,9 +275,9 @@ export const galleryKeys = (account: number) => {
     file: (id: number) => `${prefix}:file:${id}`,
     /** ZSET of files in the trash, by id. */
     trash: `${prefix}:trash`,
-    /** STRING: bytes of all files, those in the trash too, see gallery/store/kept-bytes.ts. */
+    /** STRING: bytes of all files, those in the trash too, see gallery/store/files.ts. */
     bytes: `${prefix}:bytes`,
-    /** ZSET token of a file that is being added → since when (ms), see gallery/store/new-tokens.ts. */
+    /** ZSET token of a file that is being added → since when (ms), see gallery/store/files.ts. */
     newTokens: `${prefix}:new-tokens`,
     /** HASH of one bulk move: state and outcome. */
     move: (id: string) => `${prefix}:move:${id}`,
@@ -321,5 +321,5 @@ export const contactKeys = (account: number) => {
 export const rateKey = (of: 'key' | 'account' | 'address', who: string): string => `lw:{rates}:${of}:${who}`
 /** ZSET campaign id → when it was created (ms): campaigns of the account that were not started when last looked at. */
 export const draftsOfAccountKey = (account: number): string => `lw:account:${account}:drafts`
-/** HASH campaign id → bytes of its rows, and `total`, see limits/kept-bytes.ts. */
+/** HASH campaign id → bytes of its rows, and `total`, see campaigns/store/quotas.ts. */
 export const rowsOfAccountKey = (account: number): string => `lw:account:${account}:rows`

@@ -1,9 +1,8 @@
-// Removing an account: its keys end at once, its senders are removed, and all goes that nothing of what is kept needs. What
-// is kept, its messages and who wants no advertising, can be shown and forgotten until the last message has ended; then
-// `endAccount` deletes the rest.
+// Removing an account: its keys end at once, its senders and everything else are deleted, except its messages and opt-outs.
+// Those can be shown and erased until the last message expires; then `endAccount` deletes the rest.
 //
-// Where the process may die: anywhere. The account is marked as removed first; whoever removes it again, or the hourly look
-// of a worker, does each part once more.
+// The process may die anywhere. The account is marked as removed first; removing it again, or a worker's hourly look, does
+// each part once more.
 
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES, hasEnded } from '../../campaigns/campaign.ts'
 import { moveCampaign, NOW } from '../../campaigns/store/campaigns.ts'
@@ -75,7 +74,7 @@ async function cancelDrafts(redis: Redis, account: number, retentionMs: number):
   }
 }
 
-/** All that belongs to the account and that nothing of what is kept needs. */
+/** Deletes what belongs to the account and is not needed for its messages and opt-outs. */
 async function forgetBelongings(redis: Redis, id: number): Promise<void> {
   for (const endpoint of await listEndpoints(redis, id)) {
     await removeEndpoint(redis, endpoint)

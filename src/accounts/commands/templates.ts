@@ -20,7 +20,7 @@ export function readDefinitions(
   return faults.length > 0 ? { faults } : { templates }
 }
 
-/** Imports definitions in the chat product's own format, all or none. Throws a Refusal that names all that is wrong. */
+/** Imports definitions in WhatsApp's own format, all or none. Throws a Refusal that names all that is wrong. */
 export async function importDefinitions(
   redis: Redis,
   account: number,

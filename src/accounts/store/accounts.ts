@@ -65,7 +65,7 @@ export async function findKeptAccount(redis: Redis, id: number): Promise<KeptAcc
   return isThere(raw) ? readRecord(keptSchema, `account ${id}`, raw) : undefined
 }
 
-/** From now on nobody finds the account but whoever looks for what is kept. */
+/** From now on only `findKeptAccount` finds the account. */
 export async function markAccountRemoved(redis: Redis, id: number, nowMs: number): Promise<void> {
   await redis.hset(accountKey(id), 'removed_at', nowMs)
 }
@@ -78,7 +78,7 @@ export async function clearAccount(redis: Redis, id: number, kept: readonly stri
   if (settings.length > 0) await redis.hdel(accountKey(id), ...settings)
 }
 
-/** Nothing of a removed account is kept any more. Its list comes last, so that whoever dies before is followed by another. */
+/** Deletes the record of a removed account. The list comes last: after a crash before that, the next run finds it there. */
 export async function dropAccount(redis: Redis, id: number): Promise<void> {
   await redis.del(accountKey(id))
   await redis.srem(rootKeys.accounts, id)

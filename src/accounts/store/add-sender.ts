@@ -1,7 +1,7 @@
 // Adding a sender and removing one. A sender is found through four pointers (number, name, phone number id, default of
 // its account), each a key of its own that may be on another node of a cluster; they count only when the record that
-// they point to is there. So the record is written last and in one command: whoever dies before that has added nothing,
-// and what is left behind is overwritten by the next try.
+// they point to is there. So the record is written last and in one command: dying before that adds nothing, and the next
+// try overwrites what was left.
 
 import type { Redis } from '../../redis/connect.ts'
 import {
@@ -63,7 +63,7 @@ export class SenderTakenError extends Error {
 /**
  * Adds a sender and returns its id; the account's first one becomes its default. Throws a SenderTakenError when its
  * number or phone number id belongs to a sender of any account, or its name to another one of the account: the limits
- * of the chat product are those of the number, so two lanes for one number would send at twice its pace.
+ * of WhatsApp are those of the number, so two lanes for one number would send at twice its pace.
  */
 export function addSender(redis: Redis, sender: NewSender): Promise<number> {
   return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
@@ -100,13 +100,13 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
 }
 
 /**
- * Before it can send anything: whoever listens to the account misses nothing of it. Whoever stops listening after the
- * second look knows of the lane (events/store/listening.ts); who did so before may not, and then nobody needs the outbox.
+ * Opens the lane's outbox before it can send anything, so that no event is missed. An account that stops listening after
+ * the second check closes this outbox too (events/store/outbox.ts); one that stopped before it needs none.
  */
 async function openOutbox(redis: Redis, account: number, lane: number): Promise<void> {
   const isListenedTo = async (): Promise<boolean> => (await redis.sismember(rootKeys.eventAccounts, account)) === 1
   if (!(await isListenedTo())) return
-  // The entry itself tells nothing.
+  // The entry itself means nothing: it creates the stream.
   await redis.xadd(outboxKey(lane), '*', 'e', '')
   if (!(await isListenedTo())) await redis.del(outboxKey(lane))
 }

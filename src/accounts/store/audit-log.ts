@@ -1,9 +1,8 @@
-// The one place that writes the activity. Two lists: the account's, so that a busy account pushes out nobody else's,
-// and the installation's, which has them all in one order. Each is a stream, one key and so one slot, bounded in count
-// and in time.
+// The audit log in Redis: a stream for each account, so that a busy account pushes out nobody else's entries, and one for
+// the installation with all of them in one order. Both are bounded in count and time.
 //
-// An act is written down once it is done. Whoever dies in between has done something that the list does not tell; the
-// other way round it would tell of what was never done.
+// An entry is written after the act. Dying in between leaves an act without an entry; the other order would leave entries
+// of acts that were never done.
 
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
@@ -16,7 +15,7 @@ export const AUDIT_LOG_KEPT_MS = 90 * 86_400_000
 const MOST_OF_ACCOUNT = 10_000
 const MOST_IN_ALL = 100_000
 
-/** Writes an act down. Rejects when Redis does not take it: the act itself is done all the same. */
+/** Appends an entry. Rejects when Redis does not take it; the act itself is done already. */
 export async function appendToAuditLog(redis: Redis, act: AuditEvent, nowMs: number): Promise<void> {
   const { actor, account, action, target, detail, requestId } = act
   const fields = {
@@ -43,7 +42,7 @@ async function append(redis: Redis, key: string, most: number, fields: string[],
   ])
 }
 
-// Reading the activity, the latest first.
+// Reading the audit log, the latest first.
 
 const orNull = z.string().transform((text) => (text === '' ? null : text))
 

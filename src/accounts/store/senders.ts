@@ -7,7 +7,7 @@ import type { SealedFor, TokenPlace } from '../seal.ts'
 import { providerNameSchema } from '../sender.ts'
 import { keptLanes } from './kept-lanes.ts'
 
-/** Messages per second of a new sender: the chat product's default for one number. */
+/** Messages per second of a new sender: WhatsApp's default for one number. */
 export const DEFAULT_RATE = 80
 
 const flag = z.enum(['0', '1']).transform((value) => value === '1')
@@ -24,7 +24,7 @@ const senderSchema = z.object({
   base_url: z.url(),
   /** Sealed, see seal.ts. */
   token: z.string(),
-  /** The chat product's id of the number; empty on partner-api. */
+  /** WhatsApp's id of the number; empty on partner-api. */
   phone_number_id: z.string(),
   /** Messages per second. */
   rate: z.coerce.number().positive(),
@@ -38,7 +38,7 @@ const senderSchema = z.object({
   paused_for: z.string().default(''),
   /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
   paused_by: z.string().default(''),
-  /** When the chat product last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
+  /** When WhatsApp last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
   blocked_at: z.coerce.number().default(0),
   /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
   sent_after_block: z.coerce.number().default(0),
@@ -77,7 +77,7 @@ export async function senderNamed(
   return id === null ? undefined : findSender(redis, Number(id))
 }
 
-/** The sender behind the chat product's phone number id, whoever owns it. */
+/** The sender with this phone number id of WhatsApp, of any account. */
 export async function senderOfPhoneNumberId(redis: Redis, phoneNumberId: string): Promise<Sender | undefined> {
   const id = await redis.get(phoneNumberIdKey(phoneNumberId))
   return id === null ? undefined : findSender(redis, Number(id))
@@ -133,7 +133,7 @@ export async function setPausedFor(redis: Redis, id: number, reason: string, by:
 /** Who pauses a lane whose sender can send nothing. */
 const OURSELVES = 'Laneway'
 
-/** Writes down that the chat product said at this time that the sender can send nothing, and why it is paused. */
+/** Writes down that WhatsApp said at this time that the sender can send nothing, and why it is paused. */
 export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
   await redis.hset(senderKey(id), { paused_for: reason, paused_by: OURSELVES, blocked_at: atMs })
 }

@@ -1,4 +1,4 @@
-// The registry of approved templates of an account, in the chat product's own definition format.
+// The registry of approved templates of an account, in WhatsApp's own definition format.
 import { shapeOf, type Template, templateSchema } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { templatesKey } from '../../redis/keys.ts'

@@ -1,4 +1,4 @@
-// // preflight tells later, all at once.
+// Creating a campaign: its definition is checked for all that can be known at once; preflight finds the rest.
 import { z } from 'zod'
 import type { AccountLimits } from '../../accounts/settings.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'

@@ -28,7 +28,7 @@ export async function templateProblem(
 
 /**
  * Why the values that were frozen at preflight do not fit the template any more, as when it was imported with other
- * parameters, buttons or another header: the chat product would refuse every message. Another wording is no problem.
+ * parameters, buttons or another header: WhatsApp would refuse every message. Another wording is no problem.
  */
 export async function changedTemplate(redis: Redis, campaign: Campaign): Promise<TemplateProblem | undefined> {
   const { template: wanted, recipients } = campaign.definition

@@ -1,5 +1,5 @@
-// The circuit breaker: when a campaign must pause without being asked. What hits one recipient in three will hit the rest.
-// What only has to hit a few is in fan-out/refusals.ts.
+// The circuit breaker: when a campaign pauses by itself. Either too large a share of its latest messages failed, or the
+// first answers say that everybody else would be refused as well.
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { Fault } from '../../messages/fault.ts'
@@ -51,9 +51,9 @@ export function createFailureBreaker() {
   }
 }
 
-// The fast part of a campaign's circuit breaker: pauses it at the first answers that say that everybody else would be refused
-// as well. The share of failures (circuit-breaker.ts) needs a hundred messages for that. What was refused so is proven
-// unsent and stays queued for the resume, so that however much was in flight, next to nobody is lost.
+// The fast part: pauses a campaign at the first refusals that concern all of it; the share of failures needs a hundred
+// messages for that. What was refused is proven unsent and stays queued for the resume, so that next to nobody is lost,
+// however much was in flight.
 
 /**
  * Refusals in a row, with no message sent in between, that pause a campaign when each alone may be about one person's
@@ -114,14 +114,14 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
       return false
     },
 
-    /** The chat product took a message of the campaign. */
+    /** WhatsApp took a message of the campaign. */
     over(campaign: CampaignId): void {
       if (rows.size > 0) rows.delete(idOf(campaign))
     },
   }
 }
 
-/** Without the chat product's own words, which may quote what a person was to read. */
+/** Without WhatsApp's own words, which may quote the message. */
 const inWords = (code: string): string =>
   /^\d+$/.test(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`
 

@@ -88,7 +88,7 @@ export async function fanOut(
     const end = await supply(deps, campaign, snapshot, stopped, turn)
     if (end === 'over') turn.memories.forget(campaign)
     if (end === 'over' || end.parked === undefined) return end
-    // No heartbeat comes after this: it would take the mark off.
+    // No heartbeat may come after this: it would end the parking.
     heartbeat.stop()
     await parkCampaign(deps.redis, campaign, epoch, end.parked)
     return { nextMs: end.parked.ms }

@@ -1,5 +1,5 @@
 // Puts recipients of a campaign on its lane, in chunks: a job names places of the list, and the worker that runs it sends
-// to whoever has no state by then. Feeding somebody again is therefore harmless.
+// to those who have no state by then. Feeding a recipient again is therefore harmless.
 import type { Chunk } from '../../jobs/chunk.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../messages/lifecycle.ts'

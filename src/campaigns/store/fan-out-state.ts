@@ -124,7 +124,7 @@ const parkedSchema = z
     return { epoch: Number(epoch), untilMs: Number(untilMs), reason: reason === 'turn' ? 'turn' : 'idle' }
   })
 
-/** Marks the campaign as parked, if it runs in this epoch; the next heartbeat takes the mark off. */
+/** Parks the campaign, if it runs in this epoch; the next heartbeat ends that. */
 export async function parkCampaign(
   redis: Redis,
   { lane, number }: CampaignId,
@@ -140,7 +140,7 @@ const readParked = (text: string | null | undefined): Parked | undefined => {
   return parsed.success ? parsed.data : undefined
 }
 
-/** The marks of these campaigns of a lane, in their order; undefined for one that is not parked. */
+/** Until when these campaigns of a lane are parked, in their order; undefined for one that is not. */
 export async function findParked(
   redis: Redis,
   lane: number,
@@ -150,7 +150,7 @@ export async function findParked(
   return (await redis.hmget(parkedCampaignsKey(lane), ...numbers.map(String))).map(readParked)
 }
 
-/** All parked campaigns of a lane, by number. Marks of campaigns that `isActive` does not know are taken off. */
+/** All parked campaigns of a lane, by number. Entries of campaigns that `isActive` does not know are removed. */
 export async function parkedOn(
   redis: Redis,
   lane: number,

@@ -1,5 +1,5 @@
-// The list of an account's campaigns. Up to a page only states are looked at, and of those on it neither what they send nor
-// their template is kept: an older version took definitions of up to 256 KB, and a page has up to 1,000 of them.
+// The list of an account's campaigns, a page at a time. Before the page only states are read, and of the campaigns on it
+// neither components nor template: a page has up to 1,000 of them.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
@@ -23,7 +23,7 @@ const listedSchema = campaignSchema.extend({ definition: jsonText.pipe(listedDef
 export type ListedCampaign = z.infer<typeof listedSchema>
 const LISTED_FIELDS = [...Object.keys(listedSchema.shape), UNLISTED_FIELD]
 
-/** Names looked through at a time, and campaigns read at a time: an older version took definitions of up to 256 KB. */
+/** Names looked through at a time, and campaigns read at a time. */
 const NAMES_AT_ONCE = 200
 const READ_AT_ONCE = 10
 

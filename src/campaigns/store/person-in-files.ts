@@ -1,5 +1,5 @@
 // A person in the frozen lists of a campaign: finding them, and writing over them where they stand. The line stays, with
-// zeros for a number and without values, see write-over.ts.
+// zeros for a number and without values.
 
 import { receive } from '../../files/drafts.ts'
 import { FileMissingError, type FileStore, readPart } from '../../files/store.ts'

@@ -1,6 +1,5 @@
-// A person in an uploaded file of rows: finding them, and leaving spaces, which every reader passes over, see
-// write-over.ts. A row that nothing can be sent from names whomever its text names: that nobody can read it as a row does
-// not make the number in it any less theirs.
+// A person in an uploaded file of rows: finding them, and writing spaces over them, which every reader skips. A line that
+// cannot be read as a row is searched as text: a number in it is still somebody's.
 import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import type { Separator } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'

@@ -1,6 +1,6 @@
-// How many campaigns of an account were not started yet. A list of them is kept for counting: a new one is put on it in the
-// step that looks whether there is room, and those that were started, or are gone, are taken off it only when it is full. So
-// nothing else has to keep it right, and whoever dies in between leaves an entry that is found wrong some day.
+// How many campaigns of an account were not started yet. A list of them is kept for counting: a new one is added in the step
+// that checks for room; started and deleted ones are removed only when the list is full. So nothing else has to keep the
+// list right, and an entry that a crash leaves is removed then.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { draftsOfAccountKey, rowsOfAccountKey } from '../../redis/keys.ts'
@@ -57,7 +57,7 @@ export async function countDrafts(redis: Redis, account: number): Promise<number
 }
 
 // How many bytes of uploaded rows an account keeps: one hash with the bytes of each campaign and their sum, changed in one
-// step. Those of campaigns that are gone are taken off it only when it is full, as with drafts.ts.
+// step. Those of campaigns that are gone are taken off it only when it is full, as with drafts.
 
 /** A hash that is full is looked through so often at most. */
 const ROWS_LOOK_MS = 1_000

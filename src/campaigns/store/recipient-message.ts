@@ -1,5 +1,5 @@
-// The message of each recipient of a campaign, made from the campaign and the recipient's line in its list. Whoever makes
-// it, wherever and whenever, makes the same one under the same id.
+// The message of each recipient of a campaign, made from the campaign and the recipient's line in its list. It is the same
+// message, under the same id, whenever and wherever it is made.
 import type { SendPayload } from '../../jobs/send.ts'
 import type { Content } from '../../messages/content.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'

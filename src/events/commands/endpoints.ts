@@ -1,4 +1,5 @@
-// What is done with endpoints, the same over HTTP and on the command line. Throws a Refusal for what cannot be done.
+// Creating, changing, testing and replaying endpoints, over HTTP and on the command line. Throws a Refusal for what cannot be
+// done.
 
 import type { Seal } from '../../accounts/seal.ts'
 import { listKeptSenders, listSenders } from '../../accounts/store/senders.ts'
@@ -89,7 +90,7 @@ export async function testEndpoint(redis: Redis, endpoint: Endpoint): Promise<st
   return delivery
 }
 
-/** Has a worker tell it again; resolves to the id of the replay. `idOf` as with `addEndpoint`. */
+/** Has a worker deliver events again; resolves to the id of the replay. `idOf` as with `addEndpoint`. */
 export async function replayEvents(
   redis: Redis,
   endpoint: Endpoint,
@@ -103,7 +104,7 @@ export async function replayEvents(
   return id
 }
 
-/** How many events a replay would tell; `complete` is false when there may be more. */
+/** How many events a replay would deliver; `complete` is false when there may be more. */
 export async function countReplayed(
   redis: Redis,
   endpoint: Endpoint,

@@ -1,5 +1,5 @@
-// Puts events into words. What changed stands in the outbox; what stays the same of a message (its kind, its sender, its
-// text) is read from its record when it is told, so that an event costs few bytes, and an erased person is told of no more.
+// Makes the documents of events. The outbox holds what changed; a message's kind, sender and text are read from its record
+// at delivery, so that an event takes few bytes and nothing of an erased person is delivered.
 
 import { z } from 'zod'
 import type { Sender } from '../../accounts/store/senders.ts'
@@ -24,20 +24,20 @@ import { EVENT_TYPES, type EventType, typeOfState } from '../event-schema.ts'
 import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../outbox-entry.ts'
 import type { Endpoint } from './endpoints.ts'
 
-/** What is needed to put events of one account into words; `senderOf` knows the account's senders by lane. */
+/** What making documents of one account's events needs; `senderOf` finds its senders by lane. */
 export interface DocumentContext {
   redis: Redis
   account: number
   senderOf: (lane: number) => Sender | undefined
-  /** Whether numbers and texts are told. */
+  /** Whether numbers and texts are included. */
   includeContent: boolean
-  /** The types that whoever is told listens to; undefined: all. */
+  /** The types that the reader listens to; undefined: all. */
   types?: readonly string[] | undefined
 }
 
 /**
- * The type of what happened, for somebody who listens to these `types`; undefined for what is no event. Whoever listens to
- * deliveries and not to readings is told of a reading as of a delivery when nothing has told them of it before.
+ * The type of what happened, for a reader who listens to these `types`; undefined for what is no event. For one who listens
+ * to `delivered` and not to `read`, a reading counts as the delivery when there was no event of that before.
  */
 export function typeOf(occurrence: Occurrence, types: readonly string[] = EVENT_TYPES): EventType | undefined {
   switch (occurrence.about) {
@@ -165,7 +165,7 @@ function messageData(
     kind: fact?.kind ?? null,
     campaign_id: fact?.group ?? null,
     campaign: run === null ? null : campaignId({ lane, number: run }),
-    // The chat product's ids hold the number of the recipient.
+    // WhatsApp's ids hold the number of the recipient.
     provider_id: (includeContent && fact?.providerId) || null,
     accepted_at: iso(acceptedAtMs(ulid)),
     problem: problem ? { ...problem, sentence: fact?.isForgotten ? '' : shown(problem.sentence) } : null,
@@ -175,8 +175,7 @@ function messageData(
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-// What never changes of a message, as far as events tell it: read from the records when it is told, of all messages of a
-// delivery at once.
+// The parts of a message that never change, read from the records of all messages of a delivery at once.
 
 /** Records read in one step: some 0.2 ms of Redis. */
 const AT_ONCE = 100
@@ -195,7 +194,7 @@ export interface MessageFacts {
   /** Number of its campaign. */
   run: number | null
   providerId: string | null
-  /** Whom it went to was erased: what the chat product said of it, which may name them, is told no more. */
+  /** Its recipient was erased: WhatsApp's words about it, which may name them, are left out. */
   isForgotten: boolean
 }
 
@@ -226,7 +225,7 @@ export interface MessageContent {
   text: string | null
 }
 
-/** The same of what only those are told who asked for content. */
+/** The same for content, which only some endpoints get. */
 async function readContents(
   redis: Redis,
   lane: number,

@@ -1,6 +1,6 @@
-// The queue of an endpoint, as those see it who write into it. A set says when each queue must be looked at, so that nobody
-// has to look at all of them all the time. A job is added before the set is told of it, and whoever looks first tells the set
-// when to look again and then reads the queue: of a job that the look has not seen the set is told after that.
+// The queue of an endpoint: adding jobs, and a set that says when each queue must be checked next, so that nobody polls all of
+// them. A job is added before its time is put into the set; a check first puts its own next time there and then reads the
+// queue. So the time of a job that the check did not see comes after that, and is not lost.
 
 import type { EventJob } from '../../jobs/background.ts'
 import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../queue/layout.ts'
@@ -39,7 +39,7 @@ export async function withEndpointQueue<T>(
 
 const member = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
-/** How long (ms) a queue of which nothing is known to be due is not looked at. */
+/** How long (ms) a queue without a known due job is left alone. */
 export const LOOK_AGAIN_MS = 60_000
 
 /** Adds a job that is due after `waitMs`. Dying before the set knows of it leaves one that the next look finds. */
@@ -73,7 +73,7 @@ export async function noteQueues(redis: Redis, owners: readonly QueueOwner[]): P
   await redis.zadd(rootKeys.dueEndpoints, 'NX', ...owners.flatMap((owner) => [nowMs, member(owner)]))
 }
 
-/** Queues that must be looked at now, at most `most`. Whoever looks says when to look again. */
+/** Queues that must be looked at now, at most `most`. The caller then notes when to look again. */
 export async function dueQueues(redis: Redis, most: number): Promise<QueueOwner[]> {
   const now = await inMs(redis, 0)
   const found = await redis.zrange(rootKeys.dueEndpoints, '-inf', String(now), 'BYSCORE', 'LIMIT', 0, most)

@@ -134,7 +134,7 @@ export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): P
   await noteDue(redis, { account, id }, 0)
 }
 
-/** Where the account's endpoints are told from on a lane of which nothing is kept any more. */
+/** Forgets the cursors of the account's endpoints on a lane of which nothing is kept any more. */
 export async function forgetCursors(redis: Redis, account: number, lane: number): Promise<void> {
   const keys = eventKeys(account)
   for (const id of await redis.zrange(keys.endpoints, 0, '-1')) await redis.hdel(keys.cursors(id), String(lane))
@@ -145,7 +145,7 @@ const noteReply = z.enum(['missing', 'noted', 'disabled'])
 
 /**
  * Notes how the address of this endpoint answered, unless it has another one by now; `disabled` when that was one failure
- * too many, or when it asked for it (`gone`): then the other endpoints of the account are told.
+ * too many, or when it asked for it (`gone`): then the account's other endpoints get an event of it.
  */
 export async function noteOutcome(
   redis: Redis,
@@ -167,7 +167,7 @@ export async function noteOutcome(
 
 const moveScript = defineScript(import.meta.url, 'cursor-move')
 
-/** Where the endpoint is told from, by source. */
+/** The endpoint's cursors, by source. */
 export async function readCursors(redis: Redis, { account, id }: Endpoint): Promise<Map<number, string>> {
   const raw = await redis.hgetall(eventKeys(account).cursors(id))
   return new Map(Object.entries(raw).map(([source, entry]) => [Number(source), entry]))

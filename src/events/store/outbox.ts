@@ -1,5 +1,5 @@
-// Who wants to know what happens. A lane writes events only while it has an outbox, a stream that this file makes and
-// takes away: for an account that has an endpoint, or has pulled events lately. Nobody else pays for them.
+// The outboxes of lanes. A lane writes events only while it has an outbox, a stream that this file creates and removes: for
+// an account that has an endpoint, or has pulled events lately. Other accounts pay nothing for events.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { keptLanes } from '../../accounts/store/kept-lanes.ts'
@@ -35,9 +35,9 @@ export async function sourcesOf(redis: Redis, account: number): Promise<number[]
 }
 
 /**
- * From now on what happens to the account is written down. Called after what makes it wanted was written: then whoever is
- * about to stop listening sees that, or marked its outboxes before they are opened here. Dying in between leaves some
- * lanes without an outbox, or the account off the list; the relay makes up for that (`maintainOutboxes`, `listenAgain`).
+ * From now on the account's events are written. Call it after the endpoint or the pull was written: a relay that is about to
+ * stop listening then sees that, or marked the outboxes before they are opened here. Dying in between leaves some lanes
+ * without an outbox, or the account off the list; the relay mends that (`maintainOutboxes`, `listenAgain`).
  */
 export async function listen(redis: Redis, account: number): Promise<void> {
   await openOutboxes(redis, account)
@@ -136,7 +136,7 @@ async function endListening(redis: Redis, account: number, retentionMs: number):
   await closeRest()
 }
 
-// Outboxes as they are read. They are written by those whose steps they tell of.
+// Reading outboxes. They are written in the steps that change a message, a campaign or a sender.
 
 /** An entry and its events; none in one that only opens the outbox. */
 export interface OutboxEntry {

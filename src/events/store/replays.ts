@@ -1,5 +1,5 @@
-// Replays: telling an endpoint once more of what happened within a time. A record says what was asked for and how far it
-// is; the job in the endpoint's queue only names it.
+// Replays: delivering the events of a period to an endpoint again. A record holds the order and its progress; the job in the
+// endpoint's queue only names it.
 import { z } from 'zod'
 import { type EventJob, eventJobSchema } from '../../jobs/background.ts'
 import { newUlid } from '../../messages/message-id.ts'
@@ -72,10 +72,10 @@ export async function noteReplay(
 }
 
 const ENTRIES_AT_ONCE = 200
-/** A dry run looks for so long; then it tells how many it has found. */
+/** A dry run counts for so long; then it returns what it has found. */
 const COUNT_FOR_MS = 3_000
 
-/** How many events a replay would tell; `complete` is false when there may be more. */
+/** How many events a replay would deliver; `complete` is false when there may be more. */
 export async function countReplay(
   redis: Redis,
   endpoint: Endpoint,
@@ -94,7 +94,7 @@ export async function countReplay(
   return { matched, complete: true }
 }
 
-/** A page of a replay: the events that it tells, and where it goes on; `next` undefined at its end. */
+/** A page of a replay: its events, and where it goes on; `next` undefined at its end. */
 export async function replayPage(
   redis: Redis,
   endpoint: Endpoint,
@@ -125,7 +125,7 @@ const timeOf = (entry: string): number => Number.parseInt(entry, 10)
 /** Jobs of an endpoint's queue that are looked through: it holds no more that were given up, and hardly more that wait. */
 const MOST_JOBS = 2_000
 
-/** A delivery of which an event happened within the time of the order. */
+/** A delivery with an event in the period of the order. */
 export interface FailedDelivery {
   id: string
   data: Extract<EventJob, { kind: 'deliver' }>

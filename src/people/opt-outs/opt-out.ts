@@ -1,8 +1,8 @@
-// That a person wants no advertising of an account, as it is shown.
+// An opt-out, as it is shown: a person wants no advertising of an account.
 import { z } from 'zod'
 
 /**
- * `word`: they wrote one of the account's stop words. `provider`: the chat product said so when a message was sent to
+ * `word`: they wrote one of the account's stop words. `provider`: WhatsApp said so when a message was sent to
  * them. `http`, `cli`: somebody of the account wrote it down.
  */
 export const OPT_OUT_SOURCES = ['word', 'provider', 'http', 'cli'] as const

@@ -19,7 +19,7 @@ if state and f[1] == '' then return 'before' end
 if f[1] ~= recipient then return 'other' end
 local isOver = state == QUEUED and redisNowMs() >= tonumber(f[3] or '0')
 if state == SENDING or state == UNCONFIRMED or (state == QUEUED and not isOver) then return state end
--- The chat product's own id has the number in it, and what it said of a failure may repeat it.
+-- WhatsApp's own id has the number in it, and what it said of a failure may repeat it.
 redis.call('HDEL', record, 'x', 'z', 'v', 'p', 'w')
 redis.call('HSET', record, 't', '')
 if f[4] then redis.call('HSET', record, 'e', string.match(f[4], '^[^|]*') .. '|') end

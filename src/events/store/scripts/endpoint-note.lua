@@ -1,5 +1,5 @@
--- Notes how an endpoint answered, or that it is told nothing any more. An endpoint that was removed meanwhile stays away,
--- and what an address answered is nothing to one that has another by now.
+-- Notes how an endpoint answered, or disables it. An endpoint that was removed meanwhile stays removed, and the answer of an
+-- address that it no longer has changes nothing.
 --
 -- Keys:
 --   endpoint  HASH    the endpoint

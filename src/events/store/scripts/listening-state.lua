@@ -5,7 +5,7 @@
 --   listening  HASH  when events were last pulled, and since when nobody has wanted any (ms)
 -- Arguments:
 --   now          ms
---   retentionMs  whoever has pulled within this time wants to know
+--   retentionMs  events are wanted for so long after a pull
 --   lingerMs     it is over when nobody has wanted to know for so long
 --   forget       when it is over, nothing more is kept about it
 -- Output: 'wanted', 'lingers' or 'over'

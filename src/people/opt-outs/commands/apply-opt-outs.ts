@@ -1,5 +1,5 @@
-// What is heard of a person's intent while messages come and go: words that they write, and what the chat product says
-// when it refuses a message to them. Doing it twice changes nothing, so that it stands before whatever makes it once.
+// Opt-outs that come with messages: keywords that people write, and what WhatsApp says when it refuses a message to them.
+// Applying one twice changes nothing, so callers apply it before they note the webhook as handled.
 import { cachedAccount } from '../../../accounts/store/accounts.ts'
 import { cachedSender } from '../../../accounts/store/senders.ts'
 import type { MessageId } from '../../../messages/message-id.ts'
@@ -35,8 +35,8 @@ export async function applyOptOutKeyword(
 }
 
 /**
- * Applies what the person has told the chat product about advertising. It takes back what the chat product said before, and
- * not what the person wrote or the account knows by itself.
+ * Applies what the person has chosen within WhatsApp. A resume ends what WhatsApp said before, not what the person wrote or
+ * the account wrote down.
  */
 export async function applyPreference(
   redis: Redis,
@@ -61,7 +61,7 @@ async function applyIntent(
   }
 }
 
-/** Writes down that the person has stopped advertising with the chat product, if that is why a message to them failed. */
+/** Writes down that the person has stopped advertising within WhatsApp, if that is why a message to them failed. */
 export async function applyProviderOptOut(
   redis: Redis,
   account: number,
@@ -74,7 +74,7 @@ export async function applyProviderOptOut(
   await addOptOuts(redis, account, [person], { source: 'provider', atMs, replicated: false })
 }
 
-/** The same of a message of which only the id is known. To whom it went, our own record says, not who reports it. */
+/** The same when only the message id is known. The recipient comes from our own record, not from the report. */
 export async function applyProviderOptOutOf(
   redis: Redis,
   id: MessageId,

@@ -31,7 +31,7 @@ function theSeal(): Seal {
   return seal
 }
 
-/** Asked anew each time while there is none: whoever is erased is left out from then on. */
+/** Read anew each time while there is none: the first erasure takes effect at once. */
 const keyOf = cached(60_000, async (redis: Redis, account: number) => {
   const sealed = await redis.hget(accountKey(account), ERASED_KEY_FIELD)
   return sealed === null ? undefined : theSeal().decrypt(sealed, { account, name: ERASED_KEY_FIELD })

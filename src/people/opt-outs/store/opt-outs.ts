@@ -25,7 +25,7 @@ interface Said {
 /**
  * Writes down that they want no advertising, unless they have wanted it again since then; their times decide, in whatever
  * order it is called. Returns how many are new. Rejects with a NotReplicatedError when too few replicas have it in time,
- * or with a SealError. Whoever answers that it was done waits for `optOutsHold` first.
+ * or with a SealError. Wait for `optOutsHold` before answering that it was done.
  */
 export const addOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
   changeOptOuts(redis, account, people, { intent: 'stop', ...said })
@@ -138,7 +138,7 @@ async function placeAfter(redis: Redis, key: string, cursor: string): Promise<nu
 
 const timesSchema = jsonText.pipe(z.partialRecord(z.enum(OPT_OUT_SOURCES), z.tuple([z.number(), z.number()])))
 
-/** Said by whoever said it first, of those that have not taken it back. */
+/** Its source is the earliest one that has not taken it back. */
 function shown(person: string, at: number, times: string | null): OptOut {
   const said = Object.entries(timesSchema.catch({}).parse(times)).sort(([, one], [, other]) => one[0] - other[0])
   const [first] = said.flatMap(([source]) => OPT_OUT_SOURCES.filter((known) => known === source))
@@ -152,7 +152,7 @@ function shown(person: string, at: number, times: string | null): OptOut {
 
 /** Counted from before the question was sent, and also while the machine is suspended (deadline.ts). */
 export const LOOK_GOOD_FOR_MS = 200
-/** Longer by what a request that has left may need until the chat product has it, and clocks may disagree. */
+/** Longer by what a request that has left may need until WhatsApp has it, and clocks may disagree. */
 const HOLD_MS = 250
 
 /** Resolves once no advertising leaves to those whose opt-outs were written before. */

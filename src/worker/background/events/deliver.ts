@@ -1,4 +1,4 @@
-// Tells one endpoint of some events: puts them into words, posts them, and writes down how that ended.
+// One delivery to an endpoint: makes the documents of its events, posts them, and notes how that ended.
 import { createHash } from 'node:crypto'
 import { type Agent, request } from 'undici'
 import type { Seal } from '../../../accounts/seal.ts'
@@ -17,14 +17,14 @@ import type { Redis } from '../../../redis/connect.ts'
 /** A success is noted at the endpoint at most so often. */
 const NOTE_SUCCESS_MS = 5_000
 
-/** An endpoint that is being told: as it is kept, and what this process knows of it besides. */
+/** An endpoint that is delivered to: its record, and what this process knows of it besides. */
 export interface Target {
   endpoint: Endpoint
   agent: Agent
   senders: ReadonlyMap<number, Sender>
   /** Failures in a row, of whatever kind of delivery. */
   failures: number
-  /** Nothing new is told before (`performance.now()`). */
+  /** Nothing new is delivered before (`performance.now()`). */
   pausedUntil: number
   /** Redis' time, epoch ms. */
   successNotedAt: number
@@ -54,8 +54,8 @@ const deliveryId = (refs: readonly string[]): string =>
   `bat_${createHash('sha256').update(refs.join(' ')).digest('base64url').slice(0, 27)}`
 
 /**
- * Tells the endpoint of these events, in one POST. `attempt` is 1 at first; `retryIn` says in how many ms it is tried
- * again if it fails. Events of which nothing is kept any more are left out; with none left there is nothing to tell.
+ * Delivers these events to the endpoint, in one POST. `attempt` is 1 at first; `retryIn` says in how many ms it is tried
+ * again if it fails. Events whose message is not kept any more are left out; with none left nothing is posted.
  */
 export async function deliver(
   deps: DeliveryDeps,
@@ -212,7 +212,7 @@ async function postEvents(
   return { status, problem, answer, askedMs, tookMs: Math.round(performance.now() - began) }
 }
 
-/** The kinds of failure that say more than that there was none; nothing of the network behind it is target. */
+/** The kinds of failure that say more than that there was none; nothing of the network behind it is shown. */
 const SENTENCES: Readonly<Record<string, string>> = {
   UNSAFE_TARGET: 'it leads to an address that is not allowed',
   ECONNREFUSED: 'the connection was refused',

@@ -1,10 +1,10 @@
-// Tells an endpoint what is new, straight from the outboxes of its account: its places there move on once the events
-// before them were taken, or a job stands for them. Events of one message are told one after the other, others side by
-// side. An endpoint that fails is tried with one delivery at a time, and ever more seldom, up to a minute; what it does
-// not take meanwhile stays in the outboxes.
+// Delivers new events to an endpoint, straight from the outboxes of its account: its cursors there move on once the events
+// before them were taken, or a job stands for them. Events of one message are delivered in order, others side by side. An
+// endpoint that fails is tried with one delivery at a time, and ever less often, up to a minute; what it does not take
+// meanwhile stays in the outboxes.
 //
-// Where the process may die: before its places are moved, another tells the same once more, under the same ids. Two
-// that tell the same endpoint, as after one was frozen, repeat events; the places of the one that comes late are refused.
+// Dying before the cursors are moved delivers the same events again, under the same ids. Two pumps of one endpoint, as after
+// a process was frozen, repeat events; the cursors of the late one are refused.
 import { orderingKey, type PlacedEvent } from '../../../events/outbox-entry.ts'
 import { probeWaitMs } from '../../../events/retry-times.ts'
 import { isFor } from '../../../events/store/documents.ts'
@@ -25,9 +25,9 @@ const STILL_AFTER_MS = 5_000
  */
 const FEWEST_ENTRIES = 10
 const MOST_ENTRIES = 300
-/** Rounds that events are read for, while those of the first are told. */
+/** Rounds that events are read for while those of the first are delivered. */
 const AHEAD = 2
-/** An endpoint that has so many deliveries waiting for a retry is told nothing new until there are fewer. */
+/** An endpoint that has so many deliveries waiting for a retry gets nothing new until there are fewer. */
 const MOST_WAITING = 1_000
 const FULL_LOOK_MS = 2_000
 /** An endpoint that takes something again after so many rounds that failed has been away: what waits is tried at once. */
@@ -49,7 +49,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
   const sources = new Map<number, Source>()
   /** Since when (`performance.now()`) the first event waits for its batch to fill. */
   let batchSince: number | undefined
-  /** Rounds in a row of which something was not taken. */
+  /** Rounds in a row in which something was not taken. */
   let failedRounds = 0
   let moving: Promise<void> = Promise.resolve()
 
@@ -142,14 +142,14 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
       return move
     })
     moving = moveCursors(deps.redis, target.endpoint, moves).then((isMoved) => {
-      // Somebody else has told it meanwhile, or it is no more: from where it stands now.
+      // Another process has delivered meanwhile, or the endpoint is removed: go on from where the cursors stand now.
       if (!isMoved) sources.clear()
     })
-    // Whoever awaits it next hears of it.
+    // The next await gets its failure.
     moving.catch(() => sources.clear())
   }
 
-  /** Tells the events in deliveries side by side. False when its places must stay: it is disabled, or this process stops. */
+  /** Delivers the events side by side. False when the cursors must stay: it is disabled, or this process stops. */
   async function deliverAll(events: readonly PlacedEvent[], stopped: AbortSignal): Promise<boolean> {
     const { max_events: most } = target.endpoint
     const isProbe = target.failures > 0
@@ -212,7 +212,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
       }
       batchSince = undefined
       if (events.length > 0) {
-        // What comes next is read while these are told. A Redis that is away is noticed by the next round.
+        // The next events are read while these are delivered. A Redis that is away is noticed by the next round.
         const ahead = target.failures > 0 ? undefined : look(performance.now(), AHEAD * enough).catch(() => undefined)
         const isWhole = await deliverAll(events, stopped)
         await ahead
@@ -225,7 +225,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
       return 0
     },
 
-    /** When (epoch ms) the oldest event was written that is known here and not told; undefined without one. */
+    /** When (epoch ms) the oldest event was written that is known here and not delivered; undefined without one. */
     oldestWaiting(): number | undefined {
       const oldest = [...sources.values()].flatMap(
         ({ entries }) => entries.find(({ events }) => events.length > 0) ?? [],

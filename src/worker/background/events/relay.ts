@@ -1,5 +1,5 @@
-// The relay: one worker at a time sees to it that what happens is written down for those who want to know, and tells the
-// endpoints. Each endpoint is told by a loop of its own, so that none waits for another.
+// The relay: one worker at a time keeps the outboxes open and delivers events to the endpoints. Each endpoint has a loop of
+// its own, so that none waits for another.
 //
 // Two relays at once, as after one was frozen, repeat events and harm nothing: the places of an endpoint move only from
 // where they stand (store/scripts/cursor-move.lua).
@@ -32,7 +32,7 @@ import { createRetries } from './retries.ts'
 /** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
 const ELECT_MS = 800
 /** How often outboxes are looked after. */
-const TEND_MS = 5_000
+const MAINTAIN_MS = 5_000
 /** How often accounts are looked for that should be listened to and are not. */
 const LISTEN_AGAIN_MS = 60_000
 /** Queues of endpoints looked at in one go. */
@@ -51,7 +51,7 @@ export interface RelayDeps {
   worker: string
 }
 
-/** Takes part in the election, and tells while it is elected. */
+/** Takes part in the election, and delivers while it is elected. */
 export function startRelay(deps: RelayDeps) {
   const { redis, config, log, worker } = deps
   const rule = createTargetRule(config.events.allowPrivate)
@@ -64,7 +64,7 @@ export function startRelay(deps: RelayDeps) {
 
   const nameOf = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
-  /** Has every endpoint told that there is, as it is now, and no other. */
+  /** Starts, updates and stops deliveries, so that every endpoint that there is now has one. */
   async function refresh(): Promise<void> {
     const current = new Map<string, Endpoint>()
     for (const account of await listeningAccounts(redis)) {
@@ -87,7 +87,7 @@ export function startRelay(deps: RelayDeps) {
     }
   }
 
-  /** Has queues worked on of which something is due, and removes those of endpoints that are no more. */
+  /** Works on queues with a due job, and removes those of removed endpoints. */
   async function lookAtQueues(): Promise<void> {
     const owners = [...deliveries.values()].map(({ owner }) => owner)
     await noteQueues(redis, owners)
@@ -122,8 +122,8 @@ export function startRelay(deps: RelayDeps) {
     },
     log,
   )
-  const tending = repeatedly(
-    TEND_MS,
+  const maintaining = repeatedly(
+    MAINTAIN_MS,
     async () => {
       if (!isRelay) return
       if (performance.now() - listenedAt > LISTEN_AGAIN_MS) {
@@ -141,7 +141,7 @@ export function startRelay(deps: RelayDeps) {
     async stop(limitMs: number): Promise<void> {
       isStopped = true
       electing.stop()
-      tending.stop()
+      maintaining.stop()
       await stopAll(Math.min(limitMs, 2_000))
       if (isRelay) await withTimeout(LAST_WORDS_MS, deleteIf(redis, rootKeys.relay, worker)).catch(() => {})
     },
@@ -155,7 +155,7 @@ const TROUBLE_MS = 500
 
 type EndpointDelivery = ReturnType<typeof startEndpointDelivery>
 
-/** Tells an endpoint from now on. */
+/** Delivers to an endpoint from now on. */
 function startEndpointDelivery(
   deps: DeliveryDeps & { config: Pick<Config, 'events'>; rule: TargetRule },
   endpoint: Endpoint,
@@ -202,7 +202,7 @@ function startEndpointDelivery(
     /** Its queue may hold something that is due. */
     lookAtQueue: retries.look,
 
-    /** Ends within `limitMs`; what is under way is cut off, and told once more by whoever tells next. */
+    /** Ends within `limitMs`; what is under way is cut off, and delivered again by the next relay. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
       await Promise.race([running, new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
@@ -214,7 +214,7 @@ function startEndpointDelivery(
 
 // How delivery stands, for the metrics of every process: only the relay knows.
 
-/** What was true a while ago is not told as if it still were. */
+/** Old figures are not shown as if they were still true. */
 const KEPT_MS = 30_000
 
 /** Writes it down; `nowMs` is Redis' time. */

@@ -36,7 +36,7 @@ const CONCURRENCY = 4
 /** Nothing is tried at an endpoint that is disabled; a look at it is due after this. */
 const DISABLED_WAIT_MS = 600_000
 const REDIS_AWAY_MS = 1_000
-/** Whoever works on a queue says so for so long. */
+/** A worker notes for so long ahead that it works on a queue. */
 const HELD_MS = 30_000
 /** Jobs that are tried at once when an endpoint takes something again. */
 const PROMOTED = 1_000
@@ -139,7 +139,7 @@ export function createRetries(
     renewing = setInterval(() => void renew(opened), HELD_MS / 30)
   }
 
-  /** Says on that somebody works on the queue, until nothing of it is due. */
+  /** Goes on noting that the queue is worked on, until nothing of it is due. */
   async function renew(opened: Worker): Promise<void> {
     try {
       if (isSoon(await dueInMs(redis, queue, owner))) return await noteLookedAt(redis, owner, HELD_MS)
@@ -192,7 +192,7 @@ export function createRetries(
 
 // Works on a replay, a page a turn, in between the other jobs of the endpoint's queue.
 //
-// Where the process may die: within a page, its events are told once more, under the same ids.
+// Dying within a page delivers its events again, under the same ids.
 
 /** A replay whose endpoint fails is tried again after this. */
 const FAILING_WAIT_MS = 30_000

@@ -2,7 +2,7 @@
 -- Takes what was said of whether people want advertising, by the time at which it was said: in whatever order it comes,
 -- and however often, the outcome is the same. Of each source the latest time at which it said stop is kept, and of each
 -- person when they last wanted it again. A stop stands unless it is older than that. An erasure moves both to what stands
--- for the person, and forgets neither. A full Redis refuses it, or clients could fill it beyond its limit; the chat product
+-- for the person, and forgets neither. A full Redis refuses it, or clients could fill it beyond its limit; WhatsApp
 -- repeats what it reports, and refuses the next message to such a person as well.
 --
 -- Keys:
@@ -20,9 +20,9 @@
 local optOuts, erased, sources, ends = unpack(KEYS)
 local intent, people, source, hmacs, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 
--- How far the clocks of Redis and of the chat product may be apart.
+-- How far the clocks of Redis and of WhatsApp may be apart.
 local APART = 60 * 1000
--- The chat product brings a word for 7 days. What ended longer ago than this is forgotten.
+-- WhatsApp brings a word for 7 days. What ended longer ago than this is forgotten.
 local KEPT = 8 * 24 * 3600 * 1000
 
 local clock = redis.call('TIME')
@@ -30,7 +30,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local said = at
 -- A time to come is none.
 if not said or said > now + APART then said = now end
--- The chat product tells whole seconds, and of two words of one second the stop counts.
+-- WhatsApp tells whole seconds, and of two words of one second the stop counts.
 local latest = said % 1000 == 0 and said ~= now and said + 999 or said
 local ended = at and said or now - APART
 local function text(ms) return string.format('%.0f', ms) end
@@ -101,7 +101,7 @@ for i, person in ipairs(people) do
     for _, times in ipairs(at and {} or { own, ofErased }) do
       for by, stop in pairs(times) do
         if by == 'provider' or not ofProvider then
-          -- What is said now ends all that is known, also when the chat product brings it once more.
+          -- What is said now ends all that is known, also when WhatsApp brings it once more.
           if by == 'word' or by == 'provider' then over = math.max(over, stop[2] + 1) end
           times[by] = nil
         end
