@@ -19,6 +19,7 @@ export const senderDocumentSchema = z
     base_url: z.string(),
     phone_number_id: z.string().nullable(),
     rate: z.number().describe('Messages per second.'),
+    portfolio: z.int().nullable().describe('Business portfolio whose daily limit it shares.'),
     honours_idempotency: z.boolean(),
     default: z.boolean().describe('Whether service messages of the account leave from it.'),
   })

@@ -24,6 +24,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     summary: 'the numbers that messages are sent from, each with its provider',
     load: () => import('./senders.ts'),
   },
+  portfolios: {
+    summary: 'numbers that share one daily limit of people at WhatsApp',
+    load: () => import('./portfolios.ts'),
+  },
   secrets: {
     summary: 'what is sealed under LANEWAY_SECRET_KEYS: tokens of providers and webhook secrets',
     load: () => import('./secrets.ts'),

@@ -2,11 +2,19 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
-import { changeSender, dropSender, makeSender, type SenderDeps, showSenders } from '../accounts/commands/senders.ts'
+import {
+  changeSender,
+  dropSender,
+  makeSender,
+  type SenderDeps,
+  showSender,
+  showSenders,
+} from '../accounts/commands/senders.ts'
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { isSenderName, providerNameSchema, type SenderDocument, senderFaults, TOKEN } from '../accounts/sender.ts'
 import { SenderTakenError } from '../accounts/store/add-sender.ts'
 import { DEFAULT_RATE } from '../accounts/store/senders.ts'
+import { putIntoPortfolio } from '../portfolios/commands/portfolios.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, listed } from './print.ts'
 import { keptSenderNamed, laneQueues, senderNamed } from './session.ts'
@@ -15,6 +23,10 @@ import { type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
 const newName = nameUpTo(100).refine(isSenderName, 'expected a name with at least one letter')
 const digits = parser('digits, as WhatsApp shows them', (id) => (/^\d{1,30}$/.test(id) ? id : undefined))
+const portfolioOrNone = parser('the number of a portfolio, or none', (text) => {
+  if (text === 'none') return null
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
+})
 const FROM_INPUT = '; - reads it from standard input and keeps it out of the shell history'
 const asDefault = flag('send service messages of the account from this number')
 
@@ -98,6 +110,22 @@ export const verbs: readonly Verb[] = [
       const detail = [name === undefined ? '' : 'name', isDefault ? 'default' : ''].filter(Boolean).join(',')
       const acted = { account: sender.account, target: String(id), detail }
       return { json: sender, text: `Sender ${id} is changed.`, acted }
+    },
+  }),
+
+  verb({
+    usage: 'set <sender> <setting> <value>',
+    summary: 'put a sender into a portfolio by its number, or into none',
+    act: 'sender.change',
+    example: '1 portfolio 2',
+    values: { sender: senderName, setting: oneOf(['portfolio']), value: portfolioOrNone },
+    async run({ sender: named, value }, { redis }) {
+      const sender = await senderNamed(redis, named)
+      await putIntoPortfolio(redis, sender, value)
+      const json = await showSender(redis, sender.id)
+      const text =
+        value === null ? `Sender ${json.id} is in no portfolio.` : `Sender ${json.id} is in portfolio ${value}.`
+      return { json, text, acted: { account: json.account, target: String(json.id), detail: 'portfolio' } }
     },
   }),
 

@@ -69,6 +69,7 @@ export const ERRORS = {
     too_many_keys: 'The account has 1000 keys; revoked ones are forgotten after 90 days.',
     sender_taken: field('number', 'belongs to another sender'),
     sender_busy: 'The sender cannot be removed: 3 of its messages are not settled yet.',
+    portfolio_in_use: 'The portfolio cannot be removed: 2 of its senders belong to it (1, 2); take them out first.',
     duplicate_phone: field('phone', 'belongs to another contact'),
     too_many_drafts: 'The account has 5000 campaigns that were not started: start or cancel some.',
     rows_full: 'The rows of the campaigns of the account have reached 53687091200 bytes: at most so many are kept.',

@@ -53,6 +53,7 @@ describe('help', () => {
       'accounts',
       'keys',
       'senders',
+      'portfolios',
       'secrets',
       'templates',
       'contacts',
@@ -371,6 +372,7 @@ describe('senders', () => {
       base_url: 'http://127.0.0.1:9',
       phone_number_id: null,
       rate: 20,
+      portfolio: null,
       honours_idempotency: false,
       default: true,
     })

@@ -10,6 +10,7 @@ import {
   findPortfolio,
   joinPortfolio,
   listPortfolios,
+  newPortfolioId,
   removePortfolio,
   setPortfolio,
 } from '../../src/portfolios/store/portfolios.ts'
@@ -43,7 +44,8 @@ beforeAll(async () => {
 })
 afterAll(() => store?.close())
 
-let portfolios = 0
+/** Ids that no portfolio with a record has. */
+let portfolios = 1_000
 let messages = 0
 let owner: Required<RulesOwner>
 beforeEach(() => {
@@ -260,7 +262,12 @@ describe('held messages', () => {
 describe('a portfolio', () => {
   test('is created, changed, listed, and removed once no sender belongs to it', async () => {
     const account = await createAccount(redis, 'of portfolios')
-    const id = await createPortfolio(redis, account, { name: 'One', daily_limit: 250 })
+    const { id } = await createPortfolio(redis, {
+      id: await newPortfolioId(redis),
+      account,
+      name: 'One',
+      daily_limit: 250,
+    })
     const record = { id, account, name: 'One', daily_limit: 250, reserve_percent: 10 }
     expect(await findPortfolio(redis, id)).toEqual(record)
     expect(await setPortfolio(redis, id, { daily_limit: null, reserve_percent: 0 })).toBe(true)
@@ -276,7 +283,12 @@ describe('a portfolio', () => {
     expect(await rulesOwnerOf(redis, sender)).toEqual({ lane })
     expect(await joinPortfolio(redis, sender, id)).toBe(false)
     expect(await joinPortfolio(redis, { id: lane, account }, 999)).toBe(false)
-    const own = await createPortfolio(redis, sender.account, { name: 'Two', daily_limit: 1_000 })
+    const { id: own } = await createPortfolio(redis, {
+      id: await newPortfolioId(redis),
+      account: sender.account,
+      name: 'Two',
+      daily_limit: 1_000,
+    })
     expect(await joinPortfolio(redis, sender, own)).toBe(true)
     const joined = await findSender(redis, lane)
     expect(joined).toMatchObject({ portfolio: own, follow_provider: true })

@@ -7,7 +7,7 @@ import { createTag } from '../../src/contacts/store/tags.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { addOptOuts, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
-import { createPortfolio, listPortfolios } from '../../src/portfolios/store/portfolios.ts'
+import { createPortfolio, listPortfolios, newPortfolioId } from '../../src/portfolios/store/portfolios.ts'
 import { cap } from '../../src/portfolios/store/rules.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -75,7 +75,9 @@ const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
   'lw:{f3}:cap:<person>': async (phone) => {
     const { redis, lane, tenant } = service
     const [known] = await listPortfolios(redis, tenant.account)
-    const id = known?.id ?? (await createPortfolio(redis, tenant.account, { name: 'P' }))
+    const id =
+      known?.id ??
+      (await createPortfolio(redis, { id: await newPortfolioId(redis), account: tenant.account, name: 'P' })).id
     for (const portfolio of [undefined, { id, dailyLimit: null, reservePercent: 10 }]) {
       await cap(redis, { lane, ...(portfolio && { portfolio }) }, phone, Date.now() + 600_000)
     }

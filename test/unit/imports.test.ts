@@ -25,7 +25,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['gallery/store', 'messages/store', 'portfolios/store'],
   ['campaigns/store', 'queue/lane'],
   ['events/store', 'lanes', 'messages/accept', 'telemetry'],
-  ['accounts/commands', 'campaigns/commands', 'contacts/commands', 'events/commands'],
+  ['accounts/commands', 'campaigns/commands', 'contacts/commands', 'events/commands', 'portfolios/commands'],
   ['messages/lookup', 'messages/requeue'],
   ['campaigns/fan-out', 'people'],
   ['campaigns/preflight', 'people/opt-outs/commands'],

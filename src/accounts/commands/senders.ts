@@ -184,6 +184,7 @@ async function documentsOf(redis: Redis, senders: readonly Sender[]): Promise<Se
     base_url: sender.base_url,
     phone_number_id: sender.phone_number_id || null,
     rate: sender.rate,
+    portfolio: sender.portfolio,
     honours_idempotency: sender.honours_idempotency,
     default: defaultIds.has(sender.id),
   }))

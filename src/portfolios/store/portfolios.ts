@@ -25,16 +25,23 @@ export interface PortfolioChanges {
   reserve_percent?: number | undefined
 }
 
-/** Creates a portfolio and returns its id. */
+/** An id for a new portfolio; one that nobody uses leaves a gap. */
+export const newPortfolioId = (redis: Redis): Promise<number> => nextId(redis, 'portfolio')
+
+/** Creates a portfolio under an id of `newPortfolioId`; doing it again writes the same. */
 export async function createPortfolio(
   redis: Redis,
-  account: number,
-  { name, daily_limit = null, reserve_percent = RESERVE_PERCENT }: PortfolioChanges & { name: string },
-): Promise<number> {
-  const id = await nextId(redis, 'portfolio')
+  {
+    id,
+    account,
+    name,
+    daily_limit = null,
+    reserve_percent = RESERVE_PERCENT,
+  }: PortfolioChanges & Pick<Portfolio, 'id' | 'account' | 'name'>,
+): Promise<Portfolio> {
   await redis.sadd(portfoliosOfAccountKey(account), id)
   await redis.hset(portfolioKey(id), { id, account, ...fieldsOf({ name, daily_limit, reserve_percent }) })
-  return id
+  return { id, account, name, daily_limit, reserve_percent }
 }
 
 /** A portfolio; undefined when there is none. Throws a CorruptRecordError. */

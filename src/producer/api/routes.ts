@@ -31,6 +31,7 @@ import { limitRoutes } from './limits/handlers.ts'
 import { lookupRoutes, messageRoutes } from './messages/handlers.ts'
 import { optOutRoutes } from './opt-outs/handlers.ts'
 import { peopleRoutes } from './people/handlers.ts'
+import { portfolioRoutes } from './portfolios/handlers.ts'
 import { referenceRoutes } from './reference/handlers.ts'
 import { senderRoutes } from './senders/handlers.ts'
 import { sendingRoutes } from './sending/handlers.ts'
@@ -78,6 +79,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     ...limitRoutes(deps),
     ...keyRoutes(deps),
     ...senderRoutes({ ...deps, production: config.production }),
+    ...portfolioRoutes(deps),
     ...templateRoutes(deps),
     ...webhookSecretRoutes(deps),
     ...activityRoutes(deps),

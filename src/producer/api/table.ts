@@ -16,6 +16,7 @@ import { limits } from './limits/routes.ts'
 import { lookups, messages } from './messages/routes.ts'
 import { optOuts } from './opt-outs/routes.ts'
 import { people } from './people/routes.ts'
+import { portfolios } from './portfolios/routes.ts'
 import { reference } from './reference/routes.ts'
 import { senders } from './senders/routes.ts'
 import { sending } from './sending/routes.ts'
@@ -92,6 +93,12 @@ export const FAMILIES: readonly Family[] = [
     senders,
     'Senders',
     'The numbers that messages are sent from, each with its provider and its lane.',
+  ),
+  family(
+    'portfolios',
+    portfolios,
+    'Portfolios',
+    'Business portfolios: the senders of one share its daily limit of people at WhatsApp.',
   ),
   family('templates', templates, 'Templates', 'The approved templates that messages are checked against.'),
   family('webhookSecrets', webhookSecrets, 'Webhook secrets', 'Secrets of the account’s own provider webhooks.'),

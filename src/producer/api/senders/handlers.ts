@@ -12,6 +12,7 @@ import {
 import { isOperator } from '../../../accounts/permissions.ts'
 import { SenderTakenError } from '../../../accounts/store/add-sender.ts'
 import { listSenders, newSenderId } from '../../../accounts/store/senders.ts'
+import { putIntoPortfolio } from '../../../portfolios/commands/portfolios.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
@@ -81,8 +82,9 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
 
     async change(call) {
       const sender = await own(call)
-      const { name, rate, token, base_url: baseUrl, default: isDefault } = call.body
+      const { name, rate, token, base_url: baseUrl, portfolio, default: isDefault } = call.body
       if (baseUrl !== undefined) await refuseNewServer(call.caller, sender.account, baseUrl)
+      if (portfolio !== undefined) await putIntoPortfolio(redis, sender, portfolio)
       const changes = { name: name === null ? '' : name, rate, token, baseUrl, isDefault }
       const data = await changeSender(deps, sender.id, changes).catch(refuseTaken)
       call.audit({ detail: Object.keys(call.body).join(',') })

@@ -13,7 +13,7 @@ import {
 import { textUpTo } from '../../../messages/bounded.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { changesOf, idPageQuery, phoneField, textIdField } from '../fields.ts'
+import { changesOf, idField, idPageQuery, phoneField, textIdField } from '../fields.ts'
 
 const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
 const route = routesOf({ access, params: z.object({ id: textIdField }), shown: { id: '1' } })
@@ -58,13 +58,14 @@ const changes = changesOf({
   rate: rateField,
   token: tokenField,
   base_url: addressField,
+  portfolio: idField.nullable().describe('Business portfolio of the account whose daily limit it shares; null: none.'),
   default: z.literal(true),
 })
 
 const example = {
   ...{ id: 1, account: 1, number: '447700900001', name: 'shop', provider: 'partner-api' },
   base_url: 'https://provider.example',
-  ...{ phone_number_id: null, rate: 80, honours_idempotency: false, default: true },
+  ...{ phone_number_id: null, rate: 80, portfolio: null, honours_idempotency: false, default: true },
 }
 const added = { ...example, id: 9, number: '447700900055', name: 'second shop', rate: 20, default: false }
 const { provider, base_url } = example
@@ -103,7 +104,7 @@ export const senders = {
   }),
   change: route.patch(
     '/admin/senders/:id',
-    'Changes name, rate, token or address of a sender, or makes it the default.',
+    'Changes name, rate, token, address or portfolio of a sender, or makes it the default.',
     {
       details: 'In force within 2 s.',
       act: 'sender.change',

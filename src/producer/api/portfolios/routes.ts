@@ -1,0 +1,75 @@
+// Business portfolios: the numbers that share one daily limit of people at WhatsApp.
+import { z } from 'zod'
+import { portfolioDocumentSchema, RESERVE_PERCENT } from '../../../portfolios/portfolio.ts'
+import { made, one, page } from '../answers.ts'
+import { routesOf } from '../define.ts'
+import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'
+
+const route = routesOf({
+  access: { in: 'bearer', permission: 'admin' },
+  params: z.object({ id: textIdField }),
+  shown: { id: '1' },
+})
+
+/** More people than WhatsApp lets any portfolio write to in a day. */
+const DAILY_LIMIT_MAX = 100_000_000
+
+const fields = {
+  name: nameField(100),
+  daily_limit: z
+    .int()
+    .min(1)
+    .max(DAILY_LIMIT_MAX)
+    .nullable()
+    .describe('People in a moving 24 hours to whom its numbers may write first; null: no limit.'),
+  reserve_percent: z.int().min(0).max(100).describe('Share of it that campaigns leave to transactional messages.'),
+}
+const newPortfolio = z.strictObject({
+  ...fields,
+  daily_limit: fields.daily_limit.default(null),
+  reserve_percent: fields.reserve_percent.default(RESERVE_PERCENT),
+})
+
+const example = {
+  ...{ id: 1, account: 1, name: 'Shop Ltd', daily_limit: 10_000, reserve_percent: 10 },
+  ...{ used: 9_000, free_at: '2026-03-02T08:00:10.000Z' },
+}
+
+export const portfolios = {
+  list: route.get('/admin/portfolios', "Lists the account's portfolios.", {
+    query: idPageQuery,
+    answers: page(portfolioDocumentSchema),
+    examples: [{ data: [example] }],
+  }),
+  create: route.post('/admin/portfolios', 'Creates a portfolio; senders are put into it one by one.', {
+    act: 'portfolio.create',
+    idempotent: true,
+    body: newPortfolio,
+    answers: made(portfolioDocumentSchema),
+    examples: [
+      {
+        body: { name: 'Shop Ltd', daily_limit: 10_000 },
+        says: 'created',
+        data: { ...example, used: 0, free_at: null },
+      },
+    ],
+  }),
+  show: route.get('/admin/portfolios/:id', 'Shows a portfolio, and how much of its limit is used.', {
+    answers: one(portfolioDocumentSchema),
+    examples: [{ says: 'portfolio', data: example }],
+  }),
+  change: route.patch('/admin/portfolios/:id', 'Changes the name, limit or reserve of a portfolio.', {
+    details: 'In force within 2 s; people who are counted stay counted.',
+    act: 'portfolio.change',
+    body: changesOf(fields),
+    answers: one(portfolioDocumentSchema),
+    examples: [
+      { body: { daily_limit: 100_000 }, says: 'changed', data: { ...example, daily_limit: 100_000, free_at: null } },
+    ],
+  }),
+  remove: route.delete('/admin/portfolios/:id', 'Removes a portfolio that no sender belongs to.', {
+    act: 'portfolio.remove',
+    errors: { 409: ['portfolio_in_use'] },
+    examples: [{ says: 'removed' }],
+  }),
+}
