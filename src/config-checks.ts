@@ -55,6 +55,10 @@ export const isPlainAddress = (url: string): boolean =>
 export const PLAIN_PROVIDER =
   'expected an address that begins with https:// in production: its token would be sent in clear'
 
+/** What production says of a sender on cloud-api without a secret that verifies its webhooks: no part would start. */
+export const UNVERIFIED_WEBHOOKS =
+  'nothing would verify its webhooks; set LANEWAY_CLOUD_API_APP_SECRET, or a secret of the account (`accounts set <id> webhook.app_secret -`), first'
+
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 

@@ -90,12 +90,6 @@ export function nextPace(
   return recovered >= seen.laneRate ? undefined : recovered
 }
 
-/** Codes of answers that say: too fast. */
-const THROTTLING: ReadonlySet<string> = new Set(['4', '80007', '130429', '131048', 'http_429'])
-
-/** Whether an error code of the provider says that messages are sent too fast. */
-export const isThrottling = (code: string): boolean => THROTTLING.has(code)
-
 // How many recipients a fan-out may put on the lane in its next round. What it has put there and nobody has taken up yet
 // is known only roughly (a pause drops some, two fan-outs may overlap for a moment), so it is counted from what was put
 // and what was taken up, and never believed to be more than stands on the lane at all.

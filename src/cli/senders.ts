@@ -172,7 +172,13 @@ export const verbs: readonly Verb[] = [
 async function depsOf(context: CommandContext): Promise<SenderDeps> {
   const { redis, config } = context
   const seal = createSeal(secretKeysOf(config))
-  return { redis, queues: await laneQueues(context), seal, production: config.production }
+  return {
+    redis,
+    queues: await laneQueues(context),
+    seal,
+    production: config.production,
+    appSecret: config.cloudApi.appSecret,
+  }
 }
 
 async function readToken(typed: string, stdin: Readable): Promise<string> {

@@ -81,9 +81,9 @@ function readJson(path: string): unknown {
 }
 
 /** The queues of all lanes. BullMQ takes longer to load than all that most commands need, so it is loaded only here. */
-export async function laneQueues({ redis, use }: CommandContext): Promise<LaneQueues> {
+export async function laneQueues({ redis, config, use }: CommandContext): Promise<LaneQueues> {
   const { openLaneQueues } = await import('../queue/lane/queues.ts')
-  return use(openLaneQueues(redis))
+  return use(openLaneQueues(redis, config.retentionMs))
 }
 
 /** The account, or a failure that names it. */

@@ -135,6 +135,13 @@ export const PROVIDER_CODES: ReadonlyMap<number, CodeEntry> = new Map(
   ROWS.map(([code, concerns, rule, means, proof]) => [code, { means, concerns, rule, provesUnsent: proof === PROOF }]),
 )
 
+/** The HTTP status for too many requests, when it came without a code. */
+const TOO_MANY = 'http_429'
+
+/** Whether a problem's code says that the lane is too fast for the provider: it makes the lane wait. */
+export const isThrottling = (code: string): boolean =>
+  code === TOO_MANY || PROVIDER_CODES.get(/^\d+$/.test(code) ? Number(code) : Number.NaN)?.rule.act === 'pause_lane'
+
 /** The rule of a code; 200 to 299 are all permissions, and one nobody has listed is refused for good. */
 export function codeEntry(code: number): CodeEntry {
   const entry = PROVIDER_CODES.get(code)

@@ -23,14 +23,15 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-const cli = (env: Record<string, string>, ...words: string[]) =>
-  runCli(words, {
-    REDIS_URL: redis.url,
-    LANEWAY_DATA_DIR: dataDir,
-    LANEWAY_SECRET_KEYS: 'a secret key of more than 32 characters',
-    LANEWAY_PUBLIC_URL: 'https://laneway.example',
-    ...env,
-  })
+const settings = (env: Record<string, string>) => ({
+  REDIS_URL: redis.url,
+  LANEWAY_DATA_DIR: dataDir,
+  LANEWAY_SECRET_KEYS: 'a secret key of more than 32 characters',
+  LANEWAY_PUBLIC_URL: 'https://laneway.example',
+  ...env,
+})
+
+const cli = (env: Record<string, string>, ...words: string[]) => runCli(words, settings(env))
 
 const add = (number: string, baseUrl: string, env: Record<string, string>, ...more: string[]) =>
   cli(env, 'senders', 'add', '--account', account, '--number', number, '--base-url', baseUrl, '--token', 't', ...more)
@@ -61,4 +62,17 @@ test('a start in production names the senders with plain http, and those whose w
   await expect(start(true)).rejects.toThrow(`webhooks of sender ${deaf}; set LANEWAY_CLOUD_API_APP_SECRET`)
   await expect(start(true, 'a secret of the app')).rejects.not.toThrow('webhooks')
   await start(false)
+})
+
+test('a sender on cloud-api is added in production only when something verifies its webhooks', async () => {
+  const addCloud = (env: Record<string, string>, id: string) =>
+    add(`+4477009000${id}`, 'https://graph.example', env, '--provider', 'cloud-api', '--phone-number-id', id)
+  const refused = await addCloud(PRODUCTION, '51')
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('LANEWAY_CLOUD_API_APP_SECRET') })
+  expect((await addCloud({}, '52')).code).toBe(0)
+  expect((await addCloud({ ...PRODUCTION, LANEWAY_CLOUD_API_APP_SECRET: 'a-secret-of-the-app' }, '53')).code).toBe(0)
+
+  const setSecret = ['accounts', 'set', account, 'webhook.app_secret', '-']
+  expect((await runCli(setSecret, settings({}), 'a-secret-of-the-account')).code).toBe(0)
+  expect((await addCloud(PRODUCTION, '54')).code).toBe(0)
 })

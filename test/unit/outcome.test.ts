@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type CallEnd, type Outcome, outcomeOf } from '../../src/messages/outcome.ts'
-import { codeEntry, PROVIDER_CODES } from '../../src/messages/provider-codes.ts'
+import { codeEntry, isThrottling, PROVIDER_CODES } from '../../src/messages/provider-codes.ts'
 
 type Answer = Extract<CallEnd, { kind: 'answered' }>
 
@@ -285,4 +285,14 @@ test('nothing but proof lets a message be tried again or failed, whatever the an
     }),
     { numRuns: 5_000 },
   )
+})
+
+test('campaigns slow down for every code that makes a lane wait, for 429 without a code, and for nothing else', () => {
+  const holdsLane = [...PROVIDER_CODES.keys()].filter(
+    (code) => outcomeOf(answered(400, { code })).kind === 'lane_waits',
+  )
+  expect(holdsLane).toEqual(expect.arrayContaining([4, 17, 341, 80007, 80008, 130429, 131048, 131057]))
+  expect([...PROVIDER_CODES.keys()].filter((code) => isThrottling(String(code)))).toEqual(holdsLane)
+  expect(isThrottling('http_429')).toBe(true)
+  expect(['refused', 'http_500', 'timeout', '', '200'].filter(isThrottling)).toEqual([])
 })

@@ -3,7 +3,7 @@
 import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../../campaigns/campaign.ts'
 import { idOf } from '../../campaigns/store/campaigns.ts'
 import { listCampaigns } from '../../campaigns/store/list.ts'
-import { isPlainAddress, PLAIN_PROVIDER } from '../../config-checks.ts'
+import { isPlainAddress, PLAIN_PROVIDER, UNVERIFIED_WEBHOOKS } from '../../config-checks.ts'
 import { laneOf, setLaneRate } from '../../lanes/control.ts'
 import { awaitingReview } from '../../lanes/review.ts'
 import { doesNotExist, invalidFields, Refusal } from '../../messages/accept/refusal.ts'
@@ -23,14 +23,17 @@ import {
   setSenderAccess,
   tokenPlaceOf,
 } from '../store/senders.ts'
+import { hasWebhookSecret } from '../store/webhook-secrets.ts'
 
 /** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEYS. */
 export interface SenderDeps {
   redis: Redis
   queues: LaneQueues
   seal: Seal
-  /** Whether plain http to a provider is refused. */
+  /** Whether plain http to a provider and webhooks that nothing verifies are refused. */
   production: boolean
+  /** LANEWAY_CLOUD_API_APP_SECRET, which verifies the webhooks of accounts without a secret of their own. */
+  appSecret: string | undefined
 }
 
 /** A sender to add, with its token in clear. */
@@ -51,10 +54,16 @@ export interface SenderChanges {
  * when its token would be sealed under another key than its neighbours'.
  */
 export async function makeSender(
-  { redis, seal, production }: SenderDeps,
+  { redis, seal, production, appSecret }: SenderDeps,
   wanted: SenderToAdd,
 ): Promise<SenderDocument> {
-  if (production) refusePlain(wanted.baseUrl)
+  if (production) {
+    refusePlain(wanted.baseUrl)
+    const isVerified = appSecret !== undefined || (await hasWebhookSecret(redis, wanted.account))
+    if (wanted.provider === 'cloud-api' && !isVerified) {
+      throw invalidFields([{ path: 'provider', message: UNVERIFIED_WEBHOOKS }])
+    }
+  }
   // A removal that died half-way may have freed the number of a sender that is still there.
   const all = await listSenders(redis)
   const holder = all.find((sender) => sender.number === wanted.number)

@@ -4,14 +4,13 @@ import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { Fault } from '../../messages/fault.ts'
 import type { Outcome } from '../../messages/outcome.ts'
-import { codeEntry } from '../../messages/provider-codes.ts'
+import { codeEntry, isThrottling } from '../../messages/provider-codes.ts'
 import { observerOf } from '../../observe.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import type { CampaignId, CampaignMove } from '../campaign.ts'
 import type { Preflight } from '../definition.ts'
-import { isThrottling } from '../pace.ts'
 import { idOf, moveCampaign } from '../store/campaigns.ts'
 import { noteThrottled } from '../store/fan-out-state.ts'
 
@@ -169,7 +168,7 @@ async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Pr
   }
 }
 
-// What an answer of the provider means for the campaigns of its lane, whichever message drew it.
+// Slows a lane's campaigns after throttling.
 
 /** Campaigns go slower once a message has shown that the lane is too fast. Repeating it does no harm. */
 export async function notifyCampaigns(
