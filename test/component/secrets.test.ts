@@ -1,5 +1,6 @@
 // Pins the keys that seal and sign: several at a time, tokens bound to their sender and address, everything sealed anew
 // while it is in use. Real: Redis, producer, worker, simulator, command line.
+import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal, SealError } from '../../src/accounts/seal.ts'
@@ -63,6 +64,16 @@ describe('a sealed token', () => {
       expect(() => createSeal([OLD]).decrypt(damaged, place)).toThrow(SealError)
     },
   )
+
+  test('that is bound to no place does not open', () => {
+    const nonce = randomBytes(12)
+    const key = Buffer.from(hkdfSync('sha256', OLD, '', 'laneway provider token', 32))
+    const cipher = createCipheriv('aes-256-gcm', key, nonce)
+    const body = Buffer.concat([cipher.update('token', 'utf8'), cipher.final()])
+    const unbound = Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
+    expect(() => createSeal([OLD]).decrypt(unbound, place)).toThrow(SealError)
+    expect(() => createSeal([OLD]).decrypt(`${sealed.slice(0, 12)}${unbound}`, place)).toThrow(SealError)
+  })
 })
 
 test('whoever writes another address into Redis gets no token sent there', async () => {

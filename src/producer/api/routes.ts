@@ -78,12 +78,8 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     ...accountRoutes(deps),
     ...limitRoutes(deps),
     ...keyRoutes(deps),
-<<<<<<< HEAD
-    ...senderRoutes({ ...deps, production: config.production }),
-    ...portfolioRoutes(deps),
-=======
     ...senderRoutes({ ...deps, production: config.production, appSecret: config.cloudApi.appSecret }),
->>>>>>> cb46d8b4 (Refuse to add a sender in production that no part would start with; slow campaigns for every throttling code; open sealed secrets only where they belong; give the command line the retention that is set)
+    ...portfolioRoutes(deps),
     ...templateRoutes(deps),
     ...webhookSecretRoutes(deps),
     ...activityRoutes(deps),
