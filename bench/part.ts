@@ -7,7 +7,7 @@ import { environmentWith } from '../src/config.ts'
 import { NODE_FLAGS, WORKER_FLAGS } from './child.ts'
 import type { Closing } from './closing.ts'
 
-/** The copy of dist/ beside the compiled bench, see scripts/bench.mjs. */
+/** The copy of dist/ beside the compiled bench, see scripts/run-aside.mjs. */
 export const dist = new URL('../../dist/', import.meta.url)
 
 export interface Part {

@@ -34,7 +34,7 @@ const mainAccount: DemoAccount = {
   name: 'Demo shop',
   contactsShape: 'records',
   senders: [
-    // The default: interface.md's own wire takes every header kind.
+    // The default: the partner's wire takes every header kind.
     { number: '447700900001', name: 'shop', provider: 'partner-api', phoneNumberId: '', isDefault: true },
     {
       number: '447700900002',

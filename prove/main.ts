@@ -12,7 +12,7 @@ import { SCENARIOS } from './scenarios/all.ts'
 
 const ALL = [...SCENARIOS, ...SAFEGUARDS]
 
-/** The folder that scripts/prove.mjs made for this run. */
+/** The folder that scripts/run-aside.mjs made for this run. */
 const place = fileURLToPath(new URL('../..', import.meta.url))
 
 let keep = false

@@ -1,7 +1,7 @@
-// The line between workers and chat product: plain, or over TLS by HTTP/1.1 or HTTP/2. What networks do to connections is
+// The line between workers and WhatsApp: plain, or over TLS by HTTP/1.1 or HTTP/2. What networks do to connections is
 // done to TCP, under TLS; what is done to requests and replies is done where TLS has ended.
 //
-//   workers ──[TCP: cut, frozen]── TLS ──[requests: delayed, swallowed, observed]──> chat product, in plain text
+//   workers ──[TCP: cut, frozen]── TLS ──[requests: delayed, swallowed, observed]──> WhatsApp, in plain text
 import { type Certificate, makeAuthority } from '../testbed/certificate.ts'
 import { startHttp2Line } from './http2-line.ts'
 import type { Random } from './random.ts'

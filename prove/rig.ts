@@ -54,7 +54,7 @@ export interface Rig {
   tenant: Tenant
   client: Client
   redisLine: TcpProxy
-  /** Between workers and chat product. */
+  /** Between workers and WhatsApp. */
   providerLine: ProviderLine
   /** Where WhatsApp posts its webhooks. */
   frontUrl: string

@@ -28,7 +28,7 @@ interface Call {
   key: string | null
 }
 
-/** The partner wire of one chat product. */
+/** The partner wire of one WhatsApp. */
 export class PartnerWire {
   readonly #product: ChatProduct
   readonly #acknowledgements = new BoundedMap<Acknowledgement>(ACKNOWLEDGEMENTS_KEPT)

@@ -1,5 +1,5 @@
 // Every setting of Laneway: its name in the environment, what it means and its default. The only file that reads
-// the environment. `.env.example` and the README's table are held against this schema by a test.
+// the environment. `.env.example` and docs/reference/settings.md are held against this schema by a test.
 import { z } from 'zod'
 import { networkSchema } from './accounts/networks.ts'
 import { contradictionOf, productionFaults } from './config-checks.ts'

@@ -13,7 +13,7 @@ export interface Change {
   /** Undefined for a message without a record. */
   from: State | undefined
   to: State
-  /** Why it failed: a code of the chat product or a word of ours. */
+  /** Why it failed: a code of WhatsApp or a word of ours. */
   code?: string | undefined
   /** Of one that is delivered now: how long that took since it was sent. */
   sinceSentMs?: number | undefined

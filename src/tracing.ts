@@ -1,5 +1,6 @@
-// Spans of OpenTelemetry, made through its API alone: whoever wants traces loads an SDK (docs/guides/operating/tracing.md). Without one
-// nothing here makes anything; a message costs one look for it, and what a request said of its trace is only handed on.
+// Spans of OpenTelemetry, made through its API alone: to get traces, load an SDK (docs/guides/operating/tracing.md).
+// Without one nothing here makes anything; a message costs one look for it, and what a request said of its trace is
+// only handed on.
 //
 // Names and attributes follow the conventions for messaging, which may still change, so they stand nowhere else. Nothing of
 // a message but ids, class and codes goes into a span.

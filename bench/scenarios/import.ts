@@ -17,7 +17,7 @@ const FULL = 1_000_000
 const SMALL = 100_000
 const SAMPLE_EVERY_MS = 100
 
-/** The copy of dist/ beside the compiled bench, see scripts/bench.mjs. */
+/** The copy of dist/ beside the compiled bench, see scripts/run-aside.mjs. */
 const cli = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
 
 export async function importContacts({ dir, closing, full, people, progress }: Bench): Promise<Figure[]> {

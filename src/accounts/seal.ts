@@ -1,6 +1,6 @@
 // Seals secrets that are kept in Redis: AES-256-GCM under a key derived from LANEWAY_SECRET_KEYS, so that a copy of
 // Redis gives none of them away. Each is bound to its place, a provider's token to its sender and the server that it is
-// sent to: whoever can write to Redis cannot have it opened for another.
+// sent to: somebody who can write to Redis cannot have it opened for another.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

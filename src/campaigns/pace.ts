@@ -59,7 +59,7 @@ export const MOST_PARK_MS = 60_000
 
 /**
  * How long (ms) a campaign with nothing to feed is parked, one of `running` on its lane, after it was parked for `beforeMs`.
- * Whoever takes up a message of it wakes it before; the time is for wakes that are lost.
+ * A worker that takes a message of it wakes it before; the time is for wakes that are lost.
  */
 export function parkMs(beforeMs: number, running: number): number {
   return Math.min(MOST_PARK_MS, Math.max(FIRST_PARK_MS, running * PARKED_EACH_MS, 2 * beforeMs))

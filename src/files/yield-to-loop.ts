@@ -9,7 +9,7 @@ const CHARACTERS = 32 * 1024
 /** Slices that are begun in one event-loop tick: all that fit into this, and one at least. */
 const TURN_MS = 5
 
-/** Work that waits for its next slice, whoever has waited longest first. */
+/** Work that waits for its next slice, the longest wait first. */
 const waiting: (() => void)[] = []
 let isUnderWay = false
 
@@ -33,7 +33,7 @@ export function createYielder(): (length: number) => Promise<void> | undefined {
 
 function beginTurn(): void {
   const endMs = performance.now() + TURN_MS
-  // Whoever asks again within this turn comes after those who wait already, and in another turn.
+  // Work that asks again within this turn comes after what waits already, and in another turn.
   let left = waiting.length
   function next(): void {
     if (left === 0 || performance.now() >= endMs) {

@@ -17,8 +17,8 @@ export const chunkSchema = z.object({
 export type Chunk = z.infer<typeof chunkSchema>
 
 /**
- * Adding the same chunk again while it waits changes nothing. `by` names whoever feeds it: one that was dropped with an
- * earlier epoch of its campaign, or that BullMQ may have lost, is added under another name.
+ * Adding the same chunk again while it waits changes nothing. `by` names the process that feeds it: one that was
+ * dropped with an earlier epoch of its campaign, or that BullMQ may have lost, is added under another name.
  */
 export const chunkJobId = ({ run, from, count }: Chunk, by: string): string => `chunk_${run}_${from}_${count}_${by}`
 

@@ -32,7 +32,7 @@ const payloadSchema = z.object({
   run: z.number().int().positive().optional(),
   /**
    * Of a campaign's message: what was filled in for this recipient. It stands for the text, see
-   * campaigns/store/text.ts.
+   * campaigns/store/recipient-message.ts.
    */
   filled: z.array(z.string()).optional(),
   /** A person wished it sent although an earlier message to the recipient may have gone out: it is flagged. */

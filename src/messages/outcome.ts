@@ -163,7 +163,7 @@ const MAX_TEXT = 200
 
 function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: string | undefined): string {
   if (!answer.readable) {
-    const instead = 'a firewall or proxy on the way, or whoever is at a wrong base URL, may have answered in its place'
+    const instead = 'a firewall or proxy on the way, or the server at a wrong base URL, may have answered in its place'
     return `The provider answered ${answer.status} without an error that can be read: ${instead}.`
   }
   const code = answer.code === undefined ? `HTTP ${answer.status}` : `code ${answer.code}`

@@ -1,10 +1,10 @@
 // The pace of a lane in numbers. Every request leaves in a slot of its own, which the claim reserves in Redis
 // (messages/store/scripts/message-pace.lua).
 //
-// Slots are `gapUs` apart, and a request may leave up to `lateMs` after its slot, whoever stalls. So that no 10 s hold more
-// than the rate, the gap is longer than the rate asks for by what a request may be late, in 10 s: 99.5 % of the rate at
-// full load. Slots that nobody claimed in time, as while Redis or all workers stood still, are made up for within a window
-// of 5 s: the slots that follow are closer together, by 3 %, until the window holds as many as it may.
+// Slots are `gapUs` apart, and a request may leave up to `lateMs` after its slot, whatever stalls. So that no 10 s hold
+// more than the rate, the gap is longer than the rate asks for by what a request may be late, in 10 s: 99.5 % of the
+// rate at full load. Slots that nobody claimed in time, as while Redis or all workers stood still, are made up for
+// within a window of 5 s: the slots that follow are closer together, by 3 %, until the window holds as many as it may.
 //
 // What a second can hold at most is (1 s + `lateMs`) / `closestUs`. From 500 a second on that is 4.8 % more than the rate,
 // whatever stalls: a request may be 20 ms late there instead of 50. Its window is 10 s where the list of slots stays short
@@ -36,7 +36,7 @@ const SLOW_A_SECOND = 5
 const FAST_A_SECOND = 500
 /**
  * A claim further ahead of its slot is refused. Workers claim a little less far ahead (worker/sending/lane-loop.ts). For a campaign that is short enough that what was asked of
- * opt-outs before the claim still counts when the message leaves (people/opt-outs/store/hold.ts). Transactional ones may be
+ * opt-outs before the claim still counts when the message leaves (people/opt-outs/store/opt-outs.ts). Transactional ones may be
  * claimed while a campaign has all slots of that moment: they leave in the first of these (worker/sending/departure.ts).
  */
 const MOST_CAMPAIGN_AHEAD_MS = 170

@@ -1,6 +1,6 @@
 // Forgetting a person in the campaigns of an account: in the files that were uploaded and in the lists that were frozen.
-// Whoever has had no message of a campaign that goes on is settled as cancelled first, so that its figures add up and it
-// comes to its end; a line is written over only once nothing is to be sent to it.
+// A person who has had no message of a campaign that goes on is settled as cancelled first, so that its figures add up
+// and it comes to its end; a line is written over only once nothing is to be sent to it.
 import type { CampaignId } from '../campaigns/campaign.ts'
 import { hasEnded } from '../campaigns/campaign.ts'
 import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'

@@ -121,7 +121,7 @@ async function eraseReceived(
 export async function eraseMessage(deps: EraseDeps, id: MessageId, person: string): Promise<Verdict> {
   const { redis, config } = deps
   const payload = await payloadFor(redis, id, person)
-  // Whoever claims it from now on finds that it is cancelled.
+  // A worker that claims it from now on finds that it is cancelled.
   const isEnded = payload !== undefined && (await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs))
   let verdict = await eraseRecord(redis, id, person)
   if (verdict === LETTERS.unconfirmed) {

@@ -1,5 +1,5 @@
 // Forgetting a person of an account, everywhere that anything is kept of them. Each part may be done any number of times:
-// whoever takes over after a crash begins anew and finds only what is left.
+// the process that takes over after a crash begins anew and finds only what is left.
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { deleteContact } from '../contacts/store/contacts.ts'
 import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
@@ -53,9 +53,10 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   return busy === 0
 }
 
-// Forgetting a person in the jobs of other services that were refused: those are kept for a week, for whoever wants to know
-// why, with all that the service wrote. Whose account a job was of is not known any more, or never was, so what mentions
-// the person is forgotten whoever asks; that it was refused, and the code, stay for the service that wrote it.
+// Forgetting a person in the jobs of other services that were refused: those are kept for a week, for those who want to
+// know why, with all that the service wrote. Whose account a job was of is not known any more, or never was, so what
+// mentions the person is forgotten whichever account asks; that it was refused, and the code, stay for the service that
+// wrote it.
 
 /** Jobs that are looked at in one round trip; there are up to 10,000. */
 const PAGE = 500

@@ -1,7 +1,7 @@
 // That a person was erased, without saying who: a campaign that is older than that sends them nothing, whatever list it
 // reads. What stands here is an HMAC under the secret key of the installation, so that a copy of Redis answers nobody's
-// question whether a number was ever known here. A campaign that is made later knows the person anew, on purpose: whoever
-// comes back is not kept out for ever.
+// question whether a number was ever known here. A campaign that is made later knows the person anew, on purpose: a
+// person who comes back is not kept out for ever.
 import { createHmac } from 'node:crypto'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isUserId } from '../messages/recipient.ts'
 
-/** Longer than any id seen (the chat product's have some 60 characters); it is kept on the record and in every poll. */
+/** Longer than any id seen (WhatsApp's have some 60 characters); it is kept on the record and in every poll. */
 const ID_MAX = 512
 
 const schema = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) })

@@ -1,4 +1,4 @@
-// The Cloud API wire: the chat product's own Graph API. Delivery is reported by signed webhooks (see cloud-webhook.ts),
+// The Cloud API wire: WhatsApp's own Graph API. Delivery is reported by signed webhooks (see cloud-webhook.ts),
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'

@@ -1,4 +1,4 @@
-// Files that came with received messages, fetched from the chat product when somebody asks for them: its API says where
+// Files that came with received messages, fetched from WhatsApp when somebody asks for them: its API says where
 // the bytes are and they are read from there with the sender's token. The address comes from outside, so the token and
 // the request go only where the API itself is, or by https to an address that is nobody's own network.
 import { pipeline, type Readable, Transform } from 'node:stream'
@@ -8,7 +8,7 @@ import { createTargetAgent, createTargetRule } from '../events/targets.ts'
 import { parseJson } from './answer-body.ts'
 import type { ProviderSender } from './provider.ts'
 
-/** The largest file that the chat product takes from a person. */
+/** The largest file that WhatsApp takes from a person. */
 const MEDIA_MAX_BYTES = 100 * 1024 * 1024
 /** Files that one process has open at a time. */
 export const MOST_OPEN = 32
@@ -20,7 +20,7 @@ const LOOK_UP_BYTES = 64 * 1024
  */
 const LIMITS_MS = { lookUp: 10_000, begin: 15_000, pause: 30_000, whole: 10 * 60_000 }
 
-/** `gone`: the chat product keeps it no longer. `unavailable`: it could not be had now; `cause` is a word for the log. */
+/** `gone`: WhatsApp keeps it no longer. `unavailable`: it could not be had now; `cause` is a word for the log. */
 export type MediaEnd =
   | { kind: 'found'; mimeType: string | undefined; bytes: number | undefined; stream: Readable }
   | { kind: 'gone' }
@@ -47,7 +47,7 @@ export function createMediaSource(version: string, limitsMs = LIMITS_MS) {
 
   return {
     /**
-     * Opens a file of the chat product's by its id. Never rejects. The stream fails when the file ends too early, is too
+     * Opens a file of WhatsApp's by its id. Never rejects. The stream fails when the file ends too early, is too
      * large, or takes too long; destroying it ends the request.
      */
     async open(sender: ProviderSender, id: string): Promise<MediaEnd> {

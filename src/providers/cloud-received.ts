@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { ReceivedParts } from '../messages/received.ts'
 
-/** Longest texts that are kept: the chat product's own are shorter. */
+/** Longest texts that are kept: WhatsApp's own are shorter. */
 const TEXT_MAX = 8_192
 const WORD_MAX = 1_024
 /** Most items of an order, cards, phones of a card. */

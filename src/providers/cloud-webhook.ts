@@ -1,4 +1,4 @@
-// Reading the chat product's webhooks: signature, envelope, status and received messages. Items are read one by one,
+// Reading WhatsApp's webhooks: signature, envelope, status and received messages. Items are read one by one,
 // so that one that cannot be read never drops its neighbours; what is not about messages is skipped.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -17,7 +17,7 @@ export interface Preference {
   /** Digits, the user id, or both. */
   people: string[]
   intent: 'stop' | 'resume'
-  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
   atMs: number | undefined
 }
 
@@ -56,12 +56,12 @@ function readPreference(phoneNumberId: string, raw: unknown): Preference | 'othe
 
 /** What a webhook says about a message that we sent. */
 export interface StatusUpdate {
-  /** The chat product's id of the message. */
+  /** WhatsApp's id of the message. */
   providerId: string
   /** What our request carried, if anything; see cloud-api.ts. */
   opaque: string | undefined
   status: Evidence
-  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
   atMs: number | undefined
   problem: Problem | undefined
 }
@@ -70,13 +70,13 @@ export interface StatusUpdate {
 export interface ReceivedMessage {
   phoneNumberId: string
   providerId: string
-  /** Digits, or the person's user id where the chat product does not give the number. */
+  /** Digits, or the person's user id where WhatsApp does not give the number. */
   from: string
-  /** The chat product's own word; `unsupported` for one that is not known. */
+  /** WhatsApp's own word; `unsupported` for one that is not known. */
   type: string
   text: string
   parts: ReceivedParts
-  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
   atMs: number | undefined
 }
 

@@ -75,8 +75,8 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   let looking: NodeJS.Timeout | undefined
   /**
    * What is sent at the end of this turn: messages that were claimed together come by the hundred. Written one right
-   * after the other they take a tenth less of a worker's CPU than each as soon as it is ready; the kernel wakes whoever
-   * takes them once, not for each.
+   * after the other they take a tenth less of a worker's CPU than each as soon as it is ready; the kernel wakes the
+   * process that takes them once, not for each.
    */
   let sending: { url: URL; call: Call }[] = []
 

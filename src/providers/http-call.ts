@@ -17,7 +17,7 @@ export type HttpEnd =
 /** Longest body that is read; a provider's are under 1 KB each. */
 const MAX_BODY_BYTES = 256 * 1024
 
-/** For whoever watches when requests leave: `{ path }` of each, right before it is written. */
+/** For measuring when requests leave: `{ path }` of each, right before it is written. */
 const departures = channel('laneway:departure')
 
 /**
@@ -104,7 +104,7 @@ class JsonCall implements Call {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.controller) this.failed('repeated')
     // Throwing takes the request back and leaves the connection as it is (undici's writeH1 catches it before it writes,
-    // as http2-writer.ts does); `controller.abort` would close one of HTTP/1.1.
+    // as http-writers.ts does); `controller.abort` would close one of HTTP/1.1.
     if (this.isOver || !this.mayLeave()) throw new Error('it may not leave any more')
     this.controller = controller
     if (departures.hasSubscribers) departures.publish({ path: this.sent.url.pathname })

@@ -2,7 +2,7 @@
 // nothing: of 84 requests that ended in a reset, 38 had never reached the server. What counts is how far a request had
 // come.
 
-/** The server ended this one stream of HTTP/2, or has not processed it: its own words about it (http2-writer.ts). */
+/** The server ended this one stream of HTTP/2, or has not processed it: its own words about it (http-writers.ts). */
 export class StreamError extends Error {
   override name = 'StreamError'
   readonly isUnprocessed: boolean
@@ -26,7 +26,7 @@ interface Failure {
 /**
  * Whether it is proven that the provider knows nothing of the request. Nothing else is taken for proof:
  *
- * - Nothing was written: `onRequestStart` is called right before (undici's client-h1.js, writeH1, and http2-writer.ts). So
+ * - Nothing was written: `onRequestStart` is called right before (undici's client-h1.js, writeH1, and http-writers.ts). So
  *   there was no connection, or it ended, or we ended the request, while it was held back.
  * - REFUSED_STREAM, or a frame that Node has not written: the server has not processed it (RFC 9113, 8.7).
  */

@@ -11,7 +11,7 @@ import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
 /**
- * The one error envelope of this wire; `code` is the chat product's number, a word of the upstream's own, or null. A
+ * The one error envelope of this wire; `code` is WhatsApp's number, a word of the upstream's own, or null. A
  * message without either flag comes from a proxy.
  */
 const refusal = z
@@ -136,7 +136,7 @@ function readPoll(end: Awaited<ReturnType<typeof postJson>>): PollEnd {
   }
 }
 
-/** 429, or a code of the chat product that makes the whole lane wait. */
+/** 429, or a code of WhatsApp that makes the whole lane wait. */
 function isThrottled(status: number, body: unknown): boolean {
   if (status === 429) return true
   const code = refusal.safeParse(body).data?.error?.code
@@ -144,8 +144,8 @@ function isThrottled(status: number, body: unknown): boolean {
 }
 
 /**
- * The chat product's code in a sentence of the upstream, as in `(code 131026)` or `(#131026)`. A sentence may name
- * other numbers as well, such as the HTTP status of a link that could not be loaded: a code that the chat product is
+ * WhatsApp's code in a sentence of the upstream, as in `(code 131026)` or `(#131026)`. A sentence may name
+ * other numbers as well, such as the HTTP status of a link that could not be loaded: a code that WhatsApp is
  * known to give goes first, and one without brackets counts only when it is such a code.
  */
 export function codeIn(sentence: string): string | undefined {

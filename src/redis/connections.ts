@@ -33,7 +33,7 @@ export class CorkedRedis extends Redis {
   constructor(options: Omit<RedisOptions, 'replyMapping'>, url?: string) {
     if (url === undefined) super(options)
     else super(url, options)
-    // Another server may be the primary now. Whoever blocks on the old one hears nothing of that.
+    // Another server may be the primary now. A client that blocks on the old one hears nothing of that.
     if (options.sentinels) {
       this.on('close', () => {
         // One that is just being made finds the new one; to interrupt it would end it for good.

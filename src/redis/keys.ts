@@ -1,4 +1,4 @@
-// Every Redis key of Laneway is built here; those that BullMQ makes are in ../queue/layout.ts. Keys that one Lua step
+// Every Redis key of Laneway is built here; those that BullMQ makes are in queue/layout.ts. Keys that one Lua step
 // touches share a hash tag, so that they live on one node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of
 // account 7, `{c7}` for its contacts.
 //
@@ -116,12 +116,12 @@ export const rulesKeys = (lane: number, portfolio?: number) => {
 export const senderKey = (lane: number): string => `lw:sender:${lane}`
 /** STRING lane id, by the digits of the sender's number. */
 export const senderNumberKey = (digits: string): string => `lw:sender-number:${digits}`
-/** STRING lane id, by the chat product's phone number id. */
+/** STRING lane id, by WhatsApp's phone number id. */
 export const phoneNumberIdKey = (phoneNumberId: string): string => `lw:phone-number-id:${digest(phoneNumberId)}`
 /** STRING `<message id> <body hash>` of one Idempotency-Key. */
 export const idempotencyKey = (account: number, route: string, key: string): string =>
   `lw:idempotency:${account}:${digest(`${route}\n${key}`)}`
-/** HASH of one received message, by the chat product's id. */
+/** HASH of one received message, by WhatsApp's id. */
 export const inboundKey = (account: number, providerMessageId: string): string =>
   inboundKeyOf(account, digest(providerMessageId))
 /** The same by what stands for the id: 27 characters of base64url. */
@@ -135,7 +135,7 @@ export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 export const outboxKey = (lane: number): string => `${lanePrefix(lane)}:outbox`
 /** STRING: who is about to close it; it expires. */
 export const outboxClosingKey = (lane: number): string => `${outboxKey(lane)}:closing`
-/** STRING why: there while the chat product refuses everything of the sender, see sender-notice.lua. */
+/** STRING why: there while WhatsApp refuses everything of the sender, see sender-notice.lua. */
 export const senderBlockedKey = (lane: number): string => `${lanePrefix(lane)}:blocked`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`

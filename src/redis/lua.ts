@@ -100,7 +100,7 @@ function loadScript(module: string, name: string, constants: string | undefined)
   const isOfMany = head.each.keys.names.length + head.each.args.names.length > 0
   const run: ScriptOfMany = async (redis, keys, args, each, how = {}) => {
     const [first] = each
-    // Whoever gives a name that is not known gives it for each.
+    // A caller that gives a name that is not known gives it for each.
     if (first !== undefined) {
       refuseUnknown(head.each.keys, first.keys ?? {})
       refuseUnknown(head.each.args, first.args)

@@ -1,5 +1,5 @@
 // The numbered table of migrations: how what an older release wrote to Redis becomes what this one reads. Every part
-// runs it before it reads anything else (start/checks.ts, cli/redis-session.ts).
+// runs it before it reads anything else (start/checks.ts, cli/session.ts).
 //
 // One part at a time migrates, under a lease that expires when its process dies. A step may run again after such a
 // death, or beside a process that was frozen and woke up, so each must be safe to repeat at any time.

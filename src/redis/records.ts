@@ -60,8 +60,8 @@ const UNLISTED_MS = 3_600_000
 
 /**
  * Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. `list` puts it where
- * it is found, on another server of a cluster. It is there (`isThere`) once this has resolved: whoever dies before leaves a
- * hash that nobody finds and that ends within the hour, unless a repeat goes on with it.
+ * it is found, on another server of a cluster. It is there (`isThere`) once this has resolved: a process that dies
+ * before leaves a hash that nobody finds and that ends within the hour, unless a repeat goes on with it.
  */
 export async function createListed(
   redis: Redis,

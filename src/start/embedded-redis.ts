@@ -160,7 +160,7 @@ function memoryBytes(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
 }
 
-/** No stream is shared with the child: whoever reads our output must see its end when we die, not when Redis does. */
+/** No stream is shared with the child: a reader of our output must see its end when we die, not when Redis does. */
 function launch(binary: string, config: string, dir: string): ChildProcess {
   const options = { cwd: dir, env: bareEnvironment({}), detached: true, stdio: 'ignore' } as const
   return spawn(binary, [config], options).on('error', () => undefined)

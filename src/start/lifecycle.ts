@@ -80,7 +80,7 @@ export function createLifecycle(log: Log, parent: number, afterFault?: () => voi
     void stop('an error that nobody caught', 1, afterFault)
   }
 
-  // Whoever read our output may be gone; that is no reason to end without stopping.
+  // The reader of our output may be gone; that is no reason to end without stopping.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {

@@ -1,9 +1,9 @@
-// What has changed from one snapshot to the next, and the next one made of it: whoever follows a stream is told only
+// What has changed from one snapshot to the next, and the next one made of it: a reader of the stream is told only
 // that. Of a lane or a campaign the fields that changed, of everything else the whole where something did. Pure; the
 // pages of the console apply with the same code.
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from './snapshot.ts'
 
-/** Rows that are known by a number or an id. `order` is there when it has changed, and whoever is not in it is gone. */
+/** Rows that are known by a number or an id. `order` is there when it has changed, and a row that is not in it is gone. */
 interface RowsChange<Row, Id extends string | number> {
   order?: Id[]
   /** By id: of a new row all fields, else those that changed. */

@@ -118,6 +118,31 @@ test('every path that is named exists', () => {
   expect(named(readPage('docs/how-it-works/where-to-look.md'))).toContain('src/messages/lifecycle.ts')
 })
 
+test('every file that a comment names exists', () => {
+  const files = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter((file) => file !== '' && existsSync(file))
+  const known = new Set(files.flatMap((file) => file.split('/').map((_, i, parts) => parts.slice(i).join('/'))))
+  const COMMENT = /^\s*(?:\/\/|\/?\*|--)(.*)|\s(?:\/\/|\/\*\*)(\s.*)/
+  const NAMED = /(?<![\w:/.*<-])(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:tsx?|lua|md|mjs)\b(?!\()/g
+  const deadOf = (line: string): string[] => {
+    const [, whole, behind] = COMMENT.exec(line) ?? []
+    return ((whole ?? behind)?.match(NAMED) ?? []).filter((name) => !known.has(name))
+  }
+  const sources = files.filter((file) =>
+    /^(?:src|bench|prove|test|testbed|scripts|simulator|demo|packages|fuzz)\/.*\.(?:tsx?|lua|mjs)$/.test(file),
+  )
+  const dead = sources.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap(deadOf)
+      .map((name) => `${file}: ${name}`),
+  )
+  expect(sources.length).toBeGreaterThan(500)
+  expect(dead).toEqual([])
+  expect(deadOf(['// see redis/lua.ts and redis', 'never-there.ts'].join('/'))).toEqual(['redis/never-there.ts'])
+})
+
 test('every link leads to a file, and to a heading in it', () => {
   const broken = (page: Page) =>
     page.links

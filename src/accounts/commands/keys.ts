@@ -34,7 +34,7 @@ export interface NewKey extends Omit<Grant, 'senders'> {
 type MadeKey = KeyDocument & { key: string | null }
 
 /**
- * Makes a key that has no more than the giver's (undefined: whoever is at the command line), and shows it. One of this id
+ * Makes a key that has no more than the giver's (undefined: the command line), and shows it. One of this id
  * that is there already stays as it is. Throws a Refusal: `forbidden`, `too_many_keys`, or for senders that are not the
  * account's.
  */
@@ -112,8 +112,8 @@ const manages = (key: Credential, nowMs: number): boolean =>
 
 /**
  * Makes a key that may do the same as another one, which ends after `overlapMs`: time to give the new one to whatever
- * uses it. Whoever dies in between leaves two good keys, and rotates again. Throws a Refusal as `makeKey` does, and for a
- * key that does not exist or is no longer good.
+ * uses it. If the process dies in between, both keys are good; rotate again. Throws a Refusal as `makeKey` does, and
+ * for a key that does not exist or is no longer good.
  */
 export async function rotateKey(
   redis: Redis,
@@ -176,7 +176,7 @@ export interface Grant {
 
 /**
  * What is wanted, with the bounds of the giver's key where it has some and nothing else is wanted. Throws a Refusal
- * `forbidden` when it is more than the giver has. Whoever is at the command line (no key) may give everything; a key that
+ * `forbidden` when it is more than the giver has. The command line (no key) may give everything; a key that
  * is for some senders only gives nothing, and does not come here.
  */
 function boundedBy(giver: Credential | undefined, wanted: Grant): Grant {

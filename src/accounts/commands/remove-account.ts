@@ -35,7 +35,7 @@ type RemovalDeps = Pick<SenderDeps, 'redis' | 'queues'>
 
 /** Campaigns that were never started; they are cancelled with the account. */
 const DRAFTS = CAMPAIGN_MOVES.expire.from
-/** Processes know its keys and senders for up to a second, see redis/cached.ts. */
+/** Processes know its keys and senders for up to a second, see redis/records.ts. */
 const KNOWN_MS = 1_500
 
 /**

@@ -141,7 +141,7 @@ export function changeSenderName(redis: Redis, { id, account, name: before }: Se
   })
 }
 
-/** Processes keep what they read of a sender for up to a second, see redis/cached.ts. */
+/** Processes keep what they read of a sender for up to a second, see redis/records.ts. */
 const READ_AGAIN_MS = 1_500
 
 /**

@@ -93,7 +93,7 @@ export async function fanOut(
     await parkCampaign(deps.redis, campaign, epoch, end.parked)
     return { nextMs: end.parked.ms }
   } catch (error) {
-    // Without Redis nothing can be said about it; whoever takes over later goes on.
+    // Without Redis nothing can be said about it; the process that takes over later goes on.
     if (isRedisAway(error) || isFilesAway(error)) throw error
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
     return await stop(deps, campaign, 'pause', {
@@ -173,7 +173,7 @@ async function supply(
       feeding.fed(fed.count)
       if (fed.count > 0) traceRound({ campaign: idOf(campaign), lane: campaign.lane, recipients: fed.count, beganAtMs })
       cursor = { from: next, to: fed.next }
-      // The cursor moves with each step, so that little is gone over again by whoever takes over.
+      // The cursor moves with each step, so that little is gone over again after a takeover.
       const isMore = fed.count === 0 ? fed.next !== next : portion.room - fed.count >= portion.size
       if (isMore && fed.next < campaign.total) continue
     }

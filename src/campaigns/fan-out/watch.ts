@@ -102,7 +102,7 @@ async function lookAfterRunning(
     return
   }
   const waits = await deps.queue.waitsWhere('fan-out', id, epoch)
-  // Overdue by the clock of Redis: the clock of whoever put it there was ahead.
+  // Overdue by the clock of Redis: the clock of the process that put it there was ahead.
   if (waits === 'for_its_time') await deps.queue.wake('fan-out', campaignJobId('fan-out', id, epoch))
   if (waits !== undefined) return reviewIn(memory, IN_LINE_MS)
   const found = await takeOver(deps.redis, id, SILENT_MS, heartbeat)

@@ -183,7 +183,7 @@ async function* earlier(
 }
 
 // Candidates who want no advertising of the account are refused here already, so that the figures of a campaign are true
-// before it starts. Whoever opts out later is found before their message is claimed.
+// before it starts. A person who opts out later is found before their message is claimed.
 
 /** Candidates that are asked for together. */
 const AT_ONCE = 500

@@ -35,7 +35,7 @@ export const campaignSchema = z.object({
   lane: z.coerce.number().int().positive(),
   number: z.coerce.number().int().positive(),
   state: z.enum(CAMPAIGN_STATES),
-  /** Counts the pieces of work begun for it; whoever works for an earlier one stops. */
+  /** Counts the pieces of work begun for it; work for an earlier one stops. */
   epoch: z.coerce.number().int().default(0),
   definition: jsonText.pipe(storedDefinitionSchema),
   /** Why it is paused; empty unless it is. */
@@ -222,7 +222,7 @@ export async function heartbeatOf(
 
 const heartbeatScript = defineScript(import.meta.url, 'campaign-heartbeat')
 
-/** Whoever works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
+/** The process that works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
 export async function sendCampaignHeartbeat(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
   const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
   await heartbeatScript(redis, keys, { epoch, number })

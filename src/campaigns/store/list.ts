@@ -40,7 +40,7 @@ export async function* listCampaigns(
   const key = campaignsOfAccountKey(account)
   let passed = 0
   for (let at = 0; passed < offset + limit; ) {
-    // Without a condition whoever comes before the page need not be looked at.
+    // Without a condition, what comes before the page need not be read.
     const skips = states === undefined ? offset - passed : 0
     if (skips > 0) {
       at += skips

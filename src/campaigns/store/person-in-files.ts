@@ -170,7 +170,7 @@ function numberPattern(person: string): string {
   return `(?<!\\d)(?:00${BETWEEN})?${spaced(person)}(?!\\d)`
 }
 
-/** What separates the values of a line, whoever wrote it. */
+/** What separates the values of a line, whichever program wrote it. */
 const VALUES = /[,;|\t\n":{}]/
 
 /** Looks for one person in texts. */

@@ -142,8 +142,8 @@ export async function openSnapshot(files: FileStore, id: CampaignId, name: strin
   }
 
   /**
-   * The bytes of a stride, with others. Whoever reads on gets twice as many strides each time: a bucket takes 10 ms to
-   * answer, whatever it is asked for, and whoever looks up one recipient needs no more than their stride.
+   * The bytes of a stride, with others. A reader that goes on gets twice as many strides each time: a bucket takes 10
+   * ms to answer, whatever it is asked for, and a lookup of one recipient needs no more than their stride.
    */
   function partWith(stride: number) {
     const known = parts.find(({ from, to }) => from <= stride && stride < to)

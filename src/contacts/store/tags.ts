@@ -48,7 +48,7 @@ export async function listTags(redis: Redis, account: number): Promise<Tag[]> {
   return hashes.map((hash, index) => readRecord(tagSchema, `tag ${ids[index]}`, hash))
 }
 
-/** Forgets all contacts and tags of an account. Whoever dies in between is followed by another who forgets the rest. */
+/** Forgets all contacts and tags of an account. If the process dies in between, another forgets the rest. */
 export async function forgetContacts(redis: Redis, account: number): Promise<void> {
   const keys = contactKeys(account)
   for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {

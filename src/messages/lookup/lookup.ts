@@ -115,7 +115,7 @@ const campaignOf = ({ lane }: MessageId, run: number | undefined): string | unde
 const nowOf = (state: State, validUntil: number, nowMs: number): State =>
   state === 'queued' && validUntil <= nowMs ? 'expired' : state
 
-/** The info word of interface.md for a delivery state. */
+/** The word of a lookup's `info` for a delivery state. */
 export function infoStatus(state: State): 'success' | 'pending' | 'failed' | 'unknown' {
   switch (state) {
     case 'sent':

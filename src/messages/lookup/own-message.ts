@@ -1,5 +1,5 @@
-// A message of an account by the id that its client has: one that was sent, by our id, or one that was received, by the
-// chat product's.
+// A message of an account by the id that its client has: one that was sent, by our id, or one that was received, by
+// WhatsApp's.
 import { cachedSender, type Sender } from '../../accounts/store/senders.ts'
 import { findInChunk, type ListSettings } from '../../campaigns/store/open-campaigns.ts'
 import { type CancelResult, cancelMessage } from '../../lanes/cancel-message.ts'

@@ -92,7 +92,8 @@ export async function putBack(
     Math.max(nowMs, sendAt) + config.validityMs[klass]
   // Whatever is queued again lives longer than was known when it was accepted.
   const keptMs = Math.max(nowMs, ...found.map(untilOf)) + config.retentionMs
-  // The lane before the steps as well: whoever dies between a step and its job leaves it to the next look of the sweep.
+  // The lane before the steps as well: a process that dies between a step and its job leaves it to the next look of the
+  // sweep.
   await Promise.all([keepIndexed(redis, lane, ulids, keptMs), markLane(redis, lane)])
   // What an obstacle keeps from being sent takes no step.
   const blocked = (i: number): boolean => typeof contents[i] === 'string' && isRequeueable(found[i]?.record.state)

@@ -50,9 +50,9 @@ export interface Slot {
 
 /**
  * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before,
- * and its record is gone; `conclude` ends it. `taken`: it does not wait any more. The lane or the recipient may be in a
- * cooldown, the message may have been put off, or its slot be too far ahead, for `waitMs`. With a pace, whoever may
- * send waits for the slot. `isProbe`: the others of the lane wait for how it ends.
+ * and its record is gone; `finalizeUnsent` ends it. `taken`: it does not wait any more. The lane or the recipient may be in a
+ * cooldown, the message may have been put off, or its slot be too far ahead, for `waitMs`. With a pace, a message that
+ * may send waits for the slot. `isProbe`: the others of the lane wait for how it ends.
  */
 export type ClaimResult =
   | { verdict: Verdict | 'stopped' | 'gone' | 'taken'; state: State; slot?: Slot; isProbe?: boolean }

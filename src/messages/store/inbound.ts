@@ -46,7 +46,7 @@ export async function storeInbound(
   const key = inboundKey(account, message.id)
   const [notified, storedAt] = await redis.hmget(key, NOTIFIED, 'received_at')
   if (notified === '1') return
-  // First, so that whoever dies in between leaves an id without a message. A repeat is shown once.
+  // First, so that a process that dies in between leaves an id without a message. A repeat is shown once.
   if (storedAt === null) {
     await indexReceived(redis, message, retentionMs)
     const { id, from, text, parts = {} } = message
@@ -71,7 +71,7 @@ export async function storeInbound(
 const OPENS_NOTHING: ReadonlySet<string> = new Set(['system', 'request_welcome', 'revoke'])
 const opensWindow = ({ type, parts }: NewInbound): boolean => !OPENS_NOTHING.has(type) && parts?.group_id === undefined
 
-/** The names of whoever wrote it: a number, a user id, or both. Either may be written to. */
+/** The names of the person who wrote it: a number, a user id, or both. Either may be written to. */
 export const namesOfWriter = ({ from, parts }: Pick<NewInbound, 'from' | 'parts'>): string[] =>
   [...new Set([from, parts?.from_user_id ?? ''])].filter((name) => name !== '')
 

@@ -1,5 +1,5 @@
 // The index of a lane's messages: which there are, in the order of their acceptance, and to whom each goes. It is
-// written before the message itself or together with it, so that whoever dies in between leaves an id without a
+// written before the message itself or together with it, so that a process that dies in between leaves an id without a
 // message, which readers pass over, and never a message that no list shows. scripts/message-index.lua says what it
 // looks like in Redis; index-segments.ts reads it.
 import type { Redis } from '../../redis/connect.ts'

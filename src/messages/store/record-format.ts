@@ -31,7 +31,7 @@ export const FIELDS = {
   /** May be sealed. Not there for a message of a campaign. */
   text: 'x',
   /**
-   * Of a campaign's message: what was filled in, from which its text is made (campaigns/store/text.ts); may be sealed.
+   * Of a campaign's message: what was filled in, from which its text is made (campaigns/store/recipient-message.ts); may be sealed.
    */
   filled: 'v',
   /** `t` or `c`. */

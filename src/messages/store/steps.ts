@@ -157,7 +157,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPati
     const sinceSentMs = sentAt && Math.min(step.happenedAt ?? nowMs, nowMs) - sentAt
     observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: step.problem?.code, sinceSentMs })
   }
-  // It is written, and may be lost with its primary: whoever reported it must report it again.
+  // It is written, and may be lost with its primary: the reporter must report it again.
   if (isLate(taken)) throw new NotReplicatedError(reply)
   return { verdict, state, waitMs }
 }

@@ -1,5 +1,5 @@
 // The records of business portfolios. A portfolio is listed before its record is written, and the list counts only where
-// the record is there: whoever dies in between has created nothing.
+// the record is there: a process that dies in between has created nothing.
 import { z } from 'zod'
 import { listSenders, setPortfolioOf } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -22,7 +22,7 @@ export class LaneClosedError extends Error {
 /**
  * Closes a lane on which nothing waits, is worked on or is in doubt, and which has no campaign that a worker looks
  * after; returns false when there is any of it. The lane stays closed until its sender is added again, or nothing of it
- * is kept any more (forget-lane.ts).
+ * is kept any more (forgetLane in lanes/control.ts).
  */
 export async function closeLane(redis: Redis, lane: number): Promise<boolean> {
   const keys = {

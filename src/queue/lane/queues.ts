@@ -70,7 +70,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   /** The BullMQ queue of the chunks of a lane's campaigns. */
   const chunkQueueOf = (lane: number): Queue => openOnce(lane, laneChunkQueue(lane))
 
-  /** Ends what holds the lane's chunks back. What still holds them is found by whoever takes one up. */
+  /** Ends what holds the lane's chunks back. What still holds them is found when one is taken up. */
   async function letChunksGo(lane: number): Promise<void> {
     await redis.del(laneChunkLimiterKey(lane))
   }
@@ -80,8 +80,8 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     const single = indexed.filter(({ run }) => run === undefined)
     const ofCampaigns = indexed.filter(({ run }) => run !== undefined)
     await inTime(redis, async () => {
-      // First the index, then the jobs: whoever dies in between leaves ids without messages. Single messages get both
-      // in one step; the index of a campaign's is written by a step of its own.
+      // First the index, then the jobs: a process that dies in between leaves ids without messages. Single messages get
+      // both in one step; the index of a campaign's is written by a step of its own.
       if (ofCampaigns.length > 0) await indexMessages(redis, lane, ofCampaigns, retentionMs)
       await addJobs(redis, lane, { name: SEND_JOB, jobs: messages.map(laneJobOf), indexed: single }, retentionMs)
     })
@@ -169,7 +169,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
             if (!(error instanceof LaneClosedError)) throw error
             for (const { id } of slice) refused.add(id)
           })
-          // It may fail before all are made, when nobody waits for it yet; whoever called hears of it below.
+          // It may fail before all are made, when nobody waits for it yet; the caller gets the error below.
           added.catch(() => {})
           adding.push(added)
         }

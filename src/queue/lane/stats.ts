@@ -30,7 +30,7 @@ const statsReply = z.array(z.string()).min(6)
 export interface LaneCooldown {
   /** Epoch ms. */
   until: number
-  /** The chat product's code or a word of ours such as `connect_failed`; empty when it is not known. */
+  /** WhatsApp's code or a word of ours such as `connect_failed`; empty when it is not known. */
   code: string
   /** For the person who looks; numbers are masked. Empty when it is not known. */
   sentence: string

@@ -16,7 +16,7 @@ const ANSWERS_MAX = 200
 /** Charts that are kept, and for how long after somebody last asked. */
 const KEPT_MAX = 50
 const KEPT_MS = 60_000
-/** A process writes what it counted every 5 s; one that could not write for longer than this is seen by a whole read. */
+/** A process writes what it counted every 3 s; one that could not write for longer than this is seen by a whole read. */
 const LATE_MS = 30_000
 const WHOLE_EVERY_MS = 5 * 60_000
 

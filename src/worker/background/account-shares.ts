@@ -1,7 +1,7 @@
 // Shares the slots of a worker among accounts: an account may hold as many as are left free, so half of them when it is
 // alone. A job that finds none waits in line and is named when one is free, accounts that hold the fewest first.
 
-/** How long a hand is kept for whoever was named for it. */
+/** How long a freed slot is reserved for the next job in the queue. */
 const KEPT_MS = 2_000
 /** Longest line of one account; further names are not remembered and ask again by themselves. */
 const LONGEST_LINE = 10_000

@@ -139,7 +139,7 @@ function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: Campai
       const numbers = [...set]
       for (const [i, parked] of (await findParked(redis, lane, numbers)).entries()) {
         const number = numbers[i]
-        // Whoever waits for a hand is woken when one is free.
+        // A job that waits for a slot is woken when one is free.
         if (number === undefined || parked?.reason !== 'idle') continue
         await queue.wake('fan-out', campaignJobId('fan-out', { lane, number }, parked.epoch))
       }

@@ -58,7 +58,7 @@ async function moveJob(redis: Redis, log: Log, job: Pick<Job, 'id' | 'data'>): P
     log.info({ move: move.move, account: move.account, files: move.file_ids.length }, 'move.ended')
   } catch (error) {
     if (isRedisAway(error)) throw error
-    // A record that is not what Laneway wrote: no other try would end otherwise, and whoever waits must be told.
+    // A record that is not what Laneway wrote: no other try would end otherwise, and callers that wait must be told.
     await failMove(redis, move)
     throw unrecoverable(`A record of the gallery is broken: ${String(error)}`)
   }

@@ -2,8 +2,8 @@
 // from, a job of its own or a chunk of a campaign, makes no difference here.
 //
 // Where the process may die, and what happens then:
-// - before the claim: nothing was written; whoever takes the job or the chunk up again finds the message as it was.
-// - after the claim: the record says `sending` under this attempt. Whoever comes to it again finds that and does not
+// - before the claim: nothing was written; the next worker that takes the job or the chunk finds the message as it was.
+// - after the claim: the record says `sending` under this attempt. The next worker finds that and does not
 //   send: the message is unconfirmed. The sweep finds it as well, job or no job.
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.

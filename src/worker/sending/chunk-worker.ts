@@ -56,7 +56,7 @@ export function openChunksWorker(
     { name: laneChunkQueue(lane), prefix: lanePrefix(lane) },
     async (job, token) => {
       works()
-      // Whoever sends the chunk says what is wrong with its sender.
+      // What sends the chunk reports what is wrong with its sender.
       const sender = await cachedSender(redis, lane).catch(() => undefined)
       worker.concurrency = chunksAtOnce(sender?.rate ?? 1)
       const chunk = chunkSchema.safeParse(job.data)

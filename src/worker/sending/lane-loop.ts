@@ -15,7 +15,7 @@ import type { Take, Taken } from './take.ts'
 
 /**
  * How far ahead of their slots messages are claimed. Those of campaigns less: the answer to whether a recipient has
- * opted out is good for 200 ms (people/opt-outs/store/hold.ts). All less than a claim accepts, see `aheadUs` in
+ * opted out is good for 200 ms (people/opt-outs/store/opt-outs.ts). All less than a claim accepts, see `aheadUs` in
  * messages/pace.ts.
  */
 const AHEAD_MS = 250
@@ -168,7 +168,7 @@ export function createLaneLoop(deps: {
       if (isPaused) hasMore = false
       isHeld = heldMs !== undefined && heldMs >= COOLDOWN_MS
       if (heldMs !== undefined) hold(heldMs)
-      // Whoever resumes a lane wakes it; until then what is due stays due.
+      // A resume wakes the lane; until then what is due stays due.
       if (dueInMs !== undefined && !hasMore && !isPaused) {
         isWoken ||= dueInMs === 0
         if (dueInMs > 0) wakeIn(dueInMs)

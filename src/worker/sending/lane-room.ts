@@ -195,8 +195,8 @@ export interface LaneHere {
 
 /**
  * What keeps the lane from having more in flight in this process, supposing that more of it waits; undefined when
- * nothing here does. Pure. What holds it in all processes, a pause or a cooldown, is in Redis and is added by whoever
- * reads the heartbeats (telemetry/lane-bound.ts).
+ * nothing here does. Pure. What holds it in all processes, a pause or a cooldown, is in Redis and is added where
+ * the heartbeats are read (telemetry/lane-bound.ts).
  */
 export function boundHere(lane: LaneHere): WorkerBound | undefined {
   const ofAll = lane.most - lane.inFlight

@@ -122,7 +122,7 @@ export function createLanes(deps: LanesDeps) {
 
     /**
      * Opens a lane once more from which nothing leaves although it could; false when it is not open here. What it has
-     * in flight still comes to its end: each message is claimed for one attempt only, whoever runs it.
+     * in flight still comes to its end: each message is claimed for one attempt only, whichever worker runs it.
      */
     reopen(lane: number): boolean {
       const silent = open.get(lane)

@@ -46,7 +46,7 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   let campaign: OpenCampaign | undefined
   try {
     campaign = await deps.campaigns.open(id)
-    // Whoever was not claimed is fed again should it be resumed.
+    // A recipient who was not claimed is fed again if it is resumed.
     if (campaign === undefined) return { kind: 'done' }
     return await sendTo(deps, run, campaign)
   } catch (error) {

@@ -95,7 +95,7 @@ export async function settle(
 
 /**
  * What follows from an outcome beside its message. Never rejects: where Redis refuses it, it is lost and logged, and
- * undefined comes back. Whoever calls this says what brings it again.
+ * undefined comes back. The caller says what brings it again.
  */
 export async function followUp<T>(log: Log, { lane, ulid }: MessageId, step: () => Promise<T>): Promise<T | undefined> {
   try {

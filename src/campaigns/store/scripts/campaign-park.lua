@@ -1,4 +1,4 @@
--- Whoever works on a running campaign lets go of it for a while: nobody need give a sign of life until then.
+-- The process that works on a running campaign lets go of it for a while: nobody need give a sign of life until then.
 --
 -- Keys:
 --   campaign  HASH

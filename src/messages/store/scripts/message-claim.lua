@@ -193,7 +193,7 @@ local function claim(i)
 
   if verdict == 'in_doubt' then
     endJob(m)
-    -- Two claims of one job: whoever made the first died with it, or was taken for dead.
+    -- Two claims of one job: the worker that made the first died with it, or was taken for dead.
     settle(m, p, exists, now, before, 'h', attempt, workerLost)
     -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from
     -- Redis, but lives, may yet say what came of it.

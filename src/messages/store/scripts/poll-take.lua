@@ -1,5 +1,5 @@
 -- Takes status polls of a lane that are due, within its budget. Every worker passes here, so the budget is the lane's,
--- whoever polls. A poll that is taken is due again when its lease ends, should its worker die over it.
+-- any worker that polls. A poll that is taken is due again when its lease ends, should its worker die over it.
 --
 -- Keys:
 --   polls     ZSET    messages to poll, by when (ms)

@@ -97,7 +97,7 @@ const PAGE = 1_000
 
 /** The file in pieces, the latest first. Who is added meanwhile may be missing, nobody else. */
 export async function* exportOptOuts(redis: Redis, account: number): AsyncGenerator<string> {
-  // With the first page: an empty list still has its header, and whoever reads it knows by then that there is a list.
+  // With the first page: an empty list still has its header, and the reader knows by then that there is a list.
   let head = csvLine(['person', 'source', 'since'])
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: Awaited<ReturnType<typeof listOptOuts>> = await listOptOuts(redis, account, {

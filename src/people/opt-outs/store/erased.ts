@@ -1,6 +1,6 @@
 // That a person who was erased had opted out, without saying who: a ZSET of HMACs by the time since which, beside the list
-// of people. A campaign that is made later must still leave them out; whoever knows a number can ask for it, and nobody can
-// read numbers out of it.
+// of people. A campaign that is made later must still leave them out; somebody who knows a number can ask for it, and
+// nobody can read numbers out of it.
 //
 // The HMAC is under a random key of the account, made when it is first needed and sealed under LANEWAY_SECRET_KEYS. So a
 // copy of Redis answers nobody's question, and `secrets rotate` seals the key anew while the HMACs stay: they are kept for

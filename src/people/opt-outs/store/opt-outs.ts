@@ -1,7 +1,7 @@
 // Who wants no advertising of an account: a ZSET of people by the time since which, a HASH of who said so and when, and a
-// ZSET of who wanted it again, under one hash tag. Whoever is in the first ZSET is opted out, whatever the others say. Who
-// was erased stands in another ZSET, by what stands for them (erased.ts), and is opted out as well. One script writes all
-// of it, so that dying leaves a word taken or not.
+// ZSET of who wanted it again, under one hash tag. A person in the first ZSET is opted out, whatever the others say.
+// Who was erased stands in another ZSET, by what stands for them (erased.ts), and is opted out as well. One script
+// writes all of it, so that dying leaves a word taken or not.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
@@ -147,8 +147,9 @@ function shown(person: string, at: number, times: string | null): OptOut {
 
 // Why an opt-out holds from its answer on, although workers ask for opt-outs before a message leaves and not in the step
 // that claims it. What a worker was told is good for LOOK_GOOD_FOR_MS: what leaves later is asked for again, also by a
-// process that was frozen meanwhile. Whoever answers that somebody has opted out first waits for longer than that, so that
-// everything that was told before has lost its force. No worker is waited for, and none has to be heard of.
+// process that was frozen meanwhile. A caller that answers that somebody has opted out first waits for longer than
+// that, so that everything that was told before has lost its force. No worker is waited for, and none has to be heard
+// of.
 
 /** Counted from before the question was sent, and also while the machine is suspended (deadline.ts). */
 export const LOOK_GOOD_FOR_MS = 200

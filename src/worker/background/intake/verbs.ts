@@ -140,8 +140,8 @@ async function stateOf(redis: Redis, account: number, name: string) {
 export const PERSON_ERASED = 'person_erased'
 
 /**
- * A job that waited while the person was forgotten is not sent; one that is written later is. Whoever dies after asking
- * accepts the message again under its key, or not at all.
+ * A job that waited while the person was forgotten is not sent; one that is written later is. A process that dies after
+ * asking accepts the message again under its key, or not at all.
  */
 async function refuseErased({ tombstones }: VerbDeps, { account, addedAtMs }: CheckedJob, to: unknown): Promise<void> {
   const person = typeof to === 'string' ? parsePerson(to) : undefined
