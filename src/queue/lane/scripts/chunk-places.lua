@@ -1,6 +1,5 @@
 -- How many recipients wait in chunks of a lane: those of running campaigns without a mark. A recipient who has one was
--  claimed, and
--- waits, if at all, in a job of their own; chunks of a campaign that does not run are dropped.
+-- claimed, and waits, if at all, in a job of their own; chunks of a campaign that does not run are dropped.
 --
 -- `chunks`: ids of chunks, of which some may name the same places. `states`: of the campaigns of the lane, by their number
 -- as text. `campaigns`: what the keys of campaigns begin with.

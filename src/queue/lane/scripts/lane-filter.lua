@@ -1,8 +1,7 @@
 #!lua flags=allow-oom
 -- Moves those of the next waiting jobs that look as if they must not be sent behind all others, so that what may leave
 -- need not wait until they are cleared. It changes the order and nothing else: the script that clears or claims them
--  judges them
--- properly (message-unsendable.lua), and dying after any page leaves jobs that wait.
+-- judges them properly (message-unsendable.lua), and dying after any page leaves jobs that wait.
 --
 -- Keys:
 --   waiting    LIST, the next one last, or ZSET: waiting or prioritized jobs, BullMQ's
