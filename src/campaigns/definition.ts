@@ -93,7 +93,7 @@ export const STATES_OF_CLASS: Readonly<Record<ResumeClass, readonly State[]>> = 
   cancelled: ['cancelled'],
 }
 
-/** Classes of whom nobody can have got the first message: theirs was proven not to be sent, or never made. */
+/** Classes whose first message was certainly not sent, or never made. */
 const NOBODY_GOT_IT: readonly ResumeClass[] = ['failed', 'expired', 'cancelled']
 
 /** Whether messages to these recipients may be second ones, by somebody's wish. */

@@ -36,7 +36,7 @@ export type IntakeJob = z.infer<typeof intakeJobSchema>
 
 const idempotencyKey = textUpTo(255).optional()
 const id = textUpTo(255)
-/** An unknown field is a fault: its author meant something by it. */
+/** Unknown fields are rejected: they are usually typos. */
 const strict = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject({ v: z.unknown().optional(), api_key: z.unknown().optional(), ...shape })
 const ofCampaign = { campaign_id: id }
@@ -58,7 +58,7 @@ const versionOne = {
       issues.push({ code: 'custom', path: ['type'], message, input: value.type })
     }),
     idempotency_key: idempotencyKey,
-    /** One that is none is ignored, as over HTTP: no message fails for its trace. */
+    /** A malformed one is ignored, as over HTTP: no message fails for its trace. */
     traceparent: z.string().optional().catch(undefined),
   }),
   status: strict({ message_id: id }),

@@ -35,7 +35,7 @@ export async function coolLane(redis: Redis, lane: number, ms: number, problem: 
 export interface ProbeWait {
   firstMs: number
   mostMs: number
-  /** Whether it was a probe that ended so: another wait begins. What else ends within a wait changes nothing. */
+  /** True if a probe failed, which starts a longer wait. Other failures during a wait are ignored. */
   isProbe: boolean
 }
 

@@ -53,10 +53,8 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   return busy === 0
 }
 
-// Forgetting a person in the jobs of other services that were refused: those are kept for a week, for those who want to
-// know why, with all that the service wrote. Whose account a job was of is not known any more, or never was, so what
-// mentions the person is forgotten whichever account asks; that it was refused, and the code, stay for the service that
-// wrote it.
+// Forgetting a person in refused jobs of other services: those are kept for a week, so that the service can see why. A
+// refused job cannot be assigned to an account, so every job that names the person is cleaned; its code stays.
 
 /** Jobs that are looked at in one round trip; there are up to 10,000. */
 const PAGE = 500

@@ -15,7 +15,7 @@ export function createTombstones(redis: Redis, secrets: readonly string[]) {
     createHmac('sha256', secret).update(`laneway tombstone\n${account}\n${person}`).digest('base64url')
 
   return {
-    /** From now on, campaigns of before send the person nothing, for `keepMs`. Doing it again makes it so from then on. */
+    /** Campaigns created before now skip this person, for `keepMs`. Doing it again starts that anew. */
     async bury(account: number, person: string, nowMs: number, keepMs: number): Promise<void> {
       const key = contactKeys(account).tombstones
       const hmac = hmacOf(secrets[0] ?? '', account, person)

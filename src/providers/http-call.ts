@@ -48,7 +48,7 @@ export function postJson(
 
 const cameOn = new WeakMap<HttpEnd, Connection>()
 
-/** Closes the connection of an answer that cannot be that to its request: what comes next there would be one off. */
+/** Closes the connection after an answer that belongs to another request: each later one there would as well. */
 export const closeConnectionOf = (answer: HttpEnd): void => cameOn.get(answer)?.retire()
 
 interface Sent {

@@ -91,7 +91,7 @@ export function writeHttp2(origin: string, socket: Socket, heard: Http2Heard): W
 
   session.on('goaway', (code: number, lastStream: number) => {
     goaway.code = code
-    // One that follows may name a lower stream; by a higher one it cannot take its word back.
+    // A later one may lower the last stream; a higher one is ignored.
     goaway.lastStream = Math.min(goaway.lastStream, lastStream)
     heard.takesNoMore()
   })

@@ -39,7 +39,7 @@ export const rootKeys = {
   trimmed: 'lw:trimmed',
   /** HASH account → the turn of its latest erasure; `now`: the one that is being worked on. It expires. */
   erasureTurns: 'lw:erasure-turns',
-  /** STRING: somebody has looked for what is to expire within this period. */
+  /** STRING: there once the expiry job has run in this period. */
   expired: 'lw:expired',
   /** ZSET SHA-256 of gallery content → when a file of it was removed for good (ms): perhaps nobody has it any more. */
   contentWithoutFile: 'lw:content-without-file',

@@ -147,7 +147,7 @@ export const seriesSchema = z
   .meta({ id: 'ConsoleHistory' })
 export type Series = z.infer<typeof seriesSchema>
 
-/** Whose figures somebody looks at: without an account, all; `senders` are the only ones shown, none: all of the account's. */
+/** Which figures to show: one account or, without one, all; `senders` narrows it, empty means all. */
 export interface Scope {
   account: number | undefined
   senders: readonly number[]

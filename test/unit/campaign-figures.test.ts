@@ -11,17 +11,9 @@ import {
   unsettled,
 } from '../../src/campaigns/campaign.ts'
 import { createFailureBreaker } from '../../src/campaigns/fan-out/circuit-breaker.ts'
+import { createFeeding, createMeter, nextPace, type Seen } from '../../src/campaigns/fan-out/feeding.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
-import {
-  chunkOf,
-  chunksAtOnce,
-  createFeeding,
-  createMeter,
-  nextPace,
-  type Seen,
-  WIDEST_WINDOW,
-  windowOf,
-} from '../../src/campaigns/pace.ts'
+import { chunkOf, chunksAtOnce, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { acceptedAtMs, messageId, parseMessageId } from '../../src/messages/message-id.ts'
 

@@ -89,8 +89,8 @@ async function forgetBelongings(redis: Redis, id: number): Promise<void> {
 }
 
 /**
- * Goes on with the removal of an account where somebody has left it, and deletes the rest once nothing is kept of any of
- * its lanes. False while something is. Throws a Refusal while a sender is busy.
+ * Resumes an interrupted removal, and deletes the rest once nothing of any of its lanes is retained. False while something
+ * is. Throws a Refusal while a sender is busy.
  */
 export async function endAccount(deps: RemovalDeps, id: number, retentionMs: number): Promise<boolean> {
   const { redis } = deps

@@ -124,8 +124,8 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
 const inWords = (code: string): string =>
   /^\d+$/.test(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`
 
-// Takes a campaign out of the workers' hands that they cannot work on, with the reason, so that none of them tries again
-// and again: one whose record cannot be read, or whose preflight fails however often it is begun.
+// Blocks or pauses a campaign that no worker can process, with the reason, so that none of them tries again and again:
+// one whose record cannot be read, or whose preflight fails however often it is begun.
 
 const UNREADABLE = 'Its record cannot be read; the log of the worker has the details.'
 
@@ -168,9 +168,7 @@ async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Pr
   }
 }
 
-// Slows a lane's campaigns after throttling.
-
-/** Campaigns go slower once a message has shown that the lane is too fast. Repeating it does no harm. */
+/** Slows a lane's campaigns once any message was throttled. Repeating it does no harm. */
 export async function notifyCampaigns(
   redis: Redis,
   lane: number,

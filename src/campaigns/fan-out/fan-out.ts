@@ -1,7 +1,7 @@
 // The job `fan-out`: keeps a running campaign's lane supplied, a few seconds ahead, until every recipient's message has
 // come to an end. It works in turns. A turn ends when nothing has moved for a moment: then the campaign is parked until
-// its messages move or some time has passed, and its hand is free for another one. It ends as well when others wait for a
-// hand, and after half a minute, so that any worker may go on.
+// its messages move or some time has passed, and its slot is free for another one. It ends as well when others wait for a
+// slot, and after half a minute, so that any worker may go on.
 //
 // Where the process may die: between putting chunks on the lane and moving the cursor, they are fed again, which
 // sends nothing twice. Anywhere else nothing is lost either, because the cursor stands in Redis and another worker takes over

@@ -85,8 +85,8 @@ export function planChunks(
   return { chunks, fed, end }
 }
 
-// What a campaign that was fed to its end and still does not end is looked through for: messages that were lost between
-// the list and a claim, and messages whose record is gone before they were settled.
+// Finds recipients lost between the list and a claim, or whose record was gone before they were settled, when a fully fed
+// campaign does not finish.
 
 /** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */
 const STILL_MS = 2_000

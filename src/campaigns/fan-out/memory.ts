@@ -3,10 +3,10 @@
 import { findSender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
-import { createFeeding, createMeter } from '../pace.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { createFailureBreaker } from './circuit-breaker.ts'
 import { createStuckCheck } from './feed.ts'
+import { createFeeding, createMeter } from './feeding.ts'
 
 /** Campaigns remembered; beyond that those are forgotten whose turn was longest ago. Each is a few KB. */
 const MOST = 2_000

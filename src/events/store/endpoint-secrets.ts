@@ -41,7 +41,7 @@ function readOld(text: string): Old[] {
 const writeOld = (old: readonly Old[]): string => old.map(({ untilMs, sealed }) => `${untilMs}:${sealed}`).join(' ')
 
 /**
- * Gives it a new secret and returns that, for the only time. The old one still signs for a day, even after further
+ * Rotates the secret and returns it, once. The old one still signs for a day, even after further
  * rotations: a client that got no answer and asks again does not end a secret that is in use.
  */
 export async function rotateSecret(redis: Redis, name: Name, how: { seal: Seal; nowMs: number }): Promise<string> {

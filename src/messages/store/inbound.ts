@@ -82,7 +82,7 @@ export const namesOfWriter = ({ from, parts }: Pick<NewInbound, 'from' | 'parts'
 export const findInbound = (redis: Redis, account: number, id: string): Promise<InboundMessage | undefined> =>
   readInbound(redis, inboundKey(account, id))
 
-/** The same by what stands for the id in the index. */
+/** The same, by the digest of the id in the index. */
 export const findInboundBy = (redis: Redis, account: number, digested: string): Promise<InboundMessage | undefined> =>
   readInbound(redis, inboundKeyOf(account, digested))
 

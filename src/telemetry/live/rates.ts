@@ -57,7 +57,7 @@ export function createRateMeter(spark: number) {
       }
       for (const atMs of periods.keys()) if (atMs < nowMs - (spark + 1) * FINE.everyMs) periods.delete(atMs)
       if (risen.failed > 0) failedRoseAtMs = nowMs
-      // What stood there at the first look rose before it.
+      // Counts present at the first read are not attributed to the window.
       if (firstLookAtMs === undefined) firstLookAtMs = nowMs
       else looks.push({ fromMs: lastLookAtMs, atMs: nowMs, risen })
       lastLookAtMs = nowMs

@@ -56,7 +56,7 @@ export function createShares(
   }
 
   return {
-    /** True: it has a hand now, and gives it back with `leave`. False: it stands in line. */
+    /** True: it has a slot, and releases it with `leave`. False: it is queued. */
     enter(account: number, name: string): boolean {
       dropOldKept()
       if (kept.delete(name)) return true

@@ -73,7 +73,7 @@ export function serveLane(
           if (entry) void attempt(entry, outgoing, claimed)
         })
       } catch (error) {
-        // What was claimed without our hearing of it is not claimed again: its chunk, taken up again, passes it over.
+        // If the claim's reply was lost, those messages are skipped when the chunk is taken again.
         chunks.end({ kind: 'waits', ms: AWAY_MS })
         throw error
       } finally {

@@ -38,8 +38,7 @@ export const removeOptOuts = (redis: Redis, account: number, people: readonly st
   changeOptOuts(redis, account, people, { intent: 'start', ...said })
 
 /**
- * Forgets who it was that opted out, and not that they did: from now on only what stands for them is kept. Doing it again
- * changes nothing.
+ * Replaces the person by an HMAC; the opt-out stays. Doing it again changes nothing.
  */
 export async function eraseOptOut(redis: Redis, account: number, person: string): Promise<void> {
   const how = { intent: 'erase', source: 'http' } as const

@@ -1,0 +1,120 @@
+// How many recipients a fan-out may put on its lane in its next round, and how throttling slows it. What it has put there
+// and no worker has taken is known only roughly (a pause drops some, two fan-outs may overlap for a moment), so it is counted
+// from what was put and what was taken, and never believed to be more than stands on the lane at all.
+import { windowOf } from '../pace.ts'
+
+/** A campaign is never held below this: a message each two seconds shows when the throttling is over. */
+const SLOWEST = 0.5
+/** Of the rate at which the provider threw messages back, so much is tried next. */
+const BACK_OFF = 0.5
+/** Of its pace, a campaign wins so much back each second. */
+const RECOVERY_PER_SECOND = 0.05
+
+/**
+ * The pace of a campaign on a lane that the provider throttles, messages per second; undefined: as fast as the lane
+ * goes. Halved when the provider has thrown a message back, won back slowly, so that it settles below what the provider
+ * takes and transactional messages, which are not held back, keep the lane.
+ */
+export function nextPace(
+  pace: number | undefined,
+  seen: { throttled: boolean; measured: number; laneRate: number; elapsedMs: number },
+): number | undefined {
+  if (seen.throttled) {
+    const fastest = Math.min(pace ?? seen.laneRate, seen.measured > 0 ? seen.measured : seen.laneRate)
+    return Math.max(SLOWEST, fastest * BACK_OFF)
+  }
+  if (pace === undefined) return undefined
+  const recovered = pace * (1 + RECOVERY_PER_SECOND * (seen.elapsedMs / 1_000))
+  return recovered >= seen.laneRate ? undefined : recovered
+}
+
+/** What a round sees. */
+export interface Seen {
+  nowMs: number
+  /** Place of the recipient that is fed next. */
+  next: number
+  /** Messages of the campaign that were ever taken up. */
+  taken: number
+  /** Messages that can stand on the lane at most, in jobs of their own and in chunks. */
+  backlog: number
+  running: number
+  /** How often the lane was throttled, ever. */
+  throttled: number
+  /** Messages per second that ended lately. */
+  measured: number
+  /** Messages per second that the lane may send. */
+  laneRate: number
+}
+
+/** The provider's refusals come in bursts of what was in flight: those within a second are one. */
+const REACT_EVERY_MS = 1_000
+
+export type Feeding = ReturnType<typeof createFeeding>
+
+/** `pace` is what throttling has left of the pace so far. */
+export function createFeeding(pace: number | undefined) {
+  let waiting: number | undefined
+  let before: Seen | undefined
+  let reactedAt = 0
+  let allowance = 0
+
+  return {
+    pace: (): number | undefined => pace,
+
+    /** A new turn begins: somebody else may have fed meanwhile, so what waits is counted again. */
+    begin(): void {
+      waiting = undefined
+    },
+
+    /** How long (ms) throttling holds the next recipient back; undefined when it does not. */
+    heldForMs: (): number | undefined =>
+      pace === undefined || allowance >= 1 ? undefined : ((1 - allowance) * 1_000) / pace,
+
+    /** Recipients that may be fed now. */
+    room(seen: Seen): number {
+      const taken = before ? seen.taken - before.taken : 0
+      waiting = waiting === undefined ? seen.next - seen.taken : waiting - taken
+      waiting = Math.max(0, Math.min(waiting, seen.backlog))
+      const elapsedMs = before ? seen.nowMs - before.nowMs : 0
+      const isThrottled = before !== undefined && seen.throttled > before.throttled
+      const reacts = isThrottled && seen.nowMs - reactedAt >= REACT_EVERY_MS
+      if (reacts) reactedAt = seen.nowMs
+      pace = nextPace(pace, { throttled: reacts, measured: seen.measured, laneRate: seen.laneRate, elapsedMs })
+      before = seen
+      const room = Math.max(0, windowOf(pace ?? seen.laneRate, seen.running) - waiting)
+      if (pace === undefined) {
+        allowance = 0
+        return room
+      }
+      // Held back: no more than a second's worth at once.
+      allowance = Math.min(allowance + (pace * elapsedMs) / 1_000, Math.max(1, pace))
+      return Math.min(room, Math.floor(allowance))
+    },
+
+    /** So many were put on the lane. */
+    fed(count: number): void {
+      waiting = (waiting ?? 0) + count
+      if (pace !== undefined) allowance = Math.max(0, allowance - count)
+    },
+  }
+}
+
+/** A figure's growth is measured over so long. */
+const OVER_MS = 5_000
+
+/** A meter that has not seen a figure. Feed it a counter that only grows, with times in ms. */
+export function createMeter() {
+  let points: { atMs: number; figure: number }[] = []
+  return {
+    /** Takes note of the figure and answers its growth per second; 0 before there is something to compare with. */
+    measure(figure: number, atMs: number): number {
+      const [oldest] = points
+      points.push({ atMs, figure })
+      // One point older than the span stays, so that a slow lane is measured over what it needs.
+      const firstWithin = points.findIndex((point) => atMs - point.atMs <= OVER_MS)
+      if (firstWithin > 1) points = points.slice(firstWithin - 1)
+      if (oldest === undefined || atMs <= oldest.atMs) return 0
+      return Math.max(0, ((figure - oldest.figure) * 1_000) / (atMs - oldest.atMs))
+    },
+  }
+}
