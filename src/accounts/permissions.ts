@@ -51,8 +51,6 @@ export const permissionsOf = (key: Permitted): Permission[] => [
   ...new Set([...PERMISSIONS.filter((each) => permits(key, each)), ...key.permissions]),
 ]
 
-// How a key is shown: the same over HTTP and on the command line, without the key itself.
-
 const time = z.iso.datetime()
 
 export const keyDocumentSchema = z.strictObject({

@@ -94,8 +94,6 @@ export function parseCampaignId(text: string): CampaignId | undefined {
   return match ? { lane: Number(match[1]), number: Number(match[2]) } : undefined
 }
 
-// The formats of the files of a campaign, those that come and those that leave.
-
 export type RowFormat = 'csv' | 'ndjson'
 
 export const EXPORT_FORMATS = ['csv', 'ndjson'] as const

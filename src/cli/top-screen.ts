@@ -98,7 +98,7 @@ function machinery({ workers, redis, failures }: Snapshot): string {
   ].join('   ')
 }
 
-/** Workers of an older version do not say. */
+/** Empty until a worker has reported its facts. */
 function inFlightOf(workers: Snapshot['workers']): string {
   const sum = (values: (number | null)[]): number => values.reduce<number>((all, value) => all + (value ?? 0), 0)
   const most = sum(workers.map(({ max_in_flight }) => max_in_flight))

@@ -81,8 +81,6 @@ export const eventSchema = z
   .meta({ id: 'Event' })
 export type EventDocument = z.infer<typeof eventSchema>
 
-// Event types as requests name them, and the type of a message's state. Pure.
-
 export { DEFAULT_TYPES, EVENT_TYPES, type EventType, TEST_TYPE } from './event-names.ts'
 
 export const eventTypeSchema = z.enum(EVENT_TYPES)

@@ -161,8 +161,6 @@ const documentOf = (key: Credential, lastUsedAtMs: number | undefined, nowMs: nu
   last_used_at: lastUsedAtMs === undefined ? null : new Date(lastUsedAtMs).toISOString(),
 })
 
-// Nobody gives away more than they have: what a key may give to another one.
-
 /** What a key may do, and for how long. */
 export interface Grant {
   permissions: readonly Permission[]

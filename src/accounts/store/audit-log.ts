@@ -42,8 +42,6 @@ async function append(redis: Redis, key: string, most: number, fields: string[],
   ])
 }
 
-// Reading the audit log, the latest first.
-
 const orNull = z.string().transform((text) => (text === '' ? null : text))
 
 const storedSchema = z

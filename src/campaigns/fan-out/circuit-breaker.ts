@@ -2,15 +2,11 @@
 // first answers say that everybody else would be refused as well.
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
-import type { Fault } from '../../messages/fault.ts'
 import type { Outcome } from '../../messages/outcome.ts'
 import { codeEntry, isThrottling } from '../../messages/provider-codes.ts'
 import { observerOf } from '../../observe.ts'
-import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignKey } from '../../redis/keys.ts'
-import type { CampaignId, CampaignMove } from '../campaign.ts'
-import type { Preflight } from '../definition.ts'
+import type { CampaignId } from '../campaign.ts'
 import { idOf, moveCampaign } from '../store/campaigns.ts'
 import { noteThrottled } from '../store/fan-out-state.ts'
 
@@ -123,50 +119,6 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
 /** Without WhatsApp's own words, which may quote the message. */
 const inWords = (code: string): string =>
   /^\d+$/.test(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`
-
-// Blocks or pauses a campaign that no worker can process, with the reason, so that none of them tries again and again:
-// one whose record cannot be read, or whose preflight fails however often it is begun.
-
-const UNREADABLE = 'Its record cannot be read; the log of the worker has the details.'
-
-/** Blocks a campaign that is being checked, with these problems and no figures. Does nothing in another epoch. */
-export async function blockChecked(
-  deps: { redis: Redis; retentionMs: number },
-  id: CampaignId,
-  epoch: number,
-  problems: Fault[],
-): Promise<void> {
-  const fields = {
-    preflight: JSON.stringify(await nothingFound(deps.redis, id, problems)),
-    snapshot: '',
-    total: 0,
-    next: 0,
-  }
-  await moveCampaign(deps.redis, id, 'block', deps.retentionMs, { epoch, fields })
-}
-
-/** Blocks or pauses a campaign whose record cannot be read, whichever its state allows. */
-export async function blockBroken(deps: { redis: Redis; retentionMs: number }, id: CampaignId): Promise<void> {
-  const problems = [{ path: '', message: UNREADABLE }]
-  const moves: [CampaignMove, Record<string, string>][] = [
-    ['block', { preflight: JSON.stringify(await nothingFound(deps.redis, id, problems)) }],
-    ['pause', { reason: UNREADABLE }],
-  ]
-  for (const [move, fields] of moves) await moveCampaign(deps.redis, id, move, deps.retentionMs, { fields })
-}
-
-async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Promise<Preflight> {
-  return {
-    recipients: 0,
-    refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
-    excluded: 0,
-    checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
-    problems,
-    rate: 1,
-    seconds: 0,
-    would_expire: 0,
-  }
-}
 
 /** Slows a lane's campaigns once any message was throttled. Repeating it does no harm. */
 export async function notifyCampaigns(

@@ -24,7 +24,7 @@ import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeart
 import { advanceFanOut, type FanOutState, type Parking, parkCampaign } from '../store/fan-out-state.ts'
 import { messageSpecOf } from '../store/recipient-message.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
-import { blockBroken } from './circuit-breaker.ts'
+import { blockBroken } from './block.ts'
 import { feed, requeueStuck } from './feed.ts'
 import { createMemories, type Memories, type Memory } from './memory.ts'
 

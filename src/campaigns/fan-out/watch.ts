@@ -19,7 +19,7 @@ import {
   moveCampaign,
   takeOver,
 } from '../store/campaigns.ts'
-import { blockBroken } from './circuit-breaker.ts'
+import { blockBroken } from './block.ts'
 
 export const WATCH_MS = 500
 /** A fan-out that works gives a sign of life several times a second. */

@@ -141,8 +141,6 @@ async function importContactRows(
   return counts
 }
 
-// From the cells of a CSV record to a contact, or to the reason why it is none.
-
 const COLUMNS = ['name', 'phone', 'email'] as const
 type Column = (typeof COLUMNS)[number]
 

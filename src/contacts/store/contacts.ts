@@ -102,8 +102,6 @@ export async function readMembers(
   return readRecord(z.array(memberSchema), `members of tag ${tag}`, rows)
 }
 
-// One contact of an account: looked at, created, changed and deleted, each in one step on one slot.
-
 const contactSchema = z.object({
   phone: z.string().regex(/^\d{5,15}$/),
   name: optionalText,

@@ -86,8 +86,6 @@ function existing(folder: Folder | undefined, id: number): Folder {
   return folder
 }
 
-// The gallery's clock.
-
 /**
  * Now, in microseconds since 1970. Redis' clock, because several producers write records of an account that are compared by
  * time.

@@ -148,8 +148,6 @@ export function startRelay(deps: RelayDeps) {
   }
 }
 
-// One endpoint with what belongs to it: its connections, its pump, its retries.
-
 /** The pump rests so long (ms) after a round that could not be done, as when Redis is away. */
 const TROUBLE_MS = 500
 

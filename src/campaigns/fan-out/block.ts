@@ -1,0 +1,50 @@
+// Blocks or pauses a campaign that no worker can process, with the reason, so that none of them tries again and again:
+// one whose record cannot be read, or whose preflight fails however often it is begun.
+import type { Fault } from '../../messages/fault.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignKey } from '../../redis/keys.ts'
+import type { CampaignId, CampaignMove } from '../campaign.ts'
+import type { Preflight } from '../definition.ts'
+import { moveCampaign } from '../store/campaigns.ts'
+
+const UNREADABLE = 'Its record cannot be read; the log of the worker has the details.'
+
+/** Blocks a campaign that is being checked, with these problems and no figures. Does nothing in another epoch. */
+export async function blockChecked(
+  deps: { redis: Redis; retentionMs: number },
+  id: CampaignId,
+  epoch: number,
+  problems: Fault[],
+): Promise<void> {
+  const fields = {
+    preflight: JSON.stringify(await nothingFound(deps.redis, id, problems)),
+    snapshot: '',
+    total: 0,
+    next: 0,
+  }
+  await moveCampaign(deps.redis, id, 'block', deps.retentionMs, { epoch, fields })
+}
+
+/** Blocks or pauses a campaign whose record cannot be read, whichever its state allows. */
+export async function blockBroken(deps: { redis: Redis; retentionMs: number }, id: CampaignId): Promise<void> {
+  const problems = [{ path: '', message: UNREADABLE }]
+  const moves: [CampaignMove, Record<string, string>][] = [
+    ['block', { preflight: JSON.stringify(await nothingFound(deps.redis, id, problems)) }],
+    ['pause', { reason: UNREADABLE }],
+  ]
+  for (const [move, fields] of moves) await moveCampaign(deps.redis, id, move, deps.retentionMs, { fields })
+}
+
+async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Promise<Preflight> {
+  return {
+    recipients: 0,
+    refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
+    excluded: 0,
+    checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
+    problems,
+    rate: 1,
+    seconds: 0,
+    would_expire: 0,
+  }
+}
