@@ -33,6 +33,10 @@ const templateSchema = z.object({
   language: z.object({ code: z.string() }),
 })
 
+const retryCapped = z
+  .strictObject({ times: z.int().min(0).max(7) })
+  .describe('How often a person who has had enough marketing (131049) is tried again, each time when that is over.')
+
 /** A campaign as a person defines it. Fields that nobody knows are faults: a typo would go out to everybody. */
 export const definitionSchema = z.strictObject({
   name: z.string().trim().min(1).pipe(textUpTo(255)).optional().describe('What people call it.'),
@@ -52,6 +56,7 @@ export const definitionSchema = z.strictObject({
     .describe(
       'Never sent later than this. Without it, the validity of campaign messages counts from start and from each resume.',
     ),
+  retry_capped: retryCapped.optional(),
 })
 definitionSchema.register(z.globalRegistry, { id: 'CampaignDefinition' })
 
@@ -69,6 +74,7 @@ export const listedDefinitionSchema = z.object({
     earlierSchema,
   ]),
   valid_until: z.string().optional(),
+  retry_capped: z.object({ times: z.int() }).optional(),
 })
 
 /**
@@ -127,6 +133,8 @@ export const preflightSchema = z.object({
   }),
   /** Contacts that carry an excluded tag. */
   excluded: count,
+  /** Of an earlier campaign, and have had enough marketing for now. */
+  skipped_capped: count.default(0),
   /** What must be fixed before it can start; empty when it is ready. */
   problems: z.array(z.object({ path: z.string(), message: z.string() })),
   /** Messages per second of the lane. */

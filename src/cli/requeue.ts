@@ -128,6 +128,8 @@ async function requeueOne({ redis, config }: CommandContext, queues: LaneQueues,
       throw new CliFailure(`There is no message ${text} that could be requeued; see \`messages show ${text}\`.`)
     case 'campaign_over':
       throw new CliFailure('Its campaign is cancelled or no longer stored, so nothing of it is sent.')
+    case 'capped':
+      throw new CliFailure('WhatsApp lets nobody send marketing to this person for now; see `messages show`.')
     case 'sender_removed':
       throw new CliFailure('Its sender was removed, so it cannot be sent again.')
     case 'without_content':
@@ -199,12 +201,13 @@ function dryAnswer(counts: RequeueCounts): Answer {
 }
 
 /** What cannot be sent again, and why. */
-function left({ without_content, campaign_over, failed }: RequeueCounts): string {
+function left({ without_content, campaign_over, skipped_capped, failed }: RequeueCounts): string {
   const cannot = (count: number, why: string): string =>
     count === 0 ? '' : ` ${count} of them cannot be sent again: ${why}.`
   return (
     cannot(without_content, 'the content is no longer stored') +
     cannot(campaign_over, 'the campaign is cancelled or no longer stored') +
+    cannot(skipped_capped, 'the person has had enough marketing for now') +
     cannot(failed, 'the record cannot be read')
   )
 }

@@ -13,7 +13,7 @@ export type CallEnd =
   /** The request left, or may have, and no whole answer came: reset, time-out, too large. */
   | { kind: 'unanswered'; cause: string }
   /** A success with a message id in it. */
-  | { kind: 'accepted'; providerId: string }
+  | { kind: 'accepted'; providerId: string; isHeld?: boolean }
   /** Any other answer. `readable` is false when the body is not the wire's own error envelope. */
   | {
       kind: 'answered'
@@ -65,7 +65,8 @@ export const deadLetter: Problem = {
 }
 
 export type Outcome =
-  | { kind: 'sent'; providerId: string }
+  /** `isHeld`: WhatsApp waits with sending it. */
+  | { kind: 'sent'; providerId: string; isHeld?: boolean }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
   /** The provider was not asked after all, so that it says nothing of the lane: the message goes back to it. */
@@ -100,7 +101,7 @@ const HITS_ALL: ReadonlySet<number> = new Set([401, 403, 404, 405])
 export function outcomeOf(end: CallEnd): Outcome {
   switch (end.kind) {
     case 'accepted':
-      return { kind: 'sent', providerId: end.providerId }
+      return { kind: 'sent', providerId: end.providerId, ...(end.isHeld && { isHeld: true }) }
     case 'never_left':
       return {
         kind: 'lane_waits',

@@ -35,6 +35,8 @@ export interface CodeEntry {
   provesUnsent: boolean
 }
 
+/** The recipient has had enough marketing for now, of whatever business. */
+export const HAD_ENOUGH = '131049'
 /** The recipient has stopped the marketing of this business with WhatsApp. */
 export const OPTED_OUT_THERE = '131050'
 

@@ -58,6 +58,7 @@ export const ERRORS = {
     wrong_state: WRONG_STATE,
     without_content: 'Its content is no longer stored, so it cannot be sent again.',
     campaign_over: 'Its campaign is cancelled, so it is not sent again.',
+    capped: 'WhatsApp lets nobody send marketing to this person for now; see `capped_until` of the message.',
     sender_removed: 'Its sender was removed, so it cannot be sent again.',
     rows_replaced: 'Other rows were uploaded meanwhile; upload these again.',
     outside_window: {

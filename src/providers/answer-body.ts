@@ -5,7 +5,7 @@ import { isUserId } from '../messages/recipient.ts'
 /** Longer than any id seen (WhatsApp's have some 60 characters); it is kept on the record and in every poll. */
 const ID_MAX = 512
 
-const schema = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) })
+const schema = z.object({ messages: z.array(z.looseObject({ id: z.string() })).min(1) })
 const echo = z.object({ contacts: z.array(z.record(z.string(), z.unknown())).min(1) })
 
 /**
@@ -16,24 +16,31 @@ export function acceptedBy(
   status: number,
   body: unknown,
   to: string,
-): { kind: 'accepted'; providerId: string } | 'of_another' | undefined {
+): { kind: 'accepted'; providerId: string; isHeld?: true } | 'of_another' | undefined {
   if (status < 200 || status >= 300) return undefined
-  const providerId = idOfOne(body) ?? schema.safeParse(body).data?.messages[0]?.id
-  if (providerId === undefined || !isProviderId(providerId)) return undefined
-  return namesAnother(body, to) ? 'of_another' : { kind: 'accepted', providerId }
+  const message = onlyMessage(body) ?? schema.safeParse(body).data?.messages[0]
+  if (message === undefined || !isProviderId(message.id)) return undefined
+  if (namesAnother(body, to)) return 'of_another'
+  const isHeld = 'message_status' in message && message.message_status === HELD
+  return { kind: 'accepted', providerId: message.id, ...(isHeld && { isHeld }) }
 }
 
+/** WhatsApp waits with sending it to see how people like the template; a webhook tells what it decided. */
+const HELD = 'held_for_quality_assessment'
+
 /**
- * The id in an answer about one message, which is what every send gets: the schema says the same of it, for a twentieth
- * of what a message costs. Undefined for anything else, which the schema then judges.
+ * The message of an answer about one, which is what every send gets: the schema says the same of it, for a twentieth of
+ * what a message costs. Undefined for anything else, which the schema then judges.
  */
-function idOfOne(body: unknown): string | undefined {
+function onlyMessage(body: unknown): { id: string } | undefined {
   if (typeof body !== 'object' || body === null || !('messages' in body) || !Array.isArray(body.messages))
     return undefined
   const [message, ...others]: unknown[] = body.messages
   if (typeof message !== 'object' || message === null || !('id' in message) || others.length > 0) return undefined
-  return typeof message.id === 'string' ? message.id : undefined
+  return hasId(message) ? message : undefined
 }
+
+const hasId = (message: { id: unknown }): message is { id: string } => typeof message.id === 'string'
 
 /** Whether a text can be the provider's id of a message, which is kept and shown: blanks and control characters cannot. */
 export const isProviderId = (id: string): boolean => id.length <= ID_MAX && /\S/.test(id) && !/\p{Cc}/u.test(id)

@@ -91,7 +91,7 @@ export async function startWorker(
   }
   const queues = openLaneQueues(redis, config.retentionMs)
   const directory = createSenderDirectory({ redis, seal: createSeal(secretKeys), providers })
-  const polls = startStatusPolls({ redis, config, log, directory })
+  const polls = startStatusPolls({ redis, config, log, directory, queues })
   const followByPolling = (lane: number): void => polls.follow(lane)
   const clearing = createClearing({ redis, config, log })
   const tombstones = createTombstones(redis, secretKeys)

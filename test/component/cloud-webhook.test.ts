@@ -1,6 +1,7 @@
 // Pins: what the chat product reports over its webhook settles our messages and nobody else's, whatever its order and
 // however often it comes, and is durable before it is answered. Real: Redis, HTTP, producer. The test itself plays the
 // chat product, so that it can lie.
+
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
@@ -11,6 +12,7 @@ import { recordStatus, resolveUnconfirmed, setUnconfirmed } from '../../src/mess
 import { nobody, observe } from '../../src/observe.ts'
 import { webhookRoutes } from '../../src/producer/api/webhooks/handlers.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { silentLog, startApp } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
@@ -121,7 +123,10 @@ describe('the handshake', () => {
     const config = { ...service.config, cloudApi: { appSecret: undefined, verifyToken: undefined } }
     const app = await startApp(
       service.redis,
-      webhookRoutes({ redis: service.redis, config, log: silentLog, opaqueIds, seal: createSeal(['unused']) }),
+      webhookRoutes({
+        ...{ redis: service.redis, config, log: silentLog, opaqueIds },
+        ...{ seal: createSeal(['unused']), queues: openLaneQueues(service.redis) },
+      }),
     )
     try {
       expect((await ask(good, app.url)).status).toBe(403)

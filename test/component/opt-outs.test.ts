@@ -14,12 +14,11 @@ import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
-import { parseMessageId } from '../../src/messages/message-id.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
 import {
   applyOptOutKeyword,
   applyPreference,
-  applyProviderOptOutOf,
+  applyProviderOptOut,
 } from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
 import { useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
 import { addOptOuts, findOptOut, LOOK_GOOD_FOR_MS, optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
@@ -317,9 +316,9 @@ test('a start word whose message was stored before its worker died does not coun
 test('a report of the chat product that comes after the person has come back does not put them on the list', async () => {
   const person = '15550100217'
   const now = nowSeconds()
-  const id = parseMessageId(await sendTo(service, service.tenant, `+${person}`))
-  if (id === undefined) throw new Error('no id')
-  const told = (atMs: number) => applyProviderOptOutOf(service.redis, id, { code: OPTED_OUT_THERE }, atMs)
+  await sendTo(service, service.tenant, `+${person}`)
+  const { account } = service.tenant
+  const told = (atMs: number) => applyProviderOptOut(service.redis, account, person, { code: OPTED_OUT_THERE }, atMs)
   await write(person, 'start', now - 30)
   await told((now - 60) * 1_000)
   expect(await optOutOf(person)).toBeUndefined()

@@ -1,5 +1,6 @@
 // Pins: what is wrong with one message that is polled is that message's alone, and none is polled without end. Real:
 // Redis, the poll jobs. Stood in for: the provider.
+
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
@@ -9,6 +10,7 @@ import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import type { PollEnd } from '../../src/providers/provider.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { replyError } from '../../src/redis/errors.ts'
 import { type StatusPolls, startStatusPolls } from '../../src/worker/recovery/status-polls.ts'
@@ -76,7 +78,7 @@ withOwnRedis((own) => {
     },
   }
   const log = pino({ level: 'info', serializers: { err: loggedError } }, { write: (line) => void logged.push(line) })
-  polls = startStatusPolls({ redis, config: loadConfig({}), log, directory })
+  polls = startStatusPolls({ redis, config: loadConfig({}), log, directory, queues: openLaneQueues(redis) })
 })
 afterAll(async () => {
   await polls?.stop(5_000)

@@ -21,7 +21,10 @@ import { cooldownOf, inDoubtOn, pollsOn, probingOf, recipientCooldownOf, waitOf 
 
 const HOUR_MS = 3_600_000
 const problem = { code: '131026', sentence: 'WhatsApp refused it.' }
-const config = { maxTries: 3, unconfirmedWaitMs: HOUR_MS }
+const config = {
+  ...{ maxTries: 3, unconfirmedWaitMs: HOUR_MS, capMs: HOUR_MS, retentionMs: HOUR_MS },
+  validityMs: { transactional: HOUR_MS, campaign: HOUR_MS },
+}
 const DONE = { kind: 'done' }
 
 let world: LaneRedis

@@ -145,6 +145,7 @@ test.each(SKEWS)(
       config: loadConfig({}),
       log: silentLog,
       directory: { of: async () => undefined },
+      queues: world.queues,
     })
     try {
       machineIsOff(skew)

@@ -27,16 +27,12 @@ import { messageId, newUlid, parseMessageId } from '../../src/messages/message-i
 import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
+import { applyReport } from '../../src/messages/reports/apply-report.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { recordStatus } from '../../src/messages/store/steps.ts'
 import { erasePerson } from '../../src/people/erase.ts'
 import { endErasure, newErasureId, openErasureQueue } from '../../src/people/erasures.ts'
 import { personPieces } from '../../src/people/gather.ts'
-import {
-  applyOptOutKeyword,
-  applyPreference,
-  applyProviderOptOutOf,
-} from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
+import { applyOptOutKeyword, applyPreference } from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
 import { exportOptOuts } from '../../src/people/opt-outs/commands/opt-out-files.ts'
 import { useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
 import { addOptOuts, findOptOut, optOutsHold, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
@@ -331,9 +327,11 @@ export async function beginLife(world: World, seed: number) {
       if (id === undefined) throw new Error(of.id)
       await as(dies, async (connection) => {
         const problem = { code: OPTED_OUT_THERE, sentence: `${of.to} wants none` }
-        if (failed) await applyProviderOptOutOf(connection, id, problem, atMs)
+        const sender = await findSender(connection, id.lane)
+        if (sender === undefined) throw new Error('no sender')
+        const deps = { redis: connection, queues, config }
         const detail = { providerId: of.providerId, atMs, ...(failed && { problem }) }
-        await recordStatus(connection, id, of.attempt, failed ? 'failed' : 'delivered', detail)
+        await applyReport(deps, sender, { id, attempt: of.attempt, status: failed ? 'failed' : 'delivered', ...detail })
       })
     },
 

@@ -1,10 +1,12 @@
 // Messages that were sent on the partner wire and are to be polled, and workers that poll them, on a Redis of the test.
+
 import { loadConfig } from '../../src/config.ts'
 import type { Log } from '../../src/log.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { startStatusPolls } from '../../src/worker/recovery/status-polls.ts'
 import { silentLog } from './app.ts'
@@ -46,16 +48,19 @@ export function startPoller(
       bringsEvidence: false,
       rules: { lane },
     }) as const
+  const queues = openLaneQueues(redis)
   const polls = startStatusPolls({
     redis,
     config: loadConfig({}),
     log,
     directory: { of: async (lane) => entryOf(lane) },
+    queues,
   })
   return {
     ...polls,
     async stop() {
       await polls.stop(5_000)
+      await queues.close()
       await agent.destroy()
     },
   }

@@ -9,6 +9,7 @@ type Campaign = Parameters<typeof campaignSummary>[0]
 const progress: Campaign['progress'] = {
   total: 4,
   ...sharesOf({}, 4, 'running'),
+  ...{ capped: 0, held: 0 },
   rate_per_second: 0,
   held_to: null,
   seconds_left: null,
@@ -23,6 +24,7 @@ const running: Campaign = {
   sender: '447700900002',
   template: { name: 'plain_hello', language: 'en_US' },
   recipients: { tags: [1], except: [] },
+  retry_capped: { times: 0 },
   has_rows: false,
   created_at: '2026-11-20T14:35:15.361Z',
   scheduled_at: null,
@@ -48,7 +50,15 @@ test('a pace that rounds to none is left out', () => {
 
 test('a campaign that is blocked is given no estimate', () => {
   const preflight: NonNullable<Campaign['preflight']> = {
-    ...{ checked_at: running.created_at, recipients: 0, excluded: 0, rate: 80, seconds: 0, would_expire: 0 },
+    ...{
+      checked_at: running.created_at,
+      recipients: 0,
+      excluded: 0,
+      skipped_capped: 0,
+      rate: 80,
+      seconds: 0,
+      would_expire: 0,
+    },
     refused: { duplicate: 0, number: 1, parameter: 0, unreadable: 0, opted_out: 0 },
     problems: [{ path: 'recipients', message: 'no valid recipients' }],
     estimated_end: running.created_at,

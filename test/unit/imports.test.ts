@@ -29,6 +29,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['messages/lookup', 'messages/requeue'],
   ['campaigns/fan-out', 'people'],
   ['campaigns/preflight', 'people/opt-outs/commands'],
+  ['messages/reports'],
   ['producer', 'worker'],
   ['cli', 'console', 'start'],
 ]

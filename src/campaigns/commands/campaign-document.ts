@@ -66,10 +66,13 @@ export const campaignDocumentSchema = z.strictObject({
   started_at: time.nullable(),
   ended_at: time.nullable(),
   valid_until: time.nullable(),
+  retry_capped: z.strictObject({ times: count }).describe('Waves to people who have had enough marketing.'),
   preflight: preflightDocumentSchema.optional(),
   progress: z.strictObject({
     total: count,
     ...shares,
+    capped: count.describe('Part of failed: they have had enough marketing for now.'),
+    held: count.describe('Part of sent: WhatsApp holds them to see how people like the template.'),
     rate_per_second: z.number().nonnegative(),
     held_to: z.number().nullable().describe('Throttled by the provider: held to so many per second.'),
     seconds_left: z.number().nonnegative().nullable(),

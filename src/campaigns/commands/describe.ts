@@ -9,7 +9,7 @@ import { hasEnded, secondsLeft, sharesOf, shownRate } from '../campaign.ts'
 import { lateOf } from '../definition.ts'
 import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
 import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/list.ts'
-import { readCounts } from '../store/recipient-states.ts'
+import { readAllCounts } from '../store/recipient-states.ts'
 import type { CampaignDescription } from './campaign-document.ts'
 
 /** A rate that is older than this says nothing of now. */
@@ -22,8 +22,8 @@ export async function describeCampaign(
 ): Promise<CampaignDescription> {
   const { definition, state, lane } = campaign
   const nowMs = await redisNowMs(redis, laneCooldownKey(lane))
-  const [counts, running, sender, waits] = await Promise.all([
-    readCounts(redis, campaign),
+  const [{ counts, aside }, running, sender, waits] = await Promise.all([
+    readAllCounts(redis, campaign),
     runningOn(redis, lane),
     findSender(redis, lane),
     state === 'running' ? laneWaits(redis, lane, nowMs) : undefined,
@@ -54,10 +54,12 @@ export async function describeCampaign(
     started_at: isoIfAny(campaign.started_at),
     ended_at: isoIfAny(campaign.ended_at),
     valid_until: valid_until ?? null,
+    retry_capped: definition.retry_capped ?? { times: 0 },
     preflight: campaign.preflight && describePreflight(campaign, nowMs),
     progress: {
       total: campaign.total,
       ...shares,
+      ...aside,
       rate_per_second: shownRate(shares, measured),
       held_to: (state === 'running' && campaign.pace) || null,
       seconds_left: hasEnded(state) ? 0 : (left ?? null),

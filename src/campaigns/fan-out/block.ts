@@ -41,6 +41,7 @@ async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Pr
     recipients: 0,
     refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
     excluded: 0,
+    skipped_capped: 0,
     checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
     problems,
     rate: 1,

@@ -36,7 +36,7 @@ export interface PreflightDeps {
   log: Log
 }
 
-type Tally = Pick<Preflight, 'recipients' | 'refused' | 'excluded'>
+type Tally = Pick<Preflight, 'recipients' | 'refused' | 'excluded' | 'skipped_capped'>
 
 /** So many starts may end with the death of their worker; then the campaign is blocked. */
 const MOST_STARTS = 3
@@ -172,8 +172,8 @@ async function readAll(
     const candidates = withoutOptedOut(deps.redis, campaign.account, candidatesOf(deps, campaign, compiled.sources))
     for await (const candidate of candidates) {
       if (stopped.aborted) throw new StoppedError()
-      if (candidate.kind === 'excluded') {
-        tally.excluded += 1
+      if (candidate.kind === 'excluded' || candidate.kind === 'capped') {
+        tally[candidate.kind === 'excluded' ? 'excluded' : 'skipped_capped'] += 1
         continue
       }
       const { where } = candidate
@@ -248,6 +248,7 @@ const nobody = (): Tally => ({
   recipients: 0,
   refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
   excluded: 0,
+  skipped_capped: 0,
 })
 
 /** What went wrong with the files, without their path on the server. */

@@ -1,5 +1,6 @@
 // Where the recipients of a campaign come from, each source as a stream of candidates: contacts by tag, rows of an
 // uploaded file, or those of an earlier campaign whose message is in one state.
+import { cachedSender } from '../../accounts/store/senders.ts'
 import { type Member, readMembers } from '../../contacts/store/contacts.ts'
 import { findTag } from '../../contacts/store/tags.ts'
 import { cellFault } from '../../files/csv-head.ts'
@@ -9,6 +10,8 @@ import type { State } from '../../messages/lifecycle.ts'
 import { parseListedPhone } from '../../messages/recipient.ts'
 import { readShownStates } from '../../messages/store/records.ts'
 import { optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
+import { cappedUntil } from '../../portfolios/store/rules.ts'
+import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { parseCampaignId } from '../campaign.ts'
 import { type Definition, STATES_OF_CLASS } from '../definition.ts'
@@ -30,6 +33,8 @@ export type Candidate =
       explanation: string
     }
   | { kind: 'excluded' }
+  /** Of an earlier campaign, and has had enough marketing for now. */
+  | { kind: 'capped' }
 
 /** Something about the source as a whole that stands in the way. */
 export class SourceProblem extends Error {
@@ -161,6 +166,8 @@ async function* earlier(
   // Without a state nothing was claimed, and of a cancelled campaign nothing ever will be.
   const stateOfTheRest: State | undefined = before.state === 'cancelled' ? 'cancelled' : undefined
   const snapshot = await openSnapshot(files, before, before.snapshot)
+  const sender = await cachedSender(redis, before.lane)
+  const rules = sender === undefined ? { lane: before.lane } : await rulesOwnerOf(redis, sender)
   const wanted: readonly State[] = STATES_OF_CLASS[recipients.class]
   for (let index = 0; index < before.total; ) {
     const people = await snapshot.read(index, EARLIER_AT_ONCE)
@@ -170,13 +177,18 @@ async function* earlier(
     const kept = await readRecipientStates(redis, before, index, people.length)
     // Its states go with it. Read after that, they would say that nobody was sent anything.
     if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
+    const capped = await cappedUntil(
+      redis,
+      rules,
+      people.map(({ to }) => to),
+    )
     for (const [i, person] of people.entries()) {
       if (isErased(person)) continue
       const { to, values } = person
       const state = states[i] ?? kept[i] ?? stateOfTheRest
-      if (state !== undefined && wanted.includes(state)) {
-        yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
-      }
+      if (state === undefined || !wanted.includes(state)) continue
+      if (capped[i] !== undefined) yield { kind: 'capped' }
+      else yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
     }
     index += people.length
   }

@@ -69,6 +69,21 @@ export async function readCounts(redis: Redis, { lane, number }: CampaignId): Pr
   return countsOf(await redis.hgetall(campaignCountsKey(lane, number)))
 }
 
+/** Parts of what was sent and of what failed: held by WhatsApp, and to people who have had enough marketing. */
+export interface CountsAside {
+  held: number
+  capped: number
+}
+
+/** The same with how many of them are held or capped. */
+export async function readAllCounts(
+  redis: Redis,
+  { lane, number }: CampaignId,
+): Promise<{ counts: Counts; aside: CountsAside }> {
+  const hash = await redis.hgetall(campaignCountsKey(lane, number))
+  return { counts: countsOf(hash), aside: { held: Number(hash.held ?? 0), capped: Number(hash.capped ?? 0) } }
+}
+
 /** The same from the fields of that hash. */
 export function countsOf(hash: Readonly<Record<string, string>>): Counts {
   return Object.fromEntries(

@@ -10,14 +10,17 @@ import { useData, useLoad } from '../state/hooks.ts'
 import { type Data, dataOf } from '../state/http.ts'
 
 type Job = Extract<Data<typeof messages.job>, { requeued: number }>
-type Counts = Pick<Job, 'matched' | 'without_content' | 'campaign_over' | 'failed'>
+type Counts = Pick<Job, 'matched' | 'without_content' | 'campaign_over' | 'skipped_capped' | 'failed'>
 
 const POLL_MS = 700
 
 /** How many messages cannot be sent again, with the reasons. */
-const Blocked = ({ without_content, campaign_over, failed }: Counts) => (
+const Blocked = ({ without_content, campaign_over, skipped_capped, failed }: Counts) => (
   <>
     {without_content > 0 && <p class="held">{countText(without_content)} have no content any more.</p>}
+    {skipped_capped > 0 && (
+      <p class="held">{countText(skipped_capped)} go to people who have had enough marketing for now.</p>
+    )}
     {campaign_over > 0 && <p class="held">{countText(campaign_over)} belong to a campaign that is over.</p>}
     {failed > 0 && <p class="held">{countText(failed)} have a record that cannot be read.</p>}
   </>
@@ -41,8 +44,8 @@ function Ask({ body }: { body: Record<string, string> }) {
   const loaded = useLoad<Counts>('requeue dry run', (signal) =>
     dataOf('POST', '/messages/requeue', { body: { ...body, dry_run: true }, signal }),
   )
-  const sendable = ({ matched, without_content, campaign_over, failed }: Counts): number =>
-    matched - without_content - campaign_over - failed
+  const sendable = ({ matched, without_content, campaign_over, skipped_capped, failed }: Counts): number =>
+    matched - without_content - campaign_over - skipped_capped - failed
   const count = loaded.value === undefined ? 0 : sendable(loaded.value)
   return (
     <Confirm

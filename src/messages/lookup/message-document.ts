@@ -4,6 +4,7 @@ import type { Sender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type HistoryEvent, readHistory } from '../history.ts'
 import { messageId } from '../message-id.ts'
+import type { Problem } from '../outcome.ts'
 import type { InboundMessage } from '../store/inbound.ts'
 import type { FoundMessage } from './lookup.ts'
 import type { ListedMessage, ReceivedMessage, SentMessage } from './message-schema.ts'
@@ -42,9 +43,15 @@ export function listedSent(message: FoundMessage, sender: Sender | undefined): E
     accepted_at: iso(message.acceptedAtMs),
     send_at: message.sendAt === undefined ? null : iso(message.sendAt),
     valid_until: iso(message.validUntil),
-    problem: message.problem ? { code: message.problem.code, sentence: message.problem.sentence } : null,
+    problem: message.problem ? problemOf(message.problem, message.record?.cappedUntil) : null,
+    ...(message.record?.heldSince !== undefined && { held_since: iso(message.record.heldSince) }),
   }
 }
+
+const problemOf = ({ code, sentence }: Problem, cappedUntil: number | undefined) => ({
+  ...{ code, sentence },
+  ...(cappedUntil !== undefined && { capped_until: iso(cappedUntil) }),
+})
 
 /** A message that was accepted to be sent. */
 export async function sentDocument(

@@ -43,7 +43,14 @@ const sentMessageSchema = z.strictObject({
   campaign: z.string().nullable().describe('Id of the campaign that it belongs to.'),
   send_at: time.nullable().describe('Not sent before; null when it was not put off.'),
   valid_until: time,
-  problem: z.strictObject({ code: z.string(), sentence: z.string() }).nullable(),
+  problem: z
+    .strictObject({
+      code: z.string(),
+      sentence: z.string(),
+      capped_until: time.optional().describe('Until when the person gets no marketing.'),
+    })
+    .nullable(),
+  held_since: time.optional().describe('Since when WhatsApp holds it back to see how people like the template.'),
   waits: z.strictObject({ why: z.enum(WAIT_REASONS), until: time.nullable(), sentence: z.string() }).nullable(),
 })
 sentMessageSchema.register(z.globalRegistry, { id: 'SentMessage' })

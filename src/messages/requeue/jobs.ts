@@ -51,12 +51,14 @@ export type RequeueJob = z.infer<typeof jobSchema>
 
 /**
  * `failed`: their sender was removed, or their record or that of their campaign cannot be read, for a person to repair.
- * `campaign_over`: their campaign sends nothing more.
+ * `campaign_over`: their campaign sends nothing more. `skipped_capped`: marketing to people who have had enough of it.
  */
-export const COUNTS = ['requeued', 'without_content', 'campaign_over', 'failed'] as const
+export const COUNTS = ['requeued', 'without_content', 'campaign_over', 'skipped_capped', 'failed'] as const
 export type RequeueCounts = Record<(typeof COUNTS)[number], number>
 /** Counts that all begin at 0. */
-export const noCounts = (): RequeueCounts => ({ requeued: 0, without_content: 0, campaign_over: 0, failed: 0 })
+export const noCounts = (): RequeueCounts => ({
+  ...{ requeued: 0, without_content: 0, campaign_over: 0, skipped_capped: 0, failed: 0 },
+})
 
 /** All that matched, so far. */
 export const matchedOf = (counts: RequeueCounts): number => COUNTS.reduce((sum, each) => sum + counts[each], 0)
@@ -108,7 +110,7 @@ export async function setRequeueState(
 const count = z.coerce.number().int().default(0)
 const progressSchema = z.object({
   cursor: z.string().default(''),
-  ...{ requeued: count, without_content: count, campaign_over: count, failed: count },
+  ...{ requeued: count, without_content: count, campaign_over: count, skipped_capped: count, failed: count },
 })
 
 /** How far a job is on a lane. `cursor` is empty before its first page. */

@@ -5,9 +5,12 @@
 // the list of those queued again, and the sweep adds its job (worker/recovery/sweep-lane.ts); after that, all is done.
 
 import { z } from 'zod'
+import { cachedSender } from '../../accounts/store/senders.ts'
 import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { rescheduleReview } from '../../lanes/review.ts'
+import { cappedUntil } from '../../portfolios/store/rules.ts'
+import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import { jobStates, payloadText } from '../../queue/lane/jobs.ts'
 import { type LaneMessage, type LaneQueues, markLane } from '../../queue/lane/queues.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -51,8 +54,10 @@ export async function obstacles(
   found: readonly Found[],
 ): Promise<(Obstacle | undefined)[]> {
   const campaigns = createCampaignContent(redis, lane)
+  const capped = await cappedAmong(redis, lane, found)
   return Promise.all(
-    found.map(async ({ record }) => {
+    found.map(async ({ record }, i) => {
+      if (capped.has(i)) return 'capped'
       const { run } = record
       const obstacle = run === undefined ? undefined : await campaigns.obstacle(run)
       if (obstacle !== undefined) return obstacle
@@ -72,24 +77,26 @@ const OLD_JOB_GONE_MS = 2_000
 /**
  * Queues messages of one lane again and adds their jobs. Each gets a new validity of its class and lives as long as a
  * new one; an unknown one is flagged possible_duplicate. With `job`, only what ended at `untilMs` or before is, which
- * keeps a job that runs twice from sending anything twice, and each is counted for the job in the same step.
+ * keeps a job that runs twice from sending anything twice, and each is counted for the job in the same step. Marketing to
+ * people who have had enough of it is left as it is. With `wave` only what failed for that is sent once more, at that time
+ * and within the validity that it has, unless so many waves went out already.
  */
 export async function putBack(
   deps: RequeueDeps,
   lane: number,
   found: readonly Found[],
-  job?: { id: string; untilMs: number },
+  { job, wave }: { job?: { id: string; untilMs: number }; wave?: { most: number; at: number } } = {},
 ): Promise<RequeueVerdict[]> {
   const { redis, queues, config } = deps
   const ulids = found.map(({ ulid }) => ulid)
   const [nowMs, contents, jobs] = await Promise.all([
     redisNowMs(redis, requeueableKey(lane)),
-    contentsOf(redis, lane, found),
+    wave === undefined ? contentsOrCapped(redis, lane, found) : contentsOf(redis, lane, found),
     jobStates(redis, lane, ulids),
   ])
   // One that was put off to a later time is valid from then on, as it was when it was accepted.
-  const untilOf = ({ record: { class: klass, sendAt = 0 } }: Found): number =>
-    Math.max(nowMs, sendAt) + config.validityMs[klass]
+  const untilOf = ({ record: { class: klass, sendAt = 0, validUntil } }: Found): number =>
+    wave === undefined ? Math.max(nowMs, sendAt) + config.validityMs[klass] : validUntil
   // Whatever is queued again lives longer than was known when it was accepted.
   const keptMs = Math.max(nowMs, ...found.map(untilOf)) + config.retentionMs
   // The lane before the steps as well: a process that dies between a step and its job leaves it to the next look of the
@@ -106,7 +113,7 @@ export async function putBack(
         : undefined
     return [{ ulid: each.ulid, until: untilOf(each), content: made }]
   })
-  const replies = await requeueSteps(redis, lane, stepping, { retentionMs: config.retentionMs, job })
+  const replies = await requeueSteps(redis, lane, stepping, { retentionMs: config.retentionMs, job, waves: wave?.most })
   const steps = new Map(stepping.map(({ ulid }, i) => [ulid, replies[i]]))
   const verdicts = contents.map((content, i): RequeueVerdict => {
     if (typeof content === 'string' && blocked(i)) return content
@@ -127,7 +134,8 @@ export async function putBack(
   for (const [i, ulid] of ulids.entries()) {
     if (jobs[i] === 'dead_letter' && verdicts[i] === 'done') await queues.removeJob({ lane, ulid })
   }
-  if (added.length > 0) await queues.addMany(added, 'again')
+  if (wave !== undefined) for (const { id, payload } of added) await queues.add(id, payload, wave.at - nowMs)
+  else if (added.length > 0) await queues.addMany(added, 'again')
   await rescheduleReview(redis, 'queued_again', lane, late, nowMs + OLD_JOB_GONE_MS)
   return verdicts
 }
@@ -171,12 +179,27 @@ async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): 
   )
 }
 
+async function contentsOrCapped(redis: Redis, lane: number, found: readonly Found[]) {
+  const [contents, capped] = await Promise.all([contentsOf(redis, lane, found), cappedAmong(redis, lane, found)])
+  return contents.map((content, i) => (capped.has(i) ? 'capped' : content))
+}
+
+/** Which of these are marketing to people who have had enough of it, by their places. */
+async function cappedAmong(redis: Redis, lane: number, found: readonly Found[]): Promise<ReadonlySet<number>> {
+  const marketing = found.flatMap(({ record }, i) => (record.class === 'campaign' && record.to !== '' ? [i] : []))
+  const sender = marketing.length === 0 ? undefined : await cachedSender(redis, lane)
+  if (sender === undefined) return new Set()
+  const people = marketing.map((i) => found[i]?.record.to ?? '')
+  const until = await cappedUntil(redis, await rulesOwnerOf(redis, sender), people)
+  return new Set(marketing.filter((_each, at) => until[at] !== undefined))
+}
+
 /**
- * Why a message cannot be sent again. `campaign_over`: its campaign is cancelled or not kept any more.
+ * Why a message cannot be sent again. `capped`: it is marketing, and its person has had enough of that for now. `campaign_over`: its campaign is cancelled or not kept any more.
  * `sender_removed`: nobody serves its lane any more. `without_content`: what it said is not stored. `unreadable`: the
  * record of its campaign is not what Laneway wrote.
  */
-export type Obstacle = 'campaign_over' | 'without_content' | 'sender_removed' | 'unreadable'
+export type Obstacle = 'campaign_over' | 'without_content' | 'sender_removed' | 'unreadable' | 'capped'
 export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
 
 /** The sweep looks so soon after whether a message has got its job. */
@@ -204,8 +227,9 @@ async function requeueSteps(
   redis: Redis,
   lane: number,
   messages: readonly Again[],
-  { retentionMs, job }: { retentionMs: number; job?: { id: string; untilMs: number } | undefined },
+  how: { retentionMs: number; job?: { id: string; untilMs: number } | undefined; waves?: number | undefined },
 ): Promise<(StepReply | Error)[]> {
+  const { retentionMs, job, waves } = how
   const steps: Promise<readonly unknown[]>[] = []
   for (let from = 0; from < messages.length; from += STEP) {
     const replies = requeueScript(
@@ -222,7 +246,7 @@ async function requeueSteps(
       },
       messages.slice(from, from + STEP).map(({ ulid, until, content }) => ({
         keys: { record: messageKey(lane, ulid) },
-        args: { ulid, acceptedAt: acceptedAtMs(ulid), validUntil: until, content },
+        args: { ulid, acceptedAt: acceptedAtMs(ulid), validUntil: until, content, waves },
       })),
     )
     steps.push(replies.then(repliesOf))

@@ -72,8 +72,10 @@ function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cur
 }
 
 /** Where a message is counted that an obstacle keeps from being sent again, or none. */
-export const countOf = (obstacle: Obstacle | undefined): keyof RequeueCounts =>
-  obstacle === 'unreadable' || obstacle === 'sender_removed' ? 'failed' : (obstacle ?? 'requeued')
+export function countOf(obstacle: Obstacle | undefined): keyof RequeueCounts {
+  if (obstacle === 'capped') return 'skipped_capped'
+  return obstacle === 'unreadable' || obstacle === 'sender_removed' ? 'failed' : (obstacle ?? 'requeued')
+}
 
 /** How a dry run shares the process with others. */
 interface Manners {

@@ -48,6 +48,12 @@ export const FIELDS = {
   providerId: 'w',
   /** `code|sentence`, the sentence sealed. */
   problem: 'e',
+  /** Until when its recipient has had enough marketing (epoch ms), where it failed for that. */
+  cappedUntil: 'j',
+  /** How often it was sent again after that by itself. */
+  waves: 'q',
+  /** Since when WhatsApp holds back what was sent (epoch ms). */
+  heldSince: 'z',
   /** What its job held, kept until the message is delivered; of a campaign's message only while it may be sent again. */
   payload: 'p',
 } as const
@@ -122,6 +128,8 @@ export const recordSchema = z
     [FIELDS.run]: z.coerce.number().int().optional(),
     [FIELDS.providerId]: sealedText.transform(restoreProviderId).optional(),
     [FIELDS.problem]: problemSchema.optional(),
+    [FIELDS.cappedUntil]: z.coerce.number().int().optional(),
+    [FIELDS.heldSince]: z.coerce.number().int().optional(),
     [FIELDS.payload]: z.string().optional(),
   })
   .transform((raw, context) => ({
@@ -142,6 +150,8 @@ export const recordSchema = z
     run: raw[FIELDS.run],
     providerId: raw[FIELDS.providerId],
     problem: raw[FIELDS.problem],
+    cappedUntil: raw[FIELDS.cappedUntil],
+    heldSince: raw[FIELDS.heldSince],
     payload: raw[FIELDS.payload],
   }))
 export type MessageRecord = z.infer<typeof recordSchema>

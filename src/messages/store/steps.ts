@@ -31,14 +31,16 @@ const stepScript = defineMessageScriptOfMany(import.meta.url, 'message-step')
 const stepReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['done', 'ignored', 'in_doubt']), stateSchema]),
-  z.tuple([z.literal('done'), stateSchema, stateSchema, countedClassSchema, z.string()], z.number()),
+  z.tuple([z.enum(['done', 'ignored']), stateSchema, stateSchema, countedClassSchema, z.string()], z.number()),
 ])
 
 /**
  * What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient is in a cooldown from
- * now on.
+ * now on. `wasHeld`: WhatsApp held it back until this step.
  */
-export type StepResult = { verdict: Verdict; state: State; waitMs?: number | undefined } | { verdict: 'missing' }
+export type StepResult =
+  | { verdict: Verdict; state: State; waitMs?: number | undefined; wasHeld?: boolean }
+  | { verdict: 'missing' }
 
 /** Who takes no message for a while, from the very step that proves the attempt unsent. */
 export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; to: string; leastMs: number }
@@ -96,6 +98,10 @@ export const recordStatus = (
     firstPollMs?: number | undefined
     /** As in `setNotSent`. */
     content?: string | undefined
+    /** Of one that failed: until when its recipient has had enough marketing (epoch ms). */
+    cappedUntil?: number | undefined
+    /** Of one that was sent, by the answer to the attempt: WhatsApp holds it back since then (epoch ms). */
+    heldSince?: number | undefined
     /** Nobody waits for it: it is written down with others, up to three times SETTLE_MS later. */
     isPatient?: boolean
   } = {},
@@ -143,12 +149,14 @@ interface StepArguments {
   ifDead?: boolean
   retryMs?: number | undefined
   content?: string | undefined
+  cappedUntil?: number | undefined
+  heldSince?: number | undefined
 }
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {
   const taken = await (isPatient ? stepsLater : stepsNow)(redis, id.lane, { id, step })
   const reply = isLate(taken) ? taken.reply : taken
-  const [verdict, state, from, of, history, waitMs] = sentReply(reply) ?? stepReply.parse(reply)
+  const [verdict, state, from, of, history, waitMs, held] = sentReply(reply) ?? stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
   if (from !== undefined && of !== undefined && from !== state) {
     const sentAt =
@@ -159,7 +167,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPati
   }
   // It is written, and may be lost with its primary: the reporter must report it again.
   if (isLate(taken)) throw new NotReplicatedError(reply)
-  return { verdict, state, waitMs }
+  return { verdict, state, waitMs: waitMs || undefined, ...(held === 1 && { wasHeld: true }) }
 }
 
 /**

@@ -201,7 +201,7 @@ function unheard<T>(work: Promise<T>): Promise<T> {
 
 async function workOnPage(deps: PageDeps, lane: number, id: string, untilMs: number, page: Page) {
   const counts = { ...noCounts(), failed: page.unreadable }
-  for (const verdict of await putBack(deps, lane, page.found, { id, untilMs })) {
+  for (const verdict of await putBack(deps, lane, page.found, { job: { id, untilMs } })) {
     // The step itself counts what it has queued; what is otherwise by now does not match any more.
     if (verdict !== 'done' && verdict !== 'ignored' && verdict !== 'missing') counts[countOf(verdict)] += 1
   }

@@ -7,13 +7,13 @@ import { laneBackoffMs, nextPollMs, POLL_FOR_MS } from '../../messages/backoff.t
 import { type HistoryCode, readHistory } from '../../messages/history.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../messages/message-id.ts'
 import { MAX_RETRY_AFTER_MS } from '../../messages/outcome.ts'
+import { applyReport } from '../../messages/reports/apply-report.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { coolPolls, endPoll, takePolls } from '../../messages/store/status-polls.ts'
-import { recordStatus } from '../../messages/store/steps.ts'
 import { observerOf } from '../../observe.ts'
-import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { PollEnd } from '../../providers/provider.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -133,6 +133,7 @@ export interface PollDeps {
   config: Config
   log: Log
   directory: SenderDirectory
+  queues: LaneQueues
 }
 
 /** A message that could not be asked about is looked at again after this: a person may have repaired its record. */
@@ -165,8 +166,8 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
   observerOf(redis).polled(end.kind)
   let state: string = record.state
   if (end.kind === 'status') {
-    if (end.problem) await applyProviderOptOut(redis, entry.sender.account, record.to, end.problem)
-    const result = await recordStatus(redis, id, record.attempt, end.status, { problem: end.problem })
+    const { status, problem } = end
+    const result = await applyReport(deps, entry.sender, { id, attempt: record.attempt, status, problem })
     if ('state' in result) state = result.state
     if (result.verdict === 'done' && (end.status === 'read' || end.status === 'failed')) {
       await over()

@@ -17,10 +17,13 @@ import { readHistory } from '../../messages/history.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../messages/message-id.ts'
 import type { Outcome, Problem } from '../../messages/outcome.ts'
+import { HAD_ENOUGH } from '../../messages/provider-codes.ts'
+import { applyReport } from '../../messages/reports/apply-report.ts'
 import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/steps.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
+import { holdPlace } from '../../portfolios/store/rules.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -33,7 +36,7 @@ import type { DirectoryEntry } from './sender-directory.ts'
 /** What settling needs; one for the whole process. */
 export interface SettleDeps {
   redis: Redis
-  config: Pick<Config, 'maxTries' | 'unconfirmedWaitMs'>
+  config: Pick<Config, 'maxTries' | 'unconfirmedWaitMs' | 'capMs' | 'retentionMs' | 'validityMs'>
   log: Log
   lanes: LaneQueues
   backoff: LaneBackoff
@@ -129,9 +132,9 @@ function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, o
 
 async function sent(
   { redis, log, refusals, followByPolling }: SettleDeps,
-  { sender, provider }: DirectoryEntry,
+  { sender, provider, rules }: DirectoryEntry,
   { id, attempt, run }: Attempted,
-  { providerId }: Of<'sent'>,
+  { providerId, isHeld }: Of<'sent'>,
 ): Promise<JobEnd> {
   // Noted at once: a refusal may come before the step below is taken, and must not pause the campaign, or the sender
   // once more, as though nothing had been sent in between.
@@ -142,7 +145,10 @@ async function sent(
   const isFirst = sent_after_block < blocked_at
   const noted = isFirst && followUp(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
-  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isPatient: true })
+  // Before the record: a place that is taken for a message which is not held comes back by itself.
+  if (isHeld) await followUp(log, id, () => holdPlace(redis, rules, messageId(id.lane, id.ulid)))
+  const heldSince = isHeld ? Date.now() : undefined
+  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, heldSince, isPatient: true })
   if (provider.poll) followByPolling(id.lane)
   await noted
   return DONE
@@ -164,11 +170,17 @@ async function failed(
       return messageWaits(deps, message, { problem, retryAfterMs: undefined })
     }
   }
+  if (problem.code === HAD_ENOUGH) {
+    await applyReport(reportDeps(deps), sender, { id, attempt: message.attempt, status: 'failed', problem })
+    return DONE
+  }
   // Before the outcome, since after that nobody would look at this refusal again. If it is lost, WhatsApp refuses
   // the next such message to them with the same code, and that brings it.
   await followUp(deps.log, id, () => applyProviderOptOut(deps.redis, sender.account, to, problem))
   return fails(deps, message, problem)
 }
+
+const reportDeps = ({ redis, lanes: queues, config }: SettleDeps) => ({ redis, queues, config })
 
 async function fails(
   { redis }: Pick<SettleDeps, 'redis'>,

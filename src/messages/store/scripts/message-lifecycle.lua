@@ -134,7 +134,7 @@ end
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 -- `isMissing`: it is known that there is none.
 local function load(key, isMissing)
-  local f = isMissing and {} or redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't')
+  local f = isMissing and {} or redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't', 'j', 'z')
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -148,7 +148,7 @@ local function load(key, isMissing)
     -- Nothing that says whom it went to is written any more (src/people/scripts/message-erase.lua).
     isErased = f[12] == '',
     -- Which of the fields are there that a step may drop.
-    has = { n = f[3], e = f[8], p = f[9], b = f[10] },
+    has = { n = f[3], e = f[8], p = f[9], b = f[10], j = f[13], z = f[14] },
   }, f[1] and true or false
 end
 
@@ -255,6 +255,16 @@ local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
   counts[to] = (counts[to] or 0) + 1
   marks[#marks + 1] = placeOf(ulid)
   marks[#marks + 1] = string.find(MARKS, to, 1, true)
+  if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
+end
+
+-- Besides the states, a campaign counts how many of the failed have had enough marketing (`capped`) and how many of the
+-- sent WhatsApp holds (`held`), in the step that changes the record.
+local function countAside(prefix, run, what, was, now)
+  if not run or was == now then return end
+  run = tonumber(run)
+  local changes = gathered and gathered[run] or { counts = {}, marks = {} }
+  changes.counts[what] = (changes.counts[what] or 0) + (now and 1 or -1)
   if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
 end
 

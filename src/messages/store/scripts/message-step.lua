@@ -37,9 +37,11 @@
 --   ifDead?      of `give_up`: only if its job is a dead letter
 --   retryMs?     of `not_sent`: its job is put off for so long
 --   content?     JSON of what a job of it holds, kept if the message may be sent again and has none
+--   cappedUntil? of `status` failed: until when its recipient has had enough marketing (ms)
+--   heldSince?   of `status` sent, by the answer to the attempt: WhatsApp holds it back (ms)
 -- Output: of each {verdict, state letter}; {'missing'} without a record; {'error', text} of one that failed. When the state
 -- changed, also {..., state letter before, letter of the class, history before of one that is delivered, ms that a
--- message to a recipient in cooldown must wait}
+-- message to a recipient in cooldown must wait, or 0, and 1 if WhatsApp held it until now}
 -- include message-lifecycle
 -- include message-events
 -- include message-many
@@ -59,7 +61,7 @@ end
 
 local function take(i)
   local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
-    evidenceMs, policy, maxTries, ifDead, retryMs, content = unpack(each[i], 1, 18)
+    evidenceMs, policy, maxTries, ifDead, retryMs, content, cappedUntil, heldSince = unpack(each[i], 1, 20)
   local record, id = records .. ulid, ids .. ulid
   local job = jobs .. id
   -- Nothing that we are told has happened later than now.
@@ -77,7 +79,12 @@ local function take(i)
   local providerId = p.attempt == attempt and not p.isErased and sentAs
   if verdict == 'ignored' then
     if providerId then redis.call('HSET', record, 'w', providerId) end
-    return { verdict, p.state }
+    -- It was written down as sent by the answer that held it back.
+    local isReleased = p.has.z and status == SENT and attempt == p.attempt and not heldSince
+    if not isReleased then return { verdict, p.state } end
+    redis.call('HDEL', record, 'z')
+    countAside(campaigns, p.run, 'held', true, false)
+    return { verdict, p.state, p.state, p.class, '', 0, 1 }
   end
 
   -- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
@@ -109,6 +116,12 @@ local function take(i)
     nowProblem = nil
     drop(p, 'e')
   end
+
+  local isCapped, isHeld = p.state == FAILED and cappedUntil ~= nil, p.state == SENT and heldSince ~= nil
+  if isCapped then write('j', cappedUntil) elseif p.has.j then gone[#gone + 1] = 'j' end
+  if isHeld then write('z', heldSince) elseif p.has.z then gone[#gone + 1] = 'z' end
+  countAside(campaigns, p.run, 'capped', p.has.j and true or false, isCapped)
+  countAside(campaigns, p.run, 'held', p.has.z and true or false, isHeld)
 
   -- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
   -- still fail, and is sent again by hand then; of a campaign's message the content can be made once more.
@@ -166,7 +179,10 @@ local function take(i)
     endSending(job, id, now, p.state == QUEUED and (waitMs or retryMs or 0) or nil)
   end
   local isDelivered = p.state == DELIVERED or p.state == READ
-  return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs }
+  local wasHeld = p.has.z and not isHeld
+  -- Almost all were simply sent: their answer is short.
+  if not wasHeld then return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs } end
+  return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs or 0, 1 }
 end
 
 local results = forEach(each, campaigns, take)

@@ -1,12 +1,9 @@
 // Opt-outs that come with messages: keywords that people write, and what WhatsApp says when it refuses a message to them.
 // Applying one twice changes nothing, so callers apply it before they note the webhook as handled.
 import { cachedAccount } from '../../../accounts/store/accounts.ts'
-import { cachedSender } from '../../../accounts/store/senders.ts'
-import type { MessageId } from '../../../messages/message-id.ts'
 import type { Problem } from '../../../messages/outcome.ts'
 import { OPTED_OUT_THERE } from '../../../messages/provider-codes.ts'
 import { type InboundMessage, namesOfWriter } from '../../../messages/store/inbound.ts'
-import { readMessage } from '../../../messages/store/records.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import type { OptOutSource } from '../opt-out.ts'
 import { keywordIntent } from '../opt-out.ts'
@@ -72,16 +69,4 @@ export async function applyProviderOptOut(
   if (code !== OPTED_OUT_THERE || person === '') return
   // The outcome of the message, which is written next, waits by itself for replicas.
   await addOptOuts(redis, account, [person], { source: 'provider', atMs, replicated: false })
-}
-
-/** The same when only the message id is known. The recipient comes from our own record, not from the report. */
-export async function applyProviderOptOutOf(
-  redis: Redis,
-  id: MessageId,
-  problem: Pick<Problem, 'code'>,
-  atMs: number | undefined,
-): Promise<void> {
-  if (problem.code !== OPTED_OUT_THERE) return
-  const [record, sender] = await Promise.all([readMessage(redis, id), cachedSender(redis, id.lane)])
-  if (record && sender) await applyProviderOptOut(redis, sender.account, record.to, problem, atMs)
 }

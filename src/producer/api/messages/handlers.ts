@@ -131,6 +131,7 @@ const REQUEUEABLE = `only one that is ${REQUEUE_STATES.slice(0, -1).join(', ')} 
 /** Why a message is not sent again, by code. */
 const NOT_REQUEUED = {
   campaign_over: 'Its campaign is cancelled or no longer stored, so nothing of it is sent.',
+  capped: 'WhatsApp lets nobody send marketing to this person for now; see `capped_until` of the message.',
   sender_removed: 'Its sender was removed, so it cannot be sent again.',
   without_content: 'Its content is no longer stored, so it cannot be sent again.',
 }

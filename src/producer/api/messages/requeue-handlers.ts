@@ -95,8 +95,9 @@ const tooMany = (message: string): ApiError =>
   new ApiError(429, 'too_many_requeues', message, { headers: { 'Retry-After': '5' } })
 
 /** Matching messages that cannot be sent again. */
-const blocked = ({ without_content, campaign_over, failed }: RequeueCounts) => ({
+const blocked = ({ without_content, campaign_over, skipped_capped, failed }: RequeueCounts) => ({
   without_content,
   campaign_over,
+  skipped_capped,
   failed,
 })

@@ -40,7 +40,7 @@ const exampleJob = {
   state: 'done',
   matched: 3,
   requeued: 2,
-  ...{ without_content: 1, campaign_over: 0, failed: 0 },
+  ...{ without_content: 1, campaign_over: 0, skipped_capped: 0, failed: 0 },
   created_at: '2026-11-21T10:00:00.000Z',
   ended_at: '2026-11-21T10:00:01.000Z',
 }
@@ -70,7 +70,12 @@ const listQuery = filterOf(STATES, { limit: pageFields.limit, cursor: textUpTo(1
 const requeueBody = filterOf(REQUEUE_STATES, { all: z.boolean().default(false), dry_run: z.boolean().default(false) })
 
 /** Matching messages that cannot be sent again: without content, of a campaign that is over, with an unreadable record. */
-const blocked = { without_content: count, campaign_over: count, failed: count }
+const blocked = {
+  without_content: count,
+  campaign_over: count,
+  skipped_capped: count.describe('Marketing to people who have had enough of it for now.'),
+  failed: count,
+}
 
 const jobSchema = named('RequeueJob', {
   job_id: z.string(),
@@ -109,7 +114,7 @@ export const messages = {
         {
           body: { state: 'failed', since: '2026-11-21T00:00:00Z', dry_run: true },
           says: 'nothing was changed',
-          data: { matched: 3, without_content: 1, campaign_over: 0, failed: 0 },
+          data: { matched: 3, without_content: 1, campaign_over: 0, skipped_capped: 0, failed: 0 },
         },
         {
           body: { code: '131026' },
@@ -155,7 +160,7 @@ export const messages = {
     forSenders: true,
     act: 'message.requeue',
     answers: one(messageSchema),
-    errors: { 409: ['wrong_state', 'without_content', 'campaign_over', 'sender_removed'] },
+    errors: { 409: ['wrong_state', 'without_content', 'campaign_over', 'sender_removed', 'capped'] },
     examples: [{ says: 'queued again', data: exampleMessage }],
   }),
 }

@@ -16,13 +16,9 @@ import {
 import type { Config } from '../../../config.ts'
 import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
+import { applyReport } from '../../../messages/reports/apply-report.ts'
 import { storeInbound } from '../../../messages/store/inbound.ts'
-import { recordStatus } from '../../../messages/store/steps.ts'
-import {
-  applyOptOutKeyword,
-  applyPreference,
-  applyProviderOptOutOf,
-} from '../../../people/opt-outs/commands/apply-opt-outs.ts'
+import { applyOptOutKeyword, applyPreference } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { Preference } from '../../../providers/cloud-webhook.ts'
 import {
@@ -32,6 +28,7 @@ import {
   readWebhook,
   type StatusUpdate,
 } from '../../../providers/cloud-webhook.ts'
+import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { parseRaw } from '../../body.ts'
@@ -46,10 +43,11 @@ const AT_ONCE = 200
 
 interface WebhookDeps {
   redis: Redis
-  config: Pick<Config, 'cloudApi' | 'receivedRetentionMs'>
+  config: Pick<Config, 'cloudApi' | 'receivedRetentionMs' | 'capMs' | 'retentionMs' | 'validityMs'>
   log: Log
   opaqueIds: OpaqueIds
   seal: Seal
+  queues: LaneQueues
   asides: Asides
 }
 
@@ -136,13 +134,10 @@ async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: num
   const ours = update.opaque === undefined ? undefined : deps.opaqueIds.verify(update.opaque)
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
-  if (account !== undefined && (await cachedSender(deps.redis, id.lane))?.account !== account) return
-  if (update.problem) await applyProviderOptOutOf(deps.redis, id, update.problem, update.atMs)
-  await recordStatus(deps.redis, id, ours.attempt, update.status, {
-    providerId: update.providerId,
-    problem: update.problem,
-    atMs: update.atMs,
-  })
+  const sender = await cachedSender(deps.redis, id.lane)
+  if (sender === undefined || sender.account !== (account ?? sender.account)) return
+  const { status, problem, atMs, providerId } = update
+  await applyReport(deps, sender, { id, attempt: ours.attempt, status, problem, atMs, providerId })
 }
 
 /** The sender with the number, if it is of the account that the webhook is for. */
