@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FileStore } from './store.ts'
+import { awayOr, type FileStore } from './store.ts'
 
 /** Content that has been received whole and is on disk. */
 export interface Draft {
@@ -31,8 +31,8 @@ export async function newDraft(files: FileStore): Promise<string> {
 }
 
 /**
- * Receives content into a draft. When the source fails, or brings more than `maxBytes` (a TooLargeError), nothing is left
- * of it and the error is passed on.
+ * Receives content into a draft. When the source fails, brings more than `maxBytes` (a TooLargeError), or the disk is full (a
+ * FilesAwayError), nothing is left of it and the error is passed on.
  */
 export async function receive(
   files: FileStore,
@@ -49,9 +49,9 @@ export async function receive(
       size += chunk.length
       if (size > maxBytes) throw new TooLargeError(`more than ${maxBytes} bytes`)
       hash.update(chunk)
-      await file.appendFile(chunk)
+      await file.appendFile(chunk).catch(throwAway)
     }
-    await file.sync()
+    await file.sync().catch(throwAway)
   } catch (error) {
     await discard()
     throw error
@@ -59,6 +59,11 @@ export async function receive(
     await file.close()
   }
   return { path, hash: hash.digest('hex'), size, discard }
+}
+
+/** A disk that is full is no fault of who sends. */
+function throwAway(error: unknown): never {
+  throw awayOr(error)
 }
 
 /** Removes drafts that a crash has left over. */

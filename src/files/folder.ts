@@ -4,10 +4,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { FileMissingError, type FileStore, FilesAwayError, type StoredFile } from './store.ts'
-
-/** Node's codes of a disk or a mount that cannot be used for now. */
-const AWAY = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE', 'EROFS'])
+import { awayOr, FileMissingError, type FileStore, type StoredFile } from './store.ts'
 
 /** The files below `root`. */
 export function openFolder(root: string): FileStore {
@@ -86,7 +83,7 @@ export function openFolder(root: string): FileStore {
 function explained(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'ENOENT' || code === 'ENOTDIR') return new FileMissingError('there is no such file', { cause: error })
-  return AWAY.has(code) ? new FilesAwayError(`the folder for files cannot be used: ${code}`, { cause: error }) : error
+  return awayOr(error)
 }
 
 /** Without this a power cut can undo the rename although the record in Redis is kept. */

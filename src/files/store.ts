@@ -50,6 +50,15 @@ export class FilesAwayError extends Error {
   override name = 'FilesAwayError'
 }
 
+/** Node's codes of a disk or a mount that cannot be used for now. */
+const AWAY = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE', 'EROFS'])
+
+/** An error of a folder, or a FilesAwayError where it says that its disk is full or gone. */
+export function awayOr(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return AWAY.has(code) ? new FilesAwayError(`the folder for files cannot be used: ${code}`, { cause: error }) : error
+}
+
 /** Whether an error, or what caused it, is a store that cannot be used for now. */
 export const isFilesAway = (error: unknown): boolean =>
   error instanceof FilesAwayError || (error instanceof Error && error.cause !== undefined && isFilesAway(error.cause))

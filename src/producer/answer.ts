@@ -139,7 +139,7 @@ function endAfterBody(request: IncomingMessage, response: ServerResponse, text: 
   let dropped = 0
   request.on('data', (piece: Buffer) => {
     dropped += piece.length
-    spendBudget()
+    spendBudget(request.socket)
     if (dropped <= DROP_BYTES) return
     // Nothing more is read; our side of the connection is closed, so that the client sees the end.
     request.pause()

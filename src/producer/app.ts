@@ -7,7 +7,7 @@ import type { Express, NextFunction, Request, RequestHandler, Response } from 'e
 import express from 'express'
 import type { Log } from '../log.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
-import { authorise } from './authorise.ts'
+import { ACCOUNT_HEADER, authorise } from './authorise.ts'
 import type { AppendAudit, Route } from './bind.ts'
 import { assertContent, isUsualBody, readBody } from './body.ts'
 import { ApiError } from './errors.ts'
@@ -96,7 +96,8 @@ function serve(gate: Gate) {
       // A delayed refusal gives up the body's place and bytes.
       const caller = early ?? (await authorised(body.sent, body.release))
       if (early === undefined) await admitCaller(gate, route, caller, { request, response, requestId })
-      const isWanted = (): boolean => !response.destroyed
+      // Node marks only the response that is being written as destroyed, and not those that wait behind it.
+      const isWanted = (): boolean => !response.destroyed && !request.socket.destroyed
       // Field by field: putting objects together by spreading costs 15 µs here, for every message.
       const context: RequestContext = {
         request,
@@ -181,8 +182,8 @@ const setHeaders: RequestHandler = (_request, response, next) => {
   next()
 }
 
-/** Headers that may come only once: Node keeps the first of two, and a proxy in front may have read the second. */
-const ONCE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
+/** Headers that may come only once: Node keeps the first of two or joins them, and a proxy in front may have read the second. */
+const ONCE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type', 'idempotency-key', ACCOUNT_HEADER])
 
 /** Throws an ApiError for ambiguous headers; Node itself would answer some without our error body. */
 function assertHeaders({ rawHeaders, headers, httpVersion }: IncomingMessage): void {
@@ -200,6 +201,12 @@ function assertHeaders({ rawHeaders, headers, httpVersion }: IncomingMessage): v
       })
     }
     seen.add(name)
+  }
+  // Node reads chunks of whatever is said to be in them, and a proxy in front may read something else.
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
+    throw new ApiError(400, 'invalid_http', 'The only transfer encoding is chunked.', {
+      headers: { Connection: 'close' },
+    })
   }
   if (headers.host === undefined && httpVersion === '1.1') {
     throw new ApiError(400, 'invalid_http', 'A request has a header Host.')

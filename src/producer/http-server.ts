@@ -85,8 +85,8 @@ export function createHttpServer(
   server.on('drop', logFull)
 
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    spendBudget()
     const { socket } = request
+    spendBudget(socket)
     // The rest of what one read of a flood has brought; the application leaves such requests alone, too.
     if (socket.destroyed) return
     connections.begin(socket, () => addressOf(request))

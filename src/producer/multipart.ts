@@ -61,7 +61,7 @@ export async function readUpload(request: IncomingMessage, files: FileStore, max
         if (!request.complete) refuse(brokenForm(new Error('the client hung up')))
       })
       flow.fault.catch(refuse)
-      request.on('data', spendBudget).pipe(form)
+      request.on('data', () => spendBudget(request.socket)).pipe(form)
     })
     if (file === undefined) throw invalid([{ path: 'file', message: 'required' }])
     return { draft: await file.draft, fileName: file.name, fields }

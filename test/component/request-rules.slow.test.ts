@@ -501,10 +501,10 @@ function askRaw(lines: readonly string[]): Promise<string> {
   })
 }
 
-test.each(['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json', 'HOST: y'])(
+test.each(['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json', 'Idempotency-Key: b', 'HOST: y'])(
   'a request with a second %s is refused, since nobody can tell which one counts',
   async (header) => {
-    const once = ['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json']
+    const once = ['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json', 'Idempotency-Key: a']
     expect(await askRaw(['Connection: close', ...once])).toMatch(/^HTTP\/1\.1 200 /)
     // Ends because the connection is closed.
     const answer = await askRaw([...once, header])
@@ -513,6 +513,11 @@ test.each(['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json
     expect(answer).toContain('"code":"invalid_http"')
   },
 )
+
+test('a body in another transfer encoding than chunks is refused', async () => {
+  const answer = await askRaw(['Host: x', 'Transfer-Encoding: gzip, chunked'])
+  expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"invalid_http"/)
+})
 
 test('a request without a Host is refused in the envelope of all errors, and one with too many headers as such', async () => {
   const ask = (lines: readonly string[]) => askRaw(['Connection: close', ...lines])

@@ -41,6 +41,15 @@ test('depth and values are those of the parsed JSON, whatever its texts hold', (
   )
 })
 
+test('names that were made to have one sum of their characters count as different ones', () => {
+  // `Aa` and `BB` are the same under the hash that many programs use.
+  const names = Array.from({ length: 4_096 }, (_, n) =>
+    Array.from({ length: 12 }, (_bit, at) => ((n >> at) % 2 === 0 ? 'Aa' : 'BB')).join(''),
+  )
+  const text = names.map((name) => `{"${name}":0}`).join(',')
+  expect(refused(`[${text}]`)).toContain(`${NAMES_MAX} different names`)
+})
+
 const members = (count: number, name = 'n') =>
   `{${Array.from({ length: count }, (_, n) => `"${name}${n}":0`).join(',')}}`
 test.each([

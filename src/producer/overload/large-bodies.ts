@@ -110,7 +110,7 @@ function collect(request: IncomingMessage, limit: number, count: (bytes: number)
     const take = (piece: Buffer): void => {
       pieces.push(piece)
       size += piece.length
-      spendBudget()
+      spendBudget(request.socket)
       if (size > limit) refuse(tooLarge())
       else if (pieces.length > CHUNKS_MAX && size < pieces.length * CHUNK_BYTES) refuse(tooSmallChunks())
       else count(piece.length + PIECE_BYTES)

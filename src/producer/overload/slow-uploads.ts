@@ -38,7 +38,7 @@ export async function* flowing(request: IncomingMessage, spanMs?: number): Async
     for (;;) {
       const { done, value } = await Promise.race([pieces.next(), fault])
       if (done) return
-      spendBudget()
+      spendBudget(request.socket)
       yield value
     }
   } finally {
