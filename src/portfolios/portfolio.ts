@@ -5,6 +5,9 @@ import { z } from 'zod'
 /** Share of the budget that a new portfolio keeps for transactional messages (%). */
 export const RESERVE_PERCENT = 10
 
+/** What a message may wait for by WhatsApp's own rules. */
+export const RULE_WAIT_REASONS = ['person_capped', 'portfolio_limit', 'held'] as const
+
 /** A portfolio as it is shown. */
 export const portfolioDocumentSchema = z
   .strictObject({

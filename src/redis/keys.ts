@@ -104,6 +104,8 @@ export const rulesKeys = (lane: number, portfolio?: number) => {
     cap: (name: string) => `${prefix}:cap:${name}`,
     /** ZSET message → until when (ms) it has a place among those that WhatsApp may hold. */
     held: `${prefix}:held`,
+    /** STRING `why until` that is there while campaigns wait for a rule. */
+    resting: `${prefix}:resting`,
     /** HASH: how many people were counted in the last 24 hours, and how they are kept. */
     budget: `${prefix}:budget`,
     /** STRING: how many were counted in each period of 10 s, as a ring. */

@@ -45,12 +45,12 @@ async function refused(
 async function queued(lane: number) {
   const id = newId(lane)
   await queues.add(messageId(lane, id.ulid), audioJob())
-  return { id, to: TO }
+  return { id, to: TO, class: 'transactional' as const }
 }
 
 test('a message that only waits for a worker waits for nothing', async () => {
   const lane = await newLane()
-  expect(await waitsOf(redis, { id: newId(lane), to: TO })).toBeNull()
+  expect(await waitsOf(redis, { id: newId(lane), to: TO, class: 'transactional' })).toBeNull()
 })
 
 test('behind others it waits for the pace of its lane', async () => {

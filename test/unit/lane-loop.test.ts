@@ -195,3 +195,17 @@ test('a transactional message that comes while a campaign has the next slots is 
   await vi.advanceTimersByTimeAsync(20)
   expect(lane.takes.slice(2)).toEqual([{ most: 16, firstOnly: true }])
 })
+
+test('while campaigns rest, only transactional messages are taken, and campaigns go on after that', async () => {
+  const lane = served(({ firstOnly }) =>
+    firstOnly ? EMPTY : lane.takes.length === 1 ? { ...EMPTY, hasMore: true, campaignsRestMs: 3_000 } : EMPTY,
+  )
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(2_000)
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(500)
+  expect(lane.takes.slice(1).every(({ firstOnly }) => firstOnly)).toBe(true)
+  expect(lane.takes.length).toBeLessThan(6)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lane.takes.at(-1)).toMatchObject({ firstOnly: false })
+})

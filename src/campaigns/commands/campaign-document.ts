@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
 import type { State } from '../../messages/lifecycle.ts'
+import { RULE_WAIT_REASONS } from '../../portfolios/portfolio.ts'
 import { CAMPAIGN_STATES } from '../campaign.ts'
 import { preflightSchema, RESUME_CLASSES } from '../definition.ts'
 
@@ -47,7 +48,11 @@ export const campaignDocumentSchema = z.strictObject({
   state: z.enum(CAMPAIGN_STATES),
   reason: z.string().nullable().describe('Why it is paused.'),
   waits: z
-    .strictObject({ why: z.enum(LANE_WAIT_REASONS), until: time.nullable(), sentence: z.string() })
+    .strictObject({
+      why: z.enum([...LANE_WAIT_REASONS, ...RULE_WAIT_REASONS]),
+      until: time.nullable(),
+      sentence: z.string(),
+    })
     .nullable()
     .describe('Why nothing of it leaves although it runs.'),
   sender: z.string().nullable().describe('Digits of the sender; null when it is gone.'),

@@ -2,6 +2,8 @@
 
 import { findSender } from '../../accounts/store/senders.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
+import { restingWaits } from '../../portfolios/store/resting.ts'
+import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey } from '../../redis/keys.ts'
@@ -22,12 +24,17 @@ export async function describeCampaign(
 ): Promise<CampaignDescription> {
   const { definition, state, lane } = campaign
   const nowMs = await redisNowMs(redis, laneCooldownKey(lane))
-  const [{ counts, aside }, running, sender, waits] = await Promise.all([
+  const [{ counts, aside }, running, sender, ofLane] = await Promise.all([
     readAllCounts(redis, campaign),
     runningOn(redis, lane),
     findSender(redis, lane),
     state === 'running' ? laneWaits(redis, lane, nowMs) : undefined,
   ])
+  const ofRule =
+    ofLane === undefined && sender && state === 'running'
+      ? await restingWaits(redis, await rulesOwnerOf(redis, sender))
+      : undefined
+  const waits = ofLane ?? ofRule
   const shares = sharesOf(counts, campaign.total, state)
   const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
   const waitMs = waits && (waits.until === null ? undefined : waits.until - nowMs)

@@ -3,12 +3,19 @@
 import { z } from 'zod'
 import { messageClassSchema } from '../../jobs/send.ts'
 import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
+import { RULE_WAIT_REASONS } from '../../portfolios/portfolio.ts'
 import { CONTENT_TYPES } from '../content.ts'
 import { STATES } from '../lifecycle.ts'
 import { receivedPartsSchema } from '../received.ts'
 
 /** Why a message that is queued may wait; waits.ts finds out. */
-export const WAIT_REASONS = [...LANE_WAIT_REASONS, 'recipient_cooldown', 'send_at', 'pace'] as const
+export const WAIT_REASONS = [
+  ...LANE_WAIT_REASONS,
+  ...RULE_WAIT_REASONS,
+  'recipient_cooldown',
+  'send_at',
+  'pace',
+] as const
 
 const time = z.iso.datetime()
 

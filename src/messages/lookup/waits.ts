@@ -2,11 +2,15 @@
 
 import { cachedSender } from '../../accounts/store/senders.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
+import { restingWaits, spentWaits } from '../../portfolios/store/resting.ts'
+import { cappedUntil } from '../../portfolios/store/rules.ts'
+import { type RulesOwner, rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import { readLaneStats } from '../../queue/lane/stats.ts'
 import { delayedUntil, laneBacklogKeys } from '../../queue/layout.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey, recipientCooldownKey } from '../../redis/keys.ts'
+import type { MessageClass } from '../content.ts'
 import { type MessageId, messageId } from '../message-id.ts'
 import { nameOfPerson } from '../sealed.ts'
 import type { WAIT_REASONS } from './message-schema.ts'
@@ -26,7 +30,7 @@ export interface Waits {
  */
 export async function waitsOf(
   redis: Redis,
-  message: { id: MessageId; to: string; sendAt?: number | undefined },
+  message: { id: MessageId; to: string; class: MessageClass; type?: string; sendAt?: number | undefined },
 ): Promise<Waits | null> {
   const { lane } = message.id
   const now = await redisNowMs(redis, laneCooldownKey(lane))
@@ -34,9 +38,23 @@ export async function waitsOf(
   if (sendAt > now) return { why: 'send_at', until: sendAt, sentence: `It is to be sent at ${timeOf(sendAt)}.` }
   const lanes = await laneWaits(redis, lane, now)
   if (lanes) return lanes
-  return (
-    (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, (await cachedSender(redis, lane))?.rate))
-  )
+  const sender = await cachedSender(redis, lane)
+  const rule = sender && (await ruleWaits(redis, await rulesOwnerOf(redis, sender), message))
+  if (rule) return rule
+  return (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, sender?.rate))
+}
+
+/** WhatsApp's own rules, see portfolios/store/rules.ts. */
+async function ruleWaits(
+  redis: Redis,
+  owner: RulesOwner,
+  { to, class: of, type }: { to: string; class: MessageClass; type?: string },
+): Promise<Waits | undefined> {
+  if (of !== 'campaign') return type === 'template' ? spentWaits(redis, owner) : undefined
+  const [[capped], resting] = await Promise.all([cappedUntil(redis, owner, [to]), restingWaits(redis, owner)])
+  if (capped === undefined) return resting
+  const sentence = `The person has had enough marketing; WhatsApp takes the next at ${timeOf(capped)}.`
+  return { why: 'person_capped', until: capped, sentence }
 }
 
 async function recipientCooldown(

@@ -116,3 +116,15 @@ export async function replyWindowOf(redis: Redis, lane: number, person: string):
   const until = Math.max(...all)
   return until > 0 ? until : undefined
 }
+
+/** Which of these people have written to the lane's number within 24 hours, by their places. */
+export async function openWindowsAmong(
+  redis: Redis,
+  lane: number,
+  people: readonly string[],
+): Promise<ReadonlySet<number>> {
+  if (people.length === 0) return new Set()
+  const names = people.flatMap((person, i) => namesOfPerson(person).map((name) => ({ name, i })))
+  const found = await redis.mget(names.map(({ name }) => replyWindowKey(lane, name)))
+  return new Set(names.flatMap(({ i }, at) => (typeof found[at] === 'string' ? [i] : [])))
+}

@@ -146,6 +146,30 @@ export async function releasePlace(redis: Redis, owner: RulesOwner, name: string
   await redis.zrem(keysOf(owner).held, name)
 }
 
+/** Why campaigns send nothing for now. */
+export interface Resting {
+  why: 'portfolio_limit' | 'held'
+  untilMs: number
+}
+
+/** Notes that campaigns wait for a rule, until they ask again after `forMs`. */
+export async function noteResting(
+  redis: Redis,
+  owner: RulesOwner,
+  { verdict, untilMs }: { verdict: string; untilMs: number },
+  forMs: number,
+): Promise<void> {
+  // A little longer than until then, so that it does not flicker.
+  await redis.set(keysOf(owner).resting, `${verdict} ${untilMs}`, 'PX', Math.ceil(forMs) + RESTING_KEPT_MS)
+}
+const RESTING_KEPT_MS = 3_000
+
+/** Why campaigns send nothing, as the workers found it last; undefined while they may. */
+export async function restingOf(redis: Redis, owner: RulesOwner): Promise<Resting | undefined> {
+  const [why, untilMs] = (await redis.get(keysOf(owner).resting))?.split(' ') ?? []
+  return why === 'portfolio_limit' || why === 'held' ? { why, untilMs: Number(untilMs) } : undefined
+}
+
 const usageScript = defineScript(import.meta.url, 'rules-usage')
 const usageReply = z.tuple([z.number(), z.number()])
 

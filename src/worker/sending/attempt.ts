@@ -19,6 +19,7 @@ import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../messages/store/
 import type { NewMessage } from '../../messages/store/record-format.ts'
 import { observerOf } from '../../observe.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
+import type { Counted } from '../../portfolios/store/rules.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../../tracing.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
@@ -84,6 +85,8 @@ export interface Claimed {
   until: Deadline
   /** After this we must ask again whether its recipient wants it. */
   wantedUntil: Deadline
+  /** What was counted for it by WhatsApp's rules. */
+  counted?: Counted | undefined
   /** Told how long the provider took to answer (ms). */
   answered?: (ms: number) => void
 }
@@ -134,8 +137,8 @@ async function sendTraced(
   const call = await callProvider(deps, entry, outgoing, claimed, span.traceparent)
   const { outcome } = call
   const { id, message } = outgoing
-  const { attempt, isProbe } = claimed
-  const attempted = { id, attempt, to: message.to, run: message.run, isProbe }
+  const { attempt, isProbe, counted } = claimed
+  const attempted = { id, attempt, to: message.to, run: message.run, isProbe, counted }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
   // If it is lost, the next answer that says that the lane is too fast brings it.

@@ -91,6 +91,8 @@ export function createLaneLoop(deps: {
   /** A campaign holds the slots of the next moment: a transactional message that comes takes one of them. */
   let servesCampaign = true
   let heldUntil = 0
+  /** Until then campaigns send nothing: only transactional messages are taken. */
+  let restUntil = 0
   /** It was held when it last asked. */
   let isHeld = false
   let wokenReadAt = Number.NEGATIVE_INFINITY
@@ -129,6 +131,8 @@ export function createLaneLoop(deps: {
       wokenReadAt = now
       return { most: Math.min(left, WORTH), firstOnly: true }
     }
+    if (restUntil > now)
+      return isWoken ? { most: Math.min(left, paced, MOST), firstOnly: true } : { waitMs: restUntil - now }
     if (isHeld) return { most: 1, firstOnly: false }
     const most = Math.min(left, paced, MOST)
     // Room comes back one by one.
@@ -160,11 +164,16 @@ export function createLaneLoop(deps: {
     if (!next.firstOnly) isWoken = false
     isWokenAgain = false
     try {
-      const { hasMore: isMore, hasCampaign, heldMs, isPaused, dueInMs } = await deps.take(next)
+      const { hasMore: isMore, hasCampaign, heldMs, isPaused, dueInMs, isFull, campaignsRestMs } = await deps.take(next)
       slowMs = Math.max(slowMs * SLOW_KEPT, performance.now() - dueAt)
       if (!next.firstOnly) servesCampaign = hasCampaign
       hasMore = next.firstOnly ? wasMore || isWoken : isMore
-      if (next.firstOnly) isWoken = false
+      if (next.firstOnly) isWoken = restUntil > performance.now() && isFull === true
+      if (campaignsRestMs !== undefined) {
+        restUntil = performance.now() + campaignsRestMs
+        isWoken = true
+        hasMore = true
+      }
       if (isPaused) hasMore = false
       isHeld = heldMs !== undefined && heldMs >= COOLDOWN_MS
       if (heldMs !== undefined) hold(heldMs)

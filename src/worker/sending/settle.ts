@@ -23,7 +23,7 @@ import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/steps.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
-import { holdPlace } from '../../portfolios/store/rules.ts'
+import { type Counted, giveBack, holdPlace } from '../../portfolios/store/rules.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -54,6 +54,8 @@ export interface Attempted {
   run: number | undefined
   /** The rest of its lane waits for how it ends. */
   isProbe?: boolean | undefined
+  /** What was counted for it by WhatsApp's rules. */
+  counted?: Counted | undefined
 }
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
@@ -87,6 +89,7 @@ export async function settle(
   const isAnswered = !WITHOUT_ANSWER.has(outcome.kind)
   if (isAnswered) deps.backoff.over(lane)
   const end = await settleAs(deps, entry, message, outcome)
+  if (message.counted) await settleCounted(deps, entry, message, message.counted, outcome)
   if (message.isProbe && isAnswered) {
     await followUp(deps.log, message.id, async () => {
       await endProbing(deps.redis, lane)
@@ -94,6 +97,20 @@ export async function settle(
     })
   }
   return end
+}
+
+/** What is proven not to have left counts no more, and what is not held needs no place. */
+async function settleCounted(
+  { redis, log }: SettleDeps,
+  { rules }: DirectoryEntry,
+  { id }: Attempted,
+  counted: Counted,
+  outcome: Outcome,
+): Promise<void> {
+  if (outcome.kind === 'unconfirmed' || (outcome.kind === 'sent' && outcome.isHeld)) return
+  const isSent = outcome.kind === 'sent'
+  if (isSent && !counted.holdsPlace) return
+  await followUp(log, id, () => giveBack(redis, rules, isSent ? { ...counted, counted: false } : counted))
 }
 
 /**

@@ -10,8 +10,10 @@ import { type Problem, personErased } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
 import { type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
+import { giveBack } from '../../portfolios/store/rules.ts'
 import { nextJobs, releaseRead } from '../../queue/lane/next-jobs.ts'
 import { isRedisAway } from '../../redis/errors.ts'
+import { admittedAmong } from './admission.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
 import { deadLetterJob, readJobs } from './read-jobs.ts'
@@ -44,6 +46,10 @@ export interface Taken {
   isPaused: boolean
   /** Until the next delayed job is due (ms). */
   dueInMs: number | undefined
+  /** As many jobs were read as were asked for: there may be more like them. */
+  isFull?: boolean
+  /** How long campaigns send nothing (ms), while transactional messages go on. */
+  campaignsRestMs?: number
 }
 
 /** A lane to take from. */
@@ -84,7 +90,8 @@ async function takeAndClaim(
   const { lane, entry, chunks } = from
   const { redis, worker: by } = deps
   const { jobs, isPaused, hasMore, dueInMs } = await nextJobs(redis, lane, { ...take, by })
-  const taken: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused, dueInMs }
+  const isFull = hasMore || jobs.length >= take.most
+  const taken: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused, dueInMs, isFull }
   if (isPaused) {
     chunks.end({ kind: 'lane_waits', ms: PAUSED_MS })
     return taken
@@ -124,10 +131,18 @@ async function claimAll(
   const { redis, config, worker: reader } = deps
   const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
   const waitNoMore = await endBarred(deps, entry, messages, wantedUntil)
-  const wanted = messages.filter((message) => !waitNoMore.has(message))
+  const unbarred = messages.filter((message) => !waitNoMore.has(message))
+  const { counted, putOff, resting, restMs } = await admittedAmong(deps, entry, unbarred)
+  const wanted = unbarred.filter((message) => !resting.has(message))
+  if (restMs !== undefined) taken.campaignsRestMs = restMs
   if (wanted.length === 0) await releaseRead(redis, lane, reader)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
-  const claims = wanted.map(({ id, message, from }) => ({ id, message, from, attempt: newAttemptId() }))
+  const claims = wanted.map((each) => {
+    const { id, message, from } = each
+    const notBefore = putOff.get(each)
+    const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
+    return { id, message: asked, from, attempt: newAttemptId() }
+  })
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }
   const claimedAt = performance.now()
@@ -145,9 +160,13 @@ async function claimAll(
       isHeard = true
       waitNoMore.add(message)
       const goodUntil = wantedUntil.get(message) ?? until
-      claimed(message, { attempt: claims[i]?.attempt ?? '', slot, pace, isProbe, until, wantedUntil: goodUntil })
+      const attempt = claims[i]?.attempt ?? ''
+      const times = { until, wantedUntil: goodUntil }
+      claimed(message, { attempt, slot, pace, isProbe, ...times, counted: counted.get(message) })
     } else {
       refusals.push(async () => {
+        const of = counted.get(message)
+        if (of !== undefined) await giveBack(redis, entry.rules, of)
         const heldMs = await (result instanceof Error ? broken(deps, message, result) : refused(deps, message, result))
         if (heldMs === undefined) waitNoMore.add(message)
         else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
@@ -159,6 +178,8 @@ async function claimAll(
   for (const refuse of refusals) await refuse()
   chunks.taken(waitNoMore)
   for (const run of stoppedRuns(wanted, results)) chunks.end({ kind: 'done' }, run)
+  // Their chunks are given back: nobody holds them meanwhile.
+  if (restMs !== undefined) chunks.end({ kind: 'lane_waits', ms: restMs })
   if (taken.heldMs !== undefined && taken.heldMs > MOST_WAIT_MS) chunks.end({ kind: 'lane_waits', ms: taken.heldMs })
 }
 

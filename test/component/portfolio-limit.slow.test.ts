@@ -1,0 +1,131 @@
+// Pins: a portfolio's daily limit is kept over all that its numbers send, campaigns wait for it and say so, and transactional
+// templates have a reserve. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { findSender } from '../../src/accounts/store/senders.ts'
+import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { templateSchema } from '../../src/messages/templates/template.ts'
+import {
+  createPortfolio,
+  findPortfolio,
+  joinPortfolio,
+  newPortfolioId,
+  setPortfolio,
+} from '../../src/portfolios/store/portfolios.ts'
+import { cap, showPortfolio } from '../../src/portfolios/store/rules.ts'
+import { startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
+import { acknowledgedId } from '../support/messages.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
+
+const CODE = {
+  ...{ name: 'ready', category: 'UTILITY', language: 'en_US', status: 'APPROVED' },
+  components: [{ type: 'BODY', text: 'Your order is ready.' }],
+}
+const shown = z.object({
+  data: z.looseObject({ waits: z.object({ why: z.string(), until: z.string().nullable() }).nullable() }),
+})
+
+let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
+let service: typeof world.service
+let product: typeof world.product
+let portfolio: number
+beforeAll(async () => {
+  world = await startCampaignsOnStandIn(10)
+  ;({ service, product } = world)
+  await importTemplate(service.redis, service.tenant.account, templateSchema.parse(CODE))
+})
+beforeEach(async () => {
+  world.reset()
+  const { redis, lane, tenant } = service
+  portfolio = await newPortfolioId(redis)
+  await createPortfolio(redis, { id: portfolio, account: tenant.account, name: 'Shop', daily_limit: 20 })
+  const sender = await findSender(redis, lane)
+  if (sender === undefined) throw new Error('no sender')
+  await joinPortfolio(redis, sender, portfolio)
+  // Workers know senders and portfolios for a second each.
+  await service.stopWorker()
+  await service.startWorker()
+})
+afterEach(async () => setPortfolio(service.redis, portfolio, { daily_limit: null }))
+afterAll(() => world?.close())
+
+const used = async (): Promise<number> => {
+  const found = await findPortfolio(service.redis, portfolio)
+  return found === undefined ? -1 : (await showPortfolio(service.redis, found)).used
+}
+const waitsOf = async (path: string) => shown.parse((await service.request('GET', path)).json()).data.waits
+const code = async (to: string): Promise<string> =>
+  acknowledgedId(
+    await service.post('/chatappbusiness/send-templated-message', {
+      ...{
+        api_key: service.tenant.apiKey,
+        messaging_product: 'chatapp',
+        recipient_type: 'individual',
+        to,
+        type: 'template',
+      },
+      template: { name: 'ready', language: { code: 'en_US' }, components: [] },
+      sender: service.sender,
+    }),
+  )
+
+test('a campaign stops at the limit less the reserve and goes on by itself; codes use the reserve', async () => {
+  const id = await world.started(50)
+  const waits = await eventually(async () => (await waitsOf(`/campaigns/${id}`)) ?? undefined, 'it waits')
+  expect(waits).toMatchObject({ why: 'portfolio_limit', until: expect.any(String) })
+  await eventually(async () => (await service.show(id)).progress.sent === 18 || undefined, '18 are sent')
+  expect(product.state.calls).toHaveLength(18)
+  expect(await used()).toBe(18)
+
+  for (const to of ['+4915300000001', '+4915300000002']) await code(to)
+  await eventually(async () => product.state.calls.length === 20 || undefined, 'two codes left')
+  // Once counted, a person gets as many as they like.
+  await code('+4915300000001')
+  await eventually(async () => product.state.calls.length === 21 || undefined, 'a third code to one of them')
+  const late = await code('+4915300000003')
+  await eventually(
+    async () => (await waitsOf(`/messages/${late}`))?.why === 'portfolio_limit' || undefined,
+    'the fourth waits',
+  )
+  expect(product.state.calls).toHaveLength(21)
+  expect(await used()).toBe(20)
+
+  await setPortfolio(service.redis, portfolio, { daily_limit: 100 })
+  await service.reaches(id, 'done', 60_000)
+  expect((await service.show(id)).progress).toMatchObject({ sent: 50, failed: 0 })
+})
+
+test('what is refused does not count, and a person who wrote lately does not either', async () => {
+  product.state.answer = () => ({
+    status: 400,
+    body: JSON.stringify({ error: { message: 'x', type: 'OAuthException', code: 131026 } }),
+  })
+  const id = await world.started(5)
+  await service.reaches(id, 'done')
+  expect((await service.show(id)).progress).toMatchObject({ failed: 5 })
+  expect(await used()).toBe(0)
+})
+
+test('a person who has had enough gets no campaign message before that is over', async () => {
+  const { tag, phones } = await service.addPeople(3)
+  const until = Date.now() + 4_000
+  await cap(
+    service.redis,
+    { lane: service.lane, portfolio: { id: portfolio, dailyLimit: 20, reservePercent: 10 } },
+    phones[1] ?? '',
+    until,
+  )
+  const id = await service.ready({ tags: [tag] })
+  await service.move(id, 'start')
+  await eventually(async () => (await service.show(id)).progress.sent === 2 || undefined, 'the others are sent')
+  const answer = await service.request('GET', `/messages?campaign=${id}&to=%2B${phones[1]}`)
+  const [message] = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(answer.json()).data
+  expect(await waitsOf(`/messages/${message?.id}`)).toMatchObject({
+    why: 'person_capped',
+    until: new Date(until).toISOString(),
+  })
+  await eventually(async () => (await service.show(id)).progress.sent === 3 || undefined, 'the third is sent')
+  expect(Date.now()).toBeGreaterThanOrEqual(until)
+})
