@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../prove/random.ts'
 import { beginLife, spellingsOf, startWorld, type World } from '../support/people-lives.ts'
 
-const LIVES = Number(process.env.LIVES ?? 100)
+const LIVES = Number(process.env.LIVES ?? 50)
 const SENDERS_STAY = process.env.SENDERS_STAY !== undefined
 const MOVES = 14
 const AT_ONCE = 10
