@@ -16,8 +16,8 @@ export default defineConfig({
     // file may leave anything behind in a module or in the process: whatever it starts or replaces it ends or puts back.
     pool: 'forks',
     isolate: false,
-    // Many tests mostly wait, so that four more than the usual two cores keep both busy.
-    maxWorkers: 6,
+    // Many tests mostly wait, so that three more than the usual two keep both busy.
+    maxWorkers: 5,
     maxConcurrency: 4,
     sequence: { sequencer: SlowFirst },
     // What came of transforming a module is kept by its content, which spares half of the CPU time of running one file.
