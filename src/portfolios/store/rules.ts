@@ -1,7 +1,7 @@
 // WhatsApp's own rules, asked before a message is claimed: who has had enough marketing, how many messages may be out while
 // some are held, and to how many people a portfolio may write first in 24 hours. Each is one step in Redis, under one hash
-// tag. What is counted for a message that then does not leave is given back; dying before that leaves it counted for its 24
-// hours, which is never too few.
+// tag. What is counted for a message that then does not leave is given back; dying before that leaves it counted, which is never
+// too few.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { nameOfPerson, namesOfPerson } from '../../messages/sealed.ts'
@@ -76,7 +76,7 @@ export async function admit(
   })
 }
 
-const giveBackScript = defineScript(import.meta.url, 'rules-give-back')
+const settleScript = defineScript(import.meta.url, 'rules-settle')
 
 /** What was counted for a message. */
 export interface Counted {
@@ -87,16 +87,27 @@ export interface Counted {
 }
 
 /** Gives back what was counted for a message that is proven not to have left. */
-export async function giveBack(
+export async function giveBack(redis: Redis, owner: RulesOwner, of: Counted, at: At = {}): Promise<void> {
+  if (of.holdsPlace) await releasePlace(redis, owner, of.name)
+  if (of.counted) await settlePerson(redis, owner, of.to, false, at)
+}
+
+/**
+ * The message for which the person was counted is proven to have left. Should that be lost, the next message to them counts
+ * them once more, from then on.
+ */
+export const confirmCounted = (redis: Redis, owner: RulesOwner, to: string, at: At = {}): Promise<void> =>
+  settlePerson(redis, owner, to, true, at)
+
+async function settlePerson(
   redis: Redis,
   owner: RulesOwner,
-  { name, to, counted, holdsPlace }: Counted,
-  { nowMs }: At = {},
+  to: string,
+  hasLeft: boolean,
+  { nowMs }: At,
 ): Promise<void> {
   const { budget, counts, people } = keysOf(owner)
-  if (holdsPlace) await releasePlace(redis, owner, name)
-  if (!counted) return
-  await giveBackScript(redis, { budget, counts }, { people: people(''), ...hashesOf(to), given: nowMs })
+  await settleScript(redis, { budget, counts }, { people: people(''), ...hashesOf(to), hasLeft, given: nowMs })
 }
 
 const capScript = defineScript(import.meta.url, 'rules-cap')

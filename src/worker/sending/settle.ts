@@ -23,7 +23,7 @@ import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/steps.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
-import { type Counted, giveBack, holdPlace } from '../../portfolios/store/rules.ts'
+import { type Counted, confirmCounted, giveBack, holdPlace, releasePlace } from '../../portfolios/store/rules.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -99,7 +99,7 @@ export async function settle(
   return end
 }
 
-/** What is proven not to have left counts no more, and what is not held needs no place. */
+/** What is proven not to have left counts no more, what has left counts from then, and what is not held needs no place. */
 async function settleCounted(
   { redis, log }: SettleDeps,
   { rules }: DirectoryEntry,
@@ -107,10 +107,13 @@ async function settleCounted(
   counted: Counted,
   outcome: Outcome,
 ): Promise<void> {
-  if (outcome.kind === 'unconfirmed' || (outcome.kind === 'sent' && outcome.isHeld)) return
-  const isSent = outcome.kind === 'sent'
-  if (isSent && !counted.holdsPlace) return
-  await followUp(log, id, () => giveBack(redis, rules, isSent ? { ...counted, counted: false } : counted))
+  if (outcome.kind === 'unconfirmed') return
+  if (outcome.kind !== 'sent') {
+    await followUp(log, id, () => giveBack(redis, rules, counted))
+    return
+  }
+  if (counted.counted) await followUp(log, id, () => confirmCounted(redis, rules, counted.to))
+  if (counted.holdsPlace && !outcome.isHeld) await followUp(log, id, () => releasePlace(redis, rules, counted.name))
 }
 
 /**

@@ -68,16 +68,21 @@ local function admit(i)
   local counted = 0
   if b and place then
     local name = struct.pack('>I5', person)
-    local key, value = findPerson(b, place, name)
-    if key and value > 0 then
-      redis.call('HSET', key, name, -value)
+    local key, value, period = findPerson(b, place, name)
+    if key and (value < 0 or value > WRAP) then
+      if period ~= b.now then
+        addAt(counts, period, -1)
+        b.new = b.new + 1
+        rooms = {}
+      end
+      if writePerson(b, place, name, sharedAt(b.now)) ~= key then redis.call('HDEL', key, name) end
     elseif not key then
       local most = isCampaign and forCampaigns or limit
       if b.used >= most then
         rooms[most] = rooms[most] or roomAt(b, most)
         return { 'portfolio_limit', rooms[most] }
       end
-      writePerson(b, place, name, 1)
+      writePerson(b, place, name, openAt(b.now))
       b.used, b.new, counted = b.used + 1, b.new + 1, 1
     end
   end

@@ -1,8 +1,10 @@
 -- Who was written to first in the last 24 hours, of one portfolio. Included by the scripts beside this file.
 --
 -- A person is counted in a period of 10 s and stands in one of many small hashes, which Redis keeps as a list of bytes:
--- 5 bytes of a hash name them, and a number tells the period (modulo WRAP, from 1). It is negative once another message
--- to them has relied on their being counted. How many were counted in a period stands in a ring of 3 bytes each.
+-- 5 bytes of a hash name them, and a number tells the period (modulo WRAP, from 1). WRAP is added to it until a message is
+-- proven to have left; it is negative where another message has been let out meanwhile. Until then nobody knows when the
+-- person was written to first: each message that is let out counts them from then on. How many were counted in a period
+-- stands in a ring of 3 bytes each.
 --
 -- A period is freed 10 to 20 s after its 24 hours: a request leaves up to 5 s after its person is counted, so that
 -- WhatsApp may count them that much later.
@@ -93,7 +95,7 @@ local function closeBudget(b)
 end
 
 local function periodOf(b, value)
-  local age = (b.now - (math.abs(value) - 1)) % WRAP
+  local age = (b.now - ((math.abs(value) - 1) % WRAP)) % WRAP
   if age > WRAP - AHEAD then age = age - WRAP end
   return b.now - age
 end
@@ -126,17 +128,24 @@ local function tidy(b, key)
   if #gone > 0 then redis.call('HDEL', key, unpack(gone)) end
 end
 
--- Writes a person down in the present period. `sign`: -1 where another message relies on it.
-local function writePerson(b, place, name, sign)
-  local key, now = bucketOf(b, b.buckets, place), b.now % WRAP + 1
+-- The number of a person whose message may yet turn out not to have left, of one to whom another was let out meanwhile,
+-- and of one who was written to.
+local function openAt(period) return WRAP + period % WRAP + 1 end
+local function sharedAt(period) return -(period % WRAP + 1) end
+local function provenAt(period) return period % WRAP + 1 end
+
+-- Writes a person down in the present period, and returns the hash.
+local function writePerson(b, place, name, value)
+  local key, now = bucketOf(b, b.buckets, place), provenAt(b.now)
   local tidied = tonumber(redis.call('HGET', key, 't') or nil)
   if tidied and b.now - periodOf(b, tidied) >= TIDY then
     tidy(b, key)
     tidied = nil
   end
-  redis.call('HSET', key, name, sign * now)
+  redis.call('HSET', key, name, value)
   if not tidied then redis.call('HSET', key, 't', now) end
   redis.call('PEXPIRE', key, KEPT_MS)
+  return key
 end
 
 -- When fewer than `most` are counted, where there are as many now (ms).

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Gives back what was counted for a message that is proven not to have left. Where another message to the person has
--- relied on their being counted, they are counted from now on instead: it may have left at any time since.
+-- Writes down what became of a message for which a person was counted. One that is proven not to have left is given back,
+-- unless another message was let out to them meanwhile.
 --
 -- Keys:
 --   budget           HASH    of the people of the last 24 hours, see rules-budget.lua
@@ -9,22 +9,22 @@
 --   people           what the keys of hashes of people begin with
 --   place            which hash the person is in
 --   person           hash of the person, 5 bytes as a number
+--   hasLeft          whether the message is proven to have left; else it is proven not to have
 --   given?           the time (ms), where it is not that of Redis
 -- include rules-budget
 local budget, counts = unpack(KEYS)
-local people, place, person, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
+local people, place, person, hasLeft, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local b = openBudget(budget, counts, people, timeOf(given))
 local name = struct.pack('>I5', person)
 local key, value, period = findPerson(b, place, name)
-if key then
+if key and hasLeft then
+  redis.call('HSET', key, name, provenAt(period))
+elseif key and value < 0 then
+  redis.call('HSET', key, name, openAt(period))
+elseif key and value > WRAP then
   redis.call('HDEL', key, name)
   addAt(counts, period, -1)
-  if value < 0 then
-    writePerson(b, place, name, 1)
-    b.new = 1
-  else
-    b.used = b.used - 1
-    b.isChanged = true
-  end
+  b.used = b.used - 1
+  b.isChanged = true
 end
 closeBudget(b)
