@@ -14,6 +14,7 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
+import { createPortfolio, newPortfolioId } from '../../src/portfolios/store/portfolios.ts'
 import { DECLARED, type Inspected, inspect } from '../support/declared-routes.ts'
 import { orderUpdate, plainHello } from '../support/example-templates.ts'
 import { audioTo, reaches, sendTo } from '../support/messages.ts'
@@ -32,6 +33,7 @@ interface Ids {
   message: string
   inbound: string
   tag: number
+  portfolio: number
   campaign: string
   lane: number
   sender: string
@@ -68,6 +70,7 @@ const nobodys: Ids = {
   message: messageId(999_004, newUlid(Date.now())),
   inbound: 'wamid.nobodys',
   tag: 999_005,
+  portfolio: 999_010,
   campaign: 'cmp_999006_1',
   lane: 999_007,
   requeue: 'rq_01JD3V5T9GZQ4XNB8M2K6R0WCY',
@@ -96,6 +99,7 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
   const trashed = await add(`${name} trashed`)
   await trashFile(redis, account, trashed)
   const { id: tag } = await createTag(redis, account, name)
+  const { id: portfolio } = await createPortfolio(redis, { id: await newPortfolioId(redis), account, name })
   const person = name === 'ours' ? '491700000011' : '491700000012'
   const anybody = { name, email: '' }
   await importContacts(redis, account, tag, [{ ...anybody, phone: '491700000001' }])
@@ -121,7 +125,7 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
   await request(key, 'POST', '/opt-outs', { person })
   const told = await request(key, 'POST', `/event-endpoints/${endpoint}/replay`, { since: '2026-01-01T00:00:00Z' })
   return {
-    ...{ key, tenant, folder, file, trashed, tag, message, inbound, endpoint, keyId, contact, person },
+    ...{ key, tenant, folder, file, trashed, tag, portfolio, message, inbound, endpoint, keyId, contact, person },
     replay: z.object({ data: z.object({ replay_id: z.string() }) }).parse(told.json).data.replay_id,
     template: `only_${name}`,
     job,
@@ -225,6 +229,10 @@ const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
     request(ours.key, 'POST', `/admin/lanes/${lane}/end-cooldown`, {}),
   'GET /admin/senders/:id': ({ lane }) => request(ours.key, 'GET', `/admin/senders/${lane}`),
   'PATCH /admin/senders/:id': ({ lane }) => request(ours.key, 'PATCH', `/admin/senders/${lane}`, { rate: 7 }),
+  'GET /admin/portfolios/:id': ({ portfolio }) => request(ours.key, 'GET', `/admin/portfolios/${portfolio}`),
+  'PATCH /admin/portfolios/:id': ({ portfolio }) =>
+    request(ours.key, 'PATCH', `/admin/portfolios/${portfolio}`, { name: 'theirs' }),
+  'DELETE /admin/portfolios/:id': ({ portfolio }) => request(ours.key, 'DELETE', `/admin/portfolios/${portfolio}`),
   'GET /admin/templates/:name': ({ template }) => request(ours.key, 'GET', `/admin/templates/${template}`),
   'DELETE /admin/templates/:name': ({ template }) => request(ours.key, 'DELETE', `/admin/templates/${template}`),
   'GET /contacts of a list': ({ tag }) => request(ours.key, 'GET', `/contacts?tag=${tag}`),

@@ -10,6 +10,8 @@ import { addCampaignLane } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
 import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
 import type { Log } from '../../log.ts'
+import { restingOf } from '../../portfolios/store/rules.ts'
+import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import {
   earliest,
   type LaneSurvey,
@@ -180,9 +182,16 @@ export function createWatchdog(
     } else if (now - known.sinceMs > (await silentMs(lane, timeouts))) {
       // The next time is after as long again, should that not have helped.
       seen.set(name, { head, sinceMs: now })
+      if (await campaignsRest(lane)) return
       deps.log.warn({ lane, kind }, 'lane.silent')
       await askToReopen(deps.redis, lane)
     }
+  }
+
+  /** Nothing of campaigns leaves by WhatsApp's own rules, which is no fault of the lane. */
+  async function campaignsRest(lane: number): Promise<boolean> {
+    const sender = await cachedSender(deps.redis, lane)
+    return sender !== undefined && (await restingOf(deps.redis, await rulesOwnerOf(deps.redis, sender))) !== undefined
   }
 
   /** What is in flight may fill the lane's share until the provider has answered or not, so many times. */
