@@ -55,7 +55,15 @@ let theirs: Ids & { key: string; tenant: Tenant }
 beforeAll(async () => {
   service = await startService({ templates: [orderUpdate, plainHello] })
   // Ids that cannot be taken for any other number in an answer.
-  const far = { account: 550_000, lane: 540_000, folder: 510_000, file: 520_000, tag: 530_000, contact: 560_000 }
+  const far = {
+    account: 550_000,
+    lane: 540_000,
+    folder: 510_000,
+    file: 520_000,
+    tag: 530_000,
+    contact: 560_000,
+    portfolio: 570_000,
+  }
   await lastNumbers(service.redis).change(far)
   ours = await everything('ours')
   theirs = await everything('theirs')
