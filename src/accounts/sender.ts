@@ -18,8 +18,13 @@ export const senderDocumentSchema = z
     provider: providerNameSchema,
     base_url: z.string(),
     phone_number_id: z.string().nullable(),
+    waba_id: z.string().nullable().describe('Account at WhatsApp that it belongs to; null while it is not known.'),
     rate: z.number().describe('Messages per second.'),
     portfolio: z.int().nullable().describe('Business portfolio whose daily limit it shares.'),
+    follow_provider: z.boolean().describe('Whether its rate and limits follow what WhatsApp tells.'),
+    quality: z.string().nullable().describe('`FLAGGED` while WhatsApp warns that people dislike its messages.'),
+    verified_name: z.string().nullable().describe('The name that WhatsApp approved last.'),
+    restricted: z.string().nullable().describe('Why WhatsApp lets it send nothing, as webhooks have told.'),
     honours_idempotency: z.boolean(),
     default: z.boolean().describe('Whether service messages of the account leave from it.'),
   })
@@ -47,6 +52,9 @@ export function senderFaults(
   }
   return faults
 }
+
+/** WhatsApp's id of an account or a number. */
+export const PROVIDER_ID = /^[1-9]\d{0,29}$/
 
 /** A provider's token: printable characters without spaces. */
 export const TOKEN = /^[\x21-\x7e]+$/

@@ -11,9 +11,16 @@ import {
   showSenders,
 } from '../accounts/commands/senders.ts'
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
-import { isSenderName, providerNameSchema, type SenderDocument, senderFaults, TOKEN } from '../accounts/sender.ts'
+import {
+  isSenderName,
+  PROVIDER_ID,
+  providerNameSchema,
+  type SenderDocument,
+  senderFaults,
+  TOKEN,
+} from '../accounts/sender.ts'
 import { SenderTakenError } from '../accounts/store/add-sender.ts'
-import { DEFAULT_RATE } from '../accounts/store/senders.ts'
+import { DEFAULT_RATE, type Sender } from '../accounts/store/senders.ts'
 import { putIntoPortfolio } from '../portfolios/commands/portfolios.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, listed } from './print.ts'
@@ -23,10 +30,6 @@ import { type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
 const newName = nameUpTo(100).refine(isSenderName, 'expected a name with at least one letter')
 const digits = parser('digits, as WhatsApp shows them', (id) => (/^\d{1,30}$/.test(id) ? id : undefined))
-const portfolioOrNone = parser('the number of a portfolio, or none', (text) => {
-  if (text === 'none') return null
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
-})
 const FROM_INPUT = '; - reads it from standard input and keeps it out of the shell history'
 const asDefault = flag('send service messages of the account from this number')
 
@@ -40,6 +43,26 @@ const COLUMNS: Columns<SenderDocument> = {
   DEFAULT: (sender) => (sender.default ? 'yes' : ''),
   'BASE URL': ({ base_url }) => base_url,
 }
+
+/** What `set` changes, and how its value is read. */
+/** Settings of `senders set`, each with how it is changed. */
+const SETTINGS: Record<string, (context: CommandContext, sender: Sender, value: string) => Promise<unknown>> = {
+  async portfolio({ redis }, sender, value) {
+    if (value !== 'none' && !/^[1-9]\d{0,14}$/.test(value)) {
+      throw new CliFailure('portfolio: expected the number of a portfolio, or none.', 2)
+    }
+    await putIntoPortfolio(redis, sender, value === 'none' ? null : Number(value))
+  },
+  async waba_id(context, { id }, value) {
+    if (value !== 'none' && !PROVIDER_ID.test(value)) throw new CliFailure('waba_id: expected digits, or none.', 2)
+    await changeSender(await depsOf(context), id, { wabaId: value === 'none' ? '' : value })
+  },
+  async follow_provider(context, { id }, value) {
+    if (value !== 'yes' && value !== 'no') throw new CliFailure('follow_provider: expected yes or no.', 2)
+    await changeSender(await depsOf(context), id, { followProvider: value === 'yes' })
+  },
+}
+const SETTING_NAMES = Object.keys(SETTINGS)
 
 export const verbs: readonly Verb[] = [
   verb({
@@ -115,17 +138,20 @@ export const verbs: readonly Verb[] = [
 
   verb({
     usage: 'set <sender> <setting> <value>',
-    summary: 'put a sender into a portfolio by its number, or into none',
+    summary: `change a setting of a sender: ${SETTING_NAMES.join(', ')}`,
     act: 'sender.change',
     example: '1 portfolio 2',
-    values: { sender: senderName, setting: oneOf(['portfolio']), value: portfolioOrNone },
-    async run({ sender: named, value }, { redis }) {
-      const sender = await senderNamed(redis, named)
-      await putIntoPortfolio(redis, sender, value)
-      const json = await showSender(redis, sender.id)
-      const text =
-        value === null ? `Sender ${json.id} is in no portfolio.` : `Sender ${json.id} is in portfolio ${value}.`
-      return { json, text, acted: { account: json.account, target: String(json.id), detail: 'portfolio' } }
+    values: {
+      sender: senderName,
+      setting: oneOf(SETTING_NAMES),
+      value: z.string().describe('an id, `none`, or yes or no'),
+    },
+    async run({ sender: named, setting, value }, context) {
+      const sender = await senderNamed(context.redis, named)
+      await SETTINGS[setting]?.(context, sender, value)
+      const json = await showSender(context.redis, sender.id)
+      const acted = { account: json.account, target: String(json.id), detail: setting }
+      return { json, text: `Sender ${json.id}: ${setting} is ${value}.`, acted }
     },
   }),
 

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { readDefinitions } from '../accounts/commands/templates.ts'
-import { importTemplate, listTemplates, removeTemplate } from '../accounts/store/templates.ts'
+import { importTemplate, type ListedTemplate, listTemplates, removeTemplate } from '../accounts/store/templates.ts'
 import type { Fault } from '../messages/fault.ts'
 import { type BlockShape, shapeOf, type Template } from '../messages/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -23,13 +23,15 @@ const templateFile = z.union([
 const FAULTS_SHOWN = 5
 
 type Listed = Pick<Template, 'name' | 'language' | 'category' | 'status'>
-const COLUMNS: Columns<Listed> = {
+const COLUMNS: Columns<Listed & { quality?: string | null }> = {
   NAME: ({ name }) => name,
   LANGUAGE: ({ language }) => language,
   CATEGORY: ({ category }) => category,
   STATUS: ({ status }) => status,
+  QUALITY: ({ quality }) => quality ?? '',
 }
 const documentOf = ({ name, language, category, status }: Template): Listed => ({ name, language, category, status })
+const statedOf = (template: ListedTemplate) => ({ ...documentOf(template), quality: template.quality ?? null })
 
 const oneTemplate = {
   name: z.string(),
@@ -66,7 +68,7 @@ export const verbs: readonly Verb[] = [
     example: '--account 1',
     values: { account: option(accountId, 'id', 'account whose templates to list') },
     run: async ({ account }, { redis }) =>
-      listed((await listTemplates(redis, account)).map(documentOf), COLUMNS, `Account ${account} has no template yet.`),
+      listed((await listTemplates(redis, account)).map(statedOf), COLUMNS, `Account ${account} has no template yet.`),
   }),
 
   verb({
@@ -107,7 +109,8 @@ interface Wanted {
 
 /** The template in the language that was typed, or in all; a CliFailure when there is none. */
 async function findTemplates(redis: Redis, { account, name, language }: Wanted): Promise<Template[]> {
-  const named = (await listTemplates(redis, account)).filter((template) => template.name === name)
+  const all = (await listTemplates(redis, account)).map(({ quality: _q, componentsChangedAt: _at, ...rest }) => rest)
+  const named = all.filter((template) => template.name === name)
   const found = named.filter((template) => language === undefined || template.language === language)
   if (found.length > 0) return found
   const others = named.map((template) => template.language)

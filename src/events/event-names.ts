@@ -16,6 +16,7 @@ export const EVENT_TYPES = [
   'campaign.cancelled',
   'sender.blocked',
   'sender.recovered',
+  'provider.notice',
   'endpoint.disabled',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]

@@ -61,6 +61,15 @@ const senderData = z.strictObject({
 
 const endpointData = z.strictObject({ event_id: eventIdField, id: z.string(), reason: z.string().nullable() })
 
+const noticeData = z.strictObject({
+  event_id: eventIdField,
+  id: z.string().describe('As `GET /admin/notices` lists it.'),
+  field: z.string().describe('Field of WhatsApp’s webhook, such as `account_update`.'),
+  event: z.string().nullable().describe('WhatsApp’s own word, such as `PAUSED`.'),
+  sender: z.string().nullable().describe('The one number that it is about; null: the whole account.'),
+  sentence: z.string(),
+})
+
 const typesOf = (family: string) => EVENT_TYPES.filter((type) => type.startsWith(`${family}.`))
 
 const event = <D extends z.ZodType>(types: readonly string[], data: D) =>
@@ -76,6 +85,7 @@ export const eventSchema = z
     event(['message.received'], receivedData),
     event(typesOf('campaign'), campaignData),
     event(typesOf('sender'), senderData),
+    event(typesOf('provider'), noticeData),
     event([...typesOf('endpoint'), TEST_TYPE], endpointData),
   ])
   .meta({ id: 'Event' })

@@ -21,6 +21,15 @@ const otherEvent = z.discriminatedUnion('about', [
   z.object({ about: z.literal('sender'), blocked: z.boolean(), reason: z.string(), at }),
   // Named by a digest of WhatsApp's id, which has the person's number in it.
   z.object({ about: z.literal('received'), name: z.string(), at }),
+  z.object({
+    about: z.literal('notice'),
+    id: z.string(),
+    field: z.string(),
+    event: z.string().nullable(),
+    lane: z.number().int().optional(),
+    sentence: z.string(),
+    at,
+  }),
   z.object({ about: z.literal('endpoint'), id: z.string(), reason: z.string(), at }),
 ])
 

@@ -1,9 +1,17 @@
 // Lists, pauses, resumes, paces and forgets lanes, for the command line and the admin endpoints.
 import { dropKeptLane, type RemovedLane } from '../accounts/store/kept-lanes.ts'
-import { findSender, listSenders, type Sender, setPausedFor, setSenderRate } from '../accounts/store/senders.ts'
+import {
+  findSender,
+  listSenders,
+  type Sender,
+  setBlocked,
+  setPausedFor,
+  setSenderRate,
+} from '../accounts/store/senders.ts'
 import { masked } from '../messages/masked.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { oldestOf, readLaneStats } from '../queue/lane/stats.ts'
+import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -91,6 +99,16 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
 export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number, rate: number): Promise<void> {
   await setSenderRate(redis, lane, rate)
   await queues.letChunksGo(lane)
+}
+
+/**
+ * Stops the lane until a person resumes it: WhatsApp lets its sender send nothing, for this reason. Dying between the writes
+ * leaves it paused without a reason, or nobody told; the next time that WhatsApp says so makes up for it.
+ */
+export async function blockLane(redis: Redis, queues: LaneQueues, lane: number, reason: string): Promise<void> {
+  await queues.pause(lane)
+  await setBlocked(redis, lane, reason, await redisNowMs(redis, senderKey(lane)))
+  await emitSenderBlocked(redis, lane, reason)
 }
 
 const noticeScript = defineScript(import.meta.url, 'sender-notice')

@@ -2,6 +2,21 @@
 // is kept, because the person believes that it has arrived.
 import { z } from 'zod'
 import type { ReceivedParts } from '../messages/received.ts'
+import { spare, webhookTime } from './webhook-fields.ts'
+
+/** A message that a person sent to one of our numbers. */
+export interface ReceivedMessage {
+  phoneNumberId: string
+  providerId: string
+  /** Digits, or the person's user id where the chat product does not give the number. */
+  from: string
+  /** The chat product's own word; `unsupported` for one that is not known. */
+  type: string
+  text: string
+  parts: ReceivedParts
+  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  atMs: number | undefined
+}
 
 /** Longest texts that are kept: WhatsApp's own are shorter. */
 const TEXT_MAX = 8_192
@@ -9,8 +24,6 @@ const WORD_MAX = 1_024
 /** Most items of an order, cards, phones of a card. */
 const ITEMS_MAX = 100
 
-/** A part that a message can do without: an odd one must not make the whole message unreadable. */
-const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
 const cut = (max: number) => z.string().transform((text) => text.slice(0, max))
 const word = spare(cut(WORD_MAX))
 const long = spare(cut(TEXT_MAX))
@@ -70,7 +83,7 @@ const shared = {
 }
 
 /** One item of `messages`. */
-export const messageItem = z.object({
+const messageItem = z.object({
   id: z.union([z.string().min(1).max(512), z.int().transform(String)]),
   from: z.union([z.string(), z.int().transform(String)]).catch(''),
   from_user_id: word,
@@ -144,7 +157,7 @@ export const messageItem = z.object({
   unsupported: spare(z.object({ type: word })),
   errors: spare(some(z.object({ code: z.number(), title: word }))),
 })
-export type MessageItem = z.infer<typeof messageItem>
+type MessageItem = z.infer<typeof messageItem>
 
 /** One item of `contacts`. */
 export const personItem = z.object({
@@ -166,11 +179,10 @@ const NODES = [
 ]
 
 /** Whether it is one: it says its type, or holds something that a message can hold. */
-export const isMessage = (item: MessageItem): boolean =>
-  item.type !== '' || NODES.some((node) => item[node] !== undefined)
+const isMessage = (item: MessageItem): boolean => item.type !== '' || NODES.some((node) => item[node] !== undefined)
 
 /** What the message is called, what it says, and its parts. */
-export function contentOf(
+function contentOf(
   item: MessageItem,
   people: readonly z.infer<typeof personItem>[],
 ): { from: string; type: string; text: string; parts: ReceivedParts } {
@@ -256,3 +268,15 @@ type Files = { [K in 'image' | 'video' | 'audio' | 'voice' | 'document' | 'stick
 
 const fileIn = ({ image, video, audio, voice, document, sticker }: Files) =>
   image ?? video ?? audio ?? voice ?? document ?? sticker
+
+/** One item of `messages`, with the people that the change names; undefined for what is no message. */
+export function readReceived(
+  phoneNumberId: string,
+  raw: unknown,
+  people: readonly z.infer<typeof personItem>[],
+): ReceivedMessage | undefined {
+  const { data: item } = messageItem.safeParse(raw)
+  if (item === undefined || !isMessage(item)) return undefined
+  const atMs = webhookTime.safeParse(item.timestamp).data
+  return { phoneNumberId, providerId: item.id, ...contentOf(item, people), atMs }
+}

@@ -87,6 +87,8 @@ export const keysLockKey = (account: number): string => `lw:account:${account}:k
 export const sendersOfAccountKey = (account: number): string => `lw:account:${account}:senders`
 /** HASH `<name>/<language>` → template definition, JSON. */
 export const templatesKey = (account: number): string => `lw:account:${account}:templates`
+/** HASH `<group> <name>/<language>` → what WhatsApp has told of a template, see accounts/store/template-states.ts. */
+export const templateStatesKey = (account: number): string => `lw:account:${account}:template-states`
 /** ZSET campaign id → time (ms) it was created. */
 export const campaignsOfAccountKey = (account: number): string => `lw:account:${account}:campaigns`
 /** HASH of one business portfolio. */
@@ -257,6 +259,13 @@ export const eventKeys = (account: number) => {
     replay: (id: string) => `${prefix}:replay:${id}`,
   }
 }
+/**
+ * ZSET id of a notice → when what it tells of happened (ms), of an account, or of the installation as account 0.
+ * notice-keep.lua appends names itself: `:texts` HASH id → notice, `:kinds` ZSET kind → how many of it are kept,
+ * `:of:<kind>` ZSET as the one of all, `:missed` HASH kind → how many came too fast to be kept, and `:rate:<kind>` STRING of
+ * the minute.
+ */
+export const noticesKey = (account: number): string => `lw:{e${account}}:notices`
 /** Prefix of BullMQ's keys of an endpoint's queue. */
 export const endpointQueuePrefix = (endpoint: string): string => `lw:{${endpoint}}`
 

@@ -54,8 +54,17 @@ const senderOf = (id: number): Sender => ({
     provider: 'partner-api',
     base_url: 'http://127.0.0.1:9',
   },
-  ...{ token: '', phone_number_id: '', rate: 80, honours_idempotency: false, paused_for: '', paused_by: '' },
-  ...{ blocked_at: 0, sent_after_block: 0, portfolio: null, follow_provider: true },
+  ...{
+    token: '',
+    phone_number_id: '',
+    waba_id: '',
+    follow_provider: true,
+    rate: 80,
+    honours_idempotency: false,
+    paused_for: '',
+    paused_by: '',
+  },
+  ...{ blocked_at: 0, sent_after_block: 0, portfolio: null },
 })
 
 /** All pages of a list. */

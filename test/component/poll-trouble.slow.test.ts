@@ -50,6 +50,8 @@ withOwnRedis((own) => {
     base_url: 'http://127.0.0.1:1',
     token: '',
     phone_number_id: '',
+    waba_id: '',
+    follow_provider: true,
     rate: 80,
     honours_idempotency: false,
     paused_for: '',
@@ -57,7 +59,6 @@ withOwnRedis((own) => {
     blocked_at: 0,
     sent_after_block: 0,
     portfolio: null,
-    follow_provider: true,
   } as const
   const entry = {
     sender,

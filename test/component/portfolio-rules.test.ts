@@ -3,7 +3,7 @@
 // for: the passing of days, by given times.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { findSender, setFollowProvider } from '../../src/accounts/store/senders.ts'
+import { findSender, setSenderProvider } from '../../src/accounts/store/senders.ts'
 import { portfolioDocumentSchema } from '../../src/portfolios/portfolio.ts'
 import {
   createPortfolio,
@@ -313,7 +313,7 @@ describe('a portfolio', () => {
     expect(await joinPortfolio(redis, sender, own)).toBe(true)
     const joined = await findSender(redis, lane)
     expect(joined).toMatchObject({ portfolio: own, follow_provider: true })
-    await setFollowProvider(redis, lane, false)
+    await setSenderProvider(redis, lane, { followProvider: false })
     expect(await findSender(redis, lane)).toMatchObject({ follow_provider: false })
     const rules = { id: own, dailyLimit: 1_000, reservePercent: 10 }
     expect(joined && (await rulesOwnerOf(redis, joined))).toEqual({ lane, portfolio: rules })

@@ -104,7 +104,7 @@ test('is managed on the command line as well', async () => {
     '--json',
   )
   const { id } = z.object({ id: z.int() }).parse(JSON.parse(created.stdout))
-  expect((await cli('senders', 'set', lane, 'portfolio', String(id))).stdout).toContain(`in portfolio ${id}`)
+  expect((await cli('senders', 'set', lane, 'portfolio', String(id))).stdout).toContain(`portfolio is ${id}`)
   expect((await cli('portfolios', 'set', String(id), '--daily-limit', 'none', '--reserve-percent', '20')).code).toBe(0)
   const listed = await cli('portfolios', 'list', '--account', account)
   expect(listed.stdout).toMatch(new RegExp(`^${id} +Shop +none +0 +20 %`, 'm'))

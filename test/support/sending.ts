@@ -20,8 +20,17 @@ export type PlayedProvider = DirectoryEntry['provider']
 /** What a sender's record holds, where a test does not care. */
 export const anySender = (rate: number): Sender => ({
   ...{ id: 1, account: 1, number: '491700000000', name: '', provider: 'partner-api', base_url: 'http://127.0.0.1:9' },
-  ...{ token: '', phone_number_id: '', rate, honours_idempotency: false, paused_for: '', paused_by: '' },
-  ...{ blocked_at: 0, sent_after_block: 0, portfolio: null, follow_provider: true },
+  ...{
+    token: '',
+    phone_number_id: '',
+    waba_id: '',
+    follow_provider: true,
+    rate,
+    honours_idempotency: false,
+    paused_for: '',
+    paused_by: '',
+  },
+  ...{ blocked_at: 0, sent_after_block: 0, portfolio: null },
 })
 
 /** What a worker has for its attempts: every lane is the sender's, and its messages go to `send`. */

@@ -56,6 +56,15 @@ export interface CampaignEventData {
   reason: string | null
 }
 
+/** Data of what WhatsApp told of an account, a number or a template. */
+export interface NoticeEventData {
+  id: string
+  field: string
+  event: string | null
+  sender: string | null
+  sentence: string
+}
+
 /** Any event. A type that this release does not know has data of any shape. */
 export type LanewayEvent =
   | EventOf<
@@ -65,6 +74,7 @@ export type LanewayEvent =
   | EventOf<'message.received', ReceivedEventData>
   | EventOf<`campaign.${'started' | 'paused' | 'done' | 'cancelled'}`, CampaignEventData>
   | EventOf<'sender.blocked' | 'sender.recovered', { lane: number; sender: string | null; reason: string | null }>
+  | EventOf<'provider.notice', NoticeEventData>
   | EventOf<'endpoint.disabled' | 'endpoint.test', { id: string; reason: string | null }>
 
 /** A delivery whose signature does not match, that is too old, or that holds no events. Answer it with 400 or 401. */

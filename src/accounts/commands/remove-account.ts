@@ -13,6 +13,7 @@ import { listEndpoints, removeEndpoint } from '../../events/store/endpoints.ts'
 import { forgetEvents } from '../../events/store/outbox.ts'
 import { forgetGallery } from '../../gallery/store/remove-files.ts'
 import { doesNotExist, Refusal } from '../../messages/accept/refusal.ts'
+import { forgetNotices } from '../../notices/store/notices.ts'
 import { ERASED_KEY_FIELD } from '../../people/opt-outs/store/erased.ts'
 import { forgetPortfolios } from '../../portfolios/store/portfolios.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -23,6 +24,7 @@ import {
   openRequeuesKey,
   rowsOfAccountKey,
   sendersOfAccountKey,
+  templateStatesKey,
   templatesKey,
 } from '../../redis/keys.ts'
 import { clearAccount, dropAccount, findKeptAccount, markAccountRemoved } from '../store/accounts.ts'
@@ -84,7 +86,9 @@ async function forgetBelongings(redis: Redis, id: number): Promise<void> {
   await forgetContacts(redis, id)
   await forgetGallery(redis, id)
   await forgetPortfolios(redis, id)
-  for (const key of [templatesKey(id), draftsOfAccountKey(id), rowsOfAccountKey(id)]) await redis.del(key)
+  await forgetNotices(redis, id)
+  for (const key of [templatesKey(id), templateStatesKey(id), draftsOfAccountKey(id), rowsOfAccountKey(id)])
+    await redis.del(key)
   await clearAccount(redis, id, [ERASED_KEY_FIELD])
 }
 

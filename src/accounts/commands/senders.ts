@@ -21,6 +21,7 @@ import {
   type Sender,
   setDefaultSender,
   setSenderAccess,
+  setSenderProvider,
   tokenPlaceOf,
 } from '../store/senders.ts'
 import { hasWebhookSecret } from '../store/webhook-secrets.ts'
@@ -45,6 +46,9 @@ export interface SenderChanges {
   rate?: number | undefined
   token?: string | undefined
   baseUrl?: string | undefined
+  /** The account at WhatsApp; empty: not known. */
+  wabaId?: string | undefined
+  followProvider?: boolean | undefined
   /** Only true: another one becomes the default by being made it. */
   isDefault?: true | undefined
 }
@@ -79,10 +83,14 @@ export async function makeSender(
 export async function changeSender(
   { redis, queues, seal, production }: SenderDeps,
   id: number,
-  { name, rate, token, baseUrl, isDefault }: SenderChanges,
+  { name, rate, token, baseUrl, wabaId, followProvider, isDefault }: SenderChanges,
 ): Promise<SenderDocument> {
   const sender = await existingSender(redis, id)
   if (production && baseUrl !== undefined) refusePlain(baseUrl)
+  if (wabaId && sender.provider !== 'cloud-api') {
+    throw invalidFields([{ path: 'waba_id', message: 'only known with the provider cloud-api' }])
+  }
+  await setSenderProvider(redis, id, { wabaId, followProvider })
   if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
   if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
   if (token !== undefined || baseUrl !== undefined) {
@@ -192,8 +200,13 @@ async function documentsOf(redis: Redis, senders: readonly Sender[]): Promise<Se
     provider: sender.provider,
     base_url: sender.base_url,
     phone_number_id: sender.phone_number_id || null,
+    waba_id: sender.waba_id || null,
     rate: sender.rate,
     portfolio: sender.portfolio,
+    follow_provider: sender.follow_provider,
+    quality: sender.told_quality?.value || null,
+    verified_name: sender.told_name?.value || null,
+    restricted: sender.told_block?.value || null,
     honours_idempotency: sender.honours_idempotency,
     default: defaultIds.has(sender.id),
   }))

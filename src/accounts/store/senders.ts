@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
+import { type Standing, tellNewest, type Word, wordField } from '../../redis/newest.ts'
 import { cached, nextId, optionalField, readRecord, replaceField } from '../../redis/records.ts'
 import type { SealedFor, TokenPlace } from '../seal.ts'
 import { providerNameSchema } from '../sender.ts'
@@ -26,14 +27,21 @@ const senderSchema = z.object({
   token: z.string(),
   /** WhatsApp's id of the number; empty on partner-api. */
   phone_number_id: z.string(),
+  /** The account at the chat product that the number belongs to; empty while it is not known. */
+  waba_id: z.string().default(''),
   /** Messages per second. */
   rate: z.coerce.number().positive(),
   /** Whether the upstream keeps our Idempotency-Key, so that a repeat is safe (partner-api only). */
   honours_idempotency: flag.default(false),
   /** The business portfolio whose rules it keeps. */
   portfolio: optionalField.default(null),
-  /** Whether what WhatsApp tells of its speed and limits is taken over. */
+  /** Whether rate and limits follow what the chat product tells. */
   follow_provider: flag.default(true),
+  /** What the chat product has told of the number, each with its own time: its throughput, quality, name, whether it may send. */
+  told_rate: wordField,
+  told_quality: wordField,
+  told_name: wordField,
+  told_block: wordField,
   /** Why the lane was paused; empty while it runs. */
   paused_for: z.string().default(''),
   /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
@@ -120,9 +128,29 @@ export async function setPortfolioOf(redis: Redis, id: number, portfolio: number
   await redis.hset(senderKey(id), 'portfolio', portfolio ?? '')
 }
 
-/** Whether what WhatsApp tells of the sender's speed and limits is taken over. */
-export async function setFollowProvider(redis: Redis, id: number, follows: boolean): Promise<void> {
-  await redis.hset(senderKey(id), 'follow_provider', follows ? '1' : '0')
+/** What the chat product tells of a number. */
+export type SenderGroup = 'rate' | 'quality' | 'name' | 'block'
+
+/** Writes down what the chat product said of the number, with other fields besides unless something newer is known. */
+export const tellSender = (
+  redis: Redis,
+  id: number,
+  group: SenderGroup,
+  word: Word,
+  writes: { rate?: number } = {},
+): Promise<Standing> => tellNewest(redis, { key: senderKey(id), field: `told_${group}` }, word, writes)
+
+/** Changes what is known of the account at the chat product, and whether the sender follows what that tells. */
+export async function setSenderProvider(
+  redis: Redis,
+  id: number,
+  { wabaId, followProvider }: { wabaId?: string | undefined; followProvider?: boolean | undefined },
+): Promise<void> {
+  const fields = {
+    ...(wabaId === undefined ? {} : { waba_id: wabaId }),
+    ...(followProvider === undefined ? {} : { follow_provider: followProvider ? '1' : '0' }),
+  }
+  if (Object.keys(fields).length > 0) await redis.hset(senderKey(id), fields)
 }
 
 /** Writes down why and by whom the lane is paused, or empty that it runs. The pause itself is the queue's. */

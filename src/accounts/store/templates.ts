@@ -3,13 +3,18 @@ import { shapeOf, type Template, templateSchema } from '../../messages/templates
 import type { Redis } from '../../redis/connect.ts'
 import { templatesKey } from '../../redis/keys.ts'
 import { cached, jsonText, readRecord } from '../../redis/records.ts'
+import { supersedeTemplate, type TemplateState, templateStates, withState } from './template-states.ts'
 
 const stored = jsonText.pipe(templateSchema)
 
 const fieldOf = (name: string, language: string): string => `${name}/${language}`
 
-/** Adds a template, or replaces the one of the same name and language. */
+/**
+ * Adds a template, or replaces the one of the same name and language. What WhatsApp told of it before counts no more. Dying
+ * in between leaves the old definition without that; the import is done again.
+ */
 export async function importTemplate(redis: Redis, account: number, template: Template): Promise<void> {
+  await supersedeTemplate(redis, account, template)
   await redis.hset(templatesKey(account), fieldOf(template.name, template.language), JSON.stringify(template))
 }
 
@@ -18,15 +23,23 @@ export async function removeTemplate(redis: Redis, account: number, name: string
   return (await redis.hdel(templatesKey(account), fieldOf(name, language))) === 1
 }
 
-/** The definition of a template in one language; undefined when it is not registered. Throws a CorruptRecordError. */
+/**
+ * The definition of a template in one language, with the status and category that WhatsApp has told since; undefined when it
+ * is not registered. Throws a CorruptRecordError.
+ */
 export async function findTemplate(
   redis: Redis,
   account: number,
   name: string,
   language: string,
 ): Promise<Template | undefined> {
-  const raw = await redis.hget(templatesKey(account), fieldOf(name, language))
-  return raw === null ? undefined : readRecord(stored, `template ${fieldOf(name, language)}`, raw)
+  const [raw, [state]] = await Promise.all([
+    redis.hget(templatesKey(account), fieldOf(name, language)),
+    templateStates(redis, account, [{ name, language }]),
+  ])
+  if (raw === null) return undefined
+  const template = readRecord(stored, `template ${fieldOf(name, language)}`, raw)
+  return state === undefined ? template : withState(template, state)
 }
 
 /** The same as it was within the last second, with the shape that messages are held against. */
@@ -47,10 +60,20 @@ export async function otherLanguages(redis: Redis, account: number, name: string
 
 const LANGUAGES_NAMED_MAX = 10
 
+/** A template with what WhatsApp tells of it besides. */
+export type ListedTemplate = Template & Pick<TemplateState, 'quality' | 'componentsChangedAt'>
+
 /** The templates of an account by name and language. Throws a CorruptRecordError when one cannot be read. */
-export async function listTemplates(redis: Redis, account: number): Promise<Template[]> {
+export async function listTemplates(redis: Redis, account: number): Promise<ListedTemplate[]> {
   const raw = await redis.hgetall(templatesKey(account))
-  return Object.entries(raw)
+  const templates = Object.entries(raw)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([field, text]) => readRecord(stored, `template ${field}`, text))
+  const states = await templateStates(redis, account, templates)
+  return templates.flatMap((template, i): ListedTemplate[] => {
+    const state = states[i]
+    if (state === undefined) return []
+    const { quality, componentsChangedAt } = state
+    return [{ ...withState(template, state), quality, componentsChangedAt }]
+  })
 }

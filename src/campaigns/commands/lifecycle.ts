@@ -29,12 +29,16 @@ import { queuedMessagesOf, readCounts } from '../store/recipient-states.ts'
 import { existingId } from './create.ts'
 import { changedTemplate, templateProblem } from './template-problem.ts'
 
-/** What the commands on campaigns need. */
-export interface LifecycleDeps {
+/** What a move needs that calls for no job. */
+export interface MoveDeps {
   redis: Redis
-  queue: CampaignQueue
   /** How long an ended campaign can be looked at: as long as its messages. */
   retentionMs: number
+}
+
+/** What the commands on campaigns need. */
+export interface LifecycleDeps extends MoveDeps {
+  queue: CampaignQueue
   /** What accounts may use up, unless they have limits of their own; without them there is none. */
   limits?: AccountLimits | undefined
 }
@@ -72,11 +76,12 @@ export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Pr
   await requireTemplate(deps, campaign, 'start')
   const fields = { started_at: NOW, resumed_at: NOW }
   const epoch = await move(deps, campaign, 'start', { begins: true, fields })
+  await pauseIfStopped(deps, campaign)
   if (epoch !== undefined) await deps.queue.add('fan-out', campaign, epoch)
 }
 
 /** Nothing is claimed any more from this moment on; what is in flight ends as it ends. */
-export async function pauseCampaign(deps: LifecycleDeps, campaign: CampaignId, reason: string): Promise<void> {
+export async function pauseCampaign(deps: MoveDeps, campaign: CampaignId, reason: string): Promise<void> {
   await move(deps, campaign, 'pause', { fields: { reason } })
 }
 
@@ -85,6 +90,7 @@ export async function resumeCampaign(deps: LifecycleDeps, campaign: Campaign): P
   await requireTemplate(deps, campaign, 'resume')
   const fields = { resumed_at: NOW, reason: '' }
   const epoch = await move(deps, campaign, 'resume', { begins: true, rewind: REWIND, fields })
+  await pauseIfStopped(deps, campaign)
   if (epoch === undefined) return
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: have the sweep give them one now.
@@ -156,6 +162,17 @@ async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: Resu
   throw new Refusal('conflict', 'nobody_in_class', sentence)
 }
 
+/**
+ * The template may have been paused after it was looked at: whoever is told that pauses the campaigns that it finds running.
+ * Either it finds this one, or this finds what it has written.
+ */
+async function pauseIfStopped(deps: MoveDeps, campaign: Campaign): Promise<void> {
+  const problem = await templateProblem(deps.redis, campaign)
+  if (problem === undefined) return
+  await pauseCampaign(deps, campaign, `template_paused: ${problem.sentence}`)
+  throw new Refusal('invalid', problem.code, problem.sentence)
+}
+
 /** A campaign that is in no state for the move is refused for that, whatever its template. */
 async function requireTemplate({ redis }: LifecycleDeps, campaign: Campaign, kind: CampaignMove): Promise<void> {
   if (!CAMPAIGN_MOVES[kind].from.includes(campaign.state)) return
@@ -168,7 +185,7 @@ async function requireTemplate({ redis }: LifecycleDeps, campaign: Campaign, kin
  * says what would be allowed.
  */
 async function move(
-  deps: LifecycleDeps,
+  deps: MoveDeps,
   id: CampaignId,
   kind: CampaignMove,
   options: MoveOptions,

@@ -50,6 +50,8 @@ export function typeOf(occurrence: Occurrence, types: readonly string[] = EVENT_
       return 'message.received'
     case 'sender':
       return occurrence.blocked ? 'sender.blocked' : 'sender.recovered'
+    case 'notice':
+      return 'provider.notice'
     case 'endpoint':
       return 'endpoint.disabled'
     case 'campaign':
@@ -140,6 +142,11 @@ async function documentOf(
     }
     case 'sender':
       return { type, timestamp, data: { event_id, lane: source, sender, reason: occurrence.reason || null } }
+    case 'notice': {
+      const { id, field, event: word, lane, sentence } = occurrence
+      const number = lane === undefined ? null : (context.senderOf(lane)?.number ?? null)
+      return { type, timestamp, data: { event_id, id, field, event: word, sender: number, sentence } }
+    }
     case 'endpoint':
       return { type, timestamp, data: { event_id, id: occurrence.id, reason: occurrence.reason || null } }
   }

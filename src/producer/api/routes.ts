@@ -29,6 +29,7 @@ import { keyRoutes } from './keys/handlers.ts'
 import { laneRoutes } from './lanes/handlers.ts'
 import { limitRoutes } from './limits/handlers.ts'
 import { lookupRoutes, messageRoutes } from './messages/handlers.ts'
+import { noticeRoutes } from './notices/handlers.ts'
 import { optOutRoutes } from './opt-outs/handlers.ts'
 import { peopleRoutes } from './people/handlers.ts'
 import { portfolioRoutes } from './portfolios/handlers.ts'
@@ -83,6 +84,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     ...templateRoutes(deps),
     ...webhookSecretRoutes(deps),
     ...activityRoutes(deps),
+    ...noticeRoutes(deps),
     ...peopleRoutes({ ...deps, erasures, tombstones }),
     ...consoleSessionRoutes(deps),
     ...consoleLiveRoutes({ ...deps, streams }),

@@ -14,6 +14,7 @@ import { keys } from './keys/routes.ts'
 import { lanes } from './lanes/routes.ts'
 import { limits } from './limits/routes.ts'
 import { lookups, messages } from './messages/routes.ts'
+import { notices } from './notices/routes.ts'
 import { optOuts } from './opt-outs/routes.ts'
 import { people } from './people/routes.ts'
 import { portfolios } from './portfolios/routes.ts'
@@ -103,6 +104,12 @@ export const FAMILIES: readonly Family[] = [
   family('templates', templates, 'Templates', 'The approved templates that messages are checked against.'),
   family('webhookSecrets', webhookSecrets, 'Webhook secrets', 'Secrets of the account’s own provider webhooks.'),
   family('activity', activity, 'Activity', 'The audit log: who did what and when, by key or at the command line.'),
+  family(
+    'notices',
+    notices,
+    'Notices of WhatsApp',
+    'What WhatsApp has told of accounts, numbers and templates besides messages.',
+  ),
   family('people', people, 'People', 'All that is kept of a person, and erasing it.'),
   family(
     'consoleSession',

@@ -1,5 +1,5 @@
 // Webhooks: what endpoints of events get, and what WhatsApp's Cloud API posts to POST /webhooks/cloud-api. Of the
-// latter src/providers/cloud-webhook.ts reads these fields and skips all others.
+// latter src/providers/cloud-webhook.ts reads these; what it does not know is kept as a notice.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { eventSchema } from '../../events/event-schema.ts'
@@ -141,6 +141,22 @@ export const providerWebhooks: ZodOpenApiPathsObject = {
       ],
     },
   }),
+  cloudApiNews: report({
+    id: 'cloudApiNews',
+    summary: 'WhatsApp tells something of a template, a number or an account.',
+    description:
+      'It changes what it is about, unless something newer is known by `time`, and is kept as a notice ' +
+      '(`GET /admin/notices`); so is a field that Laneway does not know.',
+    field: 'message_template_status_update',
+    value: z.looseObject({ event: text.optional() }),
+    example: {
+      event: 'PAUSED',
+      message_template_id: 1_689_556_908_129_832,
+      message_template_name: 'gift_note',
+      message_template_language: 'en_US',
+      reason: 'LOW_QUALITY',
+    },
+  }),
 }
 
 /** A report in the common envelope, signed. */
@@ -153,8 +169,10 @@ function report(options: {
   example: object
 }) {
   const { id, summary, description, field = 'messages', value, example } = options
-  const change = z.object({ field: z.literal(field), value })
-  const envelope = z.object({ object: text, entry: z.array(z.object({ id: text, changes: z.array(change) })) })
+  const change = z.object({ field: id === 'cloudApiNews' ? text : z.literal(field), value })
+  const time = z.int().describe('When it happened, Unix seconds.').optional()
+  const entry = z.object({ id: text.describe('Account at WhatsApp.'), time, changes: z.array(change) })
+  const envelope = z.object({ object: text, entry: z.array(entry) })
   const signature = z.string().regex(/^sha256=[0-9a-f]{64}$/)
   return {
     post: {

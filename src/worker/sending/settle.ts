@@ -6,10 +6,10 @@
 //
 // Each outcome has a function of its own: a single one would need 2 KB for each message, and almost all are simply
 // sent.
-import { findSender, setBlocked, setSentAfterBlock } from '../../accounts/store/senders.ts'
+import { findSender, setSentAfterBlock } from '../../accounts/store/senders.ts'
 import type { CampaignRefusals } from '../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../config.ts'
-import { emitSenderBlocked } from '../../lanes/control.ts'
+import { blockLane } from '../../lanes/control.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
 import type { Log } from '../../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../../messages/backoff.ts'
@@ -26,10 +26,8 @@ import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-ou
 import { type Counted, confirmCounted, giveBack, holdPlace, releasePlace } from '../../portfolios/store/rules.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
-import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { senderKey } from '../../redis/keys.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
@@ -323,18 +321,13 @@ async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Pro
   return ((await findSender(redis, id.lane))?.sent_after_block ?? 0) >= before.atMs
 }
 
-/**
- * Stops the lane until a person resumes it. Dying between the writes leaves it paused without a reason, or nobody told;
- * the next message that is refused after a resume makes up for it.
- */
+/** Stops the lane until a person resumes it. */
 export async function blockSender(
   deps: { redis: Redis; lanes: LaneQueues; log: Log },
   lane: number,
   { code, sentence }: Problem,
 ): Promise<void> {
-  await deps.lanes.pause(lane)
   const shown = masked(sentence)
-  await setBlocked(deps.redis, lane, shown, await redisNowMs(deps.redis, senderKey(lane)))
-  await emitSenderBlocked(deps.redis, lane, shown)
+  await blockLane(deps.redis, deps.lanes, lane, shown)
   deps.log.error({ lane, code, sentence: shown }, 'sender.blocked')
 }

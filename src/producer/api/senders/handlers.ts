@@ -82,10 +82,12 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
 
     async change(call) {
       const sender = await own(call)
-      const { name, rate, token, base_url: baseUrl, portfolio, default: isDefault } = call.body
+      const { name, rate, token, base_url: baseUrl, default: isDefault, follow_provider: followProvider } = call.body
+      const { waba_id: waba, portfolio } = call.body
       if (baseUrl !== undefined) await refuseNewServer(call.caller, sender.account, baseUrl)
       if (portfolio !== undefined) await putIntoPortfolio(redis, sender, portfolio)
-      const changes = { name: name === null ? '' : name, rate, token, baseUrl, isDefault }
+      const settings = { name: name === null ? '' : name, rate, token, baseUrl, isDefault }
+      const changes = { ...settings, followProvider, wabaId: waba === null ? '' : waba }
       const data = await changeSender(deps, sender.id, changes).catch(refuseTaken)
       call.audit({ detail: Object.keys(call.body).join(',') })
       return shows('changed', data)

@@ -5,6 +5,7 @@ import {
   isServerAddress,
   MAX_RATE,
   MIN_RATE,
+  PROVIDER_ID,
   providerNameSchema,
   senderDocumentSchema,
   senderFaults,
@@ -59,13 +60,16 @@ const changes = changesOf({
   token: tokenField,
   base_url: addressField,
   portfolio: idField.nullable().describe('Business portfolio of the account whose daily limit it shares; null: none.'),
+  waba_id: z.string().regex(PROVIDER_ID, 'expected digits, as WhatsApp shows them').nullable(),
+  follow_provider: z.boolean(),
   default: z.literal(true),
 })
 
 const example = {
   ...{ id: 1, account: 1, number: '447700900001', name: 'shop', provider: 'partner-api' },
   base_url: 'https://provider.example',
-  ...{ phone_number_id: null, rate: 80, portfolio: null, honours_idempotency: false, default: true },
+  ...{ phone_number_id: null, waba_id: null, rate: 80, follow_provider: true, quality: null, verified_name: null },
+  ...{ restricted: null, portfolio: null, honours_idempotency: false, default: true },
 }
 const added = { ...example, id: 9, number: '447700900055', name: 'second shop', rate: 20, default: false }
 const { provider, base_url } = example
@@ -104,7 +108,7 @@ export const senders = {
   }),
   change: route.patch(
     '/admin/senders/:id',
-    'Changes name, rate, token, address or portfolio of a sender, or makes it the default.',
+    'Changes name, rate, token, address, portfolio or account at WhatsApp of a sender, or makes it the default.',
     {
       details: 'In force within 2 s.',
       act: 'sender.change',

@@ -1,6 +1,6 @@
 // The templates of an account.
 import { importDefinitions } from '../../../accounts/commands/templates.ts'
-import { listTemplates, removeTemplate } from '../../../accounts/store/templates.ts'
+import { type ListedTemplate, listTemplates, removeTemplate } from '../../../accounts/store/templates.ts'
 import type { Template } from '../../../messages/templates/template.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -11,7 +11,7 @@ import { templates } from './routes.ts'
 
 export function templateRoutes({ redis }: { redis: Redis }): Route[] {
   /** The template of the path in all its languages, or in the one that is asked for. */
-  async function named(account: number, name: string, language: string | undefined): Promise<Template[]> {
+  async function named(account: number, name: string, language: string | undefined): Promise<ListedTemplate[]> {
     const found = (await listTemplates(redis, account)).filter(
       (each) => each.name === name && (language === undefined || each.language === language),
     )
@@ -27,10 +27,10 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
       const definitions = 'data' in body && Array.isArray(body.data) ? body.data : [body]
       const imported = await importDefinitions(redis, caller.account, definitions)
       audit({ target: [...new Set(imported.map(({ name }) => name))].join(','), detail: `${imported.length} imported` })
-      return shows('imported', imported.map(listed))
+      return shows('imported', imported.map(justImported))
     },
     async show({ caller, params, query }) {
-      return shows('template', await named(caller.account, params.name, query.language))
+      return shows('template', (await named(caller.account, params.name, query.language)).map(definitionOf))
     },
     async remove({ caller, params, query, audit }) {
       const languages = (await named(caller.account, params.name, query.language)).map(({ language }) => language)
@@ -41,6 +41,13 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
   })
 }
 
-const listed = ({ name, language, category, status }: Template) => ({
+const listed = ({ name, language, category, status, quality, componentsChangedAt }: ListedTemplate) => ({
   ...{ id: `${name}/${language}`, name, language, category, status },
+  quality: quality ?? null,
+  components_changed_at: componentsChangedAt === undefined ? null : new Date(componentsChangedAt).toISOString(),
 })
+
+/** An import says nothing of its quality. */
+const justImported = (template: Template) => listed({ ...template, quality: undefined, componentsChangedAt: undefined })
+
+const definitionOf = ({ quality: _quality, componentsChangedAt: _at, ...definition }: ListedTemplate) => definition

@@ -24,7 +24,9 @@ const listedSchema = named('ListedTemplate', {
   name: z.string(),
   language: z.string(),
   category: z.string(),
-  status: z.string().describe('Only `APPROVED` may be sent.'),
+  status: z.string().describe('Only `APPROVED` may be sent. As WhatsApp told last, or as it was imported.'),
+  quality: z.string().nullable().describe('As WhatsApp told last, such as `GREEN`; null while it has told nothing.'),
+  components_changed_at: z.iso.datetime().nullable().describe('When its parts changed at WhatsApp since the import.'),
 })
 
 /** As it was imported. */
@@ -42,8 +44,8 @@ const importSchema = z.union(
 )
 const language = z.strictObject({ language: textUpTo(20).optional().describe('Only in this language.') })
 
-const listed = { id: 'gift_note/en_US', name: 'gift_note', language: 'en_US', category: 'UTILITY', status: 'APPROVED' }
-const { id: _id, ...inOneLanguage } = listed
+const inOneLanguage = { name: 'gift_note', language: 'en_US', category: 'UTILITY', status: 'APPROVED' }
+const listed = { id: 'gift_note/en_US', ...inOneLanguage, quality: null, components_changed_at: null }
 const definition = { ...inOneLanguage, components: [{ type: 'BODY', text: 'Your gift for {{1}} is on its way.' }] }
 
 export const templates = {
@@ -64,11 +66,15 @@ export const templates = {
       examples: [{ body: { data: [definition] }, says: 'imported', data: [listed] }],
     },
   ),
-  show: look.get('/admin/templates/:name', 'Shows a template in all its languages, as it was imported.', {
-    query: language,
-    answers: one(z.array(definitionSchema)),
-    examples: [{ says: 'template', data: [{ ...definition, parameter_format: 'POSITIONAL' }] }],
-  }),
+  show: look.get(
+    '/admin/templates/:name',
+    'Shows a template in all its languages, as it was imported, with its status of now.',
+    {
+      query: language,
+      answers: one(z.array(definitionSchema)),
+      examples: [{ says: 'template', data: [{ ...definition, parameter_format: 'POSITIONAL' }] }],
+    },
+  ),
   remove: change.delete(
     '/admin/templates/:name',
     'Removes a template, in one language or in all; messages with it are then refused.',

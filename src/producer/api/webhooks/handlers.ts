@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Seal } from '../../../accounts/seal.ts'
-import { cachedSender, senderOfPhoneNumberId } from '../../../accounts/store/senders.ts'
+import { cachedSender, senderOfPhoneNumberId, setSenderProvider } from '../../../accounts/store/senders.ts'
 import {
   addWebhookSecret,
   countWebhookSecrets,
@@ -18,16 +18,14 @@ import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
 import { applyReport } from '../../../messages/reports/apply-report.ts'
 import { storeInbound } from '../../../messages/store/inbound.ts'
+import { takeNews } from '../../../notices/commands/take-news.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
-import type { Preference } from '../../../providers/cloud-webhook.ts'
-import {
-  isSignature,
-  isSigned,
-  type ReceivedMessage,
-  readWebhook,
-  type StatusUpdate,
-} from '../../../providers/cloud-webhook.ts'
+import type { Preference } from '../../../providers/cloud-preferences.ts'
+import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
+import type { StatusUpdate } from '../../../providers/cloud-statuses.ts'
+import { isSignature, isSigned, readWebhook, type WebhookContent } from '../../../providers/cloud-webhook.ts'
+import type { ProviderNews } from '../../../providers/news.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -110,7 +108,7 @@ async function receive(
   const content = await readWebhook(await parseRaw(raw))
   if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of WhatsApp.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
-  for (const field of content.otherFields) deps.asides.otherField(field)
+  await learnAccounts(deps, content.numbers, account)
 
   const work = [
     ...content.statuses.map((update) => () => applyStatus(deps, update, account)),
@@ -126,6 +124,8 @@ async function receive(
     await nextTick()
   }
   if (failure) throw failure.reason
+  // One after the other: of two that are about one thing each looks at what the other has written.
+  for (const news of content.news) await take(deps, news, account)
   return says('received')
 }
 
@@ -138,6 +138,27 @@ async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: num
   if (sender === undefined || sender.account !== (account ?? sender.account)) return
   const { status, problem, atMs, providerId } = update
   await applyReport(deps, sender, { id, attempt: ours.attempt, status, problem, atMs, providerId })
+}
+
+async function take(deps: WebhookDeps, news: ProviderNews, account: number | undefined): Promise<void> {
+  if (!news.isKnown) deps.asides.otherField(news.field)
+  const { redis, queues, config } = deps
+  const kept = await takeNews({ redis, queues, retentionMs: config.retentionMs }, news, account)
+  if (kept.includes('missed')) deps.asides.missedNotice(news.field)
+}
+
+/** Of numbers whose account at WhatsApp is not known, what webhooks of their messages say of it. */
+async function learnAccounts(
+  deps: WebhookDeps,
+  numbers: WebhookContent['numbers'],
+  account: number | undefined,
+): Promise<void> {
+  for (const { phoneNumberId, wabaId } of numbers) {
+    if (!deps.asides.isNewNumber(phoneNumberId, wabaId)) continue
+    const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
+    if (sender?.waba_id !== '' || (account !== undefined && sender.account !== account)) continue
+    await setSenderProvider(deps.redis, sender.id, { wabaId })
+  }
 }
 
 /** The sender with the number, if it is of the account that the webhook is for. */
@@ -199,6 +220,10 @@ const ID = /^\d{1,32}$/
 export interface Asides {
   /** A change of a field that we do not read, such as `message_echoes`. */
   otherField(field: string): void
+  /** Notices of a field come so fast that they are only counted. */
+  missedNotice(field: string): void
+  /** Whether this number was not seen as one of this account at WhatsApp within the hour. */
+  isNewNumber(phoneNumberId: string, wabaId: string): boolean
   /** A message or preference for a number that no sender has, or one of another account. */
   unknownNumber(phoneNumberId: string): void
 }
@@ -214,6 +239,10 @@ export function createAsides(log: Log): Asides {
     otherField(field) {
       if (isNew(`field ${field}`)) log.info({ field }, 'webhook.other_field')
     },
+    missedNotice(field) {
+      if (isNew(`missed ${field}`)) log.warn({ field }, 'webhook.missed_notices')
+    },
+    isNewNumber: (phoneNumberId, wabaId) => isNew(`waba ${phoneNumberId} ${wabaId}`),
     unknownNumber(phoneNumberId) {
       const id = ID.test(phoneNumberId) ? phoneNumberId : null
       if (isNew(`number ${id}`)) log.warn({ phone_number_id: id }, 'webhook.unknown_number')

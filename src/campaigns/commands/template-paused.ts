@@ -1,0 +1,46 @@
+// A template that WhatsApp has paused or disabled: its campaigns pause, so that nothing more of them is refused.
+import { laneIdsOf } from '../../accounts/store/senders.ts'
+import { type TemplateName, templateStates } from '../../accounts/store/template-states.ts'
+import { Refusal } from '../../messages/accept/refusal.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { activeCampaignsKey } from '../../redis/keys.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
+import { type Campaign, findCampaign } from '../store/campaigns.ts'
+import { type MoveDeps, pauseCampaign } from './lifecycle.ts'
+
+/** What a reason begins with when a campaign was paused for its template. */
+export const TEMPLATE_PAUSED = 'template_paused'
+
+/**
+ * Pauses the running campaigns of the account that send this template, unless it may be sent by what is known by now.
+ * Nothing of them is claimed from then on. Doing it again changes nothing.
+ */
+export async function pauseForTemplate(deps: MoveDeps, account: number, template: TemplateName): Promise<void> {
+  const [state] = await templateStates(deps.redis, account, [template])
+  if (state?.status === undefined || state.status === 'APPROVED') return
+  const reason = `${TEMPLATE_PAUSED}: WhatsApp says that the template ${template.name} (${template.language}) is ${state.status}.`
+  for (const campaign of await runningCampaigns(deps.redis, account)) {
+    const { name, language } = campaign.definition.template
+    if (name !== template.name || language.code.replaceAll('-', '_') !== template.language) continue
+    // It may have ended by itself meanwhile.
+    await pauseCampaign(deps, campaign, reason).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error
+    })
+  }
+}
+
+/** One that cannot be read is left out: it is none of those that send. */
+async function runningCampaigns(redis: Redis, account: number): Promise<Campaign[]> {
+  const campaigns = await Promise.all(
+    (await laneIdsOf(redis, account)).map(async (lane) => {
+      const active = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
+      const numbers = active.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : []))
+      return Promise.all(numbers.map((number) => findCampaign(redis, { lane, number }).catch(unlessCorrupt)))
+    }),
+  )
+  return campaigns.flat().flatMap((campaign) => (campaign?.state === 'running' ? [campaign] : []))
+}
+
+function unlessCorrupt(error: unknown): undefined {
+  if (!(error instanceof CorruptRecordError)) throw error
+}

@@ -1,0 +1,121 @@
+// Takes what a webhook tells besides messages: changes what it is about, then keeps a notice. Each part can be done any
+// number of times and in any order: whoever dies in between answers no 200, and WhatsApp brings the webhook again.
+import { NO_ACCOUNT } from '../../accounts/permissions.ts'
+import { type Sender, setPausedFor, tellSender } from '../../accounts/store/senders.ts'
+import { tellTemplate } from '../../accounts/store/template-states.ts'
+import { pauseForTemplate } from '../../campaigns/commands/template-paused.ts'
+import { blockLane } from '../../lanes/control.ts'
+import type { Change, ProviderNews } from '../../providers/news.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
+import type { Redis } from '../../redis/connect.ts'
+import type { Notice } from '../notice.ts'
+import { type Kept, keepNotice } from '../store/notices.ts'
+import { type Concerned, whomItConcerns } from './concerned.ts'
+
+export interface NewsDeps {
+  redis: Redis
+  queues: LaneQueues
+  /** How long an ended campaign can be looked at. */
+  retentionMs: number
+}
+
+/** A text of WhatsApp is cut there, in a notice and in the reason of a pause. */
+const SENTENCE_MAX = 300
+
+/**
+ * Changes what the news is about and keeps it as a notice of whom it concerns, or of the installation where nobody knows.
+ * `account` is the one of the address it came to. Says what came of each notice.
+ */
+export async function takeNews(deps: NewsDeps, news: ProviderNews, account: number | undefined): Promise<Kept[]> {
+  const nowMs = Date.now()
+  // A time in the future comes from a wrong clock, and nothing would be newer than it for so long.
+  const atMs = Math.min(news.atMs ?? nowMs, nowMs)
+  const concerned = await whomItConcerns(deps.redis, news, account)
+  for (const each of concerned) for (const change of news.changes) await apply(deps, each, { news, change, atMs })
+  const to = concerned.length === 0 ? [{ account: NO_ACCOUNT, senders: [] }] : concerned
+  const kept: Kept[] = []
+  for (const each of to) kept.push(await keepNotice(deps.redis, noticeOf(news, each, { atMs, nowMs }), nowMs))
+  return kept
+}
+
+function noticeOf(news: ProviderNews, { account, senders }: Concerned, times: { atMs: number; nowMs: number }): Notice {
+  const isOfNumber = news.digits !== undefined || news.phoneNumberId !== undefined
+  return {
+    at: times.atMs,
+    received_at: times.nowMs,
+    account,
+    kind: news.isKnown ? news.field : 'other',
+    field: news.field,
+    event: news.event ?? null,
+    sentence: news.sentence.slice(0, SENTENCE_MAX),
+    waba_id: news.wabaId ?? null,
+    lane: isOfNumber && senders.length === 1 ? (senders[0]?.id ?? null) : null,
+    template: news.template ?? null,
+    details: news.details,
+  }
+}
+
+interface Told {
+  news: ProviderNews
+  change: Change
+  atMs: number
+}
+
+async function apply(deps: NewsDeps, { account, senders }: Concerned, { news, change, atMs }: Told): Promise<void> {
+  const { redis } = deps
+  switch (change.of) {
+    case 'template': {
+      const { template } = news
+      // An address of an account hears of accounts at WhatsApp that are none of its senders'.
+      if (template === undefined || senders.length === 0) return
+      const standing = await tellTemplate(redis, account, template, { ...change, atMs })
+      if (change.group === 'status' && standing !== 'older') await pauseForTemplate(deps, account, template)
+      return
+    }
+    case 'sender':
+      for (const sender of senders) await tellOfSender(deps, sender, { change, atMs })
+      return
+    case 'portfolio':
+      return
+  }
+}
+
+async function tellOfSender(
+  { redis, queues }: NewsDeps,
+  sender: Sender,
+  { change, atMs }: { change: Change & { of: 'sender' }; atMs: number },
+): Promise<void> {
+  const { id } = sender
+  if (change.group === 'rate') {
+    // It is only ever raised; one who wants to send slower does not follow.
+    const writes = sender.follow_provider && change.value > sender.rate ? { rate: change.value } : {}
+    await tellSender(redis, id, 'rate', { atMs, value: String(change.value) }, writes)
+    await queues.letChunksGo(id)
+    return
+  }
+  if (change.group === 'block') return tellOfBlock({ redis, queues }, sender, { value: change.value, atMs })
+  await tellSender(redis, id, change.group, { atMs, value: change.value })
+}
+
+const BLOCKED = 'WhatsApp has closed the account: '
+const REINSTATED = 'WhatsApp lets the account send again; resume the lane'
+
+/**
+ * Stops the lane before it is written down that it is stopped: whoever dies in between does it again, and a webhook that is
+ * repeated later does not stop a lane that a person has resumed since. Only a person resumes it.
+ */
+async function tellOfBlock(
+  { redis, queues }: Pick<NewsDeps, 'redis' | 'queues'>,
+  sender: Sender,
+  { value, atMs }: { value: string; atMs: number },
+): Promise<void> {
+  const { id, told_block: known } = sender
+  // Of both in one second the one that stops counts.
+  const rank = value === '' ? 0 : 1
+  const isNewer = known === undefined || atMs > known.atMs || (atMs === known.atMs && rank > known.rank)
+  if (isNewer && value !== '') await blockLane(redis, queues, id, `${BLOCKED}${value}`)
+  const standing = await tellSender(redis, id, 'block', { atMs, rank, value })
+  if (standing === 'newer' && value === '' && sender.paused_for.startsWith(BLOCKED)) {
+    await setPausedFor(redis, id, REINSTATED, sender.paused_by)
+  }
+}

@@ -1,0 +1,111 @@
+// The notices of an account, and of the installation, which has those of all accounts in one list and those of which nobody
+// knows whose they are. Bounded in time, in number and by kind, see notice-keep.lua.
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { NO_ACCOUNT } from '../../accounts/permissions.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { eventKeys, noticesKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { jsonText, readRecord } from '../../redis/records.ts'
+import {
+  MOST_A_MINUTE,
+  MOST_NOTICES,
+  MOST_NOTICES_IN_ALL,
+  NOTICES_KEPT_MS,
+  type Notice,
+  type NoticeDocument,
+  noticeSchema,
+} from '../notice.ts'
+
+const script = defineScript(import.meta.url, 'notice-keep')
+const reply = z.enum(['kept', 'known', 'missed', 'old'])
+export type Kept = z.infer<typeof reply>
+
+/** What comes of a notice: the same of all that tell the same of the same moment. */
+function idOf({ kind, received_at: _received, ...told }: Notice): string {
+  const digest = createHash('sha256').update(JSON.stringify(told)).digest('base64url').slice(0, 22)
+  return `${kind}.${digest}`
+}
+
+/**
+ * Keeps a notice of an account (0: nobody knows whose), tells of it once, and says what came of it. Dying in between leaves
+ * it off the list of the installation; the webhook that comes again makes up for it.
+ */
+export async function keepNotice(redis: Redis, notice: Notice, nowMs: number): Promise<Kept> {
+  const kept = await keepIn(redis, notice.account, notice, nowMs)
+  if (notice.account === NO_ACCOUNT || kept === 'missed') return kept
+  await keepIn(redis, NO_ACCOUNT, notice, nowMs)
+  return kept
+}
+
+async function keepIn(redis: Redis, account: number, notice: Notice, now: number): Promise<Kept> {
+  const id = idOf(notice)
+  const isAll = account === NO_ACCOUNT
+  const { kind, at, field, event, sentence, lane } = notice
+  const told = { about: 'notice', id, field, event, sentence, at: now, ...(lane !== null && { lane }) }
+  const keys = { index: noticesKey(account), outbox: eventKeys(account).outbox }
+  const most = isAll ? MOST_NOTICES_IN_ALL : MOST_NOTICES
+  // In the list of all a flood at one account must not keep out what another is told.
+  const mostNow = isAll ? MOST_NOTICES_IN_ALL : MOST_A_MINUTE
+  const bounds = { now, keepMs: NOTICES_KEPT_MS, most, mostNow }
+  const args = { id, kind, text: JSON.stringify(notice), at, ...bounds }
+  return reply.parse(await script(redis, keys, isAll ? args : { ...args, event: JSON.stringify(told) }))
+}
+
+const CURSOR = /^(\d{1,15})\.([a-z_]{1,64}\.[\w-]{22})$/
+
+/** Whether a text can be the cursor of a page. */
+export const isNoticeCursor = (text: string): boolean => CURSOR.test(text)
+
+/**
+ * Up to `limit` notices after `cursor` (the latest without one), the latest first, of one account or of all (0); `next` is
+ * the cursor of the page after it, null on the last. Throws a CorruptRecordError.
+ */
+export async function readNotices(
+  redis: Redis,
+  { account, limit, cursor }: { account: number; limit: number; cursor: string | undefined },
+  nowMs: number,
+): Promise<{ notices: NoticeDocument[]; next: string | null }> {
+  const index = noticesKey(account)
+  const from = cursor === undefined ? 0 : await placeAfter(redis, index, cursor)
+  // One more than asked for tells whether there is another page.
+  const found = await redis.zrevrange(index, from, from + limit, 'WITHSCORES')
+  const all = found.flatMap((id, i) => (i % 2 === 0 ? [{ id, at: Number(found[i + 1]) }] : []))
+  const page = all.slice(0, limit).filter(({ at }) => at >= nowMs - NOTICES_KEPT_MS)
+  const texts = page.length === 0 ? [] : await redis.hmget(`${index}:texts`, ...page.map(({ id }) => id))
+  const notices = page.flatMap(({ id }, i) => (texts[i] ? [documentOf(id, texts[i])] : []))
+  const last = page.at(-1)
+  return { notices, next: last !== undefined && all.length > limit ? `${last.at}.${last.id}` : null }
+}
+
+/** Where the page after this notice begins, also when that one is not kept any more. */
+async function placeAfter(redis: Redis, index: string, cursor: string): Promise<number> {
+  const [, at = '0', id = ''] = CURSOR.exec(cursor) ?? []
+  const rank = await redis.zrevrank(index, id)
+  return rank === null ? await redis.zcount(index, `(${at}`, '+inf') : rank + 1
+}
+
+const stored = jsonText.pipe(noticeSchema)
+
+function documentOf(id: string, text: string): NoticeDocument {
+  const space = text.indexOf(' ')
+  const notice = readRecord(stored, `notice ${id}`, text.slice(space + 1))
+  const { at, received_at, account, kind: _kind, lane, ...rest } = notice
+  return {
+    id,
+    at: new Date(at).toISOString(),
+    received_at: new Date(received_at).toISOString(),
+    account: account === NO_ACCOUNT ? null : account,
+    ...rest,
+    sender: lane,
+    missed: Number(text.slice(0, space)),
+  }
+}
+
+/** Forgets the notices of an account; those in the list of the installation end by themselves. */
+export async function forgetNotices(redis: Redis, account: number): Promise<void> {
+  const index = noticesKey(account)
+  const kinds = await redis.zrange(`${index}:kinds`, 0, '-1')
+  await redis.del(index, `${index}:texts`, `${index}:kinds`, `${index}:missed`)
+  for (const kind of kinds) await redis.del(`${index}:of:${kind}`)
+}

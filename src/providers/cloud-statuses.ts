@@ -1,0 +1,64 @@
+// Reading the statuses of a webhook: what became of messages that we sent.
+import { z } from 'zod'
+import type { Evidence } from '../messages/lifecycle.ts'
+import type { Problem } from '../messages/outcome.ts'
+import { codeEntry } from '../messages/provider-codes.ts'
+import { isProviderId } from './answer-body.ts'
+import { spare, webhookTime } from './webhook-fields.ts'
+
+/** What a webhook says about a message that we sent. */
+export interface StatusUpdate {
+  /** The chat product's id of the message. */
+  providerId: string
+  /** What our request carried, if anything; see cloud-api.ts. */
+  opaque: string | undefined
+  status: Evidence
+  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  atMs: number | undefined
+  problem: Problem | undefined
+}
+
+/** What went wrong, in WhatsApp's words. */
+export const reportedError = z.object({
+  // Some who forward webhooks write figures as text.
+  code: z.union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d{1,9}$/)
+      .transform(Number),
+  ]),
+  title: spare(z.string()),
+  error_data: spare(z.object({ details: z.string().optional() })),
+})
+
+const statusItem = z.object({
+  id: z.string().refine(isProviderId),
+  status: z.enum(['sent', 'delivered', 'read', 'failed', 'played']),
+  // What became of a message is worth more than when: without a time it is taken for now.
+  timestamp: spare(webhookTime),
+  biz_opaque_callback_data: spare(z.string().max(512)),
+  // Only the first is looked at: there is never another, and a list of 100,000 odd ones takes seconds to refuse.
+  errors: spare(z.array(z.unknown()).transform(([first]) => reportedError.safeParse(first).data)),
+})
+
+/** One item of `statuses`; undefined for what cannot be read. */
+export function readStatus(raw: unknown): StatusUpdate | undefined {
+  const { data: item } = statusItem.safeParse(raw)
+  if (item === undefined) return undefined
+  return {
+    providerId: item.id,
+    opaque: item.biz_opaque_callback_data,
+    // A voice message that was played was read.
+    status: item.status === 'played' ? 'read' : item.status,
+    atMs: item.timestamp,
+    problem: item.status === 'failed' ? problemOf(item.errors) : undefined,
+  }
+}
+
+function problemOf(error: z.infer<typeof reportedError> | undefined): Problem {
+  if (!error) return { code: 'failed', sentence: 'WhatsApp reports that it failed and gives no reason.' }
+  const details = error.error_data?.details ?? error.title
+  const sentence = `WhatsApp reports: ${codeEntry(error.code).means} (code ${error.code})`
+  return { code: String(error.code), sentence: details ? `${sentence}: ${details.slice(0, 200)}` : sentence }
+}

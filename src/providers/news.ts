@@ -1,0 +1,53 @@
+// What a webhook of WhatsApp tells besides messages and statuses: what has changed of a template, a number or an account,
+// and how people are told of it. Pure.
+
+/** Which fields of webhooks are read; whatever else comes is kept by its shape alone. */
+export const NEWS_FIELDS = [
+  'message_template_status_update',
+  'message_template_quality_update',
+  'message_template_components_update',
+  'template_category_update',
+  'phone_number_quality_update',
+  'phone_number_name_update',
+  'account_update',
+  'account_alerts',
+  'account_review_update',
+  'business_capability_update',
+  'security',
+] as const
+export type NewsField = (typeof NEWS_FIELDS)[number]
+
+/** What became of a thing. Which thing it is, the news says. */
+export type Change =
+  | { of: 'template'; group: 'status' | 'category' | 'quality' | 'components'; value: string }
+  /** `block`: why the number may not send, or empty that it may. */
+  | { of: 'sender'; group: 'quality' | 'name' | 'block'; value: string }
+  | { of: 'sender'; group: 'rate'; value: number }
+  /** People that the business may write to first in 24 hours; null: any number of them. */
+  | { of: 'portfolio'; group: 'limit'; value: number | null }
+
+/** What one field says; `details` hold words of WhatsApp and figures, nothing of people. */
+export interface Told {
+  /** WhatsApp's own word for what happened, if it has one. */
+  event: string | undefined
+  sentence: string
+  details: Record<string, string | number>
+  changes: Change[]
+  template?: { name: string; language: string }
+  /** Digits of the one number that it is about; otherwise it is about the whole account at WhatsApp. */
+  digits?: string
+  /** The same by WhatsApp's id of the number. */
+  phoneNumberId?: string
+}
+
+/** One change of a webhook that is about something else than messages. */
+export interface ProviderNews extends Told {
+  /** As the webhook names it; `other` where the name is none. */
+  field: string
+  /** Whether the field was understood; else only its shape is told. */
+  isKnown: boolean
+  /** The account at WhatsApp that it comes from. */
+  wabaId: string | undefined
+  /** When it happened (epoch ms), by WhatsApp's clock. */
+  atMs: number | undefined
+}

@@ -1,0 +1,110 @@
+// Reads a change of a webhook that is about something else than messages. A field that nobody knows, or that is not as
+// WhatsApp describes it, is told by its shape: the names of what it holds, without what people wrote or who they are.
+import { z } from 'zod'
+import type { Preference } from './cloud-preferences.ts'
+import { reportedError } from './cloud-statuses.ts'
+import type { NewsField, ProviderNews, Told } from './news.ts'
+import * as ofAccount from './news-account.ts'
+import * as ofTemplates from './news-templates.ts'
+import { constant, metadata, plainText, spare } from './webhook-fields.ts'
+
+const READERS: Readonly<Record<NewsField, z.ZodType<Told>>> = {
+  message_template_status_update: ofTemplates.status,
+  message_template_quality_update: ofTemplates.quality,
+  message_template_components_update: ofTemplates.components,
+  template_category_update: ofTemplates.category,
+  phone_number_quality_update: ofAccount.phoneQuality,
+  phone_number_name_update: ofAccount.phoneName,
+  account_update: ofAccount.account,
+  account_alerts: ofAccount.alerts,
+  account_review_update: ofAccount.review,
+  business_capability_update: ofAccount.capability,
+  security: ofAccount.security,
+}
+const readers = new Map<string, z.ZodType<Told>>(Object.entries(READERS))
+
+/** What a webhook tells, before it is known of whom and when. */
+type Read = Omit<ProviderNews, 'wabaId' | 'atMs'>
+
+/** What a field says; by its shape alone where it is not known. */
+export function readNews(field: string, value: unknown): Read {
+  const told = readers.get(field)?.safeParse(value).data
+  if (told !== undefined) return { field, isKnown: true, ...told }
+  const named = /^[a-z][a-z_]{0,63}$/.test(field) ? field : 'other'
+  const { data } = z.object({ event: spare(constant), metadata: spare(metadata) }).safeParse(value)
+  return {
+    field: named,
+    isKnown: false,
+    event: data?.event,
+    sentence: `WhatsApp told something about “${named}” that Laneway does not know.`,
+    details: { holds: shapeOf(value) },
+    changes: [],
+    ...(data?.metadata && { phoneNumberId: data.metadata.phone_number_id }),
+  }
+}
+
+/** Items of a list that are looked at: there is one, or there are clicks of many people. */
+const ITEMS_MAX = 1_000
+const list = spare(z.array(z.unknown()).transform((items) => items.slice(0, ITEMS_MAX)))
+const reported = z.object({ metadata: spare(metadata), errors: list, user_actions: list })
+const action = z.object({ action_type: constant })
+
+/** What a change of messages tells of the number itself: faults at WhatsApp, and what people did with links of ours. */
+export function* reportedNews(value: object): Generator<Read> {
+  const { metadata: about, errors = [], user_actions: actions = [] } = reported.parse(value)
+  const rest = { isKnown: true, changes: [], ...(about && { phoneNumberId: about.phone_number_id }) }
+  for (const error of errors.slice(0, 20).flatMap((raw) => reportedError.safeParse(raw).data ?? [])) {
+    const says = plainText.parse(error.error_data?.details ?? error.title ?? '')
+    const sentence = `WhatsApp reports (code ${error.code})${says === '' ? '' : `: ${says}`}`
+    yield { ...rest, field: 'errors', event: String(error.code), sentence, details: {} }
+  }
+  if (actions.length === 0) return
+  const counts = new Map<string, number>()
+  for (const raw of actions) {
+    const type = action.safeParse(raw).data?.action_type ?? 'unreadable'
+    if (counts.size < 20 || counts.has(type)) counts.set(type, (counts.get(type) ?? 0) + 1)
+  }
+  const sentence = `People acted on messages of this number: ${actions.length}.`
+  const [first] = counts.keys()
+  yield { ...rest, field: 'user_actions', event: first, sentence, details: Object.fromEntries(counts) }
+}
+
+/** That people stopped or resumed advertising, by how many. Undefined for nobody. */
+export function preferenceNews(phoneNumberId: string, preferences: readonly Preference[]): Read | undefined {
+  if (preferences.length === 0) return undefined
+  const stopped = preferences.filter(({ intent }) => intent === 'stop').length
+  const resumed = preferences.length - stopped
+  return {
+    field: 'user_preferences',
+    isKnown: true,
+    event: resumed === 0 ? 'stop' : stopped === 0 ? 'resume' : 'both',
+    sentence: `Advertising was stopped by ${stopped} and resumed by ${resumed} people.`,
+    details: { stopped, resumed },
+    changes: [],
+    phoneNumberId,
+  }
+}
+
+/** Longest shape that is told, parts of a value that are looked at, and how deep. */
+const SHAPE_MAX = 500
+const PARTS_MAX = 100
+const DEPTH_MAX = 4
+
+/** The names of what a value holds, such as `calls[].status`: only those that are written as WhatsApp writes names. */
+function shapeOf(value: unknown): string {
+  const paths = new Set<string>()
+  let parts = 0
+  const visit = (part: unknown, path: string, depth: number): void => {
+    parts += 1
+    if (parts > PARTS_MAX) return
+    const isOpen = typeof part === 'object' && part !== null && depth < DEPTH_MAX
+    if (!isOpen) return void paths.add(path)
+    if (Array.isArray(part)) return visit(part[0], `${path}[]`, depth + 1)
+    for (const [name, inner] of Object.entries(part).slice(0, PARTS_MAX)) {
+      const shown = /^[a-z][a-z_]{0,63}$/.test(name) ? name : '*'
+      visit(inner, path === '' ? shown : `${path}.${shown}`, depth + 1)
+    }
+  }
+  visit(value, '', 0)
+  return [...paths].join(' ').slice(0, SHAPE_MAX)
+}
