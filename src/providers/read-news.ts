@@ -98,8 +98,14 @@ function shapeOf(value: unknown): string {
     parts += 1
     if (parts > PARTS_MAX) return
     const isOpen = typeof part === 'object' && part !== null && depth < DEPTH_MAX
-    if (!isOpen) return void paths.add(path)
-    if (Array.isArray(part)) return visit(part[0], `${path}[]`, depth + 1)
+    if (!isOpen) {
+      paths.add(path)
+      return
+    }
+    if (Array.isArray(part)) {
+      visit(part[0], `${path}[]`, depth + 1)
+      return
+    }
     for (const [name, inner] of Object.entries(part).slice(0, PARTS_MAX)) {
       const shown = /^[a-z][a-z_]{0,63}$/.test(name) ? name : '*'
       visit(inner, path === '' ? shown : `${path}.${shown}`, depth + 1)

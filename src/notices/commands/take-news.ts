@@ -5,6 +5,7 @@ import { type Sender, setPausedFor, tellSender } from '../../accounts/store/send
 import { tellTemplate } from '../../accounts/store/template-states.ts'
 import { pauseForTemplate } from '../../campaigns/commands/template-paused.ts'
 import { blockLane } from '../../lanes/control.ts'
+import { setToldLimit } from '../../portfolios/store/portfolios.ts'
 import type { Change, ProviderNews } from '../../providers/news.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -75,8 +76,12 @@ async function apply(deps: NewsDeps, { account, senders }: Concerned, { news, ch
     case 'sender':
       for (const sender of senders) await tellOfSender(deps, sender, { change, atMs })
       return
-    case 'portfolio':
-      return
+    case 'portfolio': {
+      const followed = senders.filter(({ portfolio, follow_provider: follows }) => portfolio !== null && follows)
+      for (const id of new Set(followed.flatMap(({ portfolio }) => portfolio ?? []))) {
+        await setToldLimit(redis, id, change.value, atMs)
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { listSenders, setPortfolioOf } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { portfolioKey, portfoliosOfAccountKey, rootKeys } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'
+import { tellNewest } from '../../redis/newest.ts'
 import { cached, idField, nextId, optionalField, readRecord } from '../../redis/records.ts'
 import { RESERVE_PERCENT } from '../portfolio.ts'
 
@@ -69,6 +70,12 @@ export function setPortfolio(redis: Redis, id: number, changes: PortfolioChanges
     if (Object.keys(fields).length > 0) await redis.hset(portfolioKey(id), fields)
     return true
   })
+}
+
+/** Sets the limit that WhatsApp has told of at this time (epoch ms), unless something newer is known. Null: no limit. */
+export async function setToldLimit(redis: Redis, id: number, limit: number | null, atMs: number): Promise<void> {
+  const value = String(limit ?? '')
+  await tellNewest(redis, { key: portfolioKey(id), field: 'told_limit' }, { atMs, value }, { daily_limit: value })
 }
 
 function fieldsOf({ name, daily_limit, reserve_percent }: PortfolioChanges): Record<string, string | number> {

@@ -1,0 +1,154 @@
+// Pins: what WhatsApp tells of templates, numbers and accounts changes them in the order of its own times, pauses campaigns, and
+// is kept as a notice, whatever the field. Real: Redis, HTTP, producer, worker.
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { findSender, setSenderProvider } from '../../src/accounts/store/senders.ts'
+import { findTemplate, importTemplate } from '../../src/accounts/store/templates.ts'
+import { templateSchema } from '../../src/messages/templates/template.ts'
+import { createPortfolio, findPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/store/portfolios.ts'
+import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+let service: CampaignService
+let admin: string
+beforeAll(async () => {
+  service = await startCampaigns({ rate: 20 })
+  // Several accounts have numbers here, and nobody else may hear of this one.
+  await setSenderProvider(service.redis, service.lane, { wabaId: '4711' })
+  admin = (await createCredential(service.redis, service.tenant.account, ['admin'], Date.now())).secret
+})
+afterAll(() => service?.close())
+
+/** In the past, since a time to come is taken for now. */
+const NOW = Math.floor(Date.now() / 1_000) - 3_600
+
+/** Brings a signed webhook with one change; `time` in seconds. */
+async function bring(field: string, value: object, time = NOW): Promise<void> {
+  const body = JSON.stringify({
+    object: 'whatsapp_business_account',
+    entry: [{ id: '4711', time, changes: [{ field, value }] }],
+  })
+  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
+  const answer = await fetch(`${service.url}/webhooks/cloud-api`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
+    body,
+  })
+  expect(answer.status, await answer.text()).toBe(200)
+}
+
+const ofTemplate = { message_template_id: 1, message_template_name: 'spring', message_template_language: 'en-US' }
+const notices = async () => {
+  const answer = await service.request('GET', '/admin/notices?limit=1000', undefined, admin)
+  return z.object({ data: z.array(z.looseObject({ field: z.string() })) }).parse(answer.json()).data
+}
+
+test('a template that is paused pauses its campaigns within a second, and nothing of them leaves any more', async () => {
+  const { tag } = await service.addPeople(400)
+  const id = await service.ready({ tags: [tag] })
+  await service.move(id, 'start')
+  await eventually(async () => Number((await service.show(id)).progress.queued) < 390 || undefined, 'it sends')
+  await bring('message_template_status_update', { ...ofTemplate, event: 'PAUSED', reason: 'LOW_QUALITY' })
+  const { state, reason } = await service.show(id)
+  expect([state, reason]).toEqual(['paused', expect.stringMatching(/^template_paused/)])
+  const refused = await service.request('POST', `/campaigns/${id}/resume`)
+  expect([
+    refused.status,
+    z.object({ error: z.object({ code: z.string() }) }).parse(refused.json()).error.code,
+  ]).toEqual([400, 'template_not_approved'])
+  await bring('message_template_status_update', { ...ofTemplate, event: 'APPROVED' }, NOW + 1)
+  await service.move(id, 'resume')
+  await service.move(id, 'cancel')
+})
+
+test('an older word never overwrites a newer one, in whatever order and how often they come', async () => {
+  const words = (name: string) => {
+    const about = { ...ofTemplate, message_template_name: name }
+    const categories = (before: string, now: string) => ({ ...about, previous_category: before, new_category: now })
+    return [
+      ['message_template_status_update', { ...about, event: 'PAUSED' }, NOW + 10],
+      ['message_template_status_update', { ...about, event: 'APPROVED' }, NOW + 20],
+      ['message_template_status_update', { ...about, event: 'DISABLED' }, NOW + 30],
+      ['template_category_update', categories('MARKETING', 'UTILITY'), NOW + 15],
+      ['template_category_update', categories('UTILITY', 'MARKETING'), NOW + 25],
+    ] as const
+  }
+  const { account } = service.tenant
+  let runs = 0
+  const places = [...Array(5).keys(), ...Array(5).keys()]
+  await fc.assert(
+    fc.asyncProperty(fc.shuffledSubarray(places, { minLength: places.length }), async (order) => {
+      runs += 1
+      const name = `spring_${runs}`
+      await importTemplate(service.redis, account, templateSchema.parse({ ...SPRING, name }))
+      const all = words(name)
+      for (const place of order) {
+        const word = all[place]
+        if (word) await bring(word[0], word[1], word[2])
+      }
+      const found = await findTemplate(service.redis, account, name, 'en_US')
+      expect(found).toMatchObject({ status: 'DISABLED', category: 'MARKETING' })
+    }),
+    { numRuns: 15 },
+  )
+})
+
+test('an upgrade of the throughput raises the rate of a sender that follows, and a limit that of its portfolio', async () => {
+  const { redis, lane, tenant } = service
+  const id = await newPortfolioId(redis)
+  await createPortfolio(redis, { id, account: tenant.account, name: 'Shop', daily_limit: 250 })
+  const sender = await findSender(redis, lane)
+  if (sender === undefined) throw new Error('no sender')
+  await joinPortfolio(redis, sender, id)
+  const about = { display_phone_number: sender.number }
+  await bring(
+    'phone_number_quality_update',
+    { ...about, event: 'THROUGHPUT_UPGRADE', current_limit: 'TIER_UNLIMITED' },
+    NOW + 40,
+  )
+  expect((await findSender(redis, lane))?.rate).toBe(1_000)
+  await bring(
+    'business_capability_update',
+    { max_daily_conversation_per_phone: 2_000, max_phone_numbers_per_business: 2 },
+    NOW + 60,
+  )
+  expect((await findPortfolio(redis, id))?.daily_limit).toBe(2_000)
+  await bring(
+    'business_capability_update',
+    { max_daily_conversation_per_phone: 1_000, max_phone_numbers_per_business: 2 },
+    NOW + 50,
+  )
+  expect((await findPortfolio(redis, id))?.daily_limit).toBe(2_000)
+})
+
+test.each([
+  ['message_template_quality_update', { ...ofTemplate, previous_quality_score: 'GREEN', new_quality_score: 'RED' }],
+  ['message_template_components_update', { ...ofTemplate, message_template_title: 'x', message_template_element: 'y' }],
+  [
+    'phone_number_name_update',
+    { display_phone_number: '15550000000', decision: 'APPROVED', requested_verified_name: 'Shop' },
+  ],
+  ['account_update', { event: 'VERIFIED_ACCOUNT', phone_number: '15550000000' }],
+  [
+    'account_alerts',
+    {
+      entity_type: 'WABA',
+      entity_id: '4711',
+      alert_severity: 'WARNING',
+      alert_status: 'NONE',
+      alert_type: 'x',
+      alert_description: 'Take care.',
+    },
+  ],
+  ['account_review_update', { decision: 'APPROVED' }],
+  ['security', { display_phone_number: '15550000000', event: 'PIN_CHANGED', requester: '1' }],
+  ['something_new', { anything: { at: ['all'] } }],
+])('%s is kept as a notice', async (field, value) => {
+  await bring(field, value)
+  expect((await notices()).map((each) => each.field)).toContain(field)
+})
