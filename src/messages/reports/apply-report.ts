@@ -5,6 +5,7 @@
 // written down and before a capped message is queued again, a webhook that is repeated makes up for it; after an answer the
 // message stays failed, and its person can be written to by hand.
 import type { Sender } from '../../accounts/store/senders.ts'
+import { TEMPLATE_PAUSED } from '../../campaigns/commands/template-paused.ts'
 import { findCampaign, moveCampaign } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
@@ -79,7 +80,7 @@ async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, stat
   if (status !== 'failed' || !DROPPED.has(problem?.code ?? '')) return
   const run = (await readMessage(redis, id))?.run
   if (run === undefined) return
-  const reason = 'template_paused: WhatsApp has dropped messages that it held to see how people like the template.'
+  const reason = `${TEMPLATE_PAUSED}: WhatsApp has dropped messages that it held to see how people like the template.`
   await moveCampaign(redis, { lane: id.lane, number: run }, 'pause', config.retentionMs, { fields: { reason } })
 }
 
