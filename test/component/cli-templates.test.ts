@@ -69,7 +69,9 @@ test.each([
   ['a list', [template('order_update')]],
   ["the answer of the chat product's listing", { data: [{ id: '1', ...template('order_update') }], paging: {} }],
 ])('%s is imported and listed', async (_, content) => {
-  const documents = [{ name: 'order_update', language: 'en_US', category: 'UTILITY', status: 'APPROVED' }]
+  const documents = [
+    { name: 'order_update', language: 'en_US', category: 'UTILITY', status: 'APPROVED', quality: null },
+  ]
   const run = await importFile(JSON.stringify(content), '--json')
   expect(run).toMatchObject({ code: 0, stderr: '' })
   expect(JSON.parse(run.stdout)).toEqual(documents)

@@ -63,6 +63,7 @@ describe('help', () => {
       'events',
       'opt-outs',
       'people',
+      'notices',
       'activity',
       'stats',
       'top',
@@ -373,6 +374,8 @@ describe('senders', () => {
       phone_number_id: null,
       rate: 20,
       portfolio: null,
+      waba_id: null,
+      ...{ follow_provider: true, quality: null, restricted: null, verified_name: null },
       honours_idempotency: false,
       default: true,
     })
