@@ -305,6 +305,7 @@ describe('a key of a request that comes again with another body is refused by', 
     optOutsAdd: { person: '+44 7700 900156' },
     sendersCreate: { name: 'Another' },
     eventsReplay: { types: ['message.sent'] },
+    portfoliosCreate: { name: 'Another' },
   }
   /** What is first asked for, where the first example is no use for it. */
   const FRESH: Readonly<Record<string, (body: object) => object>> = {
