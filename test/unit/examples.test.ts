@@ -1,5 +1,5 @@
 // Pins: the examples find the demo where `npm start` puts it, without being told. What they do with it is pinned by
-// test/e2e/tracing.test.ts and test/e2e/client.test.ts.
+// test/e2e/tracing.test.ts and test/servers/packed-client.test.ts.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
