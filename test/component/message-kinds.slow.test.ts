@@ -30,7 +30,7 @@ async function shown(tenant: Tenant, id: string) {
   return shownSchema.parse(await answer.json()).data
 }
 
-describe.each<[string, () => Tenant]>([
+describe.concurrent.each<[string, () => Tenant]>([
   ['partner-api', () => partner],
   ['cloud-api', () => cloud],
 ])('on %s', (_provider, tenantOf) => {
