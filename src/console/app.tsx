@@ -1,9 +1,8 @@
 // The whole console: the sign-in page, or the page of the current address.
 import { useEffect, useRef } from 'preact/hooks'
 import { pageOf } from './pages.tsx'
-import { DialogPlace } from './parts/dialog.tsx'
-import { Form } from './parts/form.tsx'
-import { Notices } from './parts/notices.tsx'
+import { DialogPlace, Form } from './parts/form.tsx'
+import { Notices } from './parts/press.tsx'
 import { Header } from './shell.tsx'
 import { place } from './state/router.ts'
 import { notKnownBecause, session, signedOutBecause, signIn } from './state/session.ts'

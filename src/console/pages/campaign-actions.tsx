@@ -3,10 +3,10 @@ import type { ComponentChildren } from 'preact'
 import type { CampaignDescription as Campaign } from '../../campaigns/commands/campaign-document.ts'
 import type { ResumeClass } from '../../campaigns/definition.ts'
 import { counted, countText } from '../logic/numbers.ts'
-import { Button } from '../parts/button.tsx'
-import { ask } from '../parts/dialog.tsx'
-import { nonEmpty, thenNotify } from '../parts/form.tsx'
-import { sentence } from '../parts/text.tsx'
+import { nonEmpty } from '../parts/fields.tsx'
+import { ask, thenNotify } from '../parts/form.tsx'
+import { Button } from '../parts/press.tsx'
+import { held, sentence, words } from '../parts/text.tsx'
 import { call, dataOf } from '../state/http.ts'
 import { go } from '../state/router.ts'
 import { may } from '../state/session.ts'
@@ -72,13 +72,7 @@ function meansOf(action: Simple, campaign: Campaign): ComponentChildren {
   const { queued, total } = campaign.progress
   if (action === 'preflight') return 'The recipients are counted, checked and frozen anew. Nothing is sent.'
   if (action === 'resume') return `${counted(queued, 'message waits', 'messages wait')} and will be sent.`
-  if (action === 'start') {
-    return (
-      <>
-        <strong>{peopleOf(campaign)}</strong> will get this message, from now on.
-      </>
-    )
-  }
+  if (action === 'start') return words`${<strong>{peopleOf(campaign)}</strong>} will get this message, from now on.`
   return campaign.started_at === null
     ? 'It is never sent. Nobody has got anything of it.'
     : `${countText(queued)} that wait are never sent. What has left stays sent: ${countText(total - queued)}.`
@@ -171,11 +165,9 @@ function runAgain(campaign: Campaign): void {
     },
     note: ({ class: wanted }) => (
       <>
-        {chosen(wanted)?.twice && <p class="held">Some of them may get it a second time.</p>}
-        <p>
-          It is a campaign of its own, with a ledger of its own. If this one was run again before, those of the same
-          state get it once more.
-        </p>
+        {chosen(wanted)?.twice && held`Some of them may get it a second time.`}
+        {sentence`It is a campaign of its own, with a ledger of its own. If this one was run again before, those of the same
+          state get it once more.`}
       </>
     ),
     ready: ({ class: wanted }) => chosen(wanted) !== undefined,

@@ -13,14 +13,14 @@ import {
   slotsOf,
   type Template,
 } from '../logic/template-slots.ts'
-import { Gauge } from '../parts/badge.tsx'
-import { Field, Form } from '../parts/form.tsx'
-import { notifyRefusal } from '../parts/notices.tsx'
+import { Field } from '../parts/fields.tsx'
+import { Form } from '../parts/form.tsx'
 import { Card, Page, WhenLoaded } from '../parts/page.tsx'
+import { notifyRefusal } from '../parts/press.tsx'
 import { Preview } from '../parts/preview.tsx'
-import { uploadFile } from '../state/files.ts'
+import { Gauge, words } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
-import { call, dataOf } from '../state/http.ts'
+import { call, dataOf, uploadFile } from '../state/http.ts'
 import { firstContact, loadTags, loadTemplate, loadTemplates, senderChoices } from '../state/library.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
@@ -273,12 +273,8 @@ function Create({ draft }: { draft: Draft }) {
       />
       <p role="status">
         {step}
-        {share !== undefined && (
-          <>
-            {' '}
-            <Gauge label="Uploaded" value={share} most={1} /> {Math.floor(share * 100)} %
-          </>
-        )}
+        {share !== undefined &&
+          words` ${<Gauge label="Uploaded" value={share} most={1} />} ${Math.floor(share * 100)} %`}
       </p>
     </Card>
   )

@@ -4,9 +4,19 @@ import type { SnapshotCampaign } from '../../telemetry/snapshot.ts'
 import { ledgerOf, type Progress } from '../logic/ledger.ts'
 import { searchAddress } from '../logic/message-filters.ts'
 import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
-import { Badge, CampaignState, MessageState, toneOf } from '../parts/badge.tsx'
 import { Card, Facts, Page, WhenLoaded } from '../parts/page.tsx'
-import { Text, Until, WaitReason, When } from '../parts/text.tsx'
+import {
+  Badge,
+  CampaignState,
+  held,
+  MessageState,
+  Text,
+  toneOf,
+  Until,
+  WaitReason,
+  When,
+  words,
+} from '../parts/text.tsx'
 import { useData, useLoad } from '../state/hooks.ts'
 import { downloadAddress } from '../state/http.ts'
 import { loadTags, type Tag } from '../state/library.ts'
@@ -36,15 +46,10 @@ export function CampaignPage({ id }: { id: string }) {
       <WhenLoaded loaded={loaded} age>
         {(found) => (
           <>
-            {found.reason !== null && (
-              <p class="held">
-                Held because: <Text text={found.reason} />
-              </p>
-            )}
+            {found.reason !== null && held`Held because: ${found.reason}`}
             <WaitReason id={id} waits={found.waits} />
-            {found.progress.held_to !== null && (
-              <p class="held">Throttled by the provider: held to {rateText(found.progress.held_to)} per second.</p>
-            )}
+            {found.progress.held_to !== null &&
+              held`Throttled by the provider: held to ${rateText(found.progress.held_to)} per second.`}
             {found.state === 'running' && (
               <p role="status">
                 {rateText(found.progress.rate_per_second)} per second
@@ -117,23 +122,12 @@ function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
         of={{
           Id: <code>{id}</code>,
           Sender: <Text text={campaign.sender ?? 'gone'} />,
-          Template: (
-            <>
-              <Text text={template.name} /> <span class="quiet">{template.language}</span>
-            </>
-          ),
+          Template: words`${template.name} ${<span class="quiet">{template.language}</span>}`,
           Recipients: <Text text={recipientsText(campaign, tags.value ?? [])} />,
           Created: <When at={campaign.created_at} />,
-          Scheduled: scheduled_at && (
-            <>
-              <When at={scheduled_at} />
-              {state === 'scheduled' && (
-                <>
-                  , <Until at={scheduled_at} />
-                </>
-              )}
-            </>
-          ),
+          Scheduled:
+            scheduled_at &&
+            words`${<When at={scheduled_at} />}${state === 'scheduled' && words`, ${<Until at={scheduled_at} />}`}`,
           Started: started_at && <When at={started_at} />,
           Ended: campaign.ended_at && <When at={campaign.ended_at} />,
           'Sent no later than': campaign.valid_until && <When at={campaign.valid_until} />,

@@ -1,8 +1,8 @@
 // Choosing or creating an account: what an operator sees on a page that needs one.
-import { Button } from '../parts/button.tsx'
-import { ask } from '../parts/dialog.tsx'
+import { ask } from '../parts/form.tsx'
 import { Empty, Page, WhenLoaded } from '../parts/page.tsx'
-import { Text } from '../parts/text.tsx'
+import { Button } from '../parts/press.tsx'
+import { words } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { dataOf } from '../state/http.ts'
 import { type Account, loadAccounts } from '../state/library.ts'
@@ -21,9 +21,7 @@ export const ChooseAccount = () => (
             <ul class="plain">
               {all.map(({ id, name }) => (
                 <li key={id}>
-                  <Button press={() => actFor(id)}>
-                    {id} <Text text={name} />
-                  </Button>
+                  <Button press={() => actFor(id)}>{words`${id} ${name}`}</Button>
                 </li>
               ))}
             </ul>

@@ -4,16 +4,13 @@ import { readAsSentence } from '../../files/csv-head.ts'
 import type { contacts } from '../../producer/api/contacts/routes.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { csvFields, csvOptionsOf } from '../logic/rows-head.ts'
-import { Gauge } from '../parts/badge.tsx'
-import { Button } from '../parts/button.tsx'
-import { ask, Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
-import { thenNotify } from '../parts/form.tsx'
+import { ask, Confirm, Dialog, openDialog, thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page, Search, WhenLoaded } from '../parts/page.tsx'
-import { PersonLink, sentence, Text } from '../parts/text.tsx'
-import { uploadFile } from '../state/files.ts'
+import { Button } from '../parts/press.tsx'
+import { Gauge, PersonLink, sentence, Text, words } from '../parts/text.tsx'
 import { somethingChanged, useLoad } from '../state/hooks.ts'
-import { addressOf, call, type Data } from '../state/http.ts'
+import { addressOf, call, type Data, uploadFile } from '../state/http.ts'
 import { type Contact, loadTags, type Tag } from '../state/library.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
@@ -23,7 +20,7 @@ const nameOf = ({ name, phone }: Contact): string => name ?? phone
 /** The page; `?tag=` chooses a list, `?q=` searches in it. */
 export function Contacts() {
   const { query } = place.value
-  const words = query.get('q') ?? ''
+  const wanted = query.get('q') ?? ''
   const tags = useLoad('tags', loadTags)
   const tag = tags.value?.find(({ id }) => String(id) === query.get('tag'))
   return (
@@ -47,7 +44,7 @@ export function Contacts() {
                 ))}
               </ul>
             </nav>
-            <People key={`${tag?.id} ${words}`} tag={tag} words={words} tags={all} />
+            <People key={`${tag?.id} ${wanted}`} tag={tag} wanted={wanted} tags={all} />
           </div>
         )}
       </WhenLoaded>
@@ -55,7 +52,7 @@ export function Contacts() {
   )
 }
 
-function People({ tag, words, tags }: { tag: Tag | undefined; words: string; tags: readonly Tag[] }) {
+function People({ tag, wanted, tags }: { tag: Tag | undefined; wanted: string; tags: readonly Tag[] }) {
   const mayWrite = may('writeContacts')
   const listName = (id: number): string => tags.find((each) => each.id === id)?.name ?? String(id)
   return (
@@ -71,16 +68,16 @@ function People({ tag, words, tags }: { tag: Tag | undefined; words: string; tag
       </div>
       <Search
         label="Name, email or number"
-        value={words}
+        value={wanted}
         to={(text) => addressOf('/console/contacts', { tag: tag?.id, q: text })}
       />
       <List
         cards
         caption="Contacts"
-        from={listAt<Contact>('/contacts', { limit: 50, tag: tag?.id, q: words })}
+        from={listAt<Contact>('/contacts', { limit: 50, tag: tag?.id, q: wanted })}
         keyOf={({ id }) => id}
         empty={
-          <Empty title={words === '' ? 'Nobody is here yet.' : 'Nobody like this is here.'}>
+          <Empty title={wanted === '' ? 'Nobody is here yet.' : 'Nobody like this is here.'}>
             {mayWrite && (tag ? 'Import a CSV file into this list.' : 'Create a list and import a CSV file into it.')}
           </Empty>
         }
@@ -154,12 +151,7 @@ const deleteContact = (contact: Contact): void =>
     title: `Delete ${nameOf(contact)}`,
     verb: 'Delete the contact',
     danger: true,
-    text: (
-      <p>
-        <Text text={contact.name ?? ''} /> <Text text={contact.phone} /> is taken off every list. Messages that were
-        sent stay on record.
-      </p>
-    ),
+    text: sentence`${contact.name ?? ''} ${contact.phone} is taken off every list. Messages that were sent stay on record.`,
     act: () => thenNotify(call('DELETE', `/contacts/${contact.id}`), 'Deleted.'),
   })
 
@@ -210,15 +202,11 @@ const Result = ({
       {counted(imported, 'contact')} imported, {countText(created)} of them new; {countText(refused)} refused,{' '}
       {countText(repeated)} with the number of an earlier row.
     </p>
-    <p>
-      <Text text={readAsSentence(read_as)} />
-    </p>
+    {sentence`${readAsSentence(read_as)}`}
     {refused_rows.length > 0 && (
       <ul>
         {refused_rows.slice(0, 20).map(({ line, reason }) => (
-          <li key={line}>
-            Line {line}: <Text text={reason} />
-          </li>
+          <li key={line}>{words`Line ${line}: ${reason}`}</li>
         ))}
       </ul>
     )}

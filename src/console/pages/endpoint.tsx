@@ -3,15 +3,12 @@ import { useState } from 'preact/hooks'
 import type { AttemptDocument, EndpointDocument } from '../../events/endpoint.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { endpointWords } from '../logic/words.ts'
-import { Badge } from '../parts/badge.tsx'
-import { Button } from '../parts/button.tsx'
-import { ask, showOnce } from '../parts/dialog.tsx'
-import { Field, thenNotify } from '../parts/form.tsx'
-import { listAt, More, useRows } from '../parts/list.tsx'
-import { notify } from '../parts/notices.tsx'
+import { Field } from '../parts/fields.tsx'
+import { ask, showOnce, thenNotify } from '../parts/form.tsx'
+import { List, listAt } from '../parts/list.tsx'
 import { Card, Facts, Page, WhenLoaded } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
-import { Ago, sentence, Text, Until, When } from '../parts/text.tsx'
+import { Button, notify } from '../parts/press.tsx'
+import { Ago, Badge, sentence, Text, Until, When, words } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
 import { call, dataOf } from '../state/http.ts'
 import { go } from '../state/router.ts'
@@ -28,25 +25,20 @@ export function EndpointPage({ id }: { id: string }) {
   const at = addressOf(id)
   const loaded = useData<EndpointDocument>(at, EVERY_MS)
   const endpoint = loaded.value
-  const words = endpoint && endpointWords(endpoint)
+  const said = endpoint && endpointWords(endpoint)
   return (
     <Page
       title={endpoint?.url ?? id}
       above={<a href="/console/endpoints">Event endpoints</a>}
-      badge={words && <Badge tone={words.tone}>{words.word}</Badge>}
+      badge={said && <Badge tone={said.tone}>{said.word}</Badge>}
       actions={endpoint && <Actions endpoint={endpoint} />}
     >
       <WhenLoaded loaded={loaded} age>
         {(found) => (
           <>
-            <p class={words?.tone === 'good' ? 'quiet' : 'held'}>
-              {words?.means}
-              {found.failing_since !== null && (
-                <>
-                  {' '}
-                  It began to fail <Ago at={found.failing_since} />.
-                </>
-              )}
+            <p class={said?.tone === 'good' ? 'quiet' : 'held'}>
+              {said?.means}
+              {found.failing_since !== null && words` It began to fail ${<Ago at={found.failing_since} />}.`}
             </p>
             <Settings endpoint={found} />
             <Attempts at={at} />
@@ -106,8 +98,6 @@ const SHOWN = [
 /** Deliveries with their answers, the latest first. They are polled until somebody asks for older ones. */
 function Attempts({ at }: { at: string }) {
   const [shown, setShown] = useState('')
-  const { loaded, rows, more } = useRows(listAt<AttemptDocument>(`${at}/attempts`, { limit: 50 }), EVERY_MS)
-  const wanted = rows.filter(({ ok }) => shown === '' || !ok)
   return (
     <section aria-labelledby="attempts" class="stack">
       <div class="spread">
@@ -116,56 +106,40 @@ function Attempts({ at }: { at: string }) {
           <Field label="Show" value={shown} onValue={setShown} options={SHOWN} />
         </div>
       </div>
-      <WhenLoaded loaded={loaded}>
-        {() =>
-          wanted.length > 0 ? (
-            <AttemptTable rows={wanted} />
-          ) : (
-            <p class="quiet">
-              {rows.length === 0 ? 'Nothing was delivered within the last 7 days.' : 'None of these failed.'}
-            </p>
-          )
-        }
-      </WhenLoaded>
-      <More more={more} name="Show older ones" />
+      <List
+        caption="Deliveries"
+        from={listAt<AttemptDocument>(`${at}/attempts`, { limit: 50 })}
+        every={EVERY_MS}
+        only={({ ok }) => shown === '' || !ok}
+        more="Show older ones"
+        keyOf={({ delivery, attempt, at }) => `${delivery} ${attempt} ${at}`}
+        empty={<p class="quiet">Nothing was delivered within the last 7 days.</p>}
+        none={<p class="quiet">None of these failed.</p>}
+        columns={[
+          { title: 'When', head: true, at: ({ at }) => at },
+          {
+            title: 'Answer',
+            cell: ({ ok, status }) => <Badge tone={ok ? 'good' : 'bad'}>{String(status ?? 'no answer')}</Badge>,
+            note: ({ problem, answer }) => problem ?? answer,
+          },
+          {
+            title: 'Events',
+            text: ({ events }) => counted(events, 'event'),
+            note: ({ types }) => <span class="whole">{types.join(', ')}</span>,
+          },
+          {
+            title: 'Attempt',
+            wide: true,
+            count: ({ attempt }) => attempt,
+            note: ({ retry_at: at }) => at !== null && Date.parse(at) > Date.now() && words`again ${<Until at={at} />}`,
+          },
+          { title: 'Took', number: true, wide: true, cell: ({ took_ms }) => `${countText(took_ms)} ms` },
+          { title: 'Delivery', wide: true, cell: ({ delivery }) => <code>{delivery}</code> },
+        ]}
+      />
     </section>
   )
 }
-
-const Again = ({ at }: { at: string }) => (
-  <>
-    again <Until at={at} />
-  </>
-)
-
-const AttemptTable = ({ rows }: { rows: readonly AttemptDocument[] }) => (
-  <Table
-    caption="Deliveries"
-    rows={rows}
-    keyOf={({ delivery, attempt, at }) => `${delivery} ${attempt} ${at}`}
-    columns={[
-      { title: 'When', head: true, at: ({ at }) => at },
-      {
-        title: 'Answer',
-        cell: ({ ok, status }) => <Badge tone={ok ? 'good' : 'bad'}>{String(status ?? 'no answer')}</Badge>,
-        note: ({ problem, answer }) => problem ?? answer,
-      },
-      {
-        title: 'Events',
-        text: ({ events }) => counted(events, 'event'),
-        note: ({ types }) => <span class="whole">{types.join(', ')}</span>,
-      },
-      {
-        title: 'Attempt',
-        wide: true,
-        count: ({ attempt }) => attempt,
-        note: ({ retry_at }) => retry_at !== null && Date.parse(retry_at) > Date.now() && <Again at={retry_at} />,
-      },
-      { title: 'Took', number: true, wide: true, cell: ({ took_ms }) => `${countText(took_ms)} ms` },
-      { title: 'Delivery', wide: true, cell: ({ delivery }) => <code>{delivery}</code> },
-    ]}
-  />
-)
 
 const change = (endpoint: EndpointDocument): void =>
   ask({
@@ -176,27 +150,20 @@ const change = (endpoint: EndpointDocument): void =>
       thenNotify(call('PATCH', addressOf(endpoint.id), { body: endpointBody(values) }), 'The endpoint is changed.'),
   })
 
-function turn({ id, enabled, url }: EndpointDocument): void {
+const turn = ({ id, enabled, url }: EndpointDocument): void =>
   ask({
     title: enabled ? 'Turn it off' : 'Turn it on',
     danger: enabled,
-    text: enabled ? (
-      <p>
-        <Text text={url} /> is sent nothing more until somebody turns it on again. What happens in the meantime is kept
-        for it, as long as events are kept.
-      </p>
-    ) : (
-      <p>
-        <Text text={url} /> is sent what happens, from where it stopped.
-      </p>
-    ),
+    text: enabled
+      ? sentence`${url} is sent nothing more until somebody turns it on again. What happens in the meantime is kept for it, as
+          long as events are kept.`
+      : sentence`${url} is sent what happens, from where it stopped.`,
     act: () =>
       thenNotify(
         call('PATCH', addressOf(id), { body: { enabled: !enabled } }),
-        enabled ? 'The endpoint is off.' : 'The endpoint is on.',
+        `The endpoint is ${enabled ? 'off' : 'on'}.`,
       ),
   })
-}
 
 const rotate = ({ id, url }: EndpointDocument): void =>
   ask({

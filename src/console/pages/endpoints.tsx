@@ -2,13 +2,11 @@
 import type { EndpointDocument } from '../../events/endpoint.ts'
 import { DEFAULT_TYPES, EVENT_TYPES } from '../../events/event-names.ts'
 import { endpointWords } from '../logic/words.ts'
-import { Badge } from '../parts/badge.tsx'
-import { ask, showOnce } from '../parts/dialog.tsx'
-import { partsOf, type Values } from '../parts/form.tsx'
-import { Empty, Page, WhenLoaded } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
-import { Ago } from '../parts/text.tsx'
-import { useData } from '../state/hooks.ts'
+import { partsOf, type Values } from '../parts/fields.tsx'
+import { ask, showOnce } from '../parts/form.tsx'
+import { List, listAt } from '../parts/list.tsx'
+import { Empty, Page } from '../parts/page.tsx'
+import { Ago, Badge } from '../parts/text.tsx'
 import { dataOf } from '../state/http.ts'
 
 const EVERY_MS = 5_000
@@ -17,45 +15,37 @@ const EVERY_MS = 5_000
 export const Endpoints = () => (
   <Page title="Event endpoints" main={['Add an endpoint', newEndpoint]}>
     <p>Addresses of yours that are sent what happens: deliveries, failures, what people write.</p>
-    <WhenLoaded age loaded={useData<EndpointDocument[]>('/event-endpoints', EVERY_MS)}>
-      {(all) =>
-        all.length === 0 ? (
-          <Empty title="Nobody is sent what happens yet.">
-            Add the address of a program of yours. Each event is signed, tried again until it is accepted, and kept for
-            a week to be sent once more.
-          </Empty>
-        ) : (
-          <EndpointTable rows={all} />
-        )
+    <List
+      cards
+      caption="Event endpoints"
+      from={listAt<EndpointDocument>('/event-endpoints')}
+      every={EVERY_MS}
+      keyOf={({ id }) => id}
+      empty={
+        <Empty title="Nobody is sent what happens yet.">
+          Add the address of a program of yours. Each event is signed, tried again until it is accepted, and kept for a
+          week to be sent once more.
+        </Empty>
       }
-    </WhenLoaded>
+      columns={[
+        {
+          title: 'Endpoint',
+          head: true,
+          long: true,
+          text: ({ url }) => url,
+          href: ({ id }) => `/console/endpoints/${id}`,
+        },
+        {
+          title: 'State',
+          cell: (endpoint) => <Badge tone={endpointWords(endpoint).tone}>{endpointWords(endpoint).word}</Badge>,
+          note: (endpoint) => endpointWords(endpoint).tone !== 'good' && endpointWords(endpoint).means,
+        },
+        { title: 'Last success', cell: ({ last_success_at }) => <Ago at={last_success_at} /> },
+        { title: 'Types', number: true, wide: true, cell: ({ types }) => types.length },
+        { title: 'Senders', wide: true, text: ({ senders }) => senders.join(', ') || 'all' },
+      ]}
+    />
   </Page>
-)
-
-const EndpointTable = ({ rows }: { rows: readonly EndpointDocument[] }) => (
-  <Table
-    cards
-    caption="Event endpoints"
-    rows={rows}
-    keyOf={({ id }) => id}
-    columns={[
-      {
-        title: 'Endpoint',
-        head: true,
-        long: true,
-        text: ({ url }) => url,
-        href: ({ id }) => `/console/endpoints/${id}`,
-      },
-      {
-        title: 'State',
-        cell: (endpoint) => <Badge tone={endpointWords(endpoint).tone}>{endpointWords(endpoint).word}</Badge>,
-        note: (endpoint) => endpointWords(endpoint).tone !== 'good' && endpointWords(endpoint).means,
-      },
-      { title: 'Last success', cell: ({ last_success_at }) => <Ago at={last_success_at} /> },
-      { title: 'Types', number: true, wide: true, cell: ({ types }) => types.length },
-      { title: 'Senders', wide: true, text: ({ senders }) => senders.join(', ') || 'all' },
-    ]}
-  />
 )
 
 /** The form fields of an endpoint; the server checks the values. */

@@ -1,11 +1,10 @@
 // The keys of the account: permissions, last use and expiry of each; create, rotate and revoke.
 import type { KeyDocument as Key } from '../../accounts/permissions.ts'
-import { Badge } from '../parts/badge.tsx'
-import { ask, showOnce } from '../parts/dialog.tsx'
-import { nonEmpty, partsOf, thenNotify } from '../parts/form.tsx'
+import { nonEmpty, partsOf } from '../parts/fields.tsx'
+import { ask, showOnce, thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
-import { Ago, sentence, When } from '../parts/text.tsx'
+import { Ago, Badge, sentence, When, words } from '../parts/text.tsx'
 import { actingFor, call, dataOf, isOperator } from '../state/http.ts'
 
 const TONES = { active: 'good', expired: 'wait', revoked: 'quiet' } as const
@@ -82,11 +81,9 @@ function newKey(): void {
       permissions: {
         kind: 'checks',
         label: 'It may',
-        options: offered.map(([permission, words]) => [
+        options: offered.map(([permission, means]) => [
           permission,
-          <>
-            {words} <code class="quiet">{permission}</code>
-          </>,
+          words`${means} ${<code class="quiet">{permission}</code>}`,
         ]),
       },
       expires: { kind: 'time', label: 'Expires', help: 'Optional: otherwise it works until it is revoked.' },

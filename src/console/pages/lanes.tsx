@@ -4,19 +4,18 @@ import { isShortOfRoom } from '../../telemetry/lane-bound.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { boundWords, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { answerText, counted, countText, rateText, spanText } from '../logic/numbers.ts'
-import { Badge, Gauge, Spark } from '../parts/badge.tsx'
-import { ask } from '../parts/dialog.tsx'
-import { Field, nonEmpty, thenNotify } from '../parts/form.tsx'
+import { Field, nonEmpty } from '../parts/fields.tsx'
+import { ask, thenNotify } from '../parts/form.tsx'
+import { Table } from '../parts/list.tsx'
 import { Empty, Live, Page } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
-import { sentence, Text, Until } from '../parts/text.tsx'
+import { Badge, Gauge, LaneLink, Spark, sentence, Text, Until, words } from '../parts/text.tsx'
 import { actingHeadersFor, call } from '../state/http.ts'
 import { may } from '../state/session.ts'
 
 /** The table of lanes. The server sorts those in trouble to the top. */
 export function Lanes() {
-  const [words, setWords] = useState('')
-  const wanted = words.trim().toLowerCase()
+  const [typed, setTyped] = useState('')
+  const wanted = typed.trim().toLowerCase()
   return (
     <Page title="Lanes">
       <Live>
@@ -32,7 +31,7 @@ export function Lanes() {
           return (
             <>
               <search class="filters">
-                <Field label="Find a sender" kind="search" value={words} onValue={setWords} />
+                <Field label="Find a sender" kind="search" value={typed} onValue={setTyped} />
                 <p class="quiet" role="status">
                   {counted(found.length, 'lane')}
                   {total > lanes.length &&
@@ -63,11 +62,7 @@ const LaneTable = ({ rows }: { rows: readonly SnapshotLane[] }) => (
         title: 'Lane',
         head: true,
         sort: ({ name, sender }) => name || String(sender),
-        cell: ({ sender, name }) => (
-          <a href={`/console/lanes/${sender}`}>
-            {sender} <Text text={name} />
-          </a>
-        ),
+        cell: LaneLink,
       },
       { title: 'State', sort: ({ state }) => laneWords(state).word, cell: State },
       { title: 'Waiting', count: waitingOf, sort: true },
@@ -115,11 +110,7 @@ function State(lane: SnapshotLane) {
       {lane.reason !== null && (
         <span class="reason">
           <Text text={lane.reason} />
-          {lane.until !== null && (
-            <>
-              , ends <Until at={lane.until} />
-            </>
-          )}
+          {lane.until !== null && words`, ends ${<Until at={lane.until} />}`}
         </span>
       )}
       {isShortOfRoom(lane) && <span class="reason">{means}</span>}
@@ -179,15 +170,9 @@ const resume = (lane: SnapshotLane, verb: string): void =>
     verb,
     text: (
       <>
-        <p>
-          {waitText(lane)} and will leave at up to {lane.rate_per_s} per second.
-        </p>
-        {lane.reason !== null && (
-          <p>
-            It stands still because: <Text text={lane.reason} />
-          </p>
-        )}
-        {lane.state === 'cooldown' && <p>If what began the cooldown still holds, the provider will refuse again.</p>}
+        {sentence`${waitText(lane)} and will leave at up to ${lane.rate_per_s} per second.`}
+        {lane.reason !== null && sentence`It stands still because: ${lane.reason}`}
+        {lane.state === 'cooldown' && sentence`If what began the cooldown still holds, the provider will refuse again.`}
       </>
     ),
     act: () => thenNotify(order(lane, 'resume', {}), `Lane ${lane.sender} is resumed; ${waitText(lane)}.`),

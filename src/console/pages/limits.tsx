@@ -2,11 +2,10 @@
 import type { LimitInForce } from '../../producer/api/limits/handlers.ts'
 import { bytesText, countText, shareText } from '../logic/numbers.ts'
 import { limitWords } from '../logic/words.ts'
-import { Badge, Gauge } from '../parts/badge.tsx'
-import { ask } from '../parts/dialog.tsx'
-import { Page, WhenLoaded } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
-import { useData } from '../state/hooks.ts'
+import { ask } from '../parts/form.tsx'
+import { List, listAt } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Badge, Gauge } from '../parts/text.tsx'
 import { actingFor, call } from '../state/http.ts'
 import { may } from '../state/session.ts'
 
@@ -18,43 +17,38 @@ const amountText = (limit: LimitInForce['limit'], amount: number): string =>
   limitWords(limit).unit === 'bytes' ? bytesText(amount) : countText(amount)
 
 /** The table; an operator can change the limits. */
-export function Limits() {
-  const loaded = useData<LimitInForce[]>('/admin/limits', EVERY_MS)
-  return (
-    <Page title="Limits">
-      <p>What would exceed one of these is refused with a reason. What is accepted already is never dropped.</p>
-      <WhenLoaded loaded={loaded} age>
-        {(limits) => (
-          <Table
-            cards
-            caption="Limits"
-            rows={limits}
-            keyOf={({ limit }) => limit}
-            columns={[
-              {
-                title: 'What',
-                head: true,
-                text: ({ limit }) => limitWords(limit).name,
-                note: ({ limit }) => <code>{limit}</code>,
-              },
-              { title: 'Used', cell: Used },
-              {
-                title: 'At most',
-                number: true,
-                cell: ({ limit, most }) =>
-                  most === null
-                    ? 'no limit'
-                    : amountText(limit, most) + (limitWords(limit).unit === 'per second' ? '/s' : ''),
-              },
-              { title: 'Set for', wide: true, cell: ({ own }) => (own ? 'this account' : 'the installation') },
-            ]}
-            actions={may('operate') && (({ limit }) => [['Change', limitWords(limit).name, () => changeLimit(limit)]])}
-          />
-        )}
-      </WhenLoaded>
-    </Page>
-  )
-}
+export const Limits = () => (
+  <Page title="Limits">
+    <p>What would exceed one of these is refused with a reason. What is accepted already is never dropped.</p>
+    <List
+      cards
+      caption="Limits"
+      from={listAt<LimitInForce>('/admin/limits')}
+      every={EVERY_MS}
+      empty={null}
+      keyOf={({ limit }) => limit}
+      columns={[
+        {
+          title: 'What',
+          head: true,
+          text: ({ limit }) => limitWords(limit).name,
+          note: ({ limit }) => <code>{limit}</code>,
+        },
+        { title: 'Used', cell: Used },
+        {
+          title: 'At most',
+          number: true,
+          cell: ({ limit, most }) =>
+            most === null
+              ? 'no limit'
+              : amountText(limit, most) + (limitWords(limit).unit === 'per second' ? '/s' : ''),
+        },
+        { title: 'Set for', wide: true, cell: ({ own }) => (own ? 'this account' : 'the installation') },
+      ]}
+      actions={may('operate') && (({ limit }) => [['Change', limitWords(limit).name, () => changeLimit(limit)]])}
+    />
+  </Page>
+)
 
 function Used({ limit, used, most }: LimitInForce) {
   if (used === null) return <span class="quiet">counted each second</span>

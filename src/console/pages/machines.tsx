@@ -1,10 +1,9 @@
 // Cards of the overview: failures by code, workers, and whether the settings of Redis are safe.
 import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { bytesText, countText, shareText, spanText } from '../logic/numbers.ts'
-import { Badge, Gauge } from '../parts/badge.tsx'
+import { Table } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
-import { Ago, SearchLink, Text } from '../parts/text.tsx'
+import { Ago, Badge, Gauge, SearchLink, Text, words } from '../parts/text.tsx'
 
 const anHourAgo = (): string => new Date(Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000).toISOString()
 
@@ -22,11 +21,7 @@ export const Failures = ({ failures }: Pick<Snapshot, 'failures'>) => (
           {
             title: 'Code',
             head: true,
-            cell: ({ code }) => (
-              <SearchLink filters={{ code, since: anHourAgo() }}>
-                <Text text={code} />
-              </SearchLink>
-            ),
+            cell: ({ code }) => <SearchLink filters={{ code, since: anHourAgo() }}>{words`${code}`}</SearchLink>,
           },
           { title: 'Meaning', text: ({ meaning }) => meaning },
           { title: 'Messages', count: ({ count }) => count },

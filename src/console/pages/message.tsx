@@ -4,15 +4,24 @@ import { wordsOfParts } from '../../messages/received-words.ts'
 import type { conversations } from '../../producer/api/conversations/routes.ts'
 import { stepText, timelineOf } from '../logic/timeline.ts'
 import { problemText } from '../logic/words.ts'
-import { Badge, MessageState } from '../parts/badge.tsx'
-import { Button } from '../parts/button.tsx'
-import { ask } from '../parts/dialog.tsx'
-import { thenNotify } from '../parts/form.tsx'
+import { ask, thenNotify } from '../parts/form.tsx'
 import { Card, Facts, Page, WhenLoaded } from '../parts/page.tsx'
-import { CampaignLink, EndsIn, SearchLink, Text, WaitReason, When } from '../parts/text.tsx'
-import { download } from '../state/files.ts'
+import { Button } from '../parts/press.tsx'
+import {
+  Badge,
+  CampaignLink,
+  EndsIn,
+  held,
+  MessageState,
+  SearchLink,
+  sentence,
+  Text,
+  WaitReason,
+  When,
+  words,
+} from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
-import { addressOf, call, type Data } from '../state/http.ts'
+import { addressOf, call, type Data, download } from '../state/http.ts'
 import { may } from '../state/session.ts'
 import { personOf } from './messages.tsx'
 import { addOptOut, removeOptOut } from './opt-outs.tsx'
@@ -42,11 +51,8 @@ export function MessagePage({ id }: { id: string }) {
       <WhenLoaded loaded={loaded} age>
         {(found) => (
           <>
-            {found.possible_duplicate && (
-              <p class="held">
-                It was sent again although an earlier attempt may have reached the person: a possible duplicate.
-              </p>
-            )}
+            {found.possible_duplicate &&
+              held`It was sent again although an earlier attempt may have reached the person: a possible duplicate.`}
             {found.problem && (
               <p class="problem">
                 <Text text={problemText(found.problem)} />
@@ -76,17 +82,13 @@ function Actions({ message }: { message: SentMessage }) {
   return null
 }
 
-const Recipient = ({ to, text }: SentMessage) => (
-  <p>
-    To <Text text={to} />: <Text text={text} />
-  </p>
-)
+const recipientOf = ({ to, text }: SentMessage) => sentence`To ${to}: ${text}`
 
 const cancel = (message: SentMessage): void =>
   ask({
     title: 'Cancel this message',
     danger: true,
-    text: <Recipient {...message} />,
+    text: recipientOf(message),
     note: 'It is never sent, unless somebody sends it again.',
     act: () => thenNotify(call('POST', `/messages/${message.id}/cancel`), 'The message is cancelled.'),
   })
@@ -95,14 +97,11 @@ const sendAgain = (message: SentMessage): void =>
   ask({
     title: 'Send this message again',
     danger: true,
-    text: <Recipient {...message} />,
-    note: (
-      <p>
-        It goes back to its lane with a new validity.
-        {message.state === 'unknown' &&
-          ' Nobody knows whether the first one arrived: the person may get it twice, and it is marked as a possible duplicate.'}
-      </p>
-    ),
+    text: recipientOf(message),
+    note: sentence`It goes back to its lane with a new validity.${
+      message.state === 'unknown' &&
+      ' Nobody knows whether the first one arrived: the person may get it twice, and it is marked as a possible duplicate.'
+    }`,
     act: () => thenNotify(call('POST', `/messages/${message.id}/requeue`), 'The message is queued again.'),
   })
 
@@ -123,11 +122,7 @@ export const Timeline = ({ history }: Pick<SentMessage, 'history'>) => (
             </span>
           </div>
           {means !== '' && <p>{means}</p>}
-          {detail !== null && (
-            <p>
-              Answer or reason: <Text text={detail} />
-            </p>
-          )}
+          {detail !== null && sentence`Answer or reason: ${detail}`}
         </li>
       ))}
     </ol>
@@ -218,13 +213,7 @@ function Conversation({ person, sender }: { person: string; sender: string }) {
             <>
               <Facts
                 of={{
-                  Window: (
-                    <>
-                      <Badge tone={tone}>{word}</Badge>
-                      <EndsIn at={open_until} />
-                      <span class="reason">{means}</span>
-                    </>
-                  ),
+                  Window: words`${<Badge tone={tone}>{word}</Badge>}${<EndsIn at={open_until} />}${<span class="reason">{means}</span>}`,
                   'The person wrote last': last_received_at && <When at={last_received_at} />,
                   Advertising: (
                     <Badge tone={opted_out ? 'wait' : 'quiet'}>{opted_out ? 'opted out' : 'not opted out'}</Badge>

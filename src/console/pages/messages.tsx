@@ -4,13 +4,11 @@ import { STATES } from '../../messages/lifecycle.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import { type Filters, filtersOf, searchAddress } from '../logic/message-filters.ts'
 import { problemText } from '../logic/words.ts'
-import { MessageState } from '../parts/badge.tsx'
-import { Button } from '../parts/button.tsx'
 import { Form } from '../parts/form.tsx'
-import { List, listAt } from '../parts/list.tsx'
+import { List, listAt, type TableOf } from '../parts/list.tsx'
 import { Empty, Page, Search } from '../parts/page.tsx'
-import type { TableOf } from '../parts/table.tsx'
-import { Text, When } from '../parts/text.tsx'
+import { Button } from '../parts/press.tsx'
+import { MessageState, Text, When, words } from '../parts/text.tsx'
 import { somethingChanged } from '../state/hooks.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
@@ -141,12 +139,8 @@ export const MESSAGES: Omit<TableOf<ListedMessage>, 'rows'> = {
     },
     {
       title: 'Person',
-      cell: (message) => (
-        <>
-          <span class="quiet">{message.direction === 'inbound' ? 'from ' : 'to '}</span>
-          <Text text={personOf(message)} />
-        </>
-      ),
+      cell: (message) =>
+        words`${<span class="quiet">{message.direction === 'inbound' ? 'from' : 'to'}</span>} ${personOf(message)}`,
     },
     {
       title: 'State',

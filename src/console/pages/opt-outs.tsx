@@ -1,11 +1,10 @@
 // Opt-outs: who wants no advertising, since when, and who recorded it.
 import type { OptOut } from '../../people/opt-outs/opt-out.ts'
 import { optOutSource } from '../logic/words.ts'
-import { ask } from '../parts/dialog.tsx'
-import { thenNotify } from '../parts/form.tsx'
+import { ask, thenNotify } from '../parts/form.tsx'
 import { List, listAt, type Source } from '../parts/list.tsx'
 import { Empty, Page, Search } from '../parts/page.tsx'
-import { SearchLink, sentence, Text } from '../parts/text.tsx'
+import { SearchLink, sentence, words } from '../parts/text.tsx'
 import { addressOf, call, dataOf, Refused } from '../state/http.ts'
 import { place } from '../state/router.ts'
 import { may } from '../state/session.ts'
@@ -47,11 +46,7 @@ export function OptOuts() {
           {
             title: 'Person',
             head: true,
-            cell: (each) => (
-              <SearchLink filters={{ to: each.person }}>
-                <Text text={each.person} />
-              </SearchLink>
-            ),
+            cell: (each) => <SearchLink filters={{ to: each.person }}>{words`${each.person}`}</SearchLink>,
           },
           { title: 'Since', at: ({ since }) => since },
           { title: 'Recorded by', cell: ({ source }) => optOutSource(source) },

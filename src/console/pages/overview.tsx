@@ -1,15 +1,26 @@
 // The overview. Problems come first, each with its reason.
+import type { ComponentChildren } from 'preact'
 import { parseCampaignId } from '../../campaigns/campaign.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { hasTraffic, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { ledgerOf } from '../logic/ledger.ts'
 import { counted, countText, rateText, shareText, spanText } from '../logic/numbers.ts'
-import { Badge, CampaignState, Gauge } from '../parts/badge.tsx'
 import { History } from '../parts/chart.tsx'
 import { DemoSwitch } from '../parts/demo.tsx'
 import { Card, Figures, Live, Page } from '../parts/page.tsx'
-import { CampaignLink, EndsIn, SearchLink, Text } from '../parts/text.tsx'
+import {
+  Badge,
+  CampaignLink,
+  CampaignState,
+  EndsIn,
+  Gauge,
+  held,
+  LaneLink,
+  SearchLink,
+  Text,
+  words,
+} from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { call, dataOf, type Page as Listed } from '../state/http.ts'
 import { now } from '../state/live.ts'
@@ -73,7 +84,8 @@ function Welcome({ figures }: { figures: Snapshot }) {
 
 /** Rates and backlog of all lanes together, with links to the messages. */
 function Totals({ totals }: Pick<Snapshot, 'totals'>) {
-  const rate = (name: string, value: number) => ({ name, value: <Rate>{rateText(value)}</Rate> })
+  const perSecond = (value: ComponentChildren) => words`${value}${<span class="unit">/s</span>}`
+  const rate = (name: string, value: number) => ({ name, value: perSecond(rateText(value)) })
   const state = (state: string, text: string) => <SearchLink filters={{ state }}>{text}</SearchLink>
   return (
     <Figures
@@ -83,7 +95,7 @@ function Totals({ totals }: Pick<Snapshot, 'totals'>) {
         rate('Delivered', totals.delivered_per_s),
         {
           name: 'Failed',
-          value: <Rate>{state('failed', rateText(totals.failed_per_s))}</Rate>,
+          value: perSecond(state('failed', rateText(totals.failed_per_s))),
           bad: totals.failed_per_s > 0,
         },
         { name: 'Waiting', value: state('queued', countText(totals.waiting)) },
@@ -97,13 +109,6 @@ function Totals({ totals }: Pick<Snapshot, 'totals'>) {
     />
   )
 }
-
-const Rate = ({ children }: { children: preact.ComponentChildren }) => (
-  <>
-    {children}
-    <span class="unit">/s</span>
-  </>
-)
 
 /** More lanes and campaigns are on their own pages. */
 const MOST = 8
@@ -136,11 +141,7 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
           const { word, tone } = laneWords(lane.state)
           return (
             <li key={lane.sender}>
-              <Badge tone={tone}>{word}</Badge>{' '}
-              <a href={`/console/lanes/${lane.sender}`}>
-                {lane.sender} <Text text={lane.name} />
-              </a>
-              : <Text text={laneSentence(lane, now.value)} />
+              <Badge tone={tone}>{word}</Badge> <LaneLink {...lane} />: <Text text={laneSentence(lane, now.value)} />
               <EndsIn at={lane.until} />
               {waitingOf(lane) > 0 &&
                 lane.drain_s === null &&
@@ -202,11 +203,7 @@ function Standstill({ campaign, lanes }: { campaign: SnapshotCampaign; lanes: re
           <Text text={lane.reason || laneWords(lane.state).means} />
         </p>
       )}
-      {why !== null && (
-        <p class="held">
-          <Text text={why} />
-        </p>
-      )}
+      {why !== null && held`${why}`}
     </>
   )
 }

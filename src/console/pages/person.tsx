@@ -4,15 +4,13 @@ import type { z } from 'zod'
 import type { erasureSchema, people } from '../../producer/api/people/routes.ts'
 import { counted } from '../logic/numbers.ts'
 import { optOutSource } from '../logic/words.ts'
-import { Badge, MessageState } from '../parts/badge.tsx'
-import { Button } from '../parts/button.tsx'
-import { ask, closeDialog } from '../parts/dialog.tsx'
+import { ask, closeDialog } from '../parts/form.tsx'
+import { Table } from '../parts/list.tsx'
 import { Card, Empty, Facts, Page, Search, WhenLoaded } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
-import { CampaignLink, Text, When } from '../parts/text.tsx'
-import { download } from '../state/files.ts'
+import { Button } from '../parts/press.tsx'
+import { Badge, CampaignLink, MessageState, Text, When, words } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
-import { addressOf, dataOf } from '../state/http.ts'
+import { addressOf, dataOf, download } from '../state/http.ts'
 import { place } from '../state/router.ts'
 import { MESSAGES } from './messages.tsx'
 
@@ -74,19 +72,18 @@ function KeptOfPerson({ kept: { person, contact, opt_out, messages, campaigns } 
       <Card title={<Text text={person} />}>
         <Facts
           of={{
-            Contact:
-              contact === null ? (
-                'none'
-              ) : (
-                <Text text={[contact.name, contact.phone, contact.email].filter(Boolean).join(', ')} />
-              ),
+            Contact: (
+              <Text
+                text={
+                  contact === null ? 'none' : [contact.name, contact.phone, contact.email].filter(Boolean).join(', ')
+                }
+              />
+            ),
             Advertising:
               opt_out === null ? (
                 <Badge tone="quiet">not opted out</Badge>
               ) : (
-                <>
-                  <Badge tone="wait">opted out</Badge> <When at={opt_out.since} />, {optOutSource(opt_out.source)}
-                </>
+                words`${<Badge tone="wait">opted out</Badge>} ${<When at={opt_out.since} />}, ${optOutSource(opt_out.source)}`
               ),
             Messages: counted(messages.length, 'message'),
             Campaigns: counted(campaigns.length, 'campaign'),

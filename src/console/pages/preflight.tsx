@@ -1,13 +1,14 @@
 // The result of the check before the start: recipients, problems, and who is left out and why.
+
 import { useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { textRecords } from '../../files/csv-head.ts'
 import { counted, countText, spanText } from '../logic/numbers.ts'
-import { Badge } from '../parts/badge.tsx'
-import { Button } from '../parts/button.tsx'
+import { plainText } from '../logic/plain-text.ts'
+import { Table } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
-import { Text, When } from '../parts/text.tsx'
+import { Button } from '../parts/press.tsx'
+import { Badge, Text, When, words } from '../parts/text.tsx'
 import { actingHeaders, downloadAddress, refusalOf } from '../state/http.ts'
 
 const REASONS = {
@@ -45,12 +46,7 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
       {preflight.problems.length > 0 && (
         <ul class="plain problems">
           {preflight.problems.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>
-              <code>
-                <Text text={path} />
-              </code>
-              : <Text text={message} />
-            </li>
+            <li key={`${path} ${message}`}>{words`${<code>{plainText(path)}</code>}: ${message}`}</li>
           ))}
         </ul>
       )}
@@ -67,13 +63,9 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
         <>
           <p>{counted(refused, 'recipient is', 'recipients are')} refused:</p>
           <ul>
-            {Object.entries(REASONS).map(([reason, words]) => {
+            {Object.entries(REASONS).map(([reason, means]) => {
               const count = preflight.refused[reason as keyof typeof REASONS]
-              return count === 0 ? null : (
-                <li key={reason}>
-                  {countText(count)}: {words}
-                </li>
-              )
+              return count > 0 && <li key={reason}>{`${countText(count)}: ${means}`}</li>
             })}
           </ul>
           <Refused id={campaign.id} />

@@ -4,9 +4,9 @@ import { type CsvOptions, readAsSentence } from '../../files/csv-head.ts'
 import type { Draft } from '../logic/draft.ts'
 import { bytesText, countText } from '../logic/numbers.ts'
 import { bytesOf, csvFields, csvOptionsOf, likelyPhone, rowsHead } from '../logic/rows-head.ts'
-import { Checks, Field } from '../parts/form.tsx'
+import { Checks, Field } from '../parts/fields.tsx'
 import { WhenLoaded } from '../parts/page.tsx'
-import { Text } from '../parts/text.tsx'
+import { Text, words } from '../parts/text.tsx'
 import type { Loaded } from '../state/hooks.ts'
 import type { Tag } from '../state/library.ts'
 import { may } from '../state/session.ts'
@@ -48,13 +48,7 @@ function TagChoice({ all, draft, onChange }: Props & { all: readonly Tag[] }) {
   }
   const lists = all.map(
     ({ id, name, contacts }) =>
-      [
-        String(id),
-        <>
-          <Text text={name} />
-          <span class="quiet"> {countText(contacts)}</span>
-        </>,
-      ] as const,
+      [String(id), words`${name} ${<span class="quiet">{countText(contacts)}</span>}`] as const,
   )
   const group = (label: string, field: 'tags' | 'except') => (
     <Checks

@@ -1,7 +1,7 @@
 // Replays events to an endpoint: counts them first, then starts a job and follows it.
 import type { events } from '../../producer/api/events/routes.ts'
 import { counted, countText } from '../logic/numbers.ts'
-import { ask, Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
+import { ask, Confirm, Dialog, openDialog } from '../parts/form.tsx'
 import { WhenLoaded } from '../parts/page.tsx'
 import { useData, useLoad } from '../state/hooks.ts'
 import { type Data, dataOf } from '../state/http.ts'

@@ -2,29 +2,29 @@
 import type { messages } from '../../producer/api/messages/routes.ts'
 import { type Filters, requeueBody } from '../logic/message-filters.ts'
 import { counted, countText } from '../logic/numbers.ts'
-import { Gauge } from '../parts/badge.tsx'
-import { Confirm, Dialog, openDialog } from '../parts/dialog.tsx'
+import { Confirm, Dialog, openDialog } from '../parts/form.tsx'
 import { WhenLoaded } from '../parts/page.tsx'
-import { Text } from '../parts/text.tsx'
+import { Gauge, held, Text } from '../parts/text.tsx'
 import { useData, useLoad } from '../state/hooks.ts'
 import { type Data, dataOf } from '../state/http.ts'
 
 type Job = Extract<Data<typeof messages.job>, { requeued: number }>
-type Counts = Pick<Job, 'matched' | 'without_content' | 'campaign_over' | 'skipped_capped' | 'failed'>
+type Counts = Pick<Job, 'matched' | keyof typeof REASONS>
 
 const POLL_MS = 700
 
-/** How many messages cannot be sent again, with the reasons. */
-const Blocked = ({ without_content, campaign_over, skipped_capped, failed }: Counts) => (
-  <>
-    {without_content > 0 && <p class="held">{countText(without_content)} have no content any more.</p>}
-    {skipped_capped > 0 && (
-      <p class="held">{countText(skipped_capped)} go to people who have had enough marketing for now.</p>
-    )}
-    {campaign_over > 0 && <p class="held">{countText(campaign_over)} belong to a campaign that is over.</p>}
-    {failed > 0 && <p class="held">{countText(failed)} have a record that cannot be read.</p>}
-  </>
-)
+/** Why some messages cannot be sent again. */
+const REASONS = {
+  without_content: 'have no content any more',
+  skipped_capped: 'go to people who have had enough marketing for now',
+  campaign_over: 'belong to a campaign that is over',
+  failed: 'have a record that cannot be read',
+} as const
+const NAMES = Object.keys(REASONS) as (keyof typeof REASONS)[]
+
+const sendable = (counts: Counts): number => NAMES.reduce((left, name) => left - counts[name], counts.matched)
+const blocked = (counts: Counts) =>
+  NAMES.map((name) => counts[name] > 0 && held`${countText(counts[name])} ${REASONS[name]}.`)
 
 /** Opens the dialog that counts, asks, starts the job and follows it. */
 export function requeueAll(filters: Filters): void {
@@ -44,8 +44,6 @@ function Ask({ body }: { body: Record<string, string> }) {
   const loaded = useLoad<Counts>('requeue dry run', (signal) =>
     dataOf('POST', '/messages/requeue', { body: { ...body, dry_run: true }, signal }),
   )
-  const sendable = ({ matched, without_content, campaign_over, skipped_capped, failed }: Counts): number =>
-    matched - without_content - campaign_over - skipped_capped - failed
   const count = loaded.value === undefined ? 0 : sendable(loaded.value)
   return (
     <Confirm
@@ -68,7 +66,7 @@ function Ask({ body }: { body: Record<string, string> }) {
                   <strong>{counted(found.matched, 'message matches', 'messages match')}</strong>;{' '}
                   {countText(sendable(found))} can be sent again. Nothing has been changed yet.
                 </p>
-                <Blocked {...found} />
+                {blocked(found)}
                 <p>Messages that may have reached somebody are marked as possible duplicates.</p>
               </>
             )}
@@ -98,7 +96,7 @@ function Progress({ id }: { id: string }) {
               {counted(job.matched, 'matching message')} are queued again.
             </p>
             <Gauge label="Messages queued again" value={job.requeued} most={job.matched} />
-            <Blocked {...job} />
+            {blocked(job)}
           </>
         )}
       </WhenLoaded>

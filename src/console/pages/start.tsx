@@ -1,12 +1,11 @@
 // Sends a first message: the form is filled in already, and the page shows each step of the delivery.
 import { useState } from 'preact/hooks'
 import type { SentMessage } from '../../messages/lookup/message-schema.ts'
-import { MessageState } from '../parts/badge.tsx'
 import { DemoSwitch, demo } from '../parts/demo.tsx'
 import { Form } from '../parts/form.tsx'
 import { Card, Page, WhenLoaded } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
-import { Text } from '../parts/text.tsx'
+import { MessageState, Text } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
 import { call } from '../state/http.ts'
 import { senderChoices } from '../state/library.ts'

@@ -2,14 +2,13 @@
 import { useState } from 'preact/hooks'
 import { counted } from '../logic/numbers.ts'
 import { previewOf } from '../logic/template-preview.ts'
-import { Badge } from '../parts/badge.tsx'
-import { Button } from '../parts/button.tsx'
-import { ask } from '../parts/dialog.tsx'
-import { Field } from '../parts/form.tsx'
+import { Field } from '../parts/fields.tsx'
+import { ask } from '../parts/form.tsx'
+import { Table } from '../parts/list.tsx'
 import { Card, Empty, Page, WhenLoaded } from '../parts/page.tsx'
+import { Button } from '../parts/press.tsx'
 import { Preview } from '../parts/preview.tsx'
-import { Table } from '../parts/table.tsx'
-import { sentence, Text } from '../parts/text.tsx'
+import { Badge, sentence, words } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { call, Refused } from '../state/http.ts'
 import { type ListedTemplate, loadTemplate, loadTemplates, templateAddress } from '../state/library.ts'
@@ -19,12 +18,12 @@ import { may } from '../state/session.ts'
 /** The list, and beside it the template that `?show=` names. */
 export function Templates() {
   const loaded = useLoad('templates', loadTemplates)
-  const [words, setWords] = useState('')
+  const [typed, setTyped] = useState('')
   const shown = place.value.query.get('show')
   return (
     <Page title="Templates" main={may('administer') && ['Import', importTemplates]}>
       <search class="filters">
-        <Field label="Name" kind="search" value={words} onValue={setWords} />
+        <Field label="Name" kind="search" value={typed} onValue={setTyped} />
       </search>
       <WhenLoaded loaded={loaded} age>
         {(all) => {
@@ -32,7 +31,7 @@ export function Templates() {
           const one = all.find(({ id }) => id === shown)
           return (
             <div class={one ? 'writing' : ''}>
-              <TemplateTable rows={all.filter(({ id }) => id.includes(words.trim().toLowerCase()))} />
+              <TemplateTable rows={all.filter(({ id }) => id.includes(typed.trim().toLowerCase()))} />
               {one && <One key={one.id} template={one} />}
             </div>
           )
@@ -77,13 +76,8 @@ const TemplateTable = ({ rows }: { rows: readonly ListedTemplate[] }) => (
 
 function One({ template }: { template: ListedTemplate }) {
   const loaded = useLoad(`template ${template.id}`, (signal) => loadTemplate(template, signal))
-  const title = (
-    <>
-      <Text text={template.name} /> <span class="quiet">{template.language}</span>
-    </>
-  )
   return (
-    <Card title={title}>
+    <Card title={words`${template.name} ${<span class="quiet">{template.language}</span>}`}>
       <WhenLoaded loaded={loaded}>
         {(definition) =>
           definition ? <Preview content={previewOf(definition, new Map())} /> : <p>It has been removed meanwhile.</p>

@@ -4,8 +4,8 @@ import { useState } from 'preact/hooks'
 import type { Series } from '../../telemetry/snapshot.ts'
 import { rateText, timeMarks, valueMarks } from '../logic/numbers.ts'
 import { useData } from '../state/hooks.ts'
+import { Table } from './list.tsx'
 import { WhenLoaded } from './page.tsx'
-import { Table } from './table.tsx'
 import { When } from './text.tsx'
 
 const LINES = [

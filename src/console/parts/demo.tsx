@@ -3,8 +3,8 @@ import { effect, signal } from '@preact/signals'
 import type { consoleDemo } from '../../producer/api/console/routes.ts'
 import { type Data, dataOf } from '../state/http.ts'
 import { may, session, viewer } from '../state/session.ts'
-import { Button } from './button.tsx'
 import { Card } from './page.tsx'
+import { Button } from './press.tsx'
 
 type Demo = Data<typeof consoleDemo.show>
 

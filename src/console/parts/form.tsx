@@ -1,198 +1,18 @@
-// Forms as data: a page describes its fields and an action. Labels, hints, the busy state, refusals and the button are the
-// same everywhere.
-import type { ComponentChildren } from 'preact'
-import { useId, useState } from 'preact/hooks'
-import { instantOf, localOf } from '../logic/message-filters.ts'
+// Forms as data, on a page or in a dialog: a page describes fields and an action. Labels, hints, the busy state, refusals and
+// the button are the same everywhere. Every action asks first: `ask` opens a form that says what the action touches.
+import { signal } from '@preact/signals'
+import { type ComponentChildren, Fragment } from 'preact'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type IdempotencyHeaders, somethingChanged, useAction, useIdempotencyKey } from '../state/hooks.ts'
-import { notify, Problem } from './notices.tsx'
-
-interface Common {
-  label: string
-  help?: ComponentChildren
-  required?: boolean
-  disabled?: boolean
-  /** The field is shown only while this is true of the values of the form. */
-  when?: (values: Readonly<Record<string, unknown>>) => boolean
-  /** Fields with the same title are folded away under it. */
-  fold?: string
-  /** Half as wide, if there is room, so that two stand side by side. */
-  half?: true
-}
-
-/** A text field, or with `options` a choice. `time` holds an ISO time and shows it in the reader's zone. */
-export interface TextSpec extends Common {
-  kind?: 'text' | 'password' | 'number' | 'search' | 'email' | 'url' | 'time' | 'lines'
-  options?: readonly (readonly [value: string, name: string])[]
-  value?: string
-  placeholder?: string
-  autocomplete?: string
-  min?: string
-  max?: string
-  step?: string
-}
-
-/** A checkbox. */
-interface CheckSpec extends Common {
-  kind: 'check'
-  value?: boolean
-}
-interface ChecksSpec extends Common {
-  kind: 'checks'
-  options: readonly (readonly [value: string, name: ComponentChildren])[]
-  value?: readonly string[]
-}
-interface FileSpec extends Common {
-  kind: 'file'
-  accept?: string
-  /** The name of a field that receives the text of the file. */
-  into?: string
-}
-
-type Spec = TextSpec | CheckSpec | ChecksSpec | FileSpec
-type Value = string | boolean | readonly string[] | File | undefined
-/** The fields of a form, by name. */
-export type Fields = Readonly<Record<string, Spec>>
-/** The values of the fields, by name. */
-export type Values<F extends Fields> = {
-  [Name in keyof F]: F[Name] extends { kind: 'check' }
-    ? boolean
-    : F[Name] extends { kind: 'checks' }
-      ? readonly string[]
-      : F[Name] extends { kind: 'file' }
-        ? File | undefined
-        : string
-}
+import { place } from '../state/router.ts'
+import { AnyField, type Fields, type Spec, startOf, type Value, type Values } from './fields.tsx'
+import { Button, Copy, notify, Problem } from './press.tsx'
 
 /** Waits for a request, then returns the sentence for its notice. */
 export async function thenNotify(request: Promise<unknown>, sentence: string): Promise<string> {
   await request
   return sentence
 }
-
-/** Trims the texts and leaves out empty ones. */
-export const nonEmpty = (texts: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()] as const])),
-  )
-
-/** The comma-separated parts of a text. */
-export const partsOf = (text: string): string[] =>
-  text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
-
-/** A text field or a choice, with its label. */
-export function Field({ onValue, ...spec }: TextSpec & { value: string; onValue: (value: string) => void }) {
-  const { label, help, kind = 'text', options, value, when: _when, fold: _fold, half, ...more } = spec
-  const id = useId()
-  const shared = { id, 'aria-describedby': help === undefined ? undefined : `${id}-help`, ...more }
-  const isTime = kind === 'time'
-  return (
-    <div class={half ? 'field half' : 'field'}>
-      <label for={id}>{label}</label>
-      {options !== undefined ? (
-        <select {...shared} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
-          {options.map(([each, name]) => (
-            <option key={each} value={each}>
-              {name}
-            </option>
-          ))}
-        </select>
-      ) : kind === 'lines' ? (
-        <textarea {...shared} rows={9} value={value} onInput={({ currentTarget }) => onValue(currentTarget.value)} />
-      ) : (
-        <input
-          {...shared}
-          // The types want to know the kind of input; these attributes suit every kind.
-          type={(isTime ? 'datetime-local' : kind) as 'text'}
-          value={isTime ? localOf(value) : value}
-          onInput={({ currentTarget: { value: typed } }) => onValue(isTime ? instantOf(typed) : typed)}
-        />
-      )}
-      {help !== undefined && (
-        <p id={`${id}-help`} class="help">
-          {help}
-        </p>
-      )}
-    </div>
-  )
-}
-
-/** A box to tick. */
-const Check = ({
-  checked,
-  disabled = false,
-  onFlip,
-  children,
-}: {
-  checked: boolean
-  disabled?: boolean
-  onFlip: () => void
-  children: ComponentChildren
-}) => (
-  <label class="check">
-    <input type="checkbox" checked={checked} disabled={disabled} onChange={onFlip} />
-    <span>{children}</span>
-  </label>
-)
-
-/** Adds a value to a list, or removes it. */
-export const toggled = <T,>(list: readonly T[], one: T): T[] =>
-  list.includes(one) ? list.filter((each) => each !== one) : [...list, one]
-
-/** Checkboxes under one legend, each with a value. */
-export const Checks = ({
-  label,
-  options,
-  chosen,
-  onChosen,
-}: Pick<ChecksSpec, 'label' | 'options'> & {
-  chosen: readonly string[]
-  onChosen: (chosen: readonly string[]) => void
-}) => (
-  <fieldset>
-    <legend>{label}</legend>
-    <div class="checks">
-      {options.map(([each, name]) => (
-        <Check key={each} checked={chosen.includes(each)} onFlip={() => onChosen(toggled(chosen, each))}>
-          {name}
-        </Check>
-      ))}
-    </div>
-  </fieldset>
-)
-
-function AnyField({ spec, value, onValue }: { spec: Spec; value: Value; onValue: (value: Value) => void }) {
-  if (spec.kind === 'check') {
-    return (
-      <Check checked={value === true} disabled={spec.disabled === true} onFlip={() => onValue(value !== true)}>
-        {spec.label}
-      </Check>
-    )
-  }
-  if (spec.kind === 'checks') {
-    return <Checks {...spec} chosen={Array.isArray(value) ? value : []} onChosen={onValue} />
-  }
-  if (spec.kind === 'file') {
-    return (
-      <label class="field">
-        <span>{spec.label}</span>
-        <input type="file" accept={spec.accept} onChange={({ currentTarget }) => onValue(currentTarget.files?.[0])} />
-      </label>
-    )
-  }
-  return <Field {...spec} value={typeof value === 'string' ? value : ''} onValue={onValue} />
-}
-
-const startOf = (spec: Spec): Value =>
-  spec.kind === 'check'
-    ? (spec.value ?? false)
-    : spec.kind === 'checks'
-      ? (spec.value ?? [])
-      : spec.kind === 'file'
-        ? undefined
-        : (spec.value ?? '')
 
 type FromValues<F extends Fields, T> = T | ((values: Values<F>) => T)
 
@@ -303,5 +123,90 @@ export function Form<const F extends Fields>({
         {also}
       </div>
     </form>
+  )
+}
+
+const open = signal<{ content: ComponentChildren; key: number }>({ content: null, key: 0 })
+
+/** Opens a dialog; it replaces an open one. */
+export const openDialog = (content: ComponentChildren): void => {
+  open.value = { content, key: open.peek().key + 1 }
+}
+/** Closes the open dialog. */
+export const closeDialog = (): void => openDialog(null)
+
+/** The place of the dialog on the page. A change of page closes it. */
+export function DialogPlace() {
+  const { path } = place.value
+  useEffect(() => closeDialog, [path])
+  return <Fragment key={open.value.key}>{open.value.content}</Fragment>
+}
+
+/** A modal dialog: it keeps the focus, and Escape closes it. `close` is the text of a button that closes it. */
+export function Dialog({ title, close, children }: { title: string; close?: string; children: ComponentChildren }) {
+  const box = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useLayoutEffect(() => {
+    const before = document.activeElement
+    const dialog = box.current
+    dialog?.showModal()
+    // Select the value, so that typing replaces it: a 0 after a rate of 80 would make it 800.
+    const first = document.activeElement
+    if (first instanceof HTMLInputElement && dialog?.contains(first)) first.select()
+    return () => {
+      dialog?.close()
+      // The browser returns the focus only if the dialog is still on the page, and it has just been removed.
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={box}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        closeDialog()
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+      {close !== undefined && (
+        <div class="actions">
+          <Button press={closeDialog}>{close}</Button>
+        </div>
+      )}
+    </dialog>
+  )
+}
+
+type Action<F extends Fields> = Omit<FormSpec<F>, 'verb'> & { title: string; verb?: FormSpec<F>['verb'] }
+
+/** A dialog with a form, and a button that leaves it with nothing done. Its `verb` is by default its title. */
+export const Confirm = <const F extends Fields>({ title, verb = title, ...form }: Action<F>) => (
+  <Dialog title={title}>
+    <Form {...form} verb={verb} also={<Button press={closeDialog}>Do nothing</Button>} onDone={closeDialog} />
+  </Dialog>
+)
+
+/** Opens a dialog that asks before it acts. */
+export const ask = <const F extends Fields>(action: Action<F>): void => openDialog(<Confirm {...action} />)
+
+/** Shows a new secret, once. It is null if the answer to the first request was lost. */
+export function showOnce(what: 'key' | 'secret', secret: string | null, hint?: string): void {
+  somethingChanged()
+  openDialog(
+    <Dialog title={`The new ${what}`} close="I have kept it">
+      {secret === null ? (
+        <p role="status">It was made before and its answer was lost: nobody can see it any more. Revoke it.</p>
+      ) : (
+        <>
+          <p role="status">Keep it now: it is not shown again.</p>
+          <p class="secret">
+            <code>{secret}</code> <Copy what={what} text={secret} />
+          </p>
+          {hint !== undefined && <p class="help">{hint}</p>}
+        </>
+      )}
+    </Dialog>,
   )
 }

@@ -6,9 +6,8 @@ import { plainText } from '../logic/plain-text.ts'
 import type { Loaded } from '../state/hooks.ts'
 import { snapshot } from '../state/live.ts'
 import { go } from '../state/router.ts'
-import { Button } from './button.tsx'
 import { Form } from './form.tsx'
-import { Problem } from './notices.tsx'
+import { Button, Problem } from './press.tsx'
 import { Ago } from './text.tsx'
 
 /** A page with its heading. `title` names the tab, too; `main` is the name and the action of the main button. */

@@ -1,4 +1,5 @@
-// Text and times as every page shows them, and links to what they name.
+// Text, times, states and amounts as every page shows them, and links to what they name. Colour only repeats what words and
+// shapes say.
 import { type ComponentChildren, Fragment } from 'preact'
 import { type Filters, searchAddress } from '../logic/message-filters.ts'
 import { agoText, spanText } from '../logic/numbers.ts'
@@ -14,17 +15,23 @@ export const Text = ({ text, class: name }: { text: string; class?: string | und
   </bdi>
 )
 
-/** A template tag that makes a paragraph; inserted texts count as texts from outside. */
-export const sentence = (words: TemplateStringsArray, ...parts: readonly ComponentChildren[]) => (
-  <p>
-    {words.map((each, i) => (
-      <Fragment key={each}>
-        {each}
-        {typeof parts[i] === 'string' ? <Text text={parts[i]} /> : parts[i]}
-      </Fragment>
-    ))}
-  </p>
-)
+/** A template tag for words with elements and texts between them; inserted texts count as texts from outside. */
+export const words = (between: TemplateStringsArray, ...parts: readonly ComponentChildren[]) =>
+  between.map((each, i) => (
+    <Fragment key={i}>
+      {each}
+      {typeof parts[i] === 'string' ? <Text text={parts[i]} /> : parts[i]}
+    </Fragment>
+  ))
+
+const paragraph =
+  (attributes: { class?: string; role?: 'status' }) =>
+  (...given: Parameters<typeof words>) => <p {...attributes}>{words(...given)}</p>
+
+/** The same as a paragraph; as one that warns; as one that screen readers read out when it changes. */
+export const sentence = paragraph({})
+export const held = paragraph({ class: 'held' })
+export const status = paragraph({ role: 'status' })
 
 const utc = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
@@ -70,17 +77,16 @@ export function Until({ at }: { at: string }) {
 }
 
 /** ` Ends in 12 s.`, if the end is known. */
-export const EndsIn = ({ at }: { at: string | null }) =>
-  at && (
-    <>
-      {' '}
-      Ends <Until at={at} />.
-    </>
-  )
+export const EndsIn = ({ at }: { at: string | null }) => at && words` Ends ${<Until at={at} />}.`
 
 /** A link to the messages that match; plain text for a key that may not list messages. */
 export const SearchLink = ({ filters, children }: { filters: Filters; children: ComponentChildren }) =>
   may('viewMessages') ? <a href={searchAddress(filters)}>{children}</a> : <span>{children}</span>
+
+/** A link to a lane. */
+export const LaneLink = ({ sender, name }: { sender: number; name: string }) => (
+  <a href={`/console/lanes/${sender}`}>{words`${sender} ${name}`}</a>
+)
 
 /** A link to a campaign; plain text for a key that may not see it. */
 export const CampaignLink = ({ id, children }: { id: string; children: ComponentChildren }) =>
@@ -109,18 +115,79 @@ export function WaitReason({
   return (
     <p class="held">
       Why it waits: <Text text={waits.sentence} />
-      {waits.until && (
-        <>
-          {' '}
-          Until <Until at={waits.until} />.
-        </>
-      )}
-      {waits.why.startsWith('lane_') && (
-        <>
-          {' '}
-          <a href={`/console/lanes/${lane}`}>Lane {lane}</a>
-        </>
-      )}
+      {waits.until && words` Until ${<Until at={waits.until} />}.`}
+      {waits.why.startsWith('lane_') && words` ${<a href={`/console/lanes/${lane}`}>Lane {lane}</a>}`}
     </p>
   )
+}
+
+export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'quiet'
+
+const SHAPES: Readonly<Record<Tone, string>> = { good: '✓', busy: '▸', wait: '‖', bad: '!', quiet: '○' }
+
+/** A state as a word, in one of five tones. */
+export function Badge({ tone, children }: { tone: Tone; children: string }) {
+  return (
+    <span class={`badge ${tone}`}>
+      <span aria-hidden="true">{SHAPES[tone]}</span>
+      <span>{children}</span>
+    </span>
+  )
+}
+
+const MESSAGE: Readonly<Record<string, Tone>> = {
+  queued: 'quiet',
+  sending: 'busy',
+  unconfirmed: 'wait',
+  sent: 'busy',
+  delivered: 'good',
+  read: 'good',
+  failed: 'bad',
+  expired: 'wait',
+  cancelled: 'quiet',
+  unknown: 'wait',
+}
+
+/** The tone of a message's state. */
+export const toneOf = (state: string): Tone => MESSAGE[state] ?? 'quiet'
+
+/** The badge of a message's state; an inbound message is `received`. */
+export const MessageState = ({ state, direction }: { state: string; direction?: 'inbound' | 'outbound' }) => (
+  <Badge tone={toneOf(state)}>{direction === 'inbound' ? 'received' : state}</Badge>
+)
+
+const CAMPAIGN: Readonly<Record<string, Tone>> = {
+  draft: 'quiet',
+  checking: 'busy',
+  ready: 'good',
+  blocked: 'bad',
+  scheduled: 'quiet',
+  running: 'busy',
+  paused: 'wait',
+  done: 'good',
+  cancelled: 'quiet',
+}
+
+/** The badge of a campaign's state. */
+export const CampaignState = ({ state }: { state: string }) => <Badge tone={CAMPAIGN[state] ?? 'quiet'}>{state}</Badge>
+
+const WIDTH = 90
+const HEIGHT = 22
+
+/** A line through evenly spaced points, oldest first. Its scale goes from 0 to `most`, or to the greatest point. */
+export function Spark({ points, most = 0 }: { points: readonly number[]; most?: number }) {
+  if (points.length < 2) return null
+  const top = Math.max(most, ...points, 1e-9)
+  const place = (value: number, i: number): string =>
+    `${((i * WIDTH) / (points.length - 1)).toFixed(1)},${(HEIGHT - 1 - (value / top) * (HEIGHT - 2)).toFixed(1)}`
+  return (
+    <svg width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+      <polyline class="line busy" points={points.map(place).join(' ')} />
+    </svg>
+  )
+}
+
+/** A bar that shows how much of something is used. */
+export function Gauge({ label, value, most }: { label: string; value: number; most: number }) {
+  return <meter class="gauge" aria-label={label} min={0} max={Math.max(most, 1e-9)} value={Math.min(value, most)} />
 }

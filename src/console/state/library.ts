@@ -1,5 +1,4 @@
 // Lists that several pages choose from: accounts, templates, contact lists, senders.
-
 import type { accounts } from '../../producer/api/accounts/routes.ts'
 import type { contacts } from '../../producer/api/contacts/routes.ts'
 import type { templates } from '../../producer/api/templates/routes.ts'
