@@ -13,6 +13,11 @@ const FRESH_MS = 5_000
 /** A Redis that has not answered by then is taken to be away; a scrape must end. */
 const ANSWER_MS = 8_000
 
+const ofEvents =
+  (figure: string) =>
+  ({ events }: Installation): number =>
+    Number(events[figure] ?? 0)
+
 /** What is told of the installation: name, help, value. */
 const OF_ALL: readonly (readonly [name: string, help: string, value: (all: Installation) => number])[] = [
   ['laneway_workers', 'Workers that are alive.', ({ workers }) => workers],
@@ -24,18 +29,14 @@ const OF_ALL: readonly (readonly [name: string, help: string, value: (all: Insta
     'How long the next of them has waited; 0: none waits.',
     ({ intake }) => intake.oldestSeconds,
   ],
-  ['laneway_events_endpoints', 'Endpoints that are told of events.', ({ events }) => events.enabled],
-  [
-    'laneway_events_endpoints_failing',
-    'Of these, those that took nothing at their last try.',
-    ({ events }) => events.failing,
-  ],
-  ['laneway_events_endpoints_disabled', 'Endpoints that are told nothing.', ({ events }) => events.disabled],
-  ['laneway_events_retrying', 'Deliveries that wait to be tried again.', ({ events }) => events.retrying],
+  ['laneway_events_endpoints', 'Endpoints that are told of events.', ofEvents('enabled')],
+  ['laneway_events_endpoints_failing', 'Of these, those that took nothing at their last try.', ofEvents('failing')],
+  ['laneway_events_endpoints_disabled', 'Endpoints that are told nothing.', ofEvents('disabled')],
+  ['laneway_events_retrying', 'Deliveries that wait to be tried again.', ofEvents('retrying')],
   [
     'laneway_events_oldest_seconds',
     'Age of the oldest event that an enabled endpoint was not told of at all; 0: none.',
-    ({ events }) => events.oldestSeconds,
+    ofEvents('oldest_seconds'),
   ],
   [
     'laneway_redis_safe',

@@ -58,18 +58,11 @@ export interface Point extends Record<Counted, number> {
 /** A period from its fields. */
 export function pointOf(atMs: number, fields: Fields): Point {
   const count = (letter: string): number => fields.get(letter) ?? 0
+  const counts = Object.fromEntries(COUNTED_NAMES.map((name) => [name, count(COUNTED[name])]))
   const failures = [...fields].filter(([field]) => field.startsWith(OF_CODE))
   return {
+    ...(counts as Record<Counted, number>),
     atMs,
-    accepted: count(COUNTED.accepted),
-    sent: count(COUNTED.sent),
-    delivered: count(COUNTED.delivered),
-    read: count(COUNTED.read),
-    failed: count(COUNTED.failed),
-    expired: count(COUNTED.expired),
-    cancelled: count(COUNTED.cancelled),
-    unconfirmed: count(COUNTED.unconfirmed),
-    unknown: count(COUNTED.unknown),
     failedBy: Object.fromEntries(failures.map(([field, value]) => [field.slice(OF_CODE.length), value])),
     backlog: count(MEASURED.backlog),
     oldestSeconds: count(MEASURED.oldestSeconds),

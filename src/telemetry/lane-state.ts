@@ -40,7 +40,8 @@ export interface Said {
   state: LaneState
   reason: string | null
   by: string | null
-  untilMs: number | null
+  /** When its cooldown ends, as an ISO time. */
+  until: string | null
 }
 
 /** From so much of its pace on, a lane waits for its pace. Slots are 0.5 % apart from the rate, and reserved in bursts. */
@@ -52,7 +53,7 @@ const TURNS = 3
 
 /** The first of the reasons that holds. */
 export function laneState(lane: LaneFacts): Said {
-  const said = (state: LaneState, reason: string | null = null): Said => ({ state, reason, by: null, untilMs: null })
+  const said = (state: LaneState, reason: string | null = null): Said => ({ state, reason, by: null, until: null })
   if (lane.isPaused) return { ...said('paused', lane.pausedFor || null), by: lane.pausedBy || null }
   if (lane.waiting > 0 && lane.isRedisFull) {
     return said('redis_full', 'Redis has used up its memory and takes no claim; nothing is lost.')
@@ -60,7 +61,7 @@ export function laneState(lane: LaneFacts): Said {
   if (lane.cooldown) {
     const { until, code, sentence } = lane.cooldown
     const why = [sentence, code && `(${code})`].filter(Boolean).join(' ')
-    return { ...said('cooldown', why || null), untilMs: until }
+    return { ...said('cooldown', why || null), until: new Date(until).toISOString() }
   }
   if (lane.waiting > 0 && lane.workers === 0) return said('no_worker', 'No worker has said lately that it is alive.')
   if (lane.waiting > 0 && lane.inFlight === 0 && lane.sameHeadMs > silentMs(lane.rate)) {

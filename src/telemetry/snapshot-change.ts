@@ -10,10 +10,8 @@ interface RowsChange<Row, Id extends string | number> {
   rows: Record<string, Partial<Row>>
 }
 
-type Rest = Omit<Snapshot, 'at' | 'lanes' | 'campaigns'>
-
 /** As it is sent. */
-export type SnapshotChange = Partial<Rest> & {
+export type SnapshotChange = Partial<Omit<Snapshot, 'at' | 'lanes' | 'campaigns'>> & {
   /** Of the snapshot that it changes, and of the one that it makes. */
   from: string
   at: string
@@ -21,28 +19,20 @@ export type SnapshotChange = Partial<Rest> & {
   campaigns?: RowsChange<SnapshotCampaign, string>
 }
 
-const REST = [
-  'totals',
-  'lanes_total',
-  'failures',
-  'workers',
-  'lost_workers',
-  'redis',
-] as const satisfies readonly (keyof Rest)[]
 const laneId = ({ sender }: SnapshotLane): number => sender
 const campaignId = ({ id }: SnapshotCampaign): string => id
 
 /** What makes `now` of `before`. */
 export function changeOf(before: Snapshot, now: Snapshot): SnapshotChange {
-  const lanes = rowsChange(before.lanes, now.lanes, laneId)
-  const campaigns = rowsChange(before.campaigns, now.campaigns, campaignId)
-  const rest = REST.filter((name) => !isSame(before[name], now[name])).map((name) => [name, now[name]])
+  const { lanes, campaigns, at, ...rest } = now
+  const changedLanes = rowsChange(before.lanes, lanes, laneId)
+  const changedCampaigns = rowsChange(before.campaigns, campaigns, campaignId)
   return {
-    at: now.at,
+    at,
     from: before.at,
-    ...Object.fromEntries(rest),
-    ...(lanes && { lanes }),
-    ...(campaigns && { campaigns }),
+    ...fieldsChanged(before, rest),
+    ...(changedLanes && { lanes: changedLanes }),
+    ...(changedCampaigns && { campaigns: changedCampaigns }),
   }
 }
 
@@ -65,25 +55,22 @@ function rowsChange<Row extends object, Id extends string | number>(
 ): RowsChange<Row, Id> | undefined {
   const known = new Map(before.map((row) => [idOf(row), row]))
   const rows: Record<string, Partial<Row>> = {}
-  let isOther = before.length !== now.length
-  for (const [i, row] of now.entries()) {
-    const id = idOf(row)
-    const old = known.get(id)
-    const fields = old === undefined ? row : fieldsChanged(old, row)
-    if (fields !== undefined) rows[String(id)] = fields
-    const there = before[i]
-    isOther ||= there === undefined || idOf(there) !== id
+  for (const row of now) {
+    const fields = fieldsChanged(known.get(idOf(row)), row)
+    if (fields !== undefined) rows[String(idOf(row))] = fields
   }
+  const order = now.map(idOf)
+  const isOther = !isSame(order, before.map(idOf))
   if (!isOther && Object.keys(rows).length === 0) return undefined
-  return { ...(isOther && { order: now.map(idOf) }), rows }
+  return { ...(isOther && { order }), rows }
 }
 
-function fieldsChanged<Row extends object>(old: Row, row: Row): Partial<Row> | undefined {
+/** All fields of a row that was not there before; undefined when none has changed. */
+function fieldsChanged<Row extends object>(old: Row | undefined, row: Row): Partial<Row> | undefined {
+  if (old === undefined) return row
   let fields: Partial<Row> | undefined
   for (const name of Object.keys(row) as (keyof Row)[]) {
-    if (isSame(old[name], row[name])) continue
-    fields ??= {}
-    fields[name] = row[name]
+    if (!isSame(old[name], row[name])) fields = { ...fields, [name]: row[name] } as Partial<Row>
   }
   return fields
 }

@@ -24,7 +24,7 @@ describe('a lane', () => {
     ['whose pace is used up waits for it', { ...busy, paceUsed: 0.97 }, { state: 'waiting_for_pace' }],
     ['is paused by somebody for something', { isPaused: true, pausedFor: 'night', pausedBy: 'Ada' }, { by: 'Ada' }],
     ['that is paused says so also when idle', { isPaused: true }, { state: 'paused', reason: null, by: null }],
-    ['is in a cooldown until a time', { ...busy, cooldown }, { state: 'cooldown', untilMs: 5_000 }],
+    ['is in a cooldown until a time', { ...busy, cooldown }, { state: 'cooldown', until: '1970-01-01T00:00:05.000Z' }],
     ['tells what began its cooldown', { ...busy, cooldown }, { reason: 'too fast (130429)' }],
     ['without a worker does not send', { ...busy, workers: 0 }, { state: 'no_worker' }],
     ['without a worker and without work is idle', { workers: 0 }, { state: 'idle' }],

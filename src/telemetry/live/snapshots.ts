@@ -113,19 +113,15 @@ export function createSnapshots(redis: Redis) {
     const waiting = { transactional: live.waiting.transactional, campaign: live.waiting.campaign + live.inChunks }
     const all = waiting.transactional + waiting.campaign
     const said = laneState({
-      ...{ waiting: all, inFlight: live.sending, rate, isPaused: live.isPaused, cooldown },
-      ...{ pausedFor: live.pausedFor, pausedBy: live.pausedBy, paceUsed: paceUsed(live) },
-      ...{ workers: machinery.workers.length, isRedisFull: machinery.isRedisFull, sameHeadMs: nowMs - headSinceMs },
+      ...{ ...live, waiting: all, inFlight: live.sending, paceUsed: paceUsed(live), sameHeadMs: nowMs - headSinceMs },
+      ...{ workers: machinery.workers.length, isRedisFull: machinery.isRedisFull },
     })
     const oldestAt = oldestOf(live)
     return {
       sender: live.lane,
       name: live.name,
       account: live.account,
-      state: said.state,
-      reason: said.reason,
-      by: said.by,
-      until: said.untilMs === null ? null : new Date(said.untilMs).toISOString(),
+      ...said,
       drain_s: drainSeconds({ waiting: all, rate }),
       waiting,
       oldest_s: oldestAt === undefined ? null : Math.max(0, Math.round((live.nowMs - oldestAt) / 100) / 10),

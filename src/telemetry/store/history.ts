@@ -1,6 +1,7 @@
 // The history in Redis: written in batches, one script per lane that had something to count, and read whole. Each key
 // holds the periods of an hour, or of a day, and goes as a whole when the last of them is old enough; a lane without
 // traffic has none. One with traffic in every period takes 130 KB in all: 45 bytes a period, 2 hours and 8 days of them.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { historyKey } from '../../redis/keys.ts'
@@ -74,6 +75,9 @@ export interface History {
   points: Point[]
 }
 
+/** Lanes that are read at once: a week of one is 8 keys of 13 KB. */
+const LANES_READ_AT_ONCE = 10
+
 /**
  * What was counted on a lane, or on the WHOLE, since a time: per 10 s when that is within the last hour, else per 5 min
  * (`resolution` says otherwise), for a week at most. Of several lanes, their sum.
@@ -86,15 +90,18 @@ export async function readStats(
   const of = resolution ?? (nowMs - sinceMs <= FINE.keptMs ? FINE : COARSE)
   const fromMs = Math.floor(Math.max(sinceMs, nowMs - of.keptMs) / of.everyMs) * of.everyMs
   const periods = new Map<number, Fields>()
-  await Promise.all(
-    lanes.map(async (lane) => {
-      for (const [atMs, counts] of await readPeriods(redis, lane, { of, fromMs, nowMs })) {
-        const fields = periods.get(atMs) ?? new Map<string, number>()
-        periods.set(atMs, fields)
-        addLane(fields, parseFields(counts))
-      }
-    }),
-  )
+  const add = async (lane: number): Promise<void> => {
+    for (const [atMs, counts] of await readPeriods(redis, lane, { of, fromMs, nowMs })) {
+      const fields = periods.get(atMs) ?? new Map<string, number>()
+      periods.set(atMs, fields)
+      addLane(fields, parseFields(counts))
+    }
+  }
+  for (let first = 0; first < lanes.length; first += LANES_READ_AT_ONCE) {
+    await Promise.all(lanes.slice(first, first + LANES_READ_AT_ONCE).map(add))
+    // Reading the text of many lanes takes long: others get their turn in between.
+    await nextTurn()
+  }
   const points = [...periods].sort(([a], [b]) => a - b).map(([atMs, fields]) => pointOf(atMs, fields))
   return { everyMs: of.everyMs, fromMs, toMs: Math.floor(nowMs / of.everyMs) * of.everyMs, points }
 }

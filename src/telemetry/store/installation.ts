@@ -21,8 +21,8 @@ export interface Installation {
   /** What the workers say of the lanes that they have open. */
   served: ReadonlyMap<number, Served>
   intake: { waiting: number; oldestSeconds: number }
-  /** As the relay has written it lately; nothing where nobody listens. */
-  events: { enabled: number; failing: number; disabled: number; retrying: number; oldestSeconds: number }
+  /** Figures of events, as the relay has written them lately; nothing where nobody listens. */
+  events: Readonly<Record<string, string>>
   redis: { problems: number; usedBytes: number; limitBytes: number }
 }
 
@@ -53,13 +53,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     owners: new Map(Object.entries(owners).map(([lane, account]) => [Number(lane), Number(account)])),
     lanes,
     intake,
-    events: {
-      enabled: Number(events.enabled ?? 0),
-      failing: Number(events.failing ?? 0),
-      disabled: Number(events.disabled ?? 0),
-      retrying: Number(events.retrying ?? 0),
-      oldestSeconds: Number(events.oldest_seconds ?? 0),
-    },
+    events,
     redis: { problems: problems.length, usedBytes: memory.usedBytes, limitBytes: memory.limitBytes },
   }
 }
