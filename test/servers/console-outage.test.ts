@@ -171,11 +171,9 @@ test('a message whose answer was lost is sent once, however often its button is 
   )
   if (!(await wasSent)) await press('Send it')
   await isSent.waitFor()
-  const sentTo = async () =>
-    Reflect.get(Object(await world.api('GET', `/messages?to=${encodeURIComponent(to)}`)), 'data')
-  expect(await sentTo()).toHaveLength(1)
+  expect(await world.countTo(to)).toBe(1)
   await press('Send another one')
-  await eventually(async () => Reflect.get(Object(await sentTo()), 'length') === 2, 'the second one')
+  await eventually(async () => (await world.countTo(to)) === 2, 'the second one')
   await page.unroute('**/sendservicemessages/sendmessages')
 })
 

@@ -29,6 +29,8 @@ export interface ConsoleWorld {
   keyWith(permissions: readonly Permission[], name: string): Promise<string>
   /** Calls an address of the main account and returns what it answers; fails unless that is 2xx. */
   api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<unknown>
+  /** How many messages there are to a person. A page of the list may be empty and still lead to another: all are read. */
+  countTo(to: string): Promise<number>
   /** What the pages show now of the main account. */
   snapshot(): Promise<Snapshot>
   /** Sends a message and returns its id. */
@@ -37,6 +39,8 @@ export interface ConsoleWorld {
   reaches(id: string, ...states: string[]): Promise<void>
   close(): Promise<void>
 }
+
+const listPage = z.object({ data: z.array(z.unknown()), next: z.string().nullable() })
 
 /** Starts it all; `close` ends it. */
 export async function startConsoleWorld(env: Record<string, string> = {}): Promise<ConsoleWorld> {
@@ -63,6 +67,12 @@ export async function startConsoleWorld(env: Record<string, string> = {}): Promi
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(read)}`)
     return read
   }
+  const countTo = async (to: string, cursor = ''): Promise<number> => {
+    const { data, next } = listPage.parse(
+      await api('GET', `/messages?${new URLSearchParams({ to, ...(cursor && { cursor }) })}`),
+    )
+    return data.length + (next === null ? 0 : await countTo(to, next))
+  }
   return {
     baseUrl: demo.base_url,
     demo,
@@ -71,6 +81,7 @@ export async function startConsoleWorld(env: Record<string, string> = {}): Promi
     key,
     keyWith,
     api,
+    countTo: (to) => countTo(to),
     snapshot: async () => z.object({ data: snapshotSchema }).parse(await api('GET', '/console/snapshot')).data,
     async send(to, text) {
       const answer = await api('POST', '/sendservicemessages/sendmessages', {

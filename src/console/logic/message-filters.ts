@@ -1,5 +1,6 @@
 // The filters of the message search: read from the address bar, written to it, and put into requests. In the address bar a
 // search can be kept and shared.
+import { MESSAGE_MOVES } from '../../messages/lifecycle.ts'
 
 /** The names of the filters, in the address bar and in `GET /messages`. */
 const FILTERS = [
@@ -16,12 +17,7 @@ const FILTERS = [
   'since',
   'until',
 ] as const
-export type FilterName = (typeof FILTERS)[number]
-export type Filters = Partial<Record<FilterName, string>>
-
-/** Filters that requeue does not take. */
-const NOT_FOR_REQUEUE: readonly FilterName[] = ['id', 'from']
-const REQUEUE_STATES = ['failed', 'unknown', 'expired', 'cancelled']
+export type Filters = Partial<Record<(typeof FILTERS)[number], string>>
 
 /** The filters in an address, without empty values and unknown names. */
 export function filtersOf(query: URLSearchParams): Filters {
@@ -33,43 +29,29 @@ export function filtersOf(query: URLSearchParams): Filters {
   return filters
 }
 
-/** The query of an address with these filters, in a fixed order and without a leading `?`. */
-export function queryOf(filters: Filters, more: Readonly<Record<string, string>> = {}): string {
+/** The address of the search with these filters, in a fixed order. */
+export function searchAddress(filters: Filters): string {
   const query = new URLSearchParams()
   for (const name of FILTERS) {
     const value = filters[name]?.trim()
     if (value) query.set(name, value)
   }
-  for (const [name, value] of Object.entries(more)) query.set(name, value)
-  return query.toString()
-}
-
-/** The address of the search with these filters. */
-export const searchAddress = (filters: Filters): string => {
-  const query = queryOf(filters)
-  return query === '' ? '/console/messages' : `/console/messages?${query}`
+  return query.size === 0 ? '/console/messages' : `/console/messages?${query}`
 }
 
 /**
  * The body of a request that requeues all matching messages; or the reason why it cannot be made: with no filter, or with
  * one that requeue does not take, the request would touch more messages than the page shows.
  */
-export function requeueBody(filters: Filters): { body: Record<string, string> } | { why: string } {
-  const named = FILTERS.filter((name) => filters[name] !== undefined)
-  if (named.length === 0) return { why: 'Choose a filter first: a state, a code, a campaign or a time.' }
-  const { direction } = filters
-  const odd = named.find((name) => NOT_FOR_REQUEUE.includes(name))
-  if (odd !== undefined || direction === 'inbound') {
+export function requeueBody({ direction, ...body }: Filters): { body: Filters } | { why: string } {
+  if (Object.keys(body).length === 0) return { why: 'Choose a filter first: a state, a code, a campaign or a time.' }
+  if (body.id !== undefined || body.from !== undefined || direction === 'inbound') {
     return { why: 'Only messages that were to be sent, chosen without an id or a person who wrote, can be requeued.' }
   }
-  if (filters.state !== undefined && !REQUEUE_STATES.includes(filters.state)) {
-    return { why: `Only failed, unknown, expired and cancelled messages can be requeued, not ${filters.state} ones.` }
-  }
-  const body = Object.fromEntries(
-    named.filter((name) => name !== 'direction').map((name) => [name, filters[name] ?? '']),
-  )
-  if (Object.keys(body).length === 0) return { why: 'Choose a filter first: a state, a code, a campaign or a time.' }
-  return { body }
+  const states: readonly string[] = MESSAGE_MOVES.requeue.from
+  return body.state === undefined || states.includes(body.state)
+    ? { body }
+    : { why: `Only ${states.join(', ')} messages can be requeued, not ${body.state} ones.` }
 }
 
 /** The time of a form field (`2026-11-22T10:00`, in the reader's zone) as an ISO time; '' if it is not a time. */

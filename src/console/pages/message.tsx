@@ -1,4 +1,5 @@
 // One message: its state, why it waits, its history, and the conversation it belongs to.
+import { MESSAGE_MOVES } from '../../messages/lifecycle.ts'
 import type { ReceivedMessage, SentMessage } from '../../messages/lookup/message-schema.ts'
 import { wordsOfParts } from '../../messages/received-words.ts'
 import type { conversations } from '../../producer/api/conversations/routes.ts'
@@ -73,7 +74,7 @@ export function MessagePage({ id }: { id: string }) {
   )
 }
 
-const REQUEUEABLE = ['failed', 'unknown', 'expired', 'cancelled']
+const REQUEUEABLE: readonly string[] = MESSAGE_MOVES.requeue.from
 
 /** The action that the state of the message allows, if any. */
 function Actions({ message }: { message: SentMessage }) {

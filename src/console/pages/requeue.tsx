@@ -40,7 +40,7 @@ export function requeueAll(filters: Filters): void {
   )
 }
 
-function Ask({ body }: { body: Record<string, string> }) {
+function Ask({ body }: { body: Filters }) {
   const loaded = useLoad<Counts>('requeue dry run', (signal) =>
     dataOf('POST', '/messages/requeue', { body: { ...body, dry_run: true }, signal }),
   )
