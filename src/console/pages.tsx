@@ -30,43 +30,54 @@ import { may } from './state/session.ts'
 const ANYBODY = undefined
 const queryOf = (name: string): string | null => place.value.query.get(name)
 
+type Row = readonly [
+  path: string | RegExp,
+  right: Right | undefined,
+  page: (...parts: string[]) => ComponentChild,
+  inMenu?: string,
+]
+
 /**
- * Pages by the pattern of their path; its groups become arguments. A key without the right gets no link to the page, and a
- * refusal at its address: otherwise the server would refuse its buttons one by one.
+ * Pages by their path; the groups of a pattern become arguments. Those with a name are in the menu, in these groups. A key
+ * without the right gets no link to the page, and a refusal at its address: otherwise the server would refuse its buttons one
+ * by one.
  */
-const PAGES: readonly (readonly [RegExp, Right | undefined, (...parts: string[]) => ComponentChild])[] = [
-  [/^$/, ANYBODY, () => <Overview />],
-  [/^\/lanes$/, ANYBODY, () => <Lanes />],
-  [/^\/lanes\/(\d{1,15})$/, ANYBODY, (id) => <Lane key={id} id={Number(id)} />],
-  [/^\/messages$/, 'viewMessage', () => <Messages />],
-  [/^\/messages\/([^/]{1,300})$/, ANYBODY, (id) => <MessagePage key={id} id={id} />],
-  [/^\/campaigns$/, 'viewMessages', () => <Campaigns />],
-  [/^\/campaigns\/new$/, 'bulkSend', () => <NewCampaign key={queryOf('from')} />],
-  [/^\/campaigns\/([^/]{1,60})$/, ANYBODY, (id) => <CampaignPage key={id} id={id} />],
-  [/^\/contacts$/, 'readContacts', () => <Contacts />],
-  [/^\/opt-outs$/, 'readContacts', () => <OptOuts />],
-  [/^\/people$/, 'administer', () => <Person key={queryOf('person')} />],
-  [/^\/templates$/, 'readTemplates', () => <Templates />],
-  [/^\/senders$/, 'administer', () => <Senders />],
-  [/^\/keys$/, 'administer', () => <Keys />],
-  [/^\/gallery$/, 'gallery', () => <Gallery />],
-  [/^\/endpoints$/, 'events', () => <Endpoints />],
-  [/^\/endpoints\/([^/]{1,60})$/, 'events', (id) => <EndpointPage key={id} id={id} />],
-  [/^\/limits$/, 'administer', () => <Limits />],
-  [/^\/activity$/, 'administer', () => <Activity />],
-  [/^\/start$/, 'send', () => <Start />],
+export const PAGES: readonly (readonly Row[])[] = [
+  [
+    ['', ANYBODY, () => <Overview />, 'Overview'],
+    ['/lanes', ANYBODY, () => <Lanes />, 'Lanes'],
+    [/^\/lanes\/(\d{1,15})$/, ANYBODY, (id) => <Lane key={id} id={Number(id)} />],
+    ['/messages', 'viewMessage', () => <Messages />, 'Messages'],
+    [/^\/messages\/([^/]{1,300})$/, ANYBODY, (id) => <MessagePage key={id} id={id} />],
+    ['/campaigns', 'viewMessages', () => <Campaigns />, 'Campaigns'],
+    ['/campaigns/new', 'bulkSend', () => <NewCampaign key={queryOf('from')} />],
+    [/^\/campaigns\/([^/]{1,60})$/, ANYBODY, (id) => <CampaignPage key={id} id={id} />],
+    ['/start', 'send', () => <Start />, 'Send a message'],
+  ],
+  [
+    ['/contacts', 'readContacts', () => <Contacts />, 'Contacts'],
+    ['/opt-outs', 'readContacts', () => <OptOuts />, 'Opt-outs'],
+    ['/people', 'administer', () => <Person key={queryOf('person')} />, 'Data of a person'],
+    ['/templates', 'readTemplates', () => <Templates />, 'Templates'],
+    ['/gallery', 'gallery', () => <Gallery />, 'Gallery'],
+  ],
+  [
+    ['/senders', 'administer', () => <Senders />, 'Senders'],
+    ['/endpoints', 'events', () => <Endpoints />, 'Event endpoints'],
+    [/^\/endpoints\/([^/]{1,60})$/, 'events', (id) => <EndpointPage key={id} id={id} />],
+    ['/keys', 'administer', () => <Keys />, 'Keys'],
+    ['/limits', 'administer', () => <Limits />, 'Limits'],
+    ['/activity', 'administer', () => <Activity />, 'Activity'],
+  ],
 ]
 
 /** Pages that an operator sees for all accounts at once. All others are for one account. */
 const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity|\/keys)?$/
 
-/** The right that the page at a path needs; undefined: none, or the page checks the rights of its parts. */
-export const rightFor = (path: string): Right | undefined => PAGES.find(([pattern]) => pattern.test(path))?.[1]
-
 /** The page at a path. */
 export function pageOf(path: string): ComponentChild {
-  for (const [pattern, right, page] of PAGES) {
-    const found = pattern.exec(path)
+  for (const [at, right, page] of PAGES.flat()) {
+    const found = typeof at === 'string' ? at === path && [path] : at.exec(path)
     if (!found) continue
     if (isOperator.value && actingFor.value === undefined && !FOR_ALL.test(path)) return <ChooseAccount />
     return right === undefined || may(right) ? page(...found.slice(1)) : <NotPermitted />

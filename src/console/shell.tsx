@@ -1,8 +1,9 @@
 // The frame around every page: the menu, the account, the theme, and the age of the figures.
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
+import type { Right } from './logic/may.ts'
 import { spanText } from './logic/numbers.ts'
-import { rightFor } from './pages.tsx'
+import { PAGES } from './pages.tsx'
 import { Field } from './parts/fields.tsx'
 import { Button } from './parts/press.tsx'
 import { Text } from './parts/text.tsx'
@@ -13,39 +14,12 @@ import { type Link, link, now, snapshotAt } from './state/live.ts'
 import { place } from './state/router.ts'
 import { actFor, may, session, signOut } from './state/session.ts'
 
-/** The pages by groups. */
-const LINKS: readonly (readonly (readonly [path: string, name: string])[])[] = [
-  [
-    ['', 'Overview'],
-    ['/lanes', 'Lanes'],
-    ['/messages', 'Messages'],
-    ['/campaigns', 'Campaigns'],
-    ['/start', 'Send a message'],
-  ],
-  [
-    ['/contacts', 'Contacts'],
-    ['/opt-outs', 'Opt-outs'],
-    ['/people', 'Data of a person'],
-    ['/templates', 'Templates'],
-    ['/gallery', 'Gallery'],
-  ],
-  [
-    ['/senders', 'Senders'],
-    ['/endpoints', 'Event endpoints'],
-    ['/keys', 'Keys'],
-    ['/limits', 'Limits'],
-    ['/activity', 'Activity'],
-  ],
-]
-
 const isHere = (path: string, here: string): boolean =>
   path === '' ? here === '' : here === path || here.startsWith(`${path}/`)
 
 /** Leaves out pages that the key does not permit. An operator sees all: it chooses an account there. */
-function isSeen(path: string): boolean {
-  const right = rightFor(path)
-  return right === undefined || session.value?.operator === true || may(right)
-}
+const isSeen = (right: Right | undefined): boolean =>
+  right === undefined || session.value?.operator === true || may(right)
 
 /** The bar at the side of the screen, or at the top of a narrow one. */
 export function Header() {
@@ -68,10 +42,12 @@ export function Header() {
         <AccountSwitcher />
         <nav aria-label="Pages">
           <ul>
-            {LINKS.map((group) =>
+            {PAGES.map((group) =>
               group
-                .filter(([path]) => isSeen(path))
-                .map(([path, name], i) => (
+                .flatMap(([path, right, , name]) =>
+                  typeof path === 'string' && name && isSeen(right) ? { path, name } : [],
+                )
+                .map(({ path, name }, i) => (
                   <li key={path} class={i === 0 && path !== '' ? 'group' : ''}>
                     <a href={`/console${path}`} aria-current={isHere(path, here) ? 'page' : undefined}>
                       {name}
