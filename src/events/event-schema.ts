@@ -14,7 +14,7 @@ const problem = z.strictObject({ code: z.string(), sentence: z.string() }).nulla
 /** Only for those who asked for content. */
 const content = { to: z.string().nullable().optional(), text: z.string().nullable().optional() }
 
-const messageData = z.strictObject({
+export const messageEventData = z.strictObject({
   event_id: eventIdField,
   id: z.string(),
   seq: z.int().positive().describe('Rises with each change of the message; drop what is older than you know.'),
@@ -31,7 +31,7 @@ const messageData = z.strictObject({
   ...content,
 })
 
-const receivedData = z.strictObject({
+export const receivedEventData = z.strictObject({
   event_id: eventIdField,
   id: z.string().describe('The id of WhatsApp.'),
   seq: z.literal(1),
@@ -43,7 +43,7 @@ const receivedData = z.strictObject({
   ...receivedPartsSchema.shape,
 })
 
-const campaignData = z.strictObject({
+export const campaignEventData = z.strictObject({
   event_id: eventIdField,
   id: z.string(),
   seq: z.int().positive(),
@@ -52,16 +52,20 @@ const campaignData = z.strictObject({
   reason: z.string().nullable(),
 })
 
-const senderData = z.strictObject({
+export const senderEventData = z.strictObject({
   event_id: eventIdField,
   lane: z.int().positive(),
   sender: z.string().nullable(),
   reason: z.string().nullable(),
 })
 
-const endpointData = z.strictObject({ event_id: eventIdField, id: z.string(), reason: z.string().nullable() })
+export const endpointEventData = z.strictObject({
+  event_id: eventIdField,
+  id: z.string(),
+  reason: z.string().nullable(),
+})
 
-const noticeData = z.strictObject({
+export const noticeEventData = z.strictObject({
   event_id: eventIdField,
   id: z.string().describe('As `GET /admin/notices` lists it.'),
   field: z.string().describe('Field of WhatsApp’s webhook, such as `account_update`.'),
@@ -80,13 +84,13 @@ export const eventSchema = z
   .union([
     event(
       typesOf('message').filter((type) => type !== 'message.received'),
-      messageData,
+      messageEventData,
     ),
-    event(['message.received'], receivedData),
-    event(typesOf('campaign'), campaignData),
-    event(typesOf('sender'), senderData),
-    event(typesOf('provider'), noticeData),
-    event([...typesOf('endpoint'), TEST_TYPE], endpointData),
+    event(['message.received'], receivedEventData),
+    event(typesOf('campaign'), campaignEventData),
+    event(typesOf('sender'), senderEventData),
+    event(typesOf('provider'), noticeEventData),
+    event([...typesOf('endpoint'), TEST_TYPE], endpointEventData),
   ])
   .meta({ id: 'Event' })
 export type EventDocument = z.infer<typeof eventSchema>

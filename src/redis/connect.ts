@@ -117,12 +117,6 @@ const MOVING_AGAIN_MS = 20
 export const named = <K extends string>(name: K, value: string | undefined): { [name in K]?: string } =>
   value === undefined ? {} : ({ [name]: value } as { [name in K]: string })
 
-/** A connection that hears what is published, and does not subscribe again by itself after it was lost. */
-export function openSubscriber(redis: Redis): Redis {
-  // A cluster's has a connection for that anyway; a copy of it would hear nothing.
-  return redis instanceof Cluster ? redis : redis.duplicate({ autoResubscribe: false })
-}
-
 /** Whether its keys lie on many servers. */
 export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cluster
 

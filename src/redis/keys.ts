@@ -61,8 +61,6 @@ export const rootKeys = {
   wideLanes: 'lw:wide-lanes',
   /** Pub/sub channel: id of a lane that nothing leaves although it could. */
   reopen: 'lw:reopen',
-  /** Pub/sub channel: ids of bulk moves that ended. */
-  moveEnded: 'lw:move-ended',
 }
 
 /** STRING: what a worker says of itself, JSON; ends when it says nothing for seconds. */

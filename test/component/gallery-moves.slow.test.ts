@@ -1,14 +1,12 @@
 // Pins: bulk moves from the request to the outcome, with and without a worker. Real: Redis, BullMQ, Express, the disk.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createFile, findFile, type GalleryFile, trashFile } from '../../src/gallery/store/files.ts'
-import { createFolder, type Folder, findFolder } from '../../src/gallery/store/folders.ts'
+import { findFile, type GalleryFile, trashFile } from '../../src/gallery/store/files.ts'
+import { type Folder, findFolder } from '../../src/gallery/store/folders.ts'
 import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
 import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/background.ts'
-import { openBulkMoves } from '../../src/producer/api/gallery/bulk-moves.ts'
-import { connectFailFast, connectWithRetry } from '../../src/redis/connect.ts'
-import { startMoves } from '../../src/worker/background/move-files.ts'
+import { openBulkMoves } from '../../src/producer/api/gallery/moves.ts'
+import { connectFailFast } from '../../src/redis/connect.ts'
 import { errorOf } from '../support/api-error.ts'
-import { silentLog } from '../support/app.ts'
 import { startGallery, type TestGallery } from '../support/gallery.ts'
 import { startRedis } from '../support/redis.ts'
 import { galleryOf } from '../support/state/accounts.ts'
@@ -225,37 +223,6 @@ describe('without a worker', () => {
     expect(performance.now() - begun).toBeLessThan(3_000)
     for (const connection of [redis, other]) connection.disconnect()
     await moves.close()
-    await server.stop()
-  })
-
-  test('a Redis that refuses subscriptions is asked less and less, and moves are answered in time all the same', async () => {
-    const server = await startRedis()
-    const admin = connectWithRetry(server.url)
-    await admin.call('ACL', 'SETUSER', 'limited', 'on', '>password', '~*', '+@all', '-subscribe')
-    const url = `redis://limited:password@127.0.0.1:${server.port}`
-    const [redis, patient] = [connectFailFast(url), connectWithRetry(server.url)]
-    const moves = openBulkMoves(redis)
-    await eventually(async () => (await redis.ping()) === 'PONG', 'it is there')
-    const opened = async () => Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1])
-    const before = await opened()
-    const worker = await startMoves({ redis: patient, log: silentLog })
-    const [one, two] = [await createFolder(patient, 1, { name: '1' }), await createFolder(patient, 1, { name: '2' })]
-    const content = { hash: 'a'.repeat(64), mimeType: 'image/png', extension: 'png', size: 1 }
-    const file = await createFile(patient, 1, { folderId: one.id, name: 'x', ...content })
-    const begun = performance.now()
-    const move = { v: 1 as const, account: 1, move: newMoveId(Date.now()), file_ids: [file.id], folder_id: two.id }
-    expect(await moves.run(move, 10_000)).toMatchObject({ state: 'done' })
-    expect(performance.now() - begun).toBeLessThan(5_000)
-    // Each move would subscribe once more.
-    for (const [n, target] of [one, two, one, two].entries()) {
-      const again = { ...move, move: newMoveId(Date.now() + n + 1), folder_id: target.id }
-      expect(await moves.run(again, 10_000)).toMatchObject({ state: 'done' })
-    }
-    // The worker's own; a subscription that is refused opens none.
-    expect((await opened()) - before).toBeLessThanOrEqual(5)
-    await worker.stop(2_000)
-    await moves.close()
-    for (const connection of [redis, patient, admin]) connection.disconnect()
     await server.stop()
   })
 

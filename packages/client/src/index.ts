@@ -12,13 +12,7 @@ export type {
 } from './connect.ts'
 export { connectLaneway } from './connect.ts'
 export { LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
-export type {
-  CampaignEventData,
-  EventHeaders,
-  LanewayEvent,
-  MessageEventData,
-  ReceivedEventData,
-} from './events.ts'
+export type { EventHeaders } from './events.ts'
 export { EventsRefused, isNews, verifyEvents } from './events.ts'
 export type { Message, ServiceMessage, TemplateComponent, TemplateMessage, TemplateParameter } from './messages.ts'
 export type { Conversations, OptOuts, ReceivedFile } from './people.ts'
@@ -27,12 +21,16 @@ export type { WaitOptions } from './transport.ts'
 export type {
   CampaignDefinition,
   CampaignDescription,
+  CampaignEventData,
   CampaignPreflight,
   CampaignProgress,
   CampaignState,
   Conversation,
+  LanewayEvent,
+  MessageEventData,
   MessageState,
   OptOut,
+  ReceivedEventData,
   ReceivedMessage,
   ReceivedParts,
   ServiceContent,

@@ -4,6 +4,15 @@ import type { z } from 'zod'
 import type { CAMPAIGN_STATES } from '../../../src/campaigns/campaign.ts'
 import type { campaignDocumentSchema } from '../../../src/campaigns/commands/campaign-document.ts'
 import type { definitionSchema } from '../../../src/campaigns/definition.ts'
+import type {
+  campaignEventData,
+  EventType,
+  endpointEventData,
+  messageEventData,
+  noticeEventData,
+  receivedEventData,
+  senderEventData,
+} from '../../../src/events/event-schema.ts'
 import type { IntakeContract, intakeAnswers, intakeJobSchema, intakeRefusalSchema } from '../../../src/jobs/intake.ts'
 import type { serviceContentSchema, templateMessageContent } from '../../../src/messages/content.ts'
 import type { STATES } from '../../../src/messages/lifecycle.ts'
@@ -37,6 +46,25 @@ export type Conversation = z.output<typeof conversationSchema>
 export type ReceivedParts = z.output<typeof receivedPartsSchema>
 /** A message that somebody wrote to a sender. `accepted_at` is when it was written, ISO 8601. */
 export type ReceivedMessage = Extract<z.output<typeof listedMessageSchema>, { direction: 'inbound' }>
+
+/** Any event, as an endpoint gets it. A type that this release does not know has data of any shape. */
+export type LanewayEvent = { timestamp: string } & (
+  | { type: Exclude<EventType & `message.${string}`, 'message.received'>; data: z.output<typeof messageEventData> }
+  | { type: 'message.received'; data: z.output<typeof receivedEventData> }
+  | { type: EventType & `campaign.${string}`; data: z.output<typeof campaignEventData> }
+  | { type: EventType & `sender.${string}`; data: z.output<typeof senderEventData> }
+  | { type: 'provider.notice'; data: z.output<typeof noticeEventData> }
+  | { type: 'endpoint.disabled' | 'endpoint.test'; data: z.output<typeof endpointEventData> }
+)
+/**
+ * Data of a message. `seq` rises with each change of it: drop what is not above the highest that you know. `to`, `text` and
+ * `provider_id` only for an endpoint that includes content.
+ */
+export type MessageEventData = z.output<typeof messageEventData>
+/** Data of a received message, its `id` being WhatsApp’s. Its content only for an endpoint that includes content. */
+export type ReceivedEventData = z.output<typeof receivedEventData>
+/** Data of a campaign. */
+export type CampaignEventData = z.output<typeof campaignEventData>
 
 /** The jobs of the intake queue; docs/reference/jobs.md is the reference. */
 export type IntakeJob = z.output<typeof intakeJobSchema>

@@ -4,7 +4,7 @@ import { MOVE_JOB, MOVE_QUEUE, MOVE_RETRY, type MovePayload, movePayloadSchema }
 import { openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
-import { galleryKeys, rootKeys, sharedQueuePrefix } from '../../redis/keys.ts'
+import { galleryKeys, sharedQueuePrefix } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow, idField, isThere, readRecord } from '../../redis/records.ts'
 
@@ -30,8 +30,8 @@ export type MoveOutcome = z.infer<typeof outcomeSchema>
 const moveScript = defineScript(import.meta.url, 'gallery-move-files')
 
 /**
- * Moves the files into the folder, all or none, records the outcome and announces it on `rootKeys.moveEnded`, in one
- * atomic step that changes nothing when the move has an outcome already.
+ * Moves the files into the folder, all or none, and records the outcome, in one atomic step that changes nothing when the
+ * move has an outcome already.
  */
 export async function moveFiles(
   redis: Redis,
@@ -43,21 +43,18 @@ export async function moveFiles(
     { folder: keys.folder(folder_id), filesIn: keys.filesIn(folder_id), outcome: keys.move(move), prefix: keys.prefix },
     {
       folderId: String(folder_id),
-      move,
       keepSeconds: KEEP_SECONDS,
-      channel: rootKeys.moveEnded,
       files: [...new Set(file_ids)].map(String),
     },
   )
 }
 
-/** Records that a move can never be done, because of a broken record, and announces it. */
+/** Records that a move can never be done, because of a broken record. */
 export async function failMove(redis: Redis, { account, move }: Pick<MovePayload, 'account' | 'move'>): Promise<void> {
   const key = galleryKeys(account).move(move)
   await execOrThrow(
     redis.multi().hset(key, { state: 'failed', moved: 0, reason: 'internal', missing: '' }).expire(key, KEEP_SECONDS),
   )
-  await redis.publish(rootKeys.moveEnded, move)
 }
 
 /** How the move ended; undefined when it has not, or is not one of this account. */

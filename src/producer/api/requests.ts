@@ -1,6 +1,7 @@
 // What handlers of several features do with a request: once per Idempotency-Key, streamed, in pages. A cursor of a page holds a
 // place in the order of the list, not a name: its record may be gone by the next page, and those after it must still come.
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { checkedKey, type OnceSteps, once, refuseOtherBody } from '../../messages/accept/once.ts'
 import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -60,6 +61,28 @@ export async function idFor(
   const kept = await rememberKey(redis, { account, route, key }, { id: proposed, digest })
   refuseOtherBody(kept, digest)
   return kept.id
+}
+
+/** How soon a job is asked for its outcome again: a worker takes some ms for most. */
+const FIRST_LOOK_MS = 10
+const LAST_LOOK_MS = 250
+
+/**
+ * What `find` finds of a job within `waitMs`; undefined when there is nothing by then, or it `isOver` before. Rejects as
+ * `find` does, such as when Redis goes away.
+ */
+export async function outcomeWithin<T>(
+  waitMs: number,
+  find: () => Promise<T | undefined>,
+  isOver: () => boolean,
+): Promise<T | undefined> {
+  const endMs = performance.now() + waitMs
+  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_LOOK_MS)) {
+    const outcome = await find()
+    const leftMs = endMs - performance.now()
+    if (outcome !== undefined || isOver() || leftMs <= 0) return outcome
+    await sleep(Math.min(pauseMs, leftMs))
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
-// Does the bulk moves of the gallery: parse, move in one atomic step, which also records and announces the outcome.
-// Dies before the step: the job is taken up again by another worker. After it: the step sees its own outcome and only
-// announces it again.
+// Does the bulk moves of the gallery: parse, move in one atomic step, which also records the outcome.
+// Dies before the step: the job is taken up again by another worker. After it: the step sees its own outcome.
 
 import { failMove, moveFiles } from '../../gallery/store/moves.ts'
 import { MOVE_QUEUE, movePayloadSchema } from '../../jobs/background.ts'

@@ -1,5 +1,5 @@
--- Moves files into one folder, all or none, and records how it ended. Running it again changes nothing and announces
--- the same outcome, so a job that is repeated after a crash cannot undo a later move.
+-- Moves files into one folder, all or none, and records how it ended. Running it again changes nothing, so a job that is
+-- repeated after a crash cannot undo a later move.
 -- Redis does not roll back: everything that can fail is read before the first write.
 --
 -- Keys:
@@ -9,23 +9,19 @@
 --   prefix       of the gallery's keys: those of the files and of the folders they come from are built from it
 -- Arguments:
 --   folderId     as text
---   move         its id
 --   keepSeconds  how long the outcome is kept
---   channel      on which the end is announced
 --   files        their ids as text, each once
 -- Output: nothing; the outcome has `state` done or failed, `moved` (number of files), `reason` of a failure
 -- (no_folder, no_files) and `missing` (ids of the files that do not exist or are in the trash, with commas)
 local folder, filesIn, outcome, prefix = unpack(KEYS)
-local folderId, move, keepSeconds, channel, files = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local folderId, keepSeconds, files = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 if redis.call('EXISTS', outcome) == 1 then
-  redis.call('PUBLISH', channel, move)
   return
 end
 
 local function finish(state, moved, reason, missing)
   redis.call('HSET', outcome, 'state', state, 'moved', moved, 'reason', reason, 'missing', missing)
   redis.call('EXPIRE', outcome, keepSeconds)
-  redis.call('PUBLISH', channel, move)
 end
 
 if redis.call('EXISTS', folder) == 0 then

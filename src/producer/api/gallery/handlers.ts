@@ -1,4 +1,4 @@
-// The gallery: folders, files, uploads, and the public address of each file. Bulk moves are in move-handlers.ts.
+// The gallery: folders, files, uploads, and the public address of each file. Bulk moves are in moves.ts.
 import { z } from 'zod'
 import { permits } from '../../../accounts/permissions.ts'
 import { accountLimits } from '../../../accounts/store/accounts.ts'
@@ -30,7 +30,7 @@ import { succeeds } from '../answers.ts'
 import { galleryNameField, textIdField } from '../fields.ts'
 import { addressOf, found, makeOnceById, pageOf } from '../requests.ts'
 import { fileJson, folderJson } from './json.ts'
-import { type GalleryDeps, moveHandlers } from './move-handlers.ts'
+import { type GalleryDeps, moveHandlers } from './moves.ts'
 import { galleryFiles, galleryFolders } from './routes.ts'
 
 type Call = Pick<ContextOf<RouteSpec>, 'caller' | 'origin'>

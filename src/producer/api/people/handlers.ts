@@ -1,5 +1,4 @@
 // A person's data: showing it as it is read, and having a worker erase it.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../../config.ts'
 import { iso } from '../../../messages/lookup/message-document.ts'
 import { type Erasure, type ErasureQueue, findErasure, newErasureId } from '../../../people/erasures.ts'
@@ -9,7 +8,7 @@ import { redisNowMs } from '../../../redis/clock.ts'
 import { accountKey } from '../../../redis/keys.ts'
 import { bind, type Route } from '../../bind.ts'
 import { queued, shows } from '../answers.ts'
-import { addressOf, JSON_TYPE, streamed } from '../requests.ts'
+import { addressOf, JSON_TYPE, outcomeWithin, streamed } from '../requests.ts'
 import { people } from './routes.ts'
 
 interface PeopleDeps extends GatherDeps {
@@ -17,8 +16,6 @@ interface PeopleDeps extends GatherDeps {
   erasures: ErasureQueue
   tombstones: Tombstones
 }
-
-const POLL_MS = 50
 
 export function peopleRoutes(deps: PeopleDeps): Route[] {
   const { redis, config, erasures, tombstones } = deps
@@ -35,12 +32,12 @@ export function peopleRoutes(deps: PeopleDeps): Route[] {
       // First: from now on no existing campaign sends them anything, whenever the job is done.
       await tombstones.bury(account, person, nowMs, config.retentionMs)
       await erasures.start(id, { account, person, nowMs })
-      const endMs = performance.now() + config.bulkMoveWaitMs
-      while (performance.now() < endMs && !call.isGone()) {
+      const findEnded = async () => {
         const erasure = await findErasure(redis, id)
-        if (erasure?.state === 'done') return shows('erased', erasureDocument(id, erasure))
-        await pause(POLL_MS)
+        return erasure?.state === 'done' ? erasure : undefined
       }
+      const erasure = await outcomeWithin(config.bulkMoveWaitMs, findEnded, call.isGone)
+      if (erasure !== undefined) return shows('erased', erasureDocument(id, erasure))
       return queued({ job_id: id, status_url: addressOf(config, call, `/jobs/${id}`) })
     },
   })

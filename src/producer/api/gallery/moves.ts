@@ -1,16 +1,80 @@
-// Bulk moves: the producer checks, queues the job and waits for a while; a worker moves the files.
+// Bulk moves: the producer checks, queues the job and waits for a while for the outcome that the worker records.
 import type { Config } from '../../../config.ts'
 import type { FileStore } from '../../../files/store.ts'
-import type { MoveOutcome } from '../../../gallery/store/moves.ts'
-import { moveIdSchema, newMoveId } from '../../../jobs/background.ts'
+import { findMoveOutcome, type MoveOutcome, openMoveQueue } from '../../../gallery/store/moves.ts'
+import { type MovePayload, moveIdSchema, newMoveId } from '../../../jobs/background.ts'
 import { counted, type Fault } from '../../../messages/fault.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, internal } from '../../errors.ts'
 import type { Handlers } from '../../route.ts'
 import { succeeds } from '../answers.ts'
-import { addressOf, found } from '../requests.ts'
-import type { BulkMoves } from './bulk-moves.ts'
+import { addressOf, found, outcomeWithin } from '../requests.ts'
 import { GALLERY, type galleryFiles } from './routes.ts'
+
+/**
+ * Moves of one account that wait at the same time in a process. Workers do moves in order of arrival, some ms each, so
+ * that this many delay no other account noticeably.
+ */
+const WAITING_MAX = 50
+
+/** The outcome of a move, or the state of its job. */
+export type MoveState = MoveOutcome | { state: 'pending' } | { state: 'given_up' }
+
+const tooMany = (): ApiError =>
+  new ApiError(
+    429,
+    'too_many_moves',
+    `${WAITING_MAX} moves of this account are under way; wait until one of them is done.`,
+    { headers: { 'Retry-After': '1' } },
+  )
+
+export type BulkMoves = ReturnType<typeof openBulkMoves>
+
+/** Opens the queue of moves on a connection that fails fast. */
+export function openBulkMoves(redis: Redis) {
+  const queue = openMoveQueue(redis)
+  /** Waiting moves, by account. */
+  const underWay = new Map<number, number>()
+  let closed = false
+
+  return {
+    /** Queues a move and waits up to `waitMs` for its outcome; undefined if there is none yet. 429 if too many wait. */
+    async run(payload: MovePayload, waitMs: number): Promise<MoveOutcome | undefined> {
+      const { account, move } = payload
+      const own = underWay.get(account) ?? 0
+      if (own >= WAITING_MAX) throw tooMany()
+      underWay.set(account, own + 1)
+      try {
+        await queue.add(payload)
+        return await outcomeWithin(
+          waitMs,
+          () => findMoveOutcome(redis, account, move),
+          () => closed,
+        )
+      } finally {
+        const left = (underWay.get(account) ?? 1) - 1
+        if (left > 0) underWay.set(account, left)
+        else underWay.delete(account)
+      }
+    },
+
+    /** The state of a move; undefined if the account has none of this id. */
+    async stateOf(account: number, move: string): Promise<MoveState | undefined> {
+      // The job first: it may be removed as soon as the outcome is stored, never before.
+      const job = await queue.find(account, move)
+      const outcome = await findMoveOutcome(redis, account, move)
+      if (outcome !== undefined) return outcome
+      if (job === undefined) return undefined
+      return { state: job === 'failed' ? 'given_up' : 'pending' }
+    },
+
+    /** Requests that still wait are answered that there is no outcome yet. */
+    async close(): Promise<void> {
+      closed = true
+      await queue.close()
+    },
+  }
+}
 
 /** `bulkMoveWaitMs` is how long a request waits for its move before it is answered 202. */
 export interface GalleryDeps {
