@@ -87,6 +87,9 @@ export interface Example {
   /** The body of a `stream` route. */
   text?: string
   status: number
+  /** The sentence of the answer. */
+  says?: string
+  /** Where it says more than can be made from the schema (openapi/sample.ts). */
   answer?: unknown
 }
 

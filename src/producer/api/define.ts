@@ -15,10 +15,9 @@ interface Shared {
   shown?: Readonly<Record<string, string>>
 }
 
-/** An example in short: an answer in the envelope of our own addresses is made from `says`, `data` and `next`. */
+/** An example in short: with `data`, the answer is put into the envelope of our own addresses. */
 export interface ShortExample extends Partial<Example> {
-  /** `message` of the answer; without it, `data` is a page of a list. */
-  says?: string
+  /** Without `says`, a page of a list. */
   data?: unknown
   next?: string
 }
@@ -110,8 +109,8 @@ function bodyOf(method: Method, body: Given['body']): BodyRule {
 /** A JSON body that may be left out. */
 export const orNothing = <S extends z.ZodObject>(schema: S) => ({ as: 'json', schema, mayBeAbsent: true }) as const
 
-function whole({ says, data, next = null, ...example }: Omit<ShortExample, 'next'> & { next?: string | null }) {
-  if (says !== undefined)
-    return { ...example, answer: { status: true, message: says, ...(data !== undefined && { data }) } }
-  return data === undefined ? example : { ...example, answer: { status: true, data, next } }
+function whole({ data, next = null, ...example }: Omit<ShortExample, 'next'> & { next?: string | null }) {
+  if (data === undefined) return example
+  const { says: message } = example
+  return { ...example, answer: message === undefined ? { status: true, data, next } : { status: true, message, data } }
 }

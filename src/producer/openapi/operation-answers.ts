@@ -6,6 +6,7 @@ import { EDGE_ERRORS, type ErrorsByStatus } from '../error-codes.ts'
 import { errorBodySchema } from '../errors.ts'
 import { isCounted } from '../rate-limits.ts'
 import type { BodyRule, BytesSchema, RouteSpec } from '../route.ts'
+import { shownAnswer } from './sample.ts'
 import { exampleName, pascal, type SchemaNames } from './shared-parts.ts'
 
 type Headers = Record<string, { $ref: string }>
@@ -78,9 +79,9 @@ function answerOf(
   const headers = { ...REQUEST_ID, ...(isNaming && { 'x-laneway-ignored': header('Ignored') }) }
   const description = SAID[status] ?? 'Done.'
   if (status === 304) return { description, headers }
-  const shown = spec.examples.filter((each) => each.status === status && each.answer !== undefined)
+  const shown = spec.examples.filter((each) => each.status === status && shownAnswer(spec, each) !== undefined)
   const examples = Object.fromEntries(
-    shown.map((each, place) => [exampleName(each, place), { value: each.answer }] as const),
+    shown.map((each, place) => [exampleName(each, place), { value: shownAnswer(spec, each) }] as const),
   )
   const inJson = (schema: z.ZodType) => ({
     schema: names.of(schema, name()),

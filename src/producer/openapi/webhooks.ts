@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { eventSchema } from '../../events/event-schema.ts'
-import { deliveredEvent } from '../api/events/examples.ts'
+import { deliveredEvent } from '../api/events/routes.ts'
 
 const batch = z.strictObject({ type: z.literal('batch'), timestamp: z.iso.datetime(), data: z.array(eventSchema) })
 

@@ -11,6 +11,7 @@ import { orNothing, routesOf } from '../define.ts'
 import { count, csvSaidFields, IMPORT_MAX_BYTES, offsetPageFields, pauseFields, readAsSchema } from '../fields.ts'
 import { saleComponents } from '../sending/examples.ts'
 
+/** A campaign that runs, whose figures agree. */
 const exampleCampaign = {
   id: 'cmp_2_1',
   name: 'Spring sale',
@@ -93,7 +94,6 @@ const rowsUploaded = z.strictObject({
 const answers = one(campaignDocumentSchema)
 const wrongState = { 422: ['wrong_state'] } as const
 const toStart = { ...wrongState, 400: ['template_not_approved', 'template_changed'] } as const
-const shown = (says: string, state: string) => ({ says, data: { ...exampleCampaign, state } })
 
 export const campaigns = {
   create: change.post('/campaigns', 'Creates a draft.', {
@@ -115,52 +115,52 @@ export const campaigns = {
           },
           recipients: { tags: [1, 2] },
         },
-        ...shown('created', 'draft'),
+        says: 'created',
       },
     ],
   }),
   list: look.get('/campaigns', 'Lists the account’s campaigns, the latest first.', {
     query: listQuery,
     answers: page(campaignDocumentSchema),
-    examples: [{ query: { state: 'running,paused' }, data: [exampleCampaign] }],
+    examples: [{ query: { state: 'running,paused' } }],
   }),
   show: look.get('/campaigns/:id', 'Shows a campaign with its progress.', {
     answers,
-    examples: [shown('campaign', 'running')],
+    examples: [{ says: 'campaign', data: exampleCampaign }],
   }),
   preflight: change.post('/campaigns/:id/preflight', 'Counts, checks and freezes the recipients, in the background.', {
     act: 'campaign.preflight',
     takesRoom: true,
     answers,
     errors: { ...wrongState, 400: ['no_rows'] },
-    examples: [shown('checking', 'checking')],
+    examples: [{ says: 'checking' }],
   }),
   schedule: change.post('/campaigns/:id/schedule', 'Starts the campaign at a given time.', {
     act: 'campaign.schedule',
     body: orNothing(scheduleBody),
     answers,
     errors: toStart,
-    examples: [{ body: { at: '2126-11-22T09:00:00Z' }, ...shown('scheduled', 'scheduled') }],
+    examples: [{ body: { at: '2126-11-22T09:00:00Z' }, says: 'scheduled' }],
   }),
   start: change.post('/campaigns/:id/start', 'Starts the campaign now.', {
     act: 'campaign.start',
     takesRoom: true,
     answers,
     errors: toStart,
-    examples: [shown('started', 'running')],
+    examples: [{ says: 'started' }],
   }),
   pause: change.post('/campaigns/:id/pause', 'Pauses the campaign: nothing more is sent until it is resumed.', {
     act: 'campaign.pause',
     body: orNothing(pauseFields),
     answers,
     errors: wrongState,
-    examples: [{ body: { reason: 'a typo' }, ...shown('paused', 'paused') }],
+    examples: [{ body: { reason: 'a typo' }, says: 'paused' }],
   }),
   cancel: change.post('/campaigns/:id/cancel', 'Cancels the campaign: nothing more of it is ever sent.', {
     act: 'campaign.cancel',
     answers,
     errors: wrongState,
-    examples: [shown('cancelled', 'cancelled')],
+    examples: [{ says: 'cancelled' }],
   }),
   resume: change.post(
     '/campaigns/:id/resume',
@@ -172,8 +172,8 @@ export const campaigns = {
       answers,
       errors: { 400: [...toStart[400], 'unknown_sender'], 422: ['wrong_state', 'nobody_in_class'] },
       examples: [
-        { name: 'Those that were cancelled', body: { class: 'cancelled' }, ...shown('resumed', 'running') },
-        { name: 'The same campaign', body: {}, ...shown('resumed', 'running') },
+        { name: 'Those that were cancelled', body: { class: 'cancelled' }, says: 'resumed' },
+        { name: 'The same campaign', body: {}, says: 'resumed' },
       ],
     },
   ),

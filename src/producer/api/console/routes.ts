@@ -4,7 +4,6 @@ import { SPANS, seriesSchema, snapshotSchema } from '../../../telemetry/snapshot
 import { bare, named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { flagField, textIdField } from '../fields.ts'
-import { exampleSeries, exampleSession, exampleSnapshot } from './examples.ts'
 
 /** A key that sees messages sees how they are sent; so does a key for running an account or all of them. */
 export const toLook = { in: 'bearer', permission: 'messages:read', also: ['admin'], withoutAccount: true } as const
@@ -35,14 +34,12 @@ export const consoleSession = {
       body: { as: 'json', schema: z.strictObject({ key: z.string() }), limit: 4_096 },
       answers: one(sessionSchema),
       errors: { 401: ['unauthorized'], 403: ['forbidden'], 429: ['too_many_sign_ins'] },
-      examples: [
-        { body: { key: 'lw_00000000000000000000000000000000000000' }, says: 'signed in', data: exampleSession },
-      ],
+      examples: [{ body: { key: 'lw_00000000000000000000000000000000000000' }, says: 'signed in' }],
     },
   ),
   session: look.get('/console/session', 'Shows the session: its key, its rights, and when it ends.', {
     answers: one(sessionSchema),
-    examples: [{ says: 'session', data: exampleSession }],
+    examples: [{ says: 'session' }],
   }),
   signOut: look.delete('/console/session', 'Ends the session of the request.', {
     act: 'console.sign_out',
@@ -56,7 +53,6 @@ export const consoleLive = {
       'Taken at most once a second for each account, however many ask. A key for some senders sees their lanes only.',
     query: z.strictObject({}),
     answers: { 200: bare(snapshotSchema) },
-    examples: [{ answer: { status: true, data: exampleSnapshot } }],
   }),
   stream: look.get('/console/stream', 'Sends the snapshot of every second as a server-sent event named `snapshot`.', {
     details:
@@ -76,7 +72,7 @@ export const consoleLive = {
       span: z.enum(SPANS).default('hour'),
     }),
     answers: { 200: bare(seriesSchema) },
-    examples: [{ query: { span: 'hour' }, answer: { status: true, data: exampleSeries } }],
+    examples: [{ query: { span: 'hour' } }],
   }),
 }
 
@@ -90,7 +86,6 @@ const demoState = bare(
 export const consoleDemo = {
   show: look.get('/console/demo', 'Shows whether demo traffic is available and running.', {
     answers: { 200: demoState },
-    examples: [{ answer: { status: true, data: { available: true, running: false } } }],
   }),
   run: routesOf({ access: { in: 'bearer', permission: 'admin', withoutAccount: true } }).post(
     '/console/demo',
@@ -99,7 +94,7 @@ export const consoleDemo = {
       act: 'demo.start',
       body: z.strictObject({ running: z.boolean() }),
       answers: { 200: demoState },
-      examples: [{ body: { running: true }, answer: { status: true, data: { available: true, running: true } } }],
+      examples: [{ body: { running: true } }],
     },
   ),
 }

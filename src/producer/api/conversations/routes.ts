@@ -37,18 +37,6 @@ export const conversations = {
     }),
     answers: one(conversationSchema),
     errors: { 400: ['unknown_sender'] },
-    examples: [
-      {
-        says: 'conversation',
-        data: {
-          person: '447700900123',
-          sender: '447700900001',
-          open: true,
-          open_until: '2026-11-22T10:00:00.000Z',
-          last_received_at: '2026-11-21T10:00:00.000Z',
-          opted_out: false,
-        },
-      },
-    ],
+    examples: [{ says: 'conversation' }],
   }),
 }

@@ -22,8 +22,5 @@ export const limits = {
   list: route.get('/admin/limits', 'Lists the limits in force for the account and how much of each is used.', {
     query: z.strictObject({}),
     answers: { 200: bare(z.array(limitInForce)) },
-    examples: [
-      { answer: { status: true, data: [{ limit: 'limit.waiting', most: 10_000_000, own: false, used: 1_240 }] } },
-    ],
   }),
 }

@@ -44,15 +44,15 @@ const importSchema = z.union(
 )
 const language = z.strictObject({ language: textUpTo(20).optional().describe('Only in this language.') })
 
-const inOneLanguage = { name: 'gift_note', language: 'en_US', category: 'UTILITY', status: 'APPROVED' }
-const listed = { id: 'gift_note/en_US', ...inOneLanguage, quality: null, components_changed_at: null }
-const definition = { ...inOneLanguage, components: [{ type: 'BODY', text: 'Your gift for {{1}} is on its way.' }] }
+const definition = {
+  ...{ name: 'gift_note', language: 'en_US', category: 'UTILITY', status: 'APPROVED' },
+  components: [{ type: 'BODY', text: 'Your gift for {{1}} is on its way.' }],
+}
 
 export const templates = {
   list: look.get('/admin/templates', "Lists the account's templates by name and language.", {
     query: pageQuery(600),
     answers: page(listedSchema),
-    examples: [{ data: [listed] }],
   }),
   import: change.post(
     '/admin/templates',
@@ -63,7 +63,7 @@ export const templates = {
       headers: idempotencyHeaders,
       body: { as: 'json', limit: IMPORT_BYTES, schema: importSchema },
       answers: one(z.array(listedSchema)),
-      examples: [{ body: { data: [definition] }, says: 'imported', data: [listed] }],
+      examples: [{ body: { data: [definition] }, says: 'imported' }],
     },
   ),
   show: look.get(
@@ -72,7 +72,7 @@ export const templates = {
     {
       query: language,
       answers: one(z.array(definitionSchema)),
-      examples: [{ says: 'template', data: [{ ...definition, parameter_format: 'POSITIONAL' }] }],
+      examples: [{ says: 'template' }],
     },
   ),
   remove: change.delete(
