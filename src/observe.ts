@@ -4,6 +4,7 @@
 
 import type { MessageClass } from './messages/content.ts'
 import type { State } from './messages/lifecycle.ts'
+import type { RULE_WAIT_REASONS } from './portfolios/portfolio.ts'
 import type { Redis } from './redis/connect.ts'
 
 /** A change of state that Redis has really made; what was known already, or came too late, is none. */
@@ -33,6 +34,22 @@ export interface Attempt {
   waitedMs: number
   /** From there to the answer; undefined when no request was made. */
   tookMs: number | undefined
+  /** The rest of its lane waited for how it ends. */
+  isProbe: boolean
+}
+
+/** Messages that were not claimed because of one of WhatsApp's own rules. */
+export interface RuleWait {
+  lane: number
+  class: MessageClass
+  why: (typeof RULE_WAIT_REASONS)[number]
+}
+
+/** What WhatsApp told besides messages: the field of its webhook and its own word for what happened. */
+export interface Noticed {
+  field: string
+  event: string | undefined
+  isKnown: boolean
 }
 
 /** A limit that a request met. */
@@ -61,6 +78,12 @@ export interface Observer {
   tookIn(outcome: 'done' | 'refused'): void
   /** A campaign was paused, and not by a person. */
   campaignPaused(): void
+  /** A message waits for one of WhatsApp's own rules; told again each time that it asks. */
+  ruleWaits(of: RuleWait): void
+  /** WhatsApp dropped a message that it had held. */
+  heldDropped(): void
+  /** WhatsApp told something new besides messages. */
+  noticed(of: Noticed): void
   /** An endpoint took an event, so long after it was written down. */
   eventDelivered(ms: number): void
   /** An endpoint did not take so many events. */
@@ -78,6 +101,9 @@ export const nobody: Observer = {
   polled: () => undefined,
   tookIn: () => undefined,
   campaignPaused: () => undefined,
+  ruleWaits: () => undefined,
+  heldDropped: () => undefined,
+  noticed: () => undefined,
   eventDelivered: () => undefined,
   eventsNotTaken: () => undefined,
   refusedBy: () => undefined,
@@ -98,6 +124,9 @@ export const both = (one: Observer, other: Observer): Observer => ({
   polled: one.polled,
   tookIn: one.tookIn,
   campaignPaused: one.campaignPaused,
+  ruleWaits: one.ruleWaits,
+  heldDropped: one.heldDropped,
+  noticed: one.noticed,
   eventDelivered: one.eventDelivered,
   eventsNotTaken: one.eventsNotTaken,
   refusedBy: one.refusedBy,

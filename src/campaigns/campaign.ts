@@ -68,6 +68,9 @@ export const CAMPAIGN_MOVES: Readonly<Record<CampaignMove, Rule>> = {
   expire: { from: ['draft', 'ready', 'blocked'], to: 'cancelled' },
 }
 
+/** What the reason of a campaign begins with that was paused for its template. */
+export const TEMPLATE_PAUSED = 'template_paused'
+
 /** States in which nothing will ever be sent again. */
 export const hasEnded = (state: CampaignState): boolean => state === 'done' || state === 'cancelled'
 

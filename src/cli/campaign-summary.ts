@@ -65,6 +65,8 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ...(isBeforeStart(campaign.state)
       ? []
       : STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const)),
+    ['  capped', progress.capped === 0 ? '' : `${progress.capped} of the failed have had enough marketing`],
+    ['  held', progress.held === 0 ? '' : `${progress.held} of the sent are held by WhatsApp`],
     ['Pace', pace === 0 ? '' : `${counted(pace, 'message')} a second`],
     [
       'Throttled to',

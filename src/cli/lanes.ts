@@ -6,7 +6,7 @@ import { counted } from '../messages/fault.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { waitingInChunks, waitingOn } from '../queue/lane/stats.ts'
 import type { Redis } from '../redis/connect.ts'
-import { type Columns, formatDuration, listed } from './print.ts'
+import { type Columns, clockTime, formatDuration, listed } from './print.ts'
 import { laneQueues, personHere, senderNamed } from './session.ts'
 import { accountId, nameUpTo, rate, senderName } from './values.ts'
 import { type Answer, type CommandContext, option, type Verb, verb } from './verb.ts'
@@ -25,6 +25,7 @@ const COLUMNS: Columns<LaneStatus> = {
   ACTIVE: ({ active }) => active,
   'DEAD LETTERS': ({ set_aside }) => set_aside,
   'COOLDOWN UNTIL': (lane) => cooldownOf(lane),
+  'CAMPAIGNS WAIT': ({ campaigns_wait: rest }) => (rest === null ? 'no' : `${rest.why} until ${clockTime(rest.until)}`),
   // A reason may be long: last, it pushes nothing off the screen.
   PAUSED: (lane) => (lane.paused ? pauseOf(lane) : 'no'),
 }

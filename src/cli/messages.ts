@@ -158,6 +158,8 @@ async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promi
       ['State', message.state + (possible_duplicate ? ', possible duplicate' : '')],
       ['Waits', waits?.sentence ?? ''],
       ['Problem', problem ? `${problem.sentence} [${problem.code}]` : ''],
+      ['Capped until', problem?.capped_until ?? ''],
+      ['Held since', document.held_since ?? ''],
       ['Provider id', document.provider_id ?? ''],
       ['Not before', document.send_at ?? ''],
       ['Valid until', document.valid_until],

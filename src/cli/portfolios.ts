@@ -26,6 +26,7 @@ const COLUMNS: Columns<PortfolioDocument> = {
   LIMIT: ({ daily_limit }) => (daily_limit === null ? 'none' : String(daily_limit)),
   USED: ({ used }) => used,
   RESERVE: ({ reserve_percent }) => `${reserve_percent} %`,
+  HELD: ({ held }) => (held === 0 ? '' : held),
   'FREE AT': ({ free_at }) => (free_at === null ? '' : clockTime(free_at)),
 }
 

@@ -40,11 +40,12 @@ const COLUMNS: Columns<SenderDocument> = {
   NAME: ({ name }) => name,
   PROVIDER: ({ provider }) => provider,
   RATE: (sender) => `${sender.rate}/s`,
+  PORTFOLIO: ({ portfolio }) => portfolio ?? '',
+  QUALITY: ({ restricted, quality }) => restricted ?? quality ?? '',
   DEFAULT: (sender) => (sender.default ? 'yes' : ''),
   'BASE URL': ({ base_url }) => base_url,
 }
 
-/** What `set` changes, and how its value is read. */
 /** Settings of `senders set`, each with how it is changed. */
 const SETTINGS: Record<string, (context: CommandContext, sender: Sender, value: string) => Promise<unknown>> = {
   async portfolio({ redis }, sender, value) {

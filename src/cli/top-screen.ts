@@ -130,13 +130,14 @@ function laneLine(lane: SnapshotLane): string {
 
 /** What else is to be said of the lane, in words. */
 function whyOf(lane: SnapshotLane): string[] {
-  const { reason, by, until, dead_letters, answer_p50_s: p50, answer_p99_s: p99 } = lane
+  const { reason, by, until, dead_letters, answer_p50_s: p50, answer_p99_s: p99, campaigns_wait: rest } = lane
   const waiting = lane.waiting.transactional + lane.waiting.campaign
   const left = secondsToGo(lane, Date.now())
   return [
     ...(by === null ? [] : [`by ${printable(by)}`]),
     ...(until === null ? [] : [`until ${until.slice(11, 19)} UTC`]),
     ...(reason === null ? [] : [printable(reason)]),
+    ...(rest === null || lane.state === 'resting' ? [] : [restOf(rest)]),
     ...(left === null
       ? []
       : [`${formatDuration(left.seconds)} to go${left.at === 'this rate' ? '' : ` at ${left.at}`}`]),
@@ -147,16 +148,21 @@ function whyOf(lane: SnapshotLane): string[] {
   ]
 }
 
+const restOf = ({ why, until }: { why: string; until: string }): string =>
+  `campaigns wait: ${why} until ${until.slice(11, 19)} UTC`
+
 function campaignLine(campaign: SnapshotCampaign): string {
-  const { total, queued, delivered, read, failed, eta_s, paused_for, throttle } = campaign
+  const { total, queued, delivered, read, failed, capped, held, eta_s, paused_for, throttle, waits } = campaign
   const name = cut(`${campaign.id} ${printable(campaign.name ?? '')}`, 31).padEnd(32)
   const left = eta_s === null || eta_s === 0 ? [] : [`${formatDuration(eta_s)} to go`]
-  const why = [paused_for, throttle].flatMap((each) => (each === null ? [] : [printable(each)]))
+  const rest = waits === null ? null : `waits: ${waits.why} until ${waits.until.slice(11, 19)} UTC`
+  const why = [rest, paused_for, throttle].flatMap((each) => (each === null ? [] : [printable(each)]))
   return [
     `${name}${campaign.state.padEnd(10)}`,
     `${total - queued} of ${total}`,
     `delivered ${delivered + read}`,
-    `failed ${failed}`,
+    `failed ${failed}${capped === 0 ? '' : ` (${capped} capped)`}`,
+    ...(held === 0 ? [] : [`held ${held}`]),
     `${Math.round(campaign.rate_per_s)}/s`,
     ...left,
     ...why,

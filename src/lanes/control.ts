@@ -9,6 +9,7 @@ import {
   setSenderRate,
 } from '../accounts/store/senders.ts'
 import { masked } from '../messages/masked.ts'
+import { restingWaits } from '../portfolios/store/resting.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { oldestOf, readLaneStats } from '../queue/lane/stats.ts'
 import { redisNowMs } from '../redis/clock.ts'
@@ -44,6 +45,9 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
   const stats = await readLaneStats(redis, sender.id)
   const { waiting, inChunks, isPaused, cooldown } = stats
   const oldestAt = oldestOf(stats)
+  const owner = { lane: sender.id, ...(sender.portfolio !== null && { portfolio: { id: sender.portfolio } }) }
+  const hasRunning = stats.campaigns.some(({ state }) => state === 'running')
+  const rest = hasRunning ? await restingWaits(redis, owner) : undefined
   return {
     lane: sender.id,
     account: sender.account,
@@ -57,6 +61,7 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
     cooldown_until: cooldown ? new Date(cooldown.until).toISOString() : null,
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
+    campaigns_wait: rest === undefined ? null : { ...rest, until: new Date(rest.until).toISOString() },
     waiting: waiting.transactional + waiting.campaign + inChunks,
     oldest_waiting_at: oldestAt === undefined ? null : new Date(oldestAt).toISOString(),
     delayed: stats.delayed,

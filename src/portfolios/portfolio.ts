@@ -26,6 +26,7 @@ export const portfolioDocumentSchema = z
       .datetime()
       .nullable()
       .describe('When campaigns can write to somebody new again; null while they can.'),
+    held: z.int().describe('Messages that WhatsApp holds back now to see how people like a template.'),
   })
   .meta({ id: 'Portfolio' })
 export type PortfolioDocument = z.infer<typeof portfolioDocumentSchema>

@@ -2,7 +2,7 @@
 // and how people are told of it. Pure.
 
 /** Which fields of webhooks are read; whatever else comes is kept by its shape alone. */
-const NEWS_FIELDS = [
+export const NEWS_FIELDS = [
   'message_template_status_update',
   'message_template_quality_update',
   'message_template_components_update',

@@ -29,6 +29,10 @@ export const rootKeys = {
   dueLanes: 'lw:due-lanes',
   /** STRING: name of the worker that sweeps; ends when that one says nothing for seconds. */
   sweeper: 'lw:sweeper',
+  /** HASH id of a portfolio → account id. */
+  portfolios: 'lw:portfolios',
+  /** ZSET lane whose sender belongs to no portfolio → until when (ms) WhatsApp may hold a message of it. */
+  holdingLanes: 'lw:holding-lanes',
   /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
   campaignLanes: 'lw:campaign-lanes',
   /** STRING: held while a sender is added or removed. */

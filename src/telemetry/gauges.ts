@@ -7,6 +7,7 @@ import { withTimeout } from '../redis/errors.ts'
 import { LANE_MEASURES, type LabelledLanes, labelled, textOfMeasure } from './lane-measures.ts'
 import type { LaneLabels } from './metrics.ts'
 import { type Installation, readInstallation } from './store/installation.ts'
+import type { PortfolioGauges, RuleGauges } from './store/provider-rules.ts'
 
 /** What was read is told for so long. */
 const FRESH_MS = 5_000
@@ -47,6 +48,21 @@ const OF_ALL: readonly (readonly [name: string, help: string, value: (all: Insta
   ['laneway_redis_limit_bytes', 'Memory that Redis may use; 0: no limit.', ({ redis }) => redis.limitBytes],
 ]
 
+/** What is told of each portfolio: name, help, value; null is told of none. */
+const OF_PORTFOLIOS: readonly (readonly [name: string, help: string, value: (of: PortfolioGauges) => number | null])[] =
+  [
+    [
+      'laneway_portfolio_people',
+      'People who count against the daily limit of a portfolio now.',
+      ({ people, dailyLimit }) => (dailyLimit === null ? null : people),
+    ],
+    [
+      'laneway_portfolio_daily_limit',
+      'People in a moving 24 hours to whom its numbers may write first; missing without a limit.',
+      ({ dailyLimit }) => dailyLimit,
+    ],
+  ]
+
 /** The gauges of a process, in its registry; `clock` in ms. `refresh` brings them up to date. */
 export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () => number) {
   const registers = [registry]
@@ -55,6 +71,22 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
     name: 'laneway_campaigns',
     help: 'Active campaigns by state.',
     labelNames: ['state'],
+    registers,
+  })
+  const ofPortfolios = OF_PORTFOLIOS.map(([name, help, value]) => ({
+    value,
+    gauge: new Gauge({ name, help, labelNames: ['portfolio'], registers }),
+  }))
+  const held = new Gauge({
+    name: 'laneway_held',
+    help: 'Messages that WhatsApp holds, of a portfolio or of a lane whose sender belongs to none.',
+    labelNames: ['portfolio', 'lane'],
+    registers,
+  })
+  const heldFor = new Gauge({
+    name: 'laneway_held_oldest_seconds',
+    help: 'How long it has held the first of them.',
+    labelNames: ['portfolio', 'lane'],
     registers,
   })
   const up = new Gauge({ name: 'laneway_redis_up', help: '0 when Redis does not answer.', registers })
@@ -68,6 +100,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
   let owners: ReadonlyMap<number, number> = new Map()
+  let portfolioOwners: ReadonlyMap<number, number> = new Map()
   let lanes: LabelledLanes = new Map()
   let lanesText: string | undefined
 
@@ -77,6 +110,9 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
     // Without labels, a reset would leave a 0.
     for (const { gauge } of ofAll) gauge.remove()
     campaigns.reset()
+    for (const { gauge } of ofPortfolios) gauge.reset()
+    held.reset()
+    heldFor.reset()
   }
 
   function tell(all: Installation): void {
@@ -84,6 +120,24 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
     for (const { gauge, value } of ofAll) gauge.set(value(all))
     lanes = labelled(all.lanes, all.served, labelOf)
     for (const { campaigns: active } of all.lanes) for (const { state } of active) campaigns.inc({ state })
+    tellRules(all.rules)
+  }
+
+  function tellRules({ portfolios, holdingLanes }: RuleGauges): void {
+    for (const portfolio of portfolios) {
+      const labels = { portfolio: String(portfolio.id) }
+      for (const { gauge, value } of ofPortfolios) {
+        const told = value(portfolio)
+        if (told !== null) gauge.set(labels, told)
+      }
+      held.set(labels, portfolio.held.count)
+      heldFor.set(labels, portfolio.held.seconds)
+    }
+    for (const { lane, held: here } of holdingLanes) {
+      const labels = { lane: labelOf(lane) }
+      held.inc(labels, here.count)
+      heldFor.set(labels, Math.max(here.seconds, 0))
+    }
   }
 
   async function read(redis: Redis): Promise<void> {
@@ -91,6 +145,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
     try {
       const all = await withTimeout(ANSWER_MS, readInstallation(redis, known))
       owners = all.owners
+      portfolioOwners = new Map(all.rules.portfolios.map(({ id, account }) => [id, account]))
       tell(all)
       up.set(1)
     } catch {
@@ -126,7 +181,11 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
       return written(new Map([...lanes].filter(([label]) => ownerOf(label) === account)))
     },
 
-    ownerOf,
+    /** The account of a series with a label `lane` or `portfolio`; undefined of any other. */
+    accountOf({ lane, portfolio }: Partial<Record<string, string | number>>): number | undefined {
+      if (lane !== undefined) return ownerOf(String(lane))
+      return portfolio === undefined ? undefined : portfolioOwners.get(Number(portfolio))
+    },
   }
 
   /** The account of a lane, by its label; undefined for `other` and for a lane that is not known. */

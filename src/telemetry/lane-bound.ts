@@ -3,7 +3,7 @@
 import type { KnownWorker, WorkerBound } from '../redis/heartbeats.ts'
 import type { LaneState } from './lane-state.ts'
 
-export const LANE_BOUNDS = ['pause', 'cooldown', 'pace', 'memory', 'share', 'answer_time', 'nothing'] as const
+export const LANE_BOUNDS = ['pause', 'cooldown', 'rule', 'pace', 'memory', 'share', 'answer_time', 'nothing'] as const
 export type LaneBound = (typeof LANE_BOUNDS)[number]
 
 /** A lane as all its workers together have it. */
@@ -55,10 +55,14 @@ const ORDER: readonly WorkerBound[] = ['pace', 'memory', 'share', 'answer_time']
 const boundOfWorkers = (said: readonly (WorkerBound | undefined)[]): WorkerBound | undefined =>
   ORDER.find((bound) => said.includes(bound))
 
-/** `waiting` counts all that could leave now. `isAtPace`: all slots of the last seconds were used. */
+/**
+ * `waiting` counts all that could leave now. `isResting`: only campaigns have something to send, and wait for a rule of
+ * WhatsApp. `isAtPace`: all slots of the last seconds were used.
+ */
 export function boundOf(lane: {
   isPaused: boolean
   isCoolingDown: boolean
+  isResting: boolean
   waiting: number
   isAtPace: boolean
   byWorkers: WorkerBound | undefined
@@ -66,6 +70,7 @@ export function boundOf(lane: {
   if (lane.isPaused) return 'pause'
   if (lane.isCoolingDown) return 'cooldown'
   if (lane.waiting === 0) return 'nothing'
+  if (lane.isResting) return 'rule'
   return lane.isAtPace ? 'pace' : (lane.byWorkers ?? 'nothing')
 }
 
@@ -76,6 +81,7 @@ export const isShortOfRoom = ({ bound }: { bound: LaneBound }): boolean =>
 const SENTENCES: Readonly<Record<Exclude<LaneBound, 'nothing'>, string>> = {
   pause: 'It is paused: nothing leaves until somebody resumes it.',
   cooldown: 'It is in a cooldown: nothing leaves until that ends.',
+  rule: "Its campaigns wait for one of WhatsApp's own rules: nothing of them leaves until that allows it.",
   pace: 'It sends as many messages a second as its rate allows.',
   memory: 'Its worker has as many messages in flight as LANEWAY_MAX_IN_FLIGHT allows: add a worker.',
   share: 'Its worker is busy with several lanes, and each has an equal part of LANEWAY_MAX_IN_FLIGHT: add a worker.',

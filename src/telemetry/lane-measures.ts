@@ -1,11 +1,21 @@
 // The table of what metrics tell of each lane, and how it is written for Prometheus. Written by hand, where all else is
 // prom-client's: of a thousand lanes there are 23,000 series, and keeping each by its labels only to write all of them
 // took most of a scrape.
+import { RULE_WAIT_REASONS } from '../portfolios/portfolio.ts'
 import type { LaneStats } from '../queue/lane/stats.ts'
 import { boundOf, type LaneBound, type Served, together } from './lane-bound.ts'
+import type { RestReason } from './store/provider-rules.ts'
 
-/** A lane with work: how it stands, and the rate of its sender, 0 when that is gone. */
-export type LaneGauges = LaneStats & { rate: number }
+/** A lane with work: how it stands, and what is known of its sender. */
+export interface LaneGauges extends LaneStats {
+  /** Messages per second; 0 when the sender is gone. */
+  rate: number
+  /** WhatsApp warns of its quality; it lets it send nothing. */
+  isFlagged: boolean
+  isRestricted: boolean
+  /** How many of its campaigns send nothing for a rule of WhatsApp. */
+  resting: Partial<Record<RestReason, number>>
+}
 
 /** The lanes that share one label; mostly it is one. */
 interface Labelled {
@@ -26,7 +36,7 @@ interface LaneMeasure {
   name: string
   help: string
   /** A label besides `lane`. */
-  label?: 'class' | 'quantile' | 'by'
+  label?: 'class' | 'quantile' | 'by' | 'why'
   sum?: (lane: LaneGauges, of: Class) => number
   highest?: (lane: LaneGauges, of: Class) => number
   /** Values by that label, which is empty where there is none. */
@@ -121,6 +131,28 @@ export const LANE_MEASURES: readonly LaneMeasure[] = [
     highest: (lane) => atRate(remainingOf(lane), lane),
   },
   {
+    name: 'laneway_campaigns_resting',
+    help: "Active campaigns that send nothing because of WhatsApp's own rules, by rule; `template`: it is paused or disabled.",
+    label: 'why',
+    values: ({ lanes }) => {
+      const all = new Map<string, number>()
+      for (const { resting } of lanes) {
+        for (const [why, count] of Object.entries(resting)) all.set(why, (all.get(why) ?? 0) + count)
+      }
+      return [...all]
+    },
+  },
+  {
+    name: 'laneway_lane_flagged',
+    help: '1 while WhatsApp warns that people dislike what the number sends; else missing.',
+    values: ({ lanes }) => (lanes.some(({ isFlagged }) => isFlagged) ? [['', 1]] : []),
+  },
+  {
+    name: 'laneway_lane_restricted',
+    help: '1 while WhatsApp lets the number send nothing, as webhooks have told; else missing.',
+    values: ({ lanes }) => (lanes.some(({ isRestricted }) => isRestricted) ? [['', 1]] : []),
+  },
+  {
     name: 'laneway_lane_in_flight',
     help: 'Messages that are claimed or in flight, of campaigns too, as its workers said last.',
     values: ({ served }) => (served === undefined ? [] : [['', served.inFlight]]),
@@ -171,6 +203,7 @@ export function labelled(
     const bound = boundOf({
       isPaused: lane.isPaused,
       isCoolingDown: lane.cooldown !== undefined,
+      isResting: lane.waiting.transactional === 0 && RULE_WAIT_REASONS.some((why) => lane.resting[why] !== undefined),
       // Recipients in chunks of campaigns have no jobs, and are among those that remain.
       waiting: waitingOf(lane) + remainingOf(lane),
       isAtPace: false,

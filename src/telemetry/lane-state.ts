@@ -8,6 +8,7 @@ export const LANE_STATES = [
   'redis_full',
   'paused',
   'cooldown',
+  'resting',
   'waiting_for_pace',
   'sending',
   'idle',
@@ -27,6 +28,10 @@ export interface LaneFacts {
   pausedBy: string
   /** Code and sentence are empty when they are not known. */
   cooldown: { until: number; code: string; sentence: string } | undefined
+  /** What campaigns wait for by WhatsApp's own rules (epoch ms). */
+  resting: { until: number; sentence: string } | undefined
+  /** Of those that wait, messages that no campaign sends: they wait for none of these rules. */
+  waitingFirst: number
   workers: number
   isRedisFull: boolean
   /** How long the same message has been next although nothing was known to hold the lane. */
@@ -64,6 +69,9 @@ export function laneState(lane: LaneFacts): Said {
     return { ...said('cooldown', why || null), until: new Date(until).toISOString() }
   }
   if (lane.waiting > 0 && lane.workers === 0) return said('no_worker', 'No worker has said lately that it is alive.')
+  if (lane.resting && lane.waiting > 0 && lane.waitingFirst === 0) {
+    return { ...said('resting', lane.resting.sentence), until: new Date(lane.resting.until).toISOString() }
+  }
   if (lane.waiting > 0 && lane.inFlight === 0 && lane.sameHeadMs > silentMs(lane.rate)) {
     const seconds = Math.round(lane.sameHeadMs / 1_000)
     return said('stuck', `The same message has been next for ${seconds} s although nothing holds the lane.`)
@@ -80,7 +88,7 @@ export const drainSeconds = ({ waiting, rate }: Pick<LaneFacts, 'waiting' | 'rat
 
 /**
  * Seconds until all that waits has left, at the rate at which the lane sends now; at its pace where nothing was sent
- * lately, and never sooner than its pace allows. A cooldown comes first, and after it nobody knows a rate. Null when none
+ * lately, and never sooner than its pace allows. A cooldown or a rest comes first, and after it nobody knows a rate. Null when none
  * waits or there is no pace.
  */
 export function secondsToGo(lane: ToGo, nowMs: number): { seconds: number; at: 'this rate' | 'its full pace' } | null {
@@ -99,7 +107,7 @@ interface ToGo {
   waiting: { transactional: number; campaign: number }
   drain_s: number | null
   sent_per_s: number
-  /** When its cooldown ends. */
+  /** When its cooldown ends, or the rest of its campaigns. */
   until: string | null
 }
 

@@ -1,8 +1,10 @@
 // What a process counts and times by itself, as Prometheus takes it. Made once per process; producer and worker of one
 // process share it. What is true of the whole installation is in gauges.ts.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { HAD_ENOUGH } from '../messages/provider-codes.ts'
 import type { Observer } from '../observe.ts'
 import { countedCode, enteredStates } from './codes.ts'
+import { ALERTED, countedNotice } from './notice-labels.ts'
 
 /** Accepting and sending: milliseconds when all is well, seconds when it is not. */
 const SHORT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -41,6 +43,32 @@ export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer
     'laneway_campaigns_auto_paused_total',
     'Campaigns that were paused, and not by a person; of this worker.',
   )
+  const capped = counter(
+    'laneway_capped_total',
+    'Messages that failed because their person has had enough marketing (131049); of what this process wrote.',
+    'lane',
+  )
+  const ruleWaits = counter(
+    'laneway_rule_waits_total',
+    "Times that a message was not claimed because of WhatsApp's own rules, by rule; of this worker.",
+    ...(['lane', 'class', 'why'] as const),
+  )
+  const dropped = counter(
+    'laneway_held_dropped_total',
+    'Messages that WhatsApp held and then dropped; of what this process wrote.',
+  )
+  const probes = counter(
+    'laneway_probes_total',
+    'Single messages that asked whether a lane may send again, by outcome; of this worker.',
+    ...(['lane', 'outcome'] as const),
+  )
+  const notices = counter(
+    'laneway_notices_total',
+    'What WhatsApp told besides messages, by field of its webhook and its own word; of this process.',
+    ...(['field', 'event'] as const),
+  )
+  // Prometheus sees an increase only of a series that was there before.
+  for (const labels of ALERTED) notices.inc(labels, 0)
   const events = counter(
     'laneway_events_total',
     'Events that endpoints took, and that they did not take at a try; of this worker.',
@@ -85,20 +113,25 @@ export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer
       if (count > 0) messages.inc({ lane: labelOf(lane), class: of, state: 'accepted' }, count)
     },
     acceptTook: (kind, ms) => accept.observe({ kind }, ms / 1_000),
-    changed({ lane, class: of, from, to, sinceSentMs, count = 1 }) {
+    changed({ lane, class: of, from, to, code, sinceSentMs, count = 1 }) {
+      if (to === 'failed' && from !== to && code === HAD_ENOUGH) capped.inc({ lane: labelOf(lane) }, count)
       for (const state of enteredStates(from, to)) {
         messages.inc({ lane: labelOf(lane), class: of, state }, count)
         if (state === 'delivered' && sinceSentMs !== undefined) delivery.observe(Math.max(0, sinceSentMs) / 1_000)
       }
     },
-    attempted({ lane, class: of, provider, outcome, code, waitedMs, tookMs }) {
+    attempted({ lane, class: of, provider, outcome, code, waitedMs, tookMs, isProbe }) {
       attempts.inc({ lane: labelOf(lane), outcome, code: countedCode(code) })
       if (tookMs !== undefined) send.observe({ provider }, tookMs / 1_000)
+      if (isProbe) probes.inc({ lane: labelOf(lane), outcome })
       if (outcome === 'sent') queueWait.observe({ class: of }, waitedMs / 1_000)
     },
     polled: (outcome) => polls.inc({ outcome }),
     tookIn: (outcome) => intake.inc({ outcome }),
     campaignPaused: () => autoPaused.inc(),
+    ruleWaits: ({ lane, class: of, why }) => ruleWaits.inc({ lane: labelOf(lane), class: of, why }),
+    heldDropped: () => dropped.inc(),
+    noticed: (of) => notices.inc(countedNotice(of)),
     eventDelivered(ms) {
       events.inc({ outcome: 'taken' })
       deliveredAfter.observe(Math.max(0, ms) / 1_000)

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import type { State } from '../messages/lifecycle.ts'
+import { RULE_WAIT_REASONS } from '../portfolios/portfolio.ts'
 import { LANE_BOUNDS } from './lane-bound.ts'
 import { LANE_STATES } from './lane-state.ts'
 
@@ -15,6 +16,9 @@ const count = z.int().nonnegative()
 const amount = z.number().nonnegative()
 const time = z.iso.datetime()
 
+/** What campaigns wait for by WhatsApp's own rules. */
+const ruleWaitsSchema = z.strictObject({ why: z.enum(RULE_WAIT_REASONS), until: time, sentence: z.string() })
+
 const laneSchema = z
   .strictObject({
     sender: z.int().describe('Of the sender and its lane.'),
@@ -23,7 +27,7 @@ const laneSchema = z
     state: z.enum(LANE_STATES).describe('Why it does not send, or that it does.'),
     reason: z.string().nullable().describe('The same in a sentence.'),
     by: z.string().nullable().describe('Who paused it.'),
-    until: time.nullable().describe('When its cooldown ends.'),
+    until: time.nullable().describe('When its cooldown ends, or the rest of its campaigns.'),
     drain_s: amount.nullable().describe('Seconds until all that waits has left, at its pace; null when none waits.'),
     waiting: z.strictObject({ transactional: count, campaign: count }),
     oldest_s: amount.nullable().describe('How long the next message has waited; null when none waits.'),
@@ -41,6 +45,11 @@ const laneSchema = z
       ),
     answer_p99_s: amount.nullable().describe('The same of 99 in 100.'),
     bound: z.enum(LANE_BOUNDS).describe('What keeps it from having more in flight.'),
+    campaigns_wait: ruleWaitsSchema
+      .nullable()
+      .describe(
+        'Why its campaigns send nothing by a rule of WhatsApp, while other messages go on; null while they may.',
+      ),
   })
   .meta({ id: 'ConsoleLane' })
 
@@ -65,10 +74,13 @@ const campaignSchema = z
     state: z.enum(CAMPAIGN_STATES),
     total: count.describe('Recipients: the sum of all states that follow, without `refused`.'),
     ...shares,
+    capped: count.describe('Part of `failed`: these people have had enough marketing.'),
+    held: count.describe('Part of `sent`: WhatsApp holds them back.'),
     refused: count.describe('Refused at preflight; not part of `total`.'),
     rate_per_s: amount,
     eta_s: amount.nullable(),
     paused_for: z.string().nullable().describe('Why it is paused, by a person or by its circuit breaker.'),
+    waits: ruleWaitsSchema.nullable().describe('Why nothing of it leaves by a rule of WhatsApp although it runs.'),
     throttle: z.string().nullable().describe('To how much its provider holds it.'),
   })
   .meta({ id: 'ConsoleCampaign' })

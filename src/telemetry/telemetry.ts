@@ -87,10 +87,10 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
       return `${blocks.join('\n\n')}`
     },
 
-    /** The same of the lanes of one account. */
+    /** The same of the lanes and portfolios of one account. */
     async textOfAccount(redis: Redis, account: number): Promise<string> {
       await gauges.refresh(redis)
-      const counted = await textOfLanes(registry, (label) => gauges.ownerOf(label) === account)
+      const counted = await textOfSeries(registry, (labels) => gauges.accountOf(labels) === account)
       return `${counted}\n${await gauges.textOfOwn(account)}`
     },
 
@@ -107,11 +107,14 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
   }
 }
 
-/** The series of a registry whose label `lane` is one of these; what has no lane concerns the operator. */
-async function textOfLanes(registry: Registry, isOwn: (label: string) => boolean): Promise<string> {
+/** Those series of a registry; what has neither a lane nor a portfolio concerns the operator. */
+async function textOfSeries(
+  registry: Registry,
+  isOwn: (labels: MetricValue<string>['labels']) => boolean,
+): Promise<string> {
   const metrics: MetricObjectWithValues<MetricValue<string>>[] = await registry.getMetricsAsJSON()
   const blocks = metrics.flatMap(({ name, help, type, values }) => {
-    const own = values.filter(({ labels }) => labels.lane !== undefined && isOwn(String(labels.lane)))
+    const own = values.filter(({ labels }) => isOwn(labels))
     if (own.length === 0) return []
     const lines = own.map(({ labels, value }) => {
       const shown = Object.entries(labels).map(([label, text]) => `${label}="${escaped(String(text))}"`)

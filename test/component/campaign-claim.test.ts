@@ -328,6 +328,7 @@ describe('a round', () => {
     observe(redis, {
       ...{ changed: nobody, acceptTook: nobody, attempted: nobody, polled: nobody, tookIn: nobody },
       ...{ campaignPaused: nobody, eventDelivered: nobody, eventsNotTaken: nobody, refusedBy: nobody },
+      ...{ ruleWaits: nobody, heldDropped: nobody, noticed: nobody },
       accepted({ count }) {
         accepted += count
       },

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender, setSenderProvider } from '../../src/accounts/store/senders.ts'
 import { findTemplate, importTemplate } from '../../src/accounts/store/templates.ts'
@@ -64,6 +65,28 @@ test('a template that is paused pauses its campaigns within a second, and nothin
   await bring('message_template_status_update', { ...ofTemplate, event: 'APPROVED' }, NOW + 1)
   await service.move(id, 'resume')
   await service.move(id, 'cancel')
+})
+
+test('what WhatsApp tells is counted once, by words from closed lists', async () => {
+  const operator = (await createCredential(service.redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret
+  const counted = async () => {
+    const { text } = await service.request('GET', '/metrics', undefined, operator)
+    const lines = text.split('\n').filter((line) => line.startsWith('laneway_notices_total{'))
+    return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]))
+  }
+  const before = await counted()
+  const flagged = { ...ofTemplate, message_template_name: 'count_me', event: 'FLAGGED' }
+  await bring('message_template_status_update', flagged, NOW + 2)
+  await bring('message_template_status_update', flagged, NOW + 2)
+  await bring('telepathy_update', { event: 'SECRET_WORD' }, NOW + 3)
+  const after = await counted()
+  const rise = (labels: string) =>
+    (after.get(`laneway_notices_total{${labels}}`) ?? 0) - (before.get(`laneway_notices_total{${labels}}`) ?? 0)
+  expect(rise('field="message_template_status_update",event="FLAGGED"')).toBe(1)
+  expect(rise('field="other",event=""')).toBe(1)
+  expect([...after.keys()].join()).not.toMatch(/telepathy|SECRET_WORD|count_me/)
+  // An alert sees an increase only of what was told before.
+  expect(before.get('laneway_notices_total{field="message_template_status_update",event="DISABLED"}')).toBe(0)
 })
 
 test('an older word never overwrites a newer one, in whatever order and how often they come', async () => {

@@ -113,6 +113,7 @@ const REASONS: Readonly<Record<LaneState, [reason: string | null, word: string, 
   redis_full: ['Redis has used up its memory and takes no claim; nothing is lost.', 'Redis full', /nothing is lost/],
   paused: ['stock-taking', 'Paused', /Stock-taking\. By Ada\./],
   cooldown: ['Too many requests (130429)', 'Cooldown', /Too many requests \(130429\).*Ends in/],
+  resting: ['The portfolio has written to as many people as it may.', 'Campaigns rest', /written to as many people/],
   waiting_for_pace: [
     'All of its pace is used: 80 messages a second.',
     'At its pace',
@@ -129,7 +130,7 @@ const lane = (sender: number, state: LaneState): SnapshotLane => ({
   drain_s: state === 'idle' ? null : 1,
   waiting: { transactional: state === 'idle' ? 0 : 5, campaign: state === 'idle' ? 0 : 3 },
   ...{ oldest_s: state === 'idle' ? null : 12, rate_per_s: 80, sent_per_s: 79.5, dead_letters: 0, in_flight: 2 },
-  ...{ answer_p50_s: 0.3, answer_p99_s: 0.49, bound: 'nothing' },
+  ...{ answer_p50_s: 0.3, answer_p99_s: 0.49, bound: 'nothing', campaigns_wait: null },
   spark: Array.from({ length: 30 }, (_, i) => i),
 })
 

@@ -50,6 +50,7 @@ test('the overview tells of each worker how much of what it may is in flight', a
 const SAID: Readonly<Record<LaneBound, RegExp>> = {
   pause: /Held back by a pause\. /,
   cooldown: /Held back by a cooldown\. /,
+  rule: /Held back by a rule of WhatsApp\. Its campaigns wait/,
   pace: /Held back by its rate\. It sends as many messages a second as its rate allows/,
   memory: /Held back by a full worker\. .*LANEWAY_MAX_IN_FLIGHT/,
   share: /Held back by its share of the worker\. .*equal part of LANEWAY_MAX_IN_FLIGHT/,

@@ -165,6 +165,7 @@ test('a lane says why it stands, who held it, and how long the rest takes', () =
     answer_p50_s: null,
     answer_p99_s: null,
     bound: 'pause' as const,
+    campaigns_wait: null,
   }
   const now = Date.parse('2026-11-23T10:00:00Z')
   expect(laneSentence(lane, now)).toBe('The shop is closed. By key of Ada. 3 messages to go, 1 min at its full pace.')

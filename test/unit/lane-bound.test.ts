@@ -97,11 +97,19 @@ describe('several workers', () => {
 })
 
 describe('a lane', () => {
-  const busy = { isPaused: false, isCoolingDown: false, waiting: 5, isAtPace: false, byWorkers: undefined }
+  const busy = {
+    isPaused: false,
+    isCoolingDown: false,
+    isResting: false,
+    waiting: 5,
+    isAtPace: false,
+    byWorkers: undefined,
+  }
   test.each([
     ['paused', { isPaused: true, isCoolingDown: true, waiting: 0 }, 'pause'],
     ['in a cooldown', { isCoolingDown: true, byWorkers: 'memory' }, 'cooldown'],
     ['on which nothing waits', { waiting: 0, isAtPace: true, byWorkers: 'memory' }, 'nothing'],
+    ['whose campaigns rest', { isResting: true, isAtPace: true }, 'rule'],
     ['whose slots are used up', { isAtPace: true, byWorkers: 'memory' }, 'pace'],
     ['whose worker is full', { byWorkers: 'memory' }, 'memory'],
     ['that nothing holds', {}, 'nothing'],
@@ -128,6 +136,7 @@ describe('metrics', () => {
     ...{ oldest: { transactional: undefined, campaign: undefined, chunk: undefined }, active: 0, deadLetters: 0 },
     ...{ isPaused: false, cooldown: undefined, inDoubt: 0, sending: 0, requeueable: 0, pollsWaiting: 0 },
     ...{ firstPollAt: 0, reopened: 0, slots: { count: 0, firstUs: 0, lastUs: 0 }, rate: 80, campaigns: [] },
+    ...{ isFlagged: false, isRestricted: false, resting: {} },
     ...more,
   })
   const linesOf = (lanes: ReturnType<typeof labelled>): string[] =>

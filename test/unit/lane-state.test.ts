@@ -11,9 +11,11 @@ import {
 
 const idle: LaneFacts = {
   ...{ waiting: 0, inFlight: 0, rate: 80, isPaused: false, pausedFor: '', pausedBy: '', cooldown: undefined },
+  ...{ resting: undefined, waitingFirst: 0 },
   ...{ workers: 1, isRedisFull: false, sameHeadMs: 0, paceUsed: 0 },
 }
 const busy: LaneFacts = { ...idle, waiting: 100, inFlight: 3 }
+const resting = { until: 9_000, sentence: 'held' }
 const cooldown = { until: 5_000, code: '130429', sentence: 'too fast' }
 
 describe('a lane', () => {
@@ -38,6 +40,12 @@ describe('a lane', () => {
       { ...busy, inFlight: 0, sameHeadMs: 31_000 },
       { state: 'stuck' },
     ],
+    [
+      'whose campaigns rest is not stuck',
+      { ...busy, inFlight: 0, sameHeadMs: 31_000, resting },
+      { state: 'resting', reason: 'held', until: '1970-01-01T00:00:09.000Z' },
+    ],
+    ['whose campaigns rest sends other messages', { ...busy, waitingFirst: 1, resting }, { state: 'sending' }],
     ['with something in flight is not stuck', { ...busy, sameHeadMs: 31_000 }, { state: 'sending' }],
     [
       'that sends once a minute has three minutes',

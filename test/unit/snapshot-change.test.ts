@@ -17,7 +17,7 @@ const lane = (sender: number, more: Partial<SnapshotLane> = {}): SnapshotLane =>
   },
   waiting: { transactional: 0, campaign: 0 },
   ...{ oldest_s: null, rate_per_s: 80, sent_per_s: 0, spark: [0, 0, 0], dead_letters: 0, in_flight: 0 },
-  ...{ answer_p50_s: null, answer_p99_s: null, bound: 'nothing' },
+  ...{ answer_p50_s: null, answer_p99_s: null, bound: 'nothing', campaigns_wait: null },
   ...more,
 })
 const campaign = (id: string, queued: number): SnapshotCampaign => ({
@@ -32,6 +32,9 @@ const campaign = (id: string, queued: number): SnapshotCampaign => ({
     sent: 9 - queued,
     delivered: 0,
     read: 0,
+    capped: 0,
+    held: 0,
+    waits: null,
   },
   ...{ failed: 0, expired: 0, cancelled: 0, unconfirmed: 0, unknown: 0, refused: 0, rate_per_s: 0, eta_s: null },
   ...{ paused_for: null, throttle: null },

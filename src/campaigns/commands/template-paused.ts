@@ -1,15 +1,13 @@
 // A template that WhatsApp has paused or disabled: its campaigns pause, so that nothing more of them is refused.
 import { laneIdsOf } from '../../accounts/store/senders.ts'
 import { type TemplateName, templateStates } from '../../accounts/store/template-states.ts'
-import { Refusal } from '../../messages/accept/refusal.ts'
+import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { activeCampaignsKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
-import { type Campaign, findCampaign } from '../store/campaigns.ts'
-import { type MoveDeps, pauseCampaign } from './lifecycle.ts'
-
-/** What a reason begins with when a campaign was paused for its template. */
-export const TEMPLATE_PAUSED = 'template_paused'
+import { TEMPLATE_PAUSED } from '../campaign.ts'
+import { type Campaign, findCampaign, moveCampaign } from '../store/campaigns.ts'
+import type { MoveDeps } from './lifecycle.ts'
 
 /**
  * Pauses the running campaigns of the account that send this template, unless it may be sent by what is known by now.
@@ -23,9 +21,8 @@ export async function pauseForTemplate(deps: MoveDeps, account: number, template
     const { name, language } = campaign.definition.template
     if (name !== template.name || language.code.replaceAll('-', '_') !== template.language) continue
     // It may have ended by itself meanwhile.
-    await pauseCampaign(deps, campaign, reason).catch((error: unknown) => {
-      if (!(error instanceof Refusal)) throw error
-    })
+    const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.retentionMs, { fields: { reason } })
+    if (moved.kind === 'moved') observerOf(deps.redis).campaignPaused()
   }
 }
 

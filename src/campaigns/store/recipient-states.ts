@@ -81,8 +81,14 @@ export async function readAllCounts(
   { lane, number }: CampaignId,
 ): Promise<{ counts: Counts; aside: CountsAside }> {
   const hash = await redis.hgetall(campaignCountsKey(lane, number))
-  return { counts: countsOf(hash), aside: { held: Number(hash.held ?? 0), capped: Number(hash.capped ?? 0) } }
+  return { counts: countsOf(hash), aside: countsAsideOf(hash) }
 }
+
+/** How many are held and capped, from the fields of that hash. */
+export const countsAsideOf = ({ held, capped }: Readonly<Record<string, string>>): CountsAside => ({
+  held: Number(held ?? 0),
+  capped: Number(capped ?? 0),
+})
 
 /** The same from the fields of that hash. */
 export function countsOf(hash: Readonly<Record<string, string>>): Counts {

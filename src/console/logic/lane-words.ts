@@ -16,6 +16,7 @@ const WORDS: Readonly<Record<LaneState, Words>> = {
   idle: { word: 'Idle', tone: 'quiet', means: 'Nothing waits.' },
   paused: { word: 'Paused', tone: 'wait', means: 'Nothing leaves it until somebody resumes it.' },
   cooldown: { word: 'Cooldown', tone: 'wait', means: 'The provider asked for a break, or cannot be reached.' },
+  resting: { word: 'Campaigns rest', tone: 'wait', means: 'Its campaigns wait for a rule of WhatsApp.' },
   waiting_for_pace: { word: 'At its pace', tone: 'busy', means: 'It sends as fast as its rate allows.' },
   no_worker: { word: 'No worker', tone: 'bad', means: 'No worker is alive that could send.' },
   redis_full: { word: 'Redis full', tone: 'bad', means: 'Redis takes no more writes: nothing can be claimed.' },
@@ -27,7 +28,7 @@ export const laneWords = (state: LaneState): Words => WORDS[state] ?? { word: st
 
 /** Whether somebody should do something: nothing leaves, and not because nothing waits. */
 export const isInTrouble = ({ state }: Pick<SnapshotLane, 'state'>): boolean =>
-  !['sending', 'idle', 'waiting_for_pace'].includes(state)
+  !['sending', 'idle', 'resting', 'waiting_for_pace'].includes(state)
 
 /** The number of messages that wait on a lane. */
 export const waitingOf = ({ waiting }: Pick<SnapshotLane, 'waiting'>): number =>
@@ -36,6 +37,7 @@ export const waitingOf = ({ waiting }: Pick<SnapshotLane, 'waiting'>): number =>
 const BOUNDS: Readonly<Record<LaneBound, string>> = {
   pause: 'a pause',
   cooldown: 'a cooldown',
+  rule: 'a rule of WhatsApp',
   pace: 'its rate',
   memory: 'a full worker',
   share: 'its share of the worker',

@@ -5,9 +5,10 @@
 // written down and before a capped message is queued again, a webhook that is repeated makes up for it; after an answer the
 // message stays failed, and its person can be written to by hand.
 import type { Sender } from '../../accounts/store/senders.ts'
-import { TEMPLATE_PAUSED } from '../../campaigns/commands/template-paused.ts'
+import { TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
 import { findCampaign, moveCampaign } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
+import { observerOf } from '../../observe.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
 import { cap, releasePlace } from '../../portfolios/store/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
@@ -78,10 +79,13 @@ async function applyRefusal(
 async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, status, problem }: Report): Promise<void> {
   await releasePlace(redis, await rulesOwnerOf(redis, sender), messageId(id.lane, id.ulid))
   if (status !== 'failed' || !DROPPED.has(problem?.code ?? '')) return
+  observerOf(redis).heldDropped()
   const run = (await readMessage(redis, id))?.run
   if (run === undefined) return
   const reason = `${TEMPLATE_PAUSED}: WhatsApp has dropped messages that it held to see how people like the template.`
-  await moveCampaign(redis, { lane: id.lane, number: run }, 'pause', config.retentionMs, { fields: { reason } })
+  const campaign = { lane: id.lane, number: run }
+  const moved = await moveCampaign(redis, campaign, 'pause', config.retentionMs, { fields: { reason } })
+  if (moved.kind === 'moved') observerOf(redis).campaignPaused()
 }
 
 /**

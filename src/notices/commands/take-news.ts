@@ -5,6 +5,7 @@ import { type Sender, setPausedFor, tellSender } from '../../accounts/store/send
 import { tellTemplate } from '../../accounts/store/template-states.ts'
 import { pauseForTemplate } from '../../campaigns/commands/template-paused.ts'
 import { blockLane } from '../../lanes/control.ts'
+import { observerOf } from '../../observe.ts'
 import { setToldLimit } from '../../portfolios/store/portfolios.ts'
 import type { Change, ProviderNews } from '../../providers/news.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
@@ -36,6 +37,8 @@ export async function takeNews(deps: NewsDeps, news: ProviderNews, account: numb
   const to = concerned.length === 0 ? [{ account: NO_ACCOUNT, senders: [] }] : concerned
   const kept: Kept[] = []
   for (const each of to) kept.push(await keepNotice(deps.redis, noticeOf(news, each, { atMs, nowMs }), nowMs))
+  // Not of a webhook that WhatsApp brings again.
+  if (kept.some((each) => each === 'kept' || each === 'missed')) observerOf(deps.redis).noticed(news)
   return kept
 }
 

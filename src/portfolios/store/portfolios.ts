@@ -41,6 +41,7 @@ export async function createPortfolio(
   }: PortfolioChanges & Pick<Portfolio, 'id' | 'account' | 'name'>,
 ): Promise<Portfolio> {
   await redis.sadd(portfoliosOfAccountKey(account), id)
+  await redis.hset(rootKeys.portfolios, id, account)
   await redis.hset(portfolioKey(id), { id, account, ...fieldsOf({ name, daily_limit, reserve_percent }) })
   return { id, account, name, daily_limit, reserve_percent }
 }
@@ -96,6 +97,7 @@ export function removePortfolio(redis: Redis, { id, account }: Pick<Portfolio, '
     if (senders.length > 0) return senders.map((sender) => sender.id)
     await assertHeld()
     await redis.del(portfolioKey(id))
+    await redis.hdel(rootKeys.portfolios, String(id))
     await redis.srem(portfoliosOfAccountKey(account), id)
     return []
   })
@@ -103,7 +105,10 @@ export function removePortfolio(redis: Redis, { id, account }: Pick<Portfolio, '
 
 /** Forgets all portfolios of an account that is removed. */
 export async function forgetPortfolios(redis: Redis, account: number): Promise<void> {
-  for (const id of await redis.smembers(portfoliosOfAccountKey(account))) await redis.del(portfolioKey(Number(id)))
+  for (const id of await redis.smembers(portfoliosOfAccountKey(account))) {
+    await redis.del(portfolioKey(Number(id)))
+    await redis.hdel(rootKeys.portfolios, id)
+  }
   await redis.del(portfoliosOfAccountKey(account))
 }
 

@@ -12,7 +12,10 @@ export interface RuleWaits {
 }
 
 /** What campaigns of the sender wait for; undefined while nothing keeps them. */
-export async function restingWaits(redis: Redis, owner: RulesOwner): Promise<RuleWaits | undefined> {
+export async function restingWaits(
+  redis: Redis,
+  owner: { lane: number; portfolio?: { id: number } },
+): Promise<RuleWaits | undefined> {
   const resting = await restingOf(redis, owner)
   if (resting === undefined) return undefined
   const { why, untilMs: until } = resting

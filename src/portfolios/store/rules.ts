@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { nameOfPerson, namesOfPerson } from '../../messages/sealed.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { rulesKeys } from '../../redis/keys.ts'
+import { rootKeys, rulesKeys } from '../../redis/keys.ts'
 import { defineScript, defineScriptOfMany } from '../../redis/lua.ts'
 import { campaignLimit, type PortfolioDocument } from '../portfolio.ts'
 import type { Portfolio } from './portfolios.ts'
@@ -148,8 +148,34 @@ export async function forgetCap(
 /** The message is held by WhatsApp: it has a place until it is told what became of it, or for a day. */
 export async function holdPlace(redis: Redis, owner: RulesOwner, name: string, { nowMs }: At = {}): Promise<void> {
   const { held } = keysOf(owner)
-  await redis.zadd(held, (nowMs ?? Date.now()) + HELD_MS, name)
+  const now = nowMs ?? Date.now()
+  await redis.zadd(held, now + HELD_MS, name)
   await redis.pexpire(held, HELD_MS)
+  if (owner.portfolio !== undefined) return
+  // Only for those who look: if it is lost, the next held message of the lane brings it.
+  await redis.zadd(rootKeys.holdingLanes, now + HELD_MS, owner.lane)
+  await redis.zremrangebyscore(rootKeys.holdingLanes, '-inf', now)
+  await redis.pexpire(rootKeys.holdingLanes, HELD_MS)
+}
+
+/** Lanes of senders without a portfolio of which WhatsApp may hold messages, at most so many. */
+export const lanesHolding = async (redis: Redis, most: number, { nowMs = Date.now() }: At = {}): Promise<number[]> =>
+  (await redis.zrangebyscore(rootKeys.holdingLanes, nowMs, '+inf', 'LIMIT', 0, most)).map(Number)
+
+/** How many messages WhatsApp holds, and since when the first of them (epoch ms); undefined without one. */
+export async function heldNow(
+  redis: Redis,
+  { lane = 0, portfolio }: { lane?: number; portfolio?: number },
+  { nowMs = Date.now() }: At = {},
+): Promise<{ count: number; sinceMs: number | undefined }> {
+  const { held } = rulesKeys(lane, portfolio)
+  // Places of messages in flight end sooner, as in rules-admit.lua.
+  const from = `(${nowMs + PLACE_MS}`
+  const [count, first] = await Promise.all([
+    redis.zcount(held, from, '+inf'),
+    redis.zrangebyscore(held, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+  ])
+  return { count, sinceMs: first[1] === undefined ? undefined : Number(first[1]) - HELD_MS }
 }
 
 /** The message is not held any more, or never was. */
@@ -176,8 +202,11 @@ export async function noteResting(
 const RESTING_KEPT_MS = 3_000
 
 /** Why campaigns send nothing, as the workers found it last; undefined while they may. */
-export async function restingOf(redis: Redis, owner: RulesOwner): Promise<Resting | undefined> {
-  const [why, untilMs] = (await redis.get(keysOf(owner).resting))?.split(' ') ?? []
+export async function restingOf(
+  redis: Redis,
+  { lane, portfolio }: { lane: number; portfolio?: { id: number } },
+): Promise<Resting | undefined> {
+  const [why, untilMs] = (await redis.get(rulesKeys(lane, portfolio?.id).resting))?.split(' ') ?? []
   return why === 'portfolio_limit' || why === 'held' ? { why, untilMs: Number(untilMs) } : undefined
 }
 
@@ -204,9 +233,12 @@ export async function usage(
 /** A portfolio as it is shown. */
 export async function showPortfolio(redis: Redis, portfolio: Portfolio, at: At = {}): Promise<PortfolioDocument> {
   const { id, account, name, daily_limit, reserve_percent } = portfolio
-  const { used, freeAtMs } = await usage(redis, { id, dailyLimit: daily_limit, reservePercent: reserve_percent }, at)
+  const [{ used, freeAtMs }, { count: held }] = await Promise.all([
+    usage(redis, { id, dailyLimit: daily_limit, reservePercent: reserve_percent }, at),
+    heldNow(redis, { portfolio: id }, at),
+  ])
   const free_at = freeAtMs === undefined ? null : new Date(freeAtMs).toISOString()
-  return { id, account, name, daily_limit, reserve_percent, used, free_at }
+  return { id, account, name, daily_limit, reserve_percent, used, free_at, held }
 }
 
 const keysOf = ({ lane, portfolio }: RulesOwner): ReturnType<typeof rulesKeys> => rulesKeys(lane, portfolio?.id)

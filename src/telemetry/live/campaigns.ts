@@ -9,7 +9,8 @@ import {
   sharesOf,
   shownRate,
 } from '../../campaigns/campaign.ts'
-import { countsOf } from '../../campaigns/store/recipient-states.ts'
+import { countsAsideOf, countsOf } from '../../campaigns/store/recipient-states.ts'
+import type { RuleWaits } from '../../portfolios/store/resting.ts'
 import type { LaneStats } from '../../queue/lane/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
@@ -47,7 +48,9 @@ export function createCampaignReader(redis: Redis) {
     return ids
   }
 
-  async function readOne(id: string): Promise<(Omit<SnapshotCampaign, 'eta_s'> & { lane: number }) | undefined> {
+  async function readOne(
+    id: string,
+  ): Promise<(Omit<SnapshotCampaign, 'eta_s' | 'waits'> & { lane: number }) | undefined> {
     const parsed = parseCampaignId(id)
     if (parsed === undefined) return undefined
     const { lane, number } = parsed
@@ -66,6 +69,7 @@ export function createCampaignReader(redis: Redis) {
     return {
       ...{ id, lane, name, account: Number(account), state, total: recipients, refused },
       ...shares,
+      ...countsAsideOf(counts),
       rate_per_s: isFresh ? shownRate(shares, Number(rate ?? 0)) : 0,
       paused_for: state === 'paused' ? reason || null : null,
       throttle: state === 'running' && pace ? `held to ${pace} messages a second` : null,
@@ -108,20 +112,23 @@ export function createCampaignReader(redis: Redis) {
       const on = found.filter(({ state }) => !hasEnded(state))
       const over = found.filter(({ state }) => hasEnded(state)).sort(newestFirst)
       return [...on.sort(liveliestFirst), ...over.slice(0, MOST_OVER)].slice(0, MOST).map(({ lane, ...campaign }) => {
-        const { rate, isPaused, cooldown, nowMs } = lanes.get(lane) ?? NO_LANE
+        const { rate, isPaused, cooldown, nowMs, resting } = lanes.get(lane) ?? NO_LANE
         const { state } = campaign
         // What was measured lately says nothing of a lane that stands.
-        const measured = cooldown ? 0 : campaign.rate_per_s
+        const rests = state === 'running' ? resting : undefined
+        const measured = cooldown || rests ? 0 : campaign.rate_per_s
+        const until = cooldown?.until ?? rests?.until
         const pace = { laneRate: rate || 1, running: running.get(lane) ?? 1, measured }
-        const left = isPaused ? undefined : secondsLeft(campaign, state, pace, cooldown && cooldown.until - nowMs)
-        return { ...campaign, eta_s: hasEnded(state) ? 0 : (left ?? null) }
+        const left = isPaused ? undefined : secondsLeft(campaign, state, pace, until && until - nowMs)
+        const waits = rests === undefined ? null : { ...rests, until: new Date(rests.until).toISOString() }
+        return { ...campaign, eta_s: hasEnded(state) ? 0 : (left ?? null), waits }
       })
     },
   }
 }
 
-type LaneNow = Pick<LaneStats, 'isPaused' | 'cooldown' | 'nowMs'> & { rate: number }
-const NO_LANE: LaneNow = { rate: 1, isPaused: false, cooldown: undefined, nowMs: 0 }
+type LaneNow = Pick<LaneStats, 'isPaused' | 'cooldown' | 'nowMs'> & { rate: number; resting: RuleWaits | undefined }
+const NO_LANE: LaneNow = { rate: 1, isPaused: false, cooldown: undefined, nowMs: 0, resting: undefined }
 
 const numberOf = (id: string): number => parseCampaignId(id)?.number ?? 0
 const newestFirst = (one: { id: string }, other: { id: string }): number => numberOf(other.id) - numberOf(one.id)

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { campaignId } from '../../campaigns/campaign.ts'
 import { paceOf } from '../../messages/pace.ts'
+import { type RuleWaits, restingWaits } from '../../portfolios/store/resting.ts'
 import { inTurns, type LaneStats, oldestOf, readLaneStats } from '../../queue/lane/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys, senderKey } from '../../redis/keys.ts'
@@ -34,7 +35,11 @@ const FAILURES_EVERY_MS = 10_000
 const KEPT_MS = 60_000
 
 const text = z.string().nullable()
-const senderReply = z.tuple([text, text, text, text, text, text, text])
+const senderReply = z.tuple([text, text, text, text, text, text, text, text])
+
+const SENDER_FIELDS = [
+  ...['account', 'name', 'number', 'rate', 'paused_for', 'paused_by', 'removed_at', 'portfolio'],
+] as const
 
 /** A lane at one moment, with what its sender says. */
 interface LiveLane extends LaneStats {
@@ -43,6 +48,8 @@ interface LiveLane extends LaneStats {
   rate: number
   pausedFor: string
   pausedBy: string
+  /** What its campaigns wait for by WhatsApp's own rules. */
+  resting: RuleWaits | undefined
 }
 
 /** What is remembered of a lane from look to look. */
@@ -115,6 +122,7 @@ export function createSnapshots(redis: Redis) {
     const said = laneState({
       ...{ ...live, waiting: all, inFlight: live.sending, paceUsed: paceUsed(live), sameHeadMs: nowMs - headSinceMs },
       ...{ workers: machinery.workers.length, isRedisFull: machinery.isRedisFull },
+      waitingFirst: waiting.transactional,
     })
     const oldestAt = oldestOf(live)
     return {
@@ -135,10 +143,12 @@ export function createSnapshots(redis: Redis) {
       bound: boundOf({
         isPaused: live.isPaused,
         isCoolingDown: cooldown !== undefined,
+        isResting: live.resting !== undefined && waiting.transactional === 0,
         waiting: all,
         isAtPace: said.state === 'waiting_for_pace',
         byWorkers: served?.bound,
       }),
+      campaigns_wait: shownWaits(live.resting),
     }
   }
 
@@ -219,10 +229,13 @@ export function createSnapshots(redis: Redis) {
 async function readLiveLane(redis: Redis, lane: number): Promise<LiveLane | undefined> {
   const [stats, sender] = await Promise.all([
     readLaneStats(redis, lane),
-    redis.hmget(senderKey(lane), 'account', 'name', 'number', 'rate', 'paused_for', 'paused_by', 'removed_at'),
+    redis.hmget(senderKey(lane), ...SENDER_FIELDS),
   ])
-  const [account, name, number, rate, pausedFor, pausedBy, removedAt] = senderReply.parse(sender)
+  const [account, name, number, rate, pausedFor, pausedBy, removedAt, portfolio] = senderReply.parse(sender)
   if (account === null || removedAt !== null) return undefined
+  // Only campaigns rest.
+  const runs = stats.campaigns.some(({ state }) => state === 'running')
+  const owner = { lane, ...(portfolio && { portfolio: { id: Number(portfolio) } }) }
   return {
     ...stats,
     account: Number(account),
@@ -230,8 +243,13 @@ async function readLiveLane(redis: Redis, lane: number): Promise<LiveLane | unde
     rate: Number(rate ?? 0),
     pausedFor: pausedFor ?? '',
     pausedBy: pausedBy ?? '',
+    resting: runs ? await restingWaits(redis, owner) : undefined,
   }
 }
+
+/** As a snapshot has it. */
+const shownWaits = (waits: RuleWaits | undefined): SnapshotLane['campaigns_wait'] =>
+  waits === undefined ? null : { ...waits, until: new Date(waits.until).toISOString() }
 
 /** Slots reserved of those that there were in the time that the list of slots covers. */
 function paceUsed({ slots, nowUs, rate }: LiveLane): number {

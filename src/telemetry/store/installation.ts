@@ -6,10 +6,12 @@ import { intakeJobKey, intakeKeys, JOB } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
 import { rootKeys, senderKey } from '../../redis/keys.ts'
+import { readWord } from '../../redis/newest.ts'
 import { memoryOf, redisProblems } from '../../redis/safety.ts'
 import { type HistoryBuffer, WHOLE } from '../history.ts'
 import { type Served, servedLanes } from '../lane-bound.ts'
 import type { LaneGauges } from '../lane-measures.ts'
+import { type RuleGauges, readRuleGauges, restingCampaigns } from './provider-rules.ts'
 
 /** How the installation stands at one moment. */
 export interface Installation {
@@ -24,6 +26,8 @@ export interface Installation {
   /** Figures of events, as the relay has written them lately; nothing where nobody listens. */
   events: Readonly<Record<string, string>>
   redis: { problems: number; usedBytes: number; limitBytes: number }
+  /** How WhatsApp's own rules stand. */
+  rules: RuleGauges
 }
 
 /**
@@ -31,7 +35,7 @@ export interface Installation {
  * new among them take a second one. Rejects when Redis does not answer.
  */
 export async function readInstallation(redis: Redis, known: Set<number>): Promise<Installation> {
-  const [due, campaignLanes, owners, workers, problems, memory, intake, events, first] = await Promise.all([
+  const [due, campaignLanes, owners, workers, problems, memory, intake, events, rules, first] = await Promise.all([
     redis.zrange(rootKeys.dueLanes, '0', '-1'),
     redis.smembers(rootKeys.campaignLanes),
     redis.hgetall(rootKeys.lanes),
@@ -40,6 +44,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     memoryOf(redis),
     readIntake(redis),
     redis.hgetall(rootKeys.eventStatus),
+    readRuleGauges(redis),
     readGaugesOf(redis, [...known]),
   ])
   const now = new Set([...due, ...campaignLanes].map(Number))
@@ -55,6 +60,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     intake,
     events,
     redis: { problems: problems.length, usedBytes: memory.usedBytes, limitBytes: memory.limitBytes },
+    rules,
   }
 }
 
@@ -63,8 +69,18 @@ const LANES_A_TURN = 100
 
 const readGaugesOf = (redis: Redis, lanes: readonly number[]): Promise<LaneGauges[]> =>
   inTurns(lanes, LANES_A_TURN, async (lane) => {
-    const [stats, rate] = await Promise.all([readLaneStats(redis, lane), redis.hget(senderKey(lane), 'rate')])
-    return { ...stats, rate: Number(rate ?? 0) }
+    const [stats, [rate, portfolio, quality, block]] = await Promise.all([
+      readLaneStats(redis, lane),
+      redis.hmget(senderKey(lane), 'rate', 'portfolio', 'told_quality', 'told_block'),
+    ])
+    return {
+      ...stats,
+      rate: Number(rate ?? 0),
+      isFlagged: Boolean(readWord(quality)?.value),
+      isRestricted: Boolean(readWord(block)?.value),
+      resting:
+        stats.campaigns.length === 0 ? {} : await restingCampaigns(redis, stats, Number(portfolio ?? '') || undefined),
+    }
   })
 
 /** Jobs of other services that wait to be taken in, and how long the next of them has waited. */

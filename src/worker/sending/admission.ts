@@ -5,6 +5,7 @@
 // counted: the message is tried again, and its person counts once.
 import type { Config } from '../../config.ts'
 import { openWindowsAmong } from '../../messages/store/inbound.ts'
+import { observerOf } from '../../observe.ts'
 import { type Admission, admit, type Counted, noteResting } from '../../portfolios/store/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Outgoing } from './attempt.ts'
@@ -63,7 +64,10 @@ export async function admittedAmong(
     if (admission.verdict === 'ok') {
       const { counted: isNew, holdsPlace } = admission
       if (isNew || holdsPlace) counted.set(each, { name: each.name, to: each.message.to, counted: isNew, holdsPlace })
-    } else if (admission.verdict === 'person_capped') {
+      continue
+    }
+    observerOf(redis).ruleWaits({ lane: each.id.lane, class: each.message.class, why: admission.verdict })
+    if (admission.verdict === 'person_capped') {
       putOff.set(each, admission.untilMs)
     } else if (each.message.class === 'campaign') {
       resting.add(each)

@@ -191,7 +191,7 @@ function report(
   { redis, log }: SendDeps,
   { sender }: DirectoryEntry,
   { id, name, message }: Outgoing,
-  { attempt, slot }: Claimed,
+  { attempt, slot, isProbe = false }: Claimed,
   { outcome, tookMs }: Called,
 ): string | undefined {
   const code = 'problem' in outcome ? outcome.problem.code : undefined
@@ -203,6 +203,7 @@ function report(
     code,
     waitedMs: slot === undefined ? 0 : Math.max(0, slot.atMs - acceptedAtMs(id.ulid)),
     tookMs,
+    isProbe,
   })
   const level = outcome.kind === 'sent' ? 'debug' : 'info'
   const ms = tookMs === undefined ? undefined : Math.round(tookMs)

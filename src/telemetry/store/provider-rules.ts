@@ -1,0 +1,89 @@
+// How WhatsApp's own rules stand, for metrics: portfolios with their budget and their held messages, lanes of senders without
+// a portfolio that have held ones, and what keeps the campaigns of a lane.
+import { TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
+import type { RULE_WAIT_REASONS } from '../../portfolios/portfolio.ts'
+import { findPortfolio } from '../../portfolios/store/portfolios.ts'
+import { heldNow, lanesHolding, restingOf, usage } from '../../portfolios/store/rules.ts'
+import type { LaneStats } from '../../queue/lane/stats.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignKey, rootKeys } from '../../redis/keys.ts'
+
+/** Portfolios, and lanes without one, that are told of: each has series of its own. */
+const MOST = 1_000
+
+/** Messages that WhatsApp holds of one portfolio, or of a lane whose sender belongs to none. */
+export interface Held {
+  count: number
+  /** How long the first of them has been held; 0 without one. */
+  seconds: number
+}
+
+/** A portfolio at one moment. `people`: counted in the last 24 hours; `dailyLimit` null: nobody is counted. */
+export interface PortfolioGauges {
+  id: number
+  account: number
+  people: number
+  dailyLimit: number | null
+  held: Held
+}
+
+/** Of the whole installation. */
+export interface RuleGauges {
+  portfolios: PortfolioGauges[]
+  holdingLanes: { lane: number; held: Held }[]
+}
+
+/** Reads it; the first 1,000 portfolios by their ids, and as many lanes. */
+export async function readRuleGauges(redis: Redis): Promise<RuleGauges> {
+  const [owners, lanes] = await Promise.all([redis.hgetall(rootKeys.portfolios), lanesHolding(redis, MOST)])
+  const ids = Object.keys(owners)
+    .map(Number)
+    .sort((a, b) => a - b)
+    .slice(0, MOST)
+  const [portfolios, holding] = await Promise.all([
+    Promise.all(ids.map((id) => readPortfolio(redis, id))),
+    Promise.all(lanes.map(async (lane) => ({ lane, held: await heldOf(redis, { lane }) }))),
+  ])
+  return {
+    portfolios: portfolios.filter((portfolio) => portfolio !== undefined),
+    holdingLanes: holding.filter(({ held }) => held.count > 0),
+  }
+}
+
+/** One that was removed meanwhile, or cannot be read, is left out. */
+async function readPortfolio(redis: Redis, id: number): Promise<PortfolioGauges | undefined> {
+  const portfolio = await findPortfolio(redis, id).catch(() => undefined)
+  if (portfolio === undefined) return undefined
+  const { account, daily_limit: dailyLimit, reserve_percent: reservePercent } = portfolio
+  const [used, held] = await Promise.all([
+    dailyLimit === null ? undefined : usage(redis, { id, dailyLimit, reservePercent }),
+    heldOf(redis, { portfolio: id }),
+  ])
+  return { id, account, people: used?.used ?? 0, dailyLimit, held }
+}
+
+async function heldOf(redis: Redis, owner: { lane?: number; portfolio?: number }): Promise<Held> {
+  const nowMs = Date.now()
+  const { count, sinceMs } = await heldNow(redis, owner, { nowMs })
+  return { count, seconds: sinceMs === undefined ? 0 : Math.max(0, nowMs - sinceMs) / 1_000 }
+}
+
+/** What keeps campaigns of a lane from sending: a rule of WhatsApp, or a template that is paused or disabled. */
+export type RestReason = (typeof RULE_WAIT_REASONS)[number] | 'template'
+
+/** How many campaigns of the lane rest for which reason, of the active ones. */
+export async function restingCampaigns(
+  redis: Redis,
+  { lane, campaigns }: Pick<LaneStats, 'lane' | 'campaigns'>,
+  portfolio: number | undefined,
+): Promise<Partial<Record<RestReason, number>>> {
+  const running = campaigns.filter(({ state }) => state === 'running').length
+  const paused = campaigns.filter(({ state }) => state === 'paused')
+  const owner = { lane, ...(portfolio !== undefined && { portfolio: { id: portfolio } }) }
+  const [rule, reasons] = await Promise.all([
+    running === 0 ? undefined : restingOf(redis, owner),
+    Promise.all(paused.map(({ number }) => redis.hget(campaignKey(lane, number), 'reason'))),
+  ])
+  const template = reasons.filter((reason) => reason?.startsWith(TEMPLATE_PAUSED)).length
+  return { ...(rule && { [rule.why]: running }), ...(template > 0 && { template }) }
+}
