@@ -142,6 +142,11 @@ export const CHAT_ERRORS = {
     details: 'A parameter of the template is not of the right kind.',
   },
   133010: { http: 400, title: 'Phone number not registered', details: 'The sender is not registered.' },
+  135000: {
+    http: 400,
+    title: 'Generic user error',
+    details: 'Message failed to send because of an unknown error with the request parameters.',
+  },
 } as const satisfies Record<number, ChatError>
 
 /** A code that the simulator knows. */

@@ -1,17 +1,19 @@
 // WhatsApp behind both wires: decides about a submission that its wire found in order, gives it an id, writes
 // the ledger and sets its fate going. The wires translate requests into submissions and verdicts into answers.
 
-import { type Behaviour, behaviourNamed, behaviourOfNumber, type Rejection, type SpoiltAnswer } from './behaviours.ts'
+import { behaviourNamed, behaviourOfNumber, type Rejection, type SpoiltAnswer } from './behaviours.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { SimulatorConfig } from './config.ts'
 import { type Ledger, openLedger } from './ledger.ts'
 import { Limits } from './limits.ts'
 import { MediaFiles } from './media.ts'
+import { Physics } from './physics/physics.ts'
+import type { Plan } from './physics/plan.ts'
 import { Rules } from './rules.ts'
 import type { Submission } from './submission.ts'
 import { ARRIVES, type StatusUpdate, standingOf, updatesOf } from './timeline.ts'
 import { type MessageFacts, outboundId } from './wamid.ts'
-import type { Change } from './webhook-body.ts'
+import type { Change, News } from './webhook-body.ts'
 import { Webhooks } from './webhooks.ts'
 
 export type Verdict =
@@ -20,6 +22,8 @@ export type Verdict =
       kind: 'accepted'
       id: string
       answer: SpoiltAnswer | null
+      /** WhatsApp waits with sending it. */
+      isHeld: boolean
       /** A webhook that must be posted before the answer leaves. */
       early: Change | null
     }
@@ -43,6 +47,7 @@ export class ChatProduct {
   readonly config: SimulatorConfig
   readonly ledger: Ledger
   readonly limits = new Limits()
+  readonly physics = new Physics()
   readonly rules = new Rules()
   readonly webhooks: Webhooks
   /** What message info answers, by id. */
@@ -81,11 +86,32 @@ export class ChatProduct {
     if (refusal !== null) return { kind: 'rejected', rejection: refusal }
 
     const fate = this.limits.isOutsideWindow(submission, now) ? behaviourNamed('outside-window') : plan.fate
-    const { wire, to, opaque, sender } = submission
+    const { wire, to, opaque, sender, account } = submission
     const id = outboundId({ wire, to, acceptedMs: now, fateNumber: fate?.number ?? null })
+    const portfolio = wire === 'cloud' ? this.physics.of(account) : undefined
+    const ruling = portfolio?.judge({ ...submission, id }, now)
+    if (ruling?.kind === 'refused') return { kind: 'rejected', rejection: { code: ruling.code } }
     this.ledger.append({ at_ms: now, wire, id, opaque, to, sender })
-    const early = wire === 'cloud' ? this.#announce(id, submission, fate ?? null, now) : null
-    return { kind: 'accepted', id, answer: plan.answer, early }
+    const change = this.#announcerOf(id, submission, portfolio?.plan.waba_id)
+    const timeline = fate?.timeline ?? ARRIVES
+    const usual = wire === 'cloud' && timeline.silent !== true ? updatesOf(timeline, now, this.config) : []
+    const ruled = ruling?.updates ?? null
+    const early = ruled === null && timeline.firstBeforeAnswer === true ? usual.shift() : undefined
+    for (const update of ruled ?? usual) this.webhooks.schedule(change(update), update.dueMs)
+    return {
+      kind: 'accepted',
+      id,
+      answer: plan.answer,
+      isHeld: ruling?.isHeld ?? false,
+      early: early === undefined ? null : change(early),
+    }
+  }
+
+  /** Switches the physics of these portfolios on, and all others off. */
+  switchPhysicsOn(plans: readonly Plan[]): void {
+    const tell = (news: News, wabaId: string, dueMs: number): void => this.webhooks.schedule({ news, wabaId }, dueMs)
+    const hasWindow = this.limits.hasWindow.bind(this.limits)
+    this.physics.switchOn(plans, { delays: this.config, hasWindow, tell }, Date.now())
   }
 
   /** Where an accepted message stands now; null before it is sent. */
@@ -99,15 +125,10 @@ export class ChatProduct {
     this.ledger.close()
   }
 
-  /** Schedules the status webhooks of a message; returns one that must come before the answer. */
-  #announce(id: string, submission: Submission, fate: Behaviour | null, acceptedMs: number): Change | null {
-    const timeline = fate?.timeline ?? ARRIVES
-    if (timeline.silent === true) return null
-    const { account: sender, to, opaque, isTemplate } = submission
-    const message = { id, sender, to, opaque, isTemplate }
-    const updates = updatesOf(timeline, acceptedMs, this.config)
-    const early = timeline.firstBeforeAnswer === true ? updates.shift() : undefined
-    for (const update of updates) this.webhooks.schedule({ message, update }, update.dueMs)
-    return early === undefined ? null : { message, update: early }
+  /** What a webhook tells of a message. */
+  #announcerOf(id: string, submission: Submission, wabaId: string | undefined): (update: StatusUpdate) => Change {
+    const { account: sender, to, opaque, template } = submission
+    const message = { id, sender, to, opaque, isTemplate: template !== null }
+    return (update) => ({ message, update, wabaId })
   }
 }

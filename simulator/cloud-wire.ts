@@ -7,10 +7,11 @@ import { type Answer, answerTo, refusalAnswer } from './answers.ts'
 import { chatError, excerpt, type Refusal, tokenRefusal } from './chat-errors.ts'
 import type { ChatProduct } from './chat-product.ts'
 import { readJsonBody } from './json-body.ts'
-import { cloudMessage, digitsOf } from './message-schema.ts'
+import { cloudMessage, digitsOf, templateName } from './message-schema.ts'
 import { checkMessage } from './request-check.ts'
 
 const OBJECT_PATH = /^\/v\d+\.\d+\/(\d+)$/
+const HELD = 'held_for_quality_assessment'
 const MESSAGES_PATH = /^\/v\d+\.\d+\/(\d+)\/messages$/
 
 /** Whether a path begins with a version of the Cloud API, such as `/v21.0/`. */
@@ -37,20 +38,21 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   if (input === undefined) return refusalAnswer({ code: 100, details: 'The parameter to is required.' }, errorEnvelope)
   const isNumber = message.to !== undefined
   const to = isNumber ? digitsOf(input) : input
-  const isTemplate = message.type === 'template'
+  const template = message.type === 'template' ? templateName(message.template) : null
   const verdict = product.take({
     wire: 'cloud',
     account: phoneNumberId,
     sender: phoneNumberId,
     to,
     opaque: message.biz_opaque_callback_data ?? null,
-    isTemplate,
+    template,
   })
+  const isHeld = verdict.kind === 'accepted' && verdict.isHeld
   if (verdict.kind === 'accepted' && verdict.early !== null) await product.webhooks.deliver([verdict.early])
   const acknowledge = (id: string) => ({
     messaging_product: 'whatsapp',
     contacts: [isNumber ? { input, wa_id: to } : { input, user_id: to }],
-    messages: [isTemplate ? { id, message_status: 'accepted' } : { id }],
+    messages: [template === null ? { id } : { id, message_status: isHeld ? HELD : 'accepted' }],
   })
   await product.mayAnswer()
   return answerTo(verdict, acknowledge, errorEnvelope)

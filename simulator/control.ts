@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { BEHAVIOURS, behaviourNamed } from './behaviours.ts'
 import type { ChatProduct } from './chat-product.ts'
 import { digitsOf } from './message-schema.ts'
+import { plansSchema } from './physics/plan.ts'
 
 const matchSchema = z.strictObject({
   to: z.string().transform(digitsOf).pipe(z.string().min(1, 'must be a phone number')).optional(),
@@ -38,6 +39,8 @@ export const controlSchema = z
     window_24h: z.boolean().optional(),
     /** Messages per second and sender; null switches the limit off. */
     throughput: z.int().min(1).max(100_000).nullable().optional(),
+    /** Hidden rules of portfolios; null switches all off. */
+    physics: plansSchema.nullable().optional(),
   })
   .refine(({ behaviour, match, count, seed }) => behaviour !== undefined || (match ?? count ?? seed) === undefined, {
     error: 'is required with match, count or seed',
@@ -60,6 +63,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
   if (body.pair_limit !== undefined) product.limits.pairLimit = body.pair_limit
   if (body.window_24h !== undefined) product.limits.window24h = body.window_24h
   if (body.throughput !== undefined) product.limits.throughput = body.throughput
+  if (body.physics !== undefined) product.switchPhysicsOn(body.physics ?? [])
   return {
     rules: product.rules.list(),
     webhook_url: product.webhooks.url,
@@ -69,6 +73,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
     pair_limit: product.limits.pairLimit,
     window_24h: product.limits.window24h,
     throughput: product.limits.throughput,
+    physics: product.physics.plans(),
   }
 }
 

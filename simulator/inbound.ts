@@ -54,7 +54,8 @@ export async function receive(product: ChatProduct, body: Inbound): Promise<{ id
   product.infos.set(id, { direction: 'inbound', from: from ?? '', text, type, atMs: now })
   const content = { ...contentOf(body, (file) => product.media.add(file)), ...body.content }
   const inbound = { id, sender, from, userId, name, receivedMs: now, content }
+  const wabaId = product.physics.of(sender)?.plan.waba_id
   let delivered = false
-  for (let time = 0; time < times; time += 1) delivered = await product.webhooks.deliver([{ inbound }])
+  for (let time = 0; time < times; time += 1) delivered = await product.webhooks.deliver([{ inbound, wabaId }])
   return { id, delivered }
 }

@@ -3,6 +3,7 @@
 
 import { BoundedMap } from './bounded-map.ts'
 import type { Refusal } from './chat-errors.ts'
+import { SlidingSecond } from './sliding-second.ts'
 import type { Submission } from './submission.ts'
 
 /** A burst of 45 to one recipient, then one per 6 seconds: WhatsApp's published pair limit. */
@@ -18,38 +19,35 @@ export class Limits {
   throughput: number | null = null
   pairLimit = false
   window24h = false
-  /** Times of the latest accepted messages of each sender, as many as its limit. */
-  #accepted = new Map<string, number[]>()
+  #seconds = new Map<string, SlidingSecond>()
   #pairs = new BoundedMap<{ tokens: number; atMs: number }>(REMEMBERED)
   #lastInbound = new BoundedMap<number>(REMEMBERED)
 
   /**
    * Counts a request and refuses it when it is one too many. A refused one does not count.
-   * Throughput is exact over every sliding second: the n-th message before this one must be a second old.
    */
   refuse(submission: Submission, nowMs: number): Refusal | null {
     const limit = this.throughput
-    const times = limit === null ? [] : (this.#accepted.get(submission.account) ?? [])
-    if (limit !== null) {
-      while (times.length > limit) times.shift()
-      const oldest = times[0]
-      if (times.length === limit && oldest !== undefined && nowMs - oldest < 1000) return { code: 130429 }
-    }
+    const second = this.#seconds.get(submission.account) ?? new SlidingSecond()
+    if (limit !== null && !second.hasRoom(limit, nowMs)) return { code: 130429 }
     if (this.pairLimit && !this.#takePairToken(submission, nowMs)) return { code: 131056 }
     if (limit !== null) {
-      times.push(nowMs)
-      this.#accepted.set(submission.account, times)
+      second.take(limit, nowMs)
+      this.#seconds.set(submission.account, second)
     }
     return null
   }
 
   /** Whether the message fails because the recipient has been silent for too long. */
   isOutsideWindow(submission: Submission, nowMs: number): boolean {
-    if (!this.window24h || submission.isTemplate) return false
-    const last = this.#lastInbound.get(
-      conversation(submission.wire === 'cloud' ? submission.account : '', submission.to),
-    )
-    return last === undefined || nowMs - last >= WINDOW_MS
+    if (!this.window24h || submission.template !== null) return false
+    return !this.hasWindow(submission.wire === 'cloud' ? submission.account : '', submission.to, nowMs)
+  }
+
+  /** Whether a person has written to a business number within 24 hours. */
+  hasWindow(phoneNumberId: string, to: string, nowMs: number): boolean {
+    const last = this.#lastInbound.get(conversation(phoneNumberId, to))
+    return last !== undefined && nowMs - last < WINDOW_MS
   }
 
   /** A person wrote to a business number: this opens the window for that number, and for the partner wire. */

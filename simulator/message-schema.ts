@@ -105,6 +105,9 @@ const template = z.strictObject({
 })
 
 export type Template = z.infer<typeof template>
+
+/** What tells a template from all others. */
+export const templateName = ({ name, language }: Template) => ({ name, language: language.code })
 export type Component = NonNullable<Template['components']>[number]
 
 const cloudEnvelope = {

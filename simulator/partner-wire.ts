@@ -9,7 +9,13 @@ import { BoundedMap } from './bounded-map.ts'
 import { chatError, excerpt, type Refusal, tokenRefusal } from './chat-errors.ts'
 import type { ChatProduct } from './chat-product.ts'
 import { readJsonBody } from './json-body.ts'
-import { digitsOf, type PartnerMessage, partnerServiceMessage, partnerTemplateMessage } from './message-schema.ts'
+import {
+  digitsOf,
+  type PartnerMessage,
+  partnerServiceMessage,
+  partnerTemplateMessage,
+  templateName,
+} from './message-schema.ts'
 import { textOf } from './message-text.ts'
 import { checkMessage } from './request-check.ts'
 import { readOutboundId } from './wamid.ts'
@@ -66,9 +72,9 @@ export class PartnerWire {
 
     const { message } = checked
     const to = digitsOf(message.to)
-    const isTemplate = message.type === 'template'
     const sender = message.type === 'template' ? message.sender : null
-    const verdict = this.#product.take({ wire: 'partner', account: apiKey, sender, to, opaque: key, isTemplate })
+    const template = message.type === 'template' ? templateName(message.template) : null
+    const verdict = this.#product.take({ wire: 'partner', account: apiKey, sender, to, opaque: key, template })
     const acknowledge = (id: string): Acknowledgement => ({
       messaging_product: 'chatapp',
       contacts: [{ input: message.to, wa_id: to }],

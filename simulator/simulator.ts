@@ -2,6 +2,7 @@
 // tests and people look at it and control it.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { z } from 'zod'
 import { type Answer, writeAnswer } from './answers.ts'
@@ -42,6 +43,7 @@ export async function startSimulator(settings: Partial<SimulatorConfig> = {}): P
     const [path = '/', query = ''] = (request.url ?? '/').split('?', 2)
     try {
       if (request.method === 'GET' && path === '/_ledger') await writeLedger(product, response, query)
+      else if (request.method === 'GET' && path === '/_physics') await writePhysics(product, response)
       else writeAnswer(response, await answerOf(product, partner, request, path))
     } catch (error) {
       // the client broke off, or the ledger cannot be written: nothing was accepted
@@ -83,6 +85,7 @@ async function answerOf(
       return { http: 200, body: behaviourTable() }
     case 'DELETE /_ledger':
       product.ledger.empty()
+      product.physics.listing.empty()
       return { http: 200, body: { count: 0 } }
     case 'POST /_control':
       return answerControl(request, controlSchema, (body) => control(product, body))
@@ -105,6 +108,11 @@ async function answerControl<Body>(
   if (parsed.success) return { http: 200, body: await act(parsed.data) }
   const sentences = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`)
   return { http: 400, body: { message: `${sentences.join('; ')}.` } }
+}
+
+async function writePhysics(product: ChatProduct, response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  await pipeline(Readable.from(product.physics.listing.read()), response)
 }
 
 async function writeLedger(product: ChatProduct, response: ServerResponse, query: string): Promise<void> {

@@ -11,5 +11,6 @@ export interface Submission {
   to: string
   /** As in the ledger. */
   opaque: string | null
-  isTemplate: boolean
+  /** Name and language of a template; null for any other message. */
+  template: { name: string; language: string } | null
 }

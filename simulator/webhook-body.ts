@@ -31,15 +31,46 @@ export interface InboundMessage {
   content: Record<string, unknown>
 }
 
-export type Change = { message: TrackedMessage; update: StatusUpdate } | { inbound: InboundMessage }
+/** What WhatsApp tells besides messages. */
+export interface News {
+  field: string
+  value: Record<string, unknown>
+  /** Epoch ms. */
+  atMs: number
+}
+
+/** One thing that a webhook tells; without an account at WhatsApp it is of the one that owns every number. */
+export type Change = (
+  | { message: TrackedMessage; update: StatusUpdate }
+  | { inbound: InboundMessage }
+  | { news: News }
+) & { wabaId?: string | undefined }
 
 /** Stands for the business account that owns every number. */
 const BUSINESS_ACCOUNT_ID = '100000000000001'
 
 /** The bytes to post. Characters outside ASCII are escaped, as WhatsApp does: only the raw bytes verify. */
 export function webhookBody(changes: readonly Change[]): Buffer {
+  const byAccount = new Map<string, Change[]>()
+  for (const change of changes) {
+    const { wabaId = BUSINESS_ACCOUNT_ID } = change
+    const known = byAccount.get(wabaId)
+    if (known === undefined) byAccount.set(wabaId, [change])
+    else known.push(change)
+  }
+  const entry = [...byAccount].flatMap(([id, all]) => {
+    const about = messageFields(all)
+    return [...(about.length === 0 ? [] : [{ id, changes: about }]), ...all.flatMap((change) => newsEntry(id, change))]
+  })
+  const body = { object: 'whatsapp_business_account', entry }
+  return Buffer.from(JSON.stringify(body).replace(/[\u0080-\uffff]/g, escaped))
+}
+
+/** Of each number its messages and statuses. */
+function messageFields(changes: readonly Change[]): { field: string; value: unknown }[] {
   const bySender = new Map<string, { statuses: unknown[]; contacts: unknown[]; messages: unknown[] }>()
   for (const change of changes) {
+    if ('news' in change) continue
     const sender = 'inbound' in change ? change.inbound.sender : change.message.sender
     let value = bySender.get(sender)
     if (value === undefined) {
@@ -54,15 +85,20 @@ export function webhookBody(changes: readonly Change[]): Buffer {
       value.statuses.push(statusOf(change.message, change.update))
     }
   }
-  const fields = [...bySender].flatMap(([sender, { statuses, contacts, messages }]) => {
+  return [...bySender].flatMap(([sender, { statuses, contacts, messages }]) => {
     const head = { messaging_product: 'whatsapp', metadata: metadataOf(sender) }
     return [
       ...(statuses.length > 0 ? [{ field: 'messages', value: { ...head, statuses } }] : []),
       ...(messages.length > 0 ? [{ field: 'messages', value: { ...head, contacts, messages } }] : []),
     ]
   })
-  const body = { object: 'whatsapp_business_account', entry: [{ id: BUSINESS_ACCOUNT_ID, changes: fields }] }
-  return Buffer.from(JSON.stringify(body).replace(/[\u0080-\uffff]/g, escaped))
+}
+
+/** Each with an entry of its own, which alone says when it happened. */
+function newsEntry(id: string, change: Change): object[] {
+  if (!('news' in change)) return []
+  const { field, value, atMs } = change.news
+  return [{ id, time: Math.floor(atMs / 1000), changes: [{ field, value }] }]
 }
 
 /** Value of `X-Hub-Signature-256`. */
@@ -100,9 +136,12 @@ const idsOf = (ids: Record<string, string | undefined>): Record<string, string> 
   Object.fromEntries(Object.entries(ids).flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])))
 
 /** The simulator knows numbers only by their ids, so it shows a made-up number that differs from id to id. */
+export function displayNumberOf(phoneNumberId: string): string {
+  return `1555${phoneNumberId.slice(-7).padStart(7, '0')}`
+}
+
 function metadataOf(phoneNumberId: string): Record<string, string> {
-  const display = `1555${phoneNumberId.slice(-7).padStart(7, '0')}`
-  return { display_phone_number: display, phone_number_id: phoneNumberId }
+  return { display_phone_number: displayNumberOf(phoneNumberId), phone_number_id: phoneNumberId }
 }
 
 function seconds(epochMs: number): string {

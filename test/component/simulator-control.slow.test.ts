@@ -66,6 +66,7 @@ describe('a rule', () => {
       honours_idempotency: false,
       pair_limit: false,
       window_24h: false,
+      physics: [],
       throughput: null,
     })
     expect((await control({ clear: true })).body).toMatchObject({ rules: [] })

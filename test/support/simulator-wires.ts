@@ -151,25 +151,32 @@ const statusSchema = z.object({
     .optional(),
 })
 const messageSchema = z.looseObject({ id: z.string(), from: z.string(), type: z.string(), timestamp: z.string() })
+const aboutMessages = z.object({
+  field: z.literal('messages'),
+  value: z.object({
+    messaging_product: z.literal('whatsapp'),
+    metadata: z.object({ display_phone_number: z.string(), phone_number_id: z.string() }),
+    statuses: z.array(statusSchema).optional(),
+    messages: z.array(messageSchema).optional(),
+  }),
+})
+const aboutOthers = z.object({
+  field: z.string().refine((field) => field !== 'messages'),
+  value: z.record(z.string(), z.unknown()),
+})
 const webhookSchema = z.object({
   object: z.literal('whatsapp_business_account'),
   entry: z.array(
     z.object({
       id: z.string(),
-      changes: z.array(
-        z.object({
-          field: z.literal('messages'),
-          value: z.object({
-            messaging_product: z.literal('whatsapp'),
-            metadata: z.object({ display_phone_number: z.string(), phone_number_id: z.string() }),
-            statuses: z.array(statusSchema).optional(),
-            messages: z.array(messageSchema).optional(),
-          }),
-        }),
-      ),
+      time: z.int().optional(),
+      changes: z.array(z.union([aboutMessages, aboutOthers])),
     }),
   ),
 })
+
+/** What a webhook tells besides messages. */
+export type WebhookNews = z.infer<typeof aboutOthers> & { wabaId: string; time: number | undefined }
 
 export type WebhookStatus = z.infer<typeof statusSchema> & { sender: string }
 
@@ -178,6 +185,7 @@ export interface WebhookPost {
   signature: string
   statuses: WebhookStatus[]
   messages: z.infer<typeof messageSchema>[]
+  news: WebhookNews[]
   /** What the receiver answered. */
   answered: number
 }
@@ -187,6 +195,8 @@ export interface WebhookReceiver {
   posts: WebhookPost[]
   /** Statuses of all posts that were answered with 200, in the order of arrival. */
   statuses(): WebhookStatus[]
+  /** The same of what they tell besides messages. */
+  news(): WebhookNews[]
   /** Called before a post is answered; its result is the HTTP status. */
   answer: () => number | Promise<number>
   /** Resolves once the condition holds after a post; rejects after ten seconds. */
@@ -209,6 +219,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     url: `http://127.0.0.1:${port}/webhooks`,
     posts,
     statuses: () => posts.filter((one) => one.answered === 200).flatMap((one) => one.statuses),
+    news: () => posts.filter((one) => one.answered === 200).flatMap((one) => one.news),
     answer: () => 200,
     until: (condition) =>
       new Promise((resolve, reject) => {
@@ -234,10 +245,16 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   return receiver
 }
 
-function contentOf(raw: Buffer): Pick<WebhookPost, 'statuses' | 'messages'> {
+function contentOf(raw: Buffer): Pick<WebhookPost, 'statuses' | 'messages' | 'news'> {
   const { entry } = webhookSchema.parse(JSON.parse(raw.toString('utf8')))
-  const values = entry.flatMap((one) => one.changes.map((change) => change.value))
+  const changes = entry.flatMap((one) => one.changes.map((change) => ({ ...change, wabaId: one.id, time: one.time })))
+  const values = changes.flatMap((change) => aboutMessages.safeParse(change).data?.value ?? [])
+  const news = changes.flatMap(({ wabaId, time, ...change }) => {
+    const { data } = aboutOthers.safeParse(change)
+    return data === undefined ? [] : [{ ...data, wabaId, time }]
+  })
   return {
+    news,
     statuses: values.flatMap((value) =>
       (value.statuses ?? []).map((status) => ({ ...status, sender: value.metadata.phone_number_id })),
     ),

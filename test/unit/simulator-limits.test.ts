@@ -8,7 +8,7 @@ import type { Submission } from '../../simulator/submission.ts'
 const start = 1_800_000_000_000
 
 function submission(more: Partial<Submission> = {}): Submission {
-  return { wire: 'cloud', account: '1', sender: '1', to: '491701234567', opaque: null, isTemplate: false, ...more }
+  return { wire: 'cloud', account: '1', sender: '1', to: '491701234567', opaque: null, template: null, ...more }
 }
 
 test('nothing is limited until it is switched on', () => {
@@ -101,6 +101,6 @@ describe('the 24-hour window', () => {
   test('does not concern templates', () => {
     const limits = new Limits()
     limits.window24h = true
-    expect(limits.isOutsideWindow(submission({ isTemplate: true }), start)).toBe(false)
+    expect(limits.isOutsideWindow(submission({ template: { name: 'news', language: 'en_US' } }), start)).toBe(false)
   })
 })

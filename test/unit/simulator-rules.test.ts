@@ -8,7 +8,7 @@ import type { Submission } from '../../simulator/submission.ts'
 const GOOD = '491701234567'
 
 function submission(more: Partial<Submission> = {}): Submission {
-  return { wire: 'cloud', account: '1', sender: '1', to: GOOD, opaque: null, isTemplate: false, ...more }
+  return { wire: 'cloud', account: '1', sender: '1', to: GOOD, opaque: null, template: null, ...more }
 }
 
 function named(name: string): Behaviour {

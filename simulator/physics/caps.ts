@@ -1,0 +1,54 @@
+// People who have had enough marketing. A cap begins with the first message to a person who is drawn for one and lasts a
+// day from the moment at which the business is told; what comes within it is refused again, and is the business's fault.
+
+import { happens } from './chance.ts'
+import type { Plan } from './plan.ts'
+
+/** How a message to a person with a cap fares. */
+export interface Capped {
+  /** Whether the request is refused; else the message is taken and fails. */
+  inAnswer: boolean
+  /** The business knew of it. */
+  isWithin: boolean
+  toldMs: number
+  untilMs: number
+}
+
+/** The caps of one portfolio. */
+export class Caps {
+  readonly #plan: NonNullable<Plan['caps']>
+  readonly #seed: number
+  readonly #dayMs: number
+  /** By person: the last cap, and how many there were. */
+  readonly #caps = new Map<string, { toldMs: number; untilMs: number; times: number }>()
+
+  constructor(plan: NonNullable<Plan['caps']>, { seed, day_ms }: Pick<Plan, 'seed' | 'day_ms'>) {
+    this.#plan = plan
+    this.#seed = seed
+    this.#dayMs = day_ms
+  }
+
+  /** Whether a marketing message to this person is capped; `reportMs`: when a webhook would tell of it. */
+  judge(to: string, nowMs: number, reportMs: number): Capped | null {
+    const known = this.#caps.get(to)
+    const inAnswer = this.#isToldInAnswer(to)
+    if (known !== undefined && nowMs < known.untilMs) {
+      const { toldMs, untilMs } = known
+      return { inAnswer, isWithin: nowMs >= toldMs, toldMs, untilMs }
+    }
+    const { share, again } = this.#plan
+    const times = known?.times ?? 0
+    const chance = times === 0 ? share : again
+    if (!happens(chance, this.#seed, `cap ${to} ${times}`)) return null
+    // A webhook tells the time in whole seconds.
+    const toldMs = inAnswer ? nowMs : reportMs
+    const untilMs = (inAnswer ? nowMs : Math.floor(reportMs / 1000) * 1000) + this.#dayMs
+    this.#caps.set(to, { toldMs, untilMs, times: times + 1 })
+    return { inAnswer, isWithin: false, toldMs, untilMs }
+  }
+
+  #isToldInAnswer(to: string): boolean {
+    const { told } = this.#plan
+    return told === 'either' ? happens(0.5, this.#seed, `told ${to}`) : told === 'answer'
+  }
+}

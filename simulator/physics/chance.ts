@@ -1,0 +1,8 @@
+// Chance that can be repeated: what is drawn depends on the seed and on what is asked, and not on the order of asking.
+
+import { createHash } from 'node:crypto'
+
+/** Whether something happens that has this chance (0 to 1); the same seed and name draw the same. */
+export function happens(chance: number, seed: number, name: string): boolean {
+  return createHash('sha256').update(`${seed} ${name}`).digest().readUInt32BE(0) < chance * 2 ** 32
+}

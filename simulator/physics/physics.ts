@@ -1,0 +1,43 @@
+// All portfolios whose physics are switched on. They know the Cloud API wire alone, since they tell by webhook.
+
+import type { Delays } from '../timeline.ts'
+import type { News } from '../webhook-body.ts'
+import { type Line, Listing } from './listing.ts'
+import type { Plan } from './plan.ts'
+import { Portfolio } from './portfolio.ts'
+
+/** The portfolios, by their numbers. */
+export class Physics {
+  readonly listing = new Listing()
+  readonly #bySender = new Map<string, Portfolio>()
+
+  /** Ends what was switched on before; what it has made due still comes. */
+  switchOn(
+    plans: readonly Plan[],
+    around: {
+      delays: Delays
+      hasWindow(sender: string, to: string, nowMs: number): boolean
+      tell(news: News, wabaId: string, dueMs: number): void
+    },
+    nowMs: number,
+  ): void {
+    this.#bySender.clear()
+    const note = (line: Line): void => this.listing.add(line)
+    for (const plan of plans) {
+      const { delays, hasWindow } = around
+      const tell = (news: News, dueMs: number): void => around.tell(news, plan.waba_id, dueMs)
+      const portfolio = new Portfolio(plan, { delays, hasWindow, note, tell }, nowMs)
+      for (const sender of plan.senders) this.#bySender.set(sender, portfolio)
+    }
+  }
+
+  /** The portfolio of a number; undefined where no physics are on for it. */
+  of(sender: string): Portfolio | undefined {
+    return this.#bySender.get(sender)
+  }
+
+  /** What is in force. */
+  plans(): Plan[] {
+    return [...new Set(this.#bySender.values())].map(({ plan }) => plan)
+  }
+}
