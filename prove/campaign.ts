@@ -15,13 +15,22 @@ const described = z.object({
   data: z.object({
     id: z.string(),
     state: z.string(),
-    progress: z.looseObject({ total: z.number() }),
+    reason: z.string().nullable(),
+    waits: z.object({ why: z.string() }).nullable(),
+    progress: z.looseObject({ total: z.number(), capped: z.number(), held: z.number() }),
   }),
 })
 
 export interface Described {
   id: string
   state: string
+  /** Why it is paused. */
+  reason: string | null
+  /** Why nothing of it leaves although it runs. */
+  waits: string | null
+  /** Parts of those that failed, and of those that were sent. */
+  capped: number
+  held: number
   /** Recipients by the state of their message. */
   shares: Map<string, number>
   /** All of them together: must be the number of recipients. */
@@ -50,9 +59,11 @@ export async function postCampaign(rig: Rig, path: string, body: object = {}): P
 export async function describeCampaign(rig: Rig, id: string): Promise<Described> {
   const answer = await getJson(addressOf(rig, `/${id}`), authorization(rig))
   if (answer.status !== 200) throw new Error(`/campaigns/${id}: ${JSON.stringify(answer)}`)
-  const { state, progress } = described.parse(answer.body).data
+  const { state, reason, waits, progress } = described.parse(answer.body).data
   const shares = new Map(STATES.map((each) => [each, z.number().parse(progress[each])]))
-  return { id, state, shares, sum: [...shares.values()].reduce((sum, count) => sum + count, 0) }
+  const { capped, held } = progress
+  const sum = [...shares.values()].reduce((all, count) => all + count, 0)
+  return { id, state, reason, waits: waits?.why ?? null, capped, held, shares, sum }
 }
 
 export async function exportCampaign(rig: Rig, id: string): Promise<ExportedLine[]> {
@@ -63,6 +74,17 @@ export async function exportCampaign(rig: Rig, id: string): Promise<ExportedLine
 
 /** A campaign to these people that has just been started; `list` is the name of a new list of contacts. */
 export async function startCampaign(rig: Rig, people: readonly string[], list = 'everybody'): Promise<string> {
+  const id = await readyCampaign(rig, people, { list })
+  await postCampaign(rig, `/${id}/start`)
+  return id
+}
+
+/** The same of one that may be started; `more` are further fields of it. */
+export async function readyCampaign(
+  rig: Rig,
+  people: readonly string[],
+  { list, sender = 'main', more = {} }: { list: string; sender?: string; more?: object },
+): Promise<string> {
   const account = (await findSender(rig.store, rig.tenant.lane))?.account ?? 0
   const tag = await createTag(rig.store, account, list)
   for (let at = 0; at < people.length; at += 1_000) {
@@ -70,11 +92,10 @@ export async function startCampaign(rig: Rig, people: readonly string[], list = 
     await importContacts(rig.store, account, tag.id, chunk)
   }
   const template = { name: TEMPLATE, language: { code: 'en_US' }, components: [] }
-  const id = await postCampaign(rig, '', { sender: 'main', template, recipients: { tags: [tag.id] } })
+  const id = await postCampaign(rig, '', { sender, template, recipients: { tags: [tag.id] }, ...more })
   await postCampaign(rig, `/${id}/preflight`)
   const isReady = async () => (await describeCampaign(rig, id)).state === 'ready'
   if (!(await eventually(isReady, 60_000))) throw new Error('the campaign does not get ready')
-  await postCampaign(rig, `/${id}/start`)
   return id
 }
 

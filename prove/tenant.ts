@@ -38,6 +38,9 @@ const NO_LIMIT = 10_000
 
 export const TEMPLATE = 'proof_news'
 
+/** The number as the simulator, which knows ids alone, shows it in its webhooks. */
+export const displayNumberOf = (phoneNumberId: string): string => `1555${phoneNumberId.slice(-7)}`
+
 /** `secretKey` is what the processes have as LANEWAY_SECRET_KEY, `place` tells this tenant from the others. */
 export async function createTenant(
   redis: Redis,
@@ -51,7 +54,7 @@ export async function createTenant(
   const phoneNumberId = String(106_540_000_000_000 + where.place)
   const lane = await addSender(redis, {
     account,
-    number: String(491_510_000_000 + where.place),
+    number: displayNumberOf(phoneNumberId),
     name: 'main',
     provider: wire,
     baseUrl: where.providerUrl,

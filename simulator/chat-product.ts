@@ -13,7 +13,7 @@ import { Rules } from './rules.ts'
 import type { Submission } from './submission.ts'
 import { ARRIVES, type StatusUpdate, standingOf, updatesOf } from './timeline.ts'
 import { type MessageFacts, outboundId } from './wamid.ts'
-import type { Change, News } from './webhook-body.ts'
+import type { Change } from './webhook-body.ts'
 import { Webhooks } from './webhooks.ts'
 
 export type Verdict =
@@ -92,7 +92,7 @@ export class ChatProduct {
     const ruling = portfolio?.judge({ ...submission, id }, now)
     if (ruling?.kind === 'refused') return { kind: 'rejected', rejection: { code: ruling.code } }
     this.ledger.append({ at_ms: now, wire, id, opaque, to, sender })
-    const change = this.#announcerOf(id, submission, portfolio?.plan.waba_id)
+    const change = this.#announcerOf(id, submission, { wabaId: portfolio?.plan.waba_id, told: ruling?.told })
     const timeline = fate?.timeline ?? ARRIVES
     const usual = wire === 'cloud' && timeline.silent !== true ? updatesOf(timeline, now, this.config) : []
     const ruled = ruling?.updates ?? null
@@ -109,9 +109,16 @@ export class ChatProduct {
 
   /** Switches the physics of these portfolios on, and all others off. */
   switchPhysicsOn(plans: readonly Plan[]): void {
-    const tell = (news: News, wabaId: string, dueMs: number): void => this.webhooks.schedule({ news, wabaId }, dueMs)
-    const hasWindow = this.limits.hasWindow.bind(this.limits)
-    this.physics.switchOn(plans, { delays: this.config, hasWindow, tell }, Date.now())
+    const { limits, webhooks, config: delays } = this
+    this.physics.switchOn(
+      plans,
+      {
+        delays,
+        hasWindow: (sender, to, nowMs) => limits.hasWindow(sender, to, nowMs),
+        tell: (news, wabaId, dueMs, told) => webhooks.schedule({ news, wabaId, told }, dueMs),
+      },
+      Date.now(),
+    )
   }
 
   /** Where an accepted message stands now; null before it is sent. */
@@ -126,9 +133,13 @@ export class ChatProduct {
   }
 
   /** What a webhook tells of a message. */
-  #announcerOf(id: string, submission: Submission, wabaId: string | undefined): (update: StatusUpdate) => Change {
+  #announcerOf(
+    id: string,
+    submission: Submission,
+    more: Pick<Change, 'wabaId' | 'told'>,
+  ): (update: StatusUpdate) => Change {
     const { account: sender, to, opaque, template } = submission
     const message = { id, sender, to, opaque, isTemplate: template !== null }
-    return (update) => ({ message, update, wabaId })
+    return (update) => ({ message, update, ...more })
   }
 }

@@ -39,12 +39,15 @@ export interface News {
   atMs: number
 }
 
-/** One thing that a webhook tells; without an account at WhatsApp it is of the one that owns every number. */
+/**
+ * One thing that a webhook tells; without an account at WhatsApp it is of the one that owns every number. `told` is called
+ * with the time (epoch ms) at which it was answered with 200.
+ */
 export type Change = (
   | { message: TrackedMessage; update: StatusUpdate }
   | { inbound: InboundMessage }
   | { news: News }
-) & { wabaId?: string | undefined }
+) & { wabaId?: string | undefined; told?: ((atMs: number) => void) | undefined }
 
 /** Stands for the business account that owns every number. */
 const BUSINESS_ACCOUNT_ID = '100000000000001'

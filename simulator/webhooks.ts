@@ -57,12 +57,11 @@ export class Webhooks {
   /** Posts a change when `dueMs` (epoch) has come. */
   schedule(change: Change, dueMs: number): void {
     if (this.#closed || this.url === null) return
-    const now = tickOf(Date.now())
     if (this.#clock === null) {
-      this.#lastTick = now
+      this.#lastTick = tickBefore(Date.now())
       this.#clock = setInterval(() => this.#tick(), TICK_MS)
     }
-    const tick = Math.max(tickOf(dueMs), this.#lastTick + 1)
+    const tick = Math.max(tickAfter(dueMs), this.#lastTick + 1)
     const bucket = this.#buckets.get(tick)
     if (bucket === undefined) this.#buckets.set(tick, [change])
     else bucket.push(change)
@@ -86,7 +85,7 @@ export class Webhooks {
   }
 
   #tick(): void {
-    const now = tickOf(Date.now())
+    const now = tickBefore(Date.now())
     for (let tick = this.#lastTick + 1; tick <= now; tick += 1) {
       const bucket = this.#buckets.get(tick)
       if (bucket === undefined) continue
@@ -151,6 +150,7 @@ export class Webhooks {
   #settle(batch: Batch, outcome: 'delivered' | 'given_up'): void {
     this.#counts.waiting -= batch.changes.length
     this.#counts[outcome] += batch.changes.length
+    if (outcome === 'delivered') for (const { told } of batch.changes) told?.(Date.now())
   }
 
   #repeatLater(batch: Batch): void {
@@ -164,6 +164,6 @@ export class Webhooks {
   }
 }
 
-function tickOf(epochMs: number): number {
-  return Math.ceil(epochMs / TICK_MS)
-}
+// Nothing leaves before it is due: what it tells is true only from then on.
+const tickAfter = (epochMs: number): number => Math.ceil(epochMs / TICK_MS)
+const tickBefore = (epochMs: number): number => Math.floor(epochMs / TICK_MS)

@@ -25,6 +25,7 @@ import { powerLoss } from './power-loss.ts'
 import { producerKill } from './producer-kill.ts'
 import { providerLines } from './provider-line.ts'
 import { providerOutage } from './provider-outage.ts'
+import { providerPhysics } from './provider-physics.ts'
 import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
 import { refusedRepeat } from './refused-repeat.ts'
@@ -49,6 +50,7 @@ export const SCENARIOS: readonly Scenario[] = [
   poisonJobs,
   powerLoss,
   clockSkewAlone,
+  providerPhysics,
   ...campaignKills,
   ...campaignsOutliveRecords,
   deadLetterInCampaign,

@@ -1,5 +1,6 @@
 // People who have had enough marketing. A cap begins with the first message to a person who is drawn for one and lasts a
-// day from the moment at which the business is told; what comes within it is refused again, and is the business's fault.
+// day from the time that the business is told; what comes within it is refused again, and once the business has been told it
+// is the business's fault.
 
 import { happens } from './chance.ts'
 import type { Plan } from './plan.ts'
@@ -10,8 +11,9 @@ export interface Capped {
   inAnswer: boolean
   /** The business knew of it. */
   isWithin: boolean
-  toldMs: number
   untilMs: number
+  /** The business knows of it from this time on (epoch ms). */
+  told: (atMs: number) => void
 }
 
 /** The caps of one portfolio. */
@@ -19,8 +21,8 @@ export class Caps {
   readonly #plan: NonNullable<Plan['caps']>
   readonly #seed: number
   readonly #dayMs: number
-  /** By person: the last cap, and how many there were. */
-  readonly #caps = new Map<string, { toldMs: number; untilMs: number; times: number }>()
+  /** By person: the last cap, when the business was told of it, and how many there were. */
+  readonly #caps = new Map<string, { toldMs: number | null; untilMs: number; times: number }>()
 
   constructor(plan: NonNullable<Plan['caps']>, { seed, day_ms }: Pick<Plan, 'seed' | 'day_ms'>) {
     this.#plan = plan
@@ -33,18 +35,24 @@ export class Caps {
     const known = this.#caps.get(to)
     const inAnswer = this.#isToldInAnswer(to)
     if (known !== undefined && nowMs < known.untilMs) {
-      const { toldMs, untilMs } = known
-      return { inAnswer, isWithin: nowMs >= toldMs, toldMs, untilMs }
+      const isWithin = known.toldMs !== null && nowMs >= known.toldMs
+      return { inAnswer, isWithin, untilMs: known.untilMs, told: this.#teller(to) }
     }
     const { share, again } = this.#plan
     const times = known?.times ?? 0
     const chance = times === 0 ? share : again
     if (!happens(chance, this.#seed, `cap ${to} ${times}`)) return null
     // A webhook tells the time in whole seconds.
-    const toldMs = inAnswer ? nowMs : reportMs
     const untilMs = (inAnswer ? nowMs : Math.floor(reportMs / 1000) * 1000) + this.#dayMs
-    this.#caps.set(to, { toldMs, untilMs, times: times + 1 })
-    return { inAnswer, isWithin: false, toldMs, untilMs }
+    this.#caps.set(to, { toldMs: inAnswer ? nowMs : null, untilMs, times: times + 1 })
+    return { inAnswer, isWithin: false, untilMs, told: this.#teller(to) }
+  }
+
+  #teller(to: string): (atMs: number) => void {
+    const cap = this.#caps.get(to)
+    return (atMs) => {
+      if (cap !== undefined) cap.toldMs ??= atMs
+    }
   }
 
   #isToldInAnswer(to: string): boolean {

@@ -3,9 +3,9 @@
 
 /** What happened: to a message, or to a template or number from then on. */
 export type Event =
-  /** It was refused, or will fail, since its person has had enough: until `until_ms`, as told at `told_ms`. */
+  /** It was refused, or will fail, since its person has had enough: until `until_ms`. */
   | 'capped'
-  /** The same of a person of whom that had been told, within the day that it lasts. */
+  /** The same of a person of whom the business had been told so. */
   | 'within_cap'
   /** Taken and held until `until_ms`; then it is sent, or dropped. */
   | 'held'
@@ -20,6 +20,8 @@ export type Event =
   | 'blocks'
   /** From this time on. */
   | 'pauses_template'
+  /** The business was told so by webhook. */
+  | 'pause_told'
   | 'holds_number_back'
   | 'raises_limit'
   | 'raises_throughput'
@@ -38,7 +40,6 @@ export interface Line {
   template?: string
   /** WhatsApp's id of a message that was taken. */
   id?: string
-  told_ms?: number
   until_ms?: number
 }
 

@@ -17,7 +17,8 @@ export class Physics {
     around: {
       delays: Delays
       hasWindow(sender: string, to: string, nowMs: number): boolean
-      tell(news: News, wabaId: string, dueMs: number): void
+      /** `told` is called when the webhook was answered. */
+      tell(news: News, wabaId: string, dueMs: number, told: ((atMs: number) => void) | undefined): void
     },
     nowMs: number,
   ): void {
@@ -25,8 +26,11 @@ export class Physics {
     const note = (line: Line): void => this.listing.add(line)
     for (const plan of plans) {
       const { delays, hasWindow } = around
-      const tell = (news: News, dueMs: number): void => around.tell(news, plan.waba_id, dueMs)
-      const portfolio = new Portfolio(plan, { delays, hasWindow, note, tell }, nowMs)
+      const portfolio = new Portfolio(
+        plan,
+        { delays, hasWindow, note, tell: (news, dueMs, told) => around.tell(news, plan.waba_id, dueMs, told) },
+        nowMs,
+      )
       for (const sender of plan.senders) this.#bySender.set(sender, portfolio)
     }
   }

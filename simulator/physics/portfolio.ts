@@ -18,8 +18,8 @@ import { TemplateQuality } from './template-quality.ts'
 /** What becomes of a message. */
 export type Ruling =
   | { kind: 'refused'; code: ChatErrorCode }
-  /** `updates`: what its webhooks tell; null: it arrives as usual. */
-  | { kind: 'taken'; isHeld: boolean; updates: StatusUpdate[] | null }
+  /** `updates`: what its webhooks tell, and `told` is called when they have; null: it arrives as usual. */
+  | { kind: 'taken'; isHeld: boolean; updates: StatusUpdate[] | null; told?: (atMs: number) => void }
 
 /** What physics need of the simulator around them. */
 export interface Surroundings {
@@ -27,8 +27,8 @@ export interface Surroundings {
   /** Whether the person has written to that number within 24 hours. */
   hasWindow(sender: string, to: string, nowMs: number): boolean
   note(line: Line): void
-  /** Posts a webhook when it is due (epoch ms). */
-  tell(news: News, dueMs: number): void
+  /** Posts a webhook when it is due (epoch ms); `told` is called when it was answered. */
+  tell(news: News, dueMs: number, told?: (atMs: number) => void): void
 }
 
 type Message = Submission & { id: string }
@@ -67,8 +67,8 @@ export class Portfolio {
     const reportMs = nowMs + this.#around.delays.sentMs
     const capped = isMarketing && !hasWindow ? (this.#caps?.judge(to, nowMs, reportMs) ?? null) : null
     if (capped !== null) {
-      const { toldMs: told_ms, untilMs: until_ms, isWithin, inAnswer } = capped
-      this.#noteOf(message, isWithin ? 'within_cap' : 'capped', nowMs, { told_ms, until_ms, taken: !inAnswer })
+      const { untilMs: until_ms, isWithin, inAnswer } = capped
+      this.#noteOf(message, isWithin ? 'within_cap' : 'capped', nowMs, { until_ms, taken: !inAnswer })
       if (inAnswer) return { kind: 'refused', code: 131049 }
     }
     const isCounted = template !== null && !hasWindow && this.#budget !== null
@@ -80,7 +80,7 @@ export class Portfolio {
       this.#tell(numberChanged(sender, 'THROUGHPUT_UPGRADE'), nowMs)
       this.#note('raises_throughput', nowMs, { sender })
     }
-    if (capped !== null) return this.#taken(failsWith(131049), nowMs)
+    if (capped !== null) return { ...this.#taken(failsWith(131049), nowMs), told: capped.told }
     if (!isMarketing) return { kind: 'taken', isHeld: false, updates: null }
     return this.#hold(message, template, nowMs) ?? this.#arrive(message, template, nowMs)
   }
@@ -123,8 +123,9 @@ export class Portfolio {
 
   #pauseTemplate(template: TemplateName, atMs: number): void {
     this.#qualityOf(template).pausedMs ??= atMs
-    this.#tell(templatePaused(template), atMs)
-    this.#note('pauses_template', atMs, { template: template.name })
+    const about = { template: template.name }
+    this.#tell(templatePaused(template), atMs, (toldMs) => this.#note('pause_told', toldMs, about))
+    this.#note('pauses_template', atMs, about)
   }
 
   #refuseTemplate(template: TemplateName | null, nowMs: number) {
@@ -151,8 +152,8 @@ export class Portfolio {
     return known
   }
 
-  #tell(told: Pick<News, 'field' | 'value'>, atMs: number): void {
-    this.#around.tell({ ...told, atMs }, atMs)
+  #tell(news: Pick<News, 'field' | 'value'>, atMs: number, told?: (atMs: number) => void): void {
+    this.#around.tell({ ...news, atMs }, atMs, told)
   }
 
   #note(event: Line['event'], atMs: number, more: Partial<Line> = {}): void {
@@ -163,7 +164,7 @@ export class Portfolio {
     { id, account: sender, to, opaque, template }: Message,
     event: Line['event'],
     atMs: number,
-    { taken, ...times }: Pick<Line, 'told_ms' | 'until_ms'> & { taken?: boolean },
+    { taken, ...times }: Pick<Line, 'until_ms'> & { taken?: boolean },
   ): void {
     const name = template === null ? {} : { template: template.name }
     this.#note(event, atMs, { sender, to, opaque, ...name, ...times, ...(taken && { id }) })

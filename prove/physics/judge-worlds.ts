@@ -1,0 +1,127 @@
+// Judges the worlds of a run: the fate of every message, as in every scenario, and what WhatsApp's own rules cost.
+import type { Sent } from '../chat-product.ts'
+import { type Judgement, judge } from '../checker.ts'
+import { percentile } from '../latency.ts'
+import type { Figure } from '../scenario.ts'
+import { TEMPLATE } from '../tenant.ts'
+import { CODE_TEMPLATE } from './business.ts'
+import { failedLater, type PhysicsLine } from './listing.ts'
+import type { Seen } from './play-world.ts'
+import type { Kind } from './worlds.ts'
+
+/** All that was seen and listed. */
+export interface Played {
+  seen: readonly Seen[]
+  ledger: readonly Sent[]
+  physics: readonly PhysicsLine[]
+  /** States of codes by their ids. */
+  codeStates: ReadonlyMap<string, string>
+  flagsEarned: number
+}
+
+/** A message is told from others by its id: the same person gets several. */
+export function judgeMessages({ seen, ledger, physics, codeStates, flagsEarned }: Played): Judgement {
+  const failed = failedLater(physics)
+  const lines = seen.flatMap((each) => each.lines)
+  const ids = [...lines.map(({ message_id }) => message_id), ...codeStates.keys()]
+  return judge({
+    requests: ids.map((id) => ({ to: id, ids: [id] })),
+    // A message that WhatsApp took and reported as failed has not gone out, and may go out later.
+    ledger: ledger.flatMap(({ id, providerId }) =>
+      failed.has(providerId) ? [] : [{ to: id ?? `unknown ${providerId}`, id }],
+    ),
+    states: new Map([...lines.map(({ message_id, state }): [string, string] => [message_id, state]), ...codeStates]),
+    possibleDuplicates: new Set(lines.flatMap((line) => (line.possible_duplicate ? [line.message_id] : []))),
+    refusedLater: new Set(),
+    flagsEarned,
+  })
+}
+
+/** A request that was under way when WhatsApp told of a pause. */
+const PAUSED_WITHIN_MS = 1_000
+
+export function figuresOf(played: Played): Figure[] {
+  const { seen, physics } = played
+  const count = (event: string, template?: string): number =>
+    physics.filter((line) => line.event === event && (template === undefined || line.template === template)).length
+  const kinds = (kind: Kind): Seen[] => seen.filter(({ ready }) => ready.business.world.kind === kind)
+  const fed = kinds('dropped').reduce((sum, { ready }) => sum + ready.people.length, 0)
+  const codeMs = codeTimes(played)
+  return [
+    { what: 'worlds', value: seen.length - kinds('blind').length, unit: '' },
+    { what: 'sends to a person within their cap', value: count('within_cap'), unit: 'requests', atMost: 0 },
+    { what: 'people with a cap', value: count('capped'), unit: 'messages', atLeast: 1 },
+    { what: 'codes refused by the budget', value: count('over_budget', CODE_TEMPLATE), unit: 'requests', atMost: 0 },
+    { what: 'marketing refused by the budget', value: count('over_budget', TEMPLATE), unit: 'requests', atMost: 0 },
+    { what: 'codes in all', value: codeMs.length, unit: 'messages', atLeast: 1 },
+    { what: 'from asking for a code to WhatsApp, half of them', value: percentile(codeMs, 50), unit: 'ms' },
+    { what: 'the same, the slowest', value: Math.max(0, ...codeMs), unit: 'ms' },
+    {
+      what: 'people lost to a drop, of all that their campaigns were to reach',
+      value: (100 * count('held_and_dropped')) / Math.max(1, fed),
+      unit: '%',
+      atMost: 1,
+    },
+    {
+      what: 'sent later than 1 s after the template was paused',
+      value: afterPause(played),
+      unit: 'requests',
+      atMost: 0,
+    },
+    { what: 'refused while a number was held back', value: count('held_back'), unit: 'requests' },
+    ...lostTime(played),
+    { what: 'readings of campaigns that added up', value: readings(seen), unit: '', atLeast: seen.length },
+    { what: 'capped people whom a requeue left alone', value: sum(seen, ({ skipped }) => skipped), unit: 'people' },
+  ]
+}
+
+const sum = (seen: readonly Seen[], of: (each: Seen) => number): number => seen.reduce((all, each) => all + of(each), 0)
+const readings = (seen: readonly Seen[]): number => sum(seen, (each) => each.readings)
+
+/** From asking for a code until WhatsApp took it, of those that it took. */
+function codeTimes({ seen, ledger }: Played): number[] {
+  const taken = new Map(ledger.map(({ id, atMs }) => [id, atMs]))
+  return seen.flatMap(({ codes }) => codes.flatMap(({ id, askedMs }) => (taken.get(id) ?? askedMs) - askedMs))
+}
+
+/** Requests with a paused template, taken or refused, that came later than they may. */
+function afterPause({ physics }: Played): number {
+  const paused = new Map(
+    physics.flatMap(({ event, portfolio, at_ms }) =>
+      event === 'pauses_template' ? [[portfolio, at_ms] as const] : [],
+    ),
+  )
+  return physics.filter(
+    ({ event, portfolio, at_ms }) =>
+      event === 'template_paused' && at_ms > (paused.get(portfolio) ?? at_ms) + PAUSED_WITHIN_MS,
+  ).length
+}
+
+/** How much longer people waited than they would have, had everything been fed at once. */
+function lostTime({ seen, ledger, physics }: Played): Figure[] {
+  const lastOf = (each: Seen): number => {
+    const ids = new Set(each.lines.map(({ message_id }) => message_id))
+    return Math.max(...ledger.flatMap(({ id, atMs }) => (id !== undefined && ids.has(id) ? [atMs] : [])))
+  }
+  const of = (kind: Kind): Seen[] => seen.filter(({ ready }) => ready.business.world.kind === kind)
+  const took = (kind: Kind): number => sum(of(kind), (each) => lastOf(each) - each.startedMs)
+  const calm = took('calm')
+  const blind = took('blind')
+  const held = of('held').map((each) => {
+    const { wabaId } = each.ready.business
+    const decided = physics.flatMap((line) =>
+      line.event === 'held' && line.portfolio === wabaId ? [line.until_ms ?? 0] : [],
+    )
+    // Fed at once, all would be held, and reach people when that is decided.
+    const releasedMs = Math.max(each.startedMs, ...decided)
+    return { lostMs: Math.max(0, lastOf(each) - releasedMs), blindMs: releasedMs - each.startedMs }
+  })
+  const lostMs = held.reduce((all, each) => all + each.lostMs, 0)
+  const blindMs = held.reduce((all, each) => all + each.blindMs, 0)
+  return [
+    { what: 'campaigns without any rule, in all', value: blind / 1_000, unit: 's' },
+    { what: 'longer with all rules and no trouble', value: (100 * (calm - blind)) / blind, unit: '%', atMost: 5 },
+    { what: 'held ones until WhatsApp let go, in all', value: blindMs / 1_000, unit: 's' },
+    { what: 'longer than fed into the hold', value: (100 * lostMs) / Math.max(1, blindMs), unit: '%', atMost: 5 },
+  ]
+}
