@@ -5,7 +5,7 @@ import { percentile } from '../latency.ts'
 import type { Figure } from '../scenario.ts'
 import { TEMPLATE } from '../tenant.ts'
 import { CODE_TEMPLATE } from './business.ts'
-import { failedLater, type PhysicsLine } from './listing.ts'
+import { failedLater, messageOf, type PhysicsLine } from './listing.ts'
 import type { Seen } from './play-world.ts'
 import type { Kind } from './worlds.ts'
 
@@ -37,7 +37,7 @@ export function judgeMessages({ seen, ledger, physics, codeStates, flagsEarned }
   })
 }
 
-/** A request that was under way when WhatsApp told of a pause. */
+/** How soon nothing of a paused template leaves any more. */
 const PAUSED_WITHIN_MS = 1_000
 
 export function figuresOf(played: Played): Figure[] {
@@ -49,7 +49,7 @@ export function figuresOf(played: Played): Figure[] {
   const codeMs = codeTimes(played)
   return [
     { what: 'worlds', value: seen.length - kinds('blind').length, unit: '' },
-    { what: 'sends to a person within their cap', value: count('within_cap'), unit: 'requests', atMost: 0 },
+    { what: 'sends to a person within their cap', value: withinCap(played), unit: 'requests', atMost: 0 },
     { what: 'people with a cap', value: count('capped'), unit: 'messages', atLeast: 1 },
     { what: 'codes refused by the budget', value: count('over_budget', CODE_TEMPLATE), unit: 'requests', atMost: 0 },
     { what: 'marketing refused by the budget', value: count('over_budget', TEMPLATE), unit: 'requests', atMost: 0 },
@@ -84,16 +84,33 @@ function codeTimes({ seen, ledger }: Played): number[] {
   return seen.flatMap(({ codes }) => codes.flatMap(({ id, askedMs }) => (taken.get(id) ?? askedMs) - askedMs))
 }
 
-/** Requests with a paused template, taken or refused, that came later than they may. */
-function afterPause({ physics }: Played): number {
-  const paused = new Map(
-    physics.flatMap(({ event, portfolio, at_ms }) =>
-      event === 'pauses_template' ? [[portfolio, at_ms] as const] : [],
+/**
+ * Sends within a cap that the service had been told of. A worker that was killed before it read the answer was told nothing:
+ * its message has ended unproven.
+ */
+function withinCap({ seen, physics }: Played): number {
+  const unproven = new Set(
+    seen.flatMap(({ lines }) => lines.flatMap(({ message_id, state }) => (state === 'unknown' ? [message_id] : []))),
+  )
+  const untold = new Set(
+    physics.flatMap((line) =>
+      line.event === 'capped' && line.id === undefined && unproven.has(messageOf(line) ?? '')
+        ? [`${line.portfolio} ${line.to}`]
+        : [],
     ),
+  )
+  return physics.filter(({ event, portfolio, to }) => event === 'within_cap' && !untold.has(`${portfolio} ${to}`))
+    .length
+}
+
+/** Requests with a paused template, all of them refused, that came later than they may after the service was told. */
+function afterPause({ physics }: Played): number {
+  const toldMs = new Map(
+    physics.flatMap(({ event, portfolio, at_ms }) => (event === 'pause_told' ? [[portfolio, at_ms] as const] : [])),
   )
   return physics.filter(
     ({ event, portfolio, at_ms }) =>
-      event === 'template_paused' && at_ms > (paused.get(portfolio) ?? at_ms) + PAUSED_WITHIN_MS,
+      event === 'template_paused' && at_ms > (toldMs.get(portfolio) ?? at_ms) + PAUSED_WITHIN_MS,
   ).length
 }
 
