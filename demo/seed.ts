@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import type { Seal } from '../src/accounts/seal.ts'
-import { createAccount, setAccountSetting } from '../src/accounts/store/accounts.ts'
+import { createAccount, setAccountSettings } from '../src/accounts/store/accounts.ts'
 import { addSender, type NewSender, removeSender, SenderTakenError } from '../src/accounts/store/add-sender.ts'
 import { createCredential } from '../src/accounts/store/credentials.ts'
 import { DEFAULT_RATE } from '../src/accounts/store/senders.ts'
@@ -46,7 +46,7 @@ export async function seedDemo(deps: Deps): Promise<DemoRecord> {
 async function seedAccount(deps: Deps, account: DemoAccount) {
   const { redis } = deps
   const account_id = await createAccount(redis, account.name)
-  await setAccountSetting(redis, account_id, 'contacts_shape', account.contactsShape)
+  await setAccountSettings(redis, account_id, { contacts_shape: account.contactsShape })
   const sender_ids = await seedSenders(deps, account_id, account)
   const templates = readDemoTemplates()
   for (const template of templates) await importTemplate(redis, account_id, template)

@@ -2,7 +2,7 @@
 // line would write it; 500 of them by 2,000 processes would take longer than the proof itself.
 
 import { createSeal } from '../src/accounts/seal.ts'
-import { createAccount, setAccountSetting } from '../src/accounts/store/accounts.ts'
+import { createAccount, setAccountSettings } from '../src/accounts/store/accounts.ts'
 import { addSender } from '../src/accounts/store/add-sender.ts'
 import { createCredential } from '../src/accounts/store/credentials.ts'
 import { importTemplate } from '../src/accounts/store/templates.ts'
@@ -49,8 +49,8 @@ export async function createTenant(
 ): Promise<Tenant> {
   const { wire, policy, rate = NO_LIMIT, campaign = false } = plan
   const account = await createAccount(redis, `tenant ${where.place}`)
-  await setAccountSetting(redis, account, 'policy.transactional', policy)
-  await setAccountSetting(redis, account, 'policy.campaign', policy)
+  await setAccountSettings(redis, account, { 'policy.transactional': policy })
+  await setAccountSettings(redis, account, { 'policy.campaign': policy })
   const phoneNumberId = String(106_540_000_000_000 + where.place)
   const lane = await addSender(redis, {
     account,

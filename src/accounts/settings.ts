@@ -68,16 +68,15 @@ export const LIMIT_SETTINGS = {
 } as const satisfies Readonly<Record<string, keyof AccountLimits>>
 export type LimitSetting = keyof typeof LIMIT_SETTINGS
 
+/** A field for each limit. */
+export const limitFields = <S>(field: S) =>
+  Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, field])) as Record<LimitSetting, S>
+
 /** What a limit may be; null is the installation's. */
 export const limitSchema = z.int().min(0).nullable()
 
 /** Whether a word is the name of a limit. */
 export const isLimitSetting = (word: string): word is LimitSetting => Object.hasOwn(LIMIT_SETTINGS, word)
-
-/** No limit at all. */
-export const UNLIMITED: InstallationLimits = Object.freeze({
-  ...{ addressRate: 0, keyRate: 0, accountRate: 0, waiting: 0, drafts: 0, rowsBytes: 0, galleryBytes: 0, contacts: 0 },
-})
 
 // Secrets of an account's cloud-api webhooks, by the name people type. Apart from their store, so that what only names
 // one loads no Redis.

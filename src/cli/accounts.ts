@@ -19,7 +19,6 @@ import {
   accountSettings,
   createAccount,
   listAccounts,
-  setAccountSetting,
   setAccountSettings,
 } from '../accounts/store/accounts.ts'
 import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/store/webhook-secrets.ts'
@@ -98,11 +97,8 @@ export const verbs: readonly Verb[] = [
     async run({ id, setting, value }, { redis, config, stdin }) {
       await existingAccount(redis, id)
       if (isWebhookSecret(setting)) return addSecret({ redis, config }, id, setting, await readSecret(value, stdin))
-      if (isLimitSetting(setting)) {
-        await setAccountSettings(redis, id, { [setting]: value === OF_INSTALLATION ? null : Number(value) })
-      } else {
-        await setAccountSetting(redis, id, setting, value)
-      }
+      const ofLimit = value === OF_INSTALLATION ? null : Number(value)
+      await setAccountSettings(redis, id, { [setting]: isLimitSetting(setting) ? ofLimit : value })
       return {
         json: await existingAccount(redis, id),
         text: `Account ${id} has ${setting} ${value}.`,

@@ -17,13 +17,12 @@ import { counted } from '../messages/fault.ts'
 import { CliFailure, fileFailure } from './failure.ts'
 import { bytesOf, csvValues, filePath, ofFile } from './files.ts'
 import { type Columns, keyValueTable, listed, tableOf } from './print.ts'
-import { accountId, limitOption, nameUpTo, parser, phoneNumber, wordsOf } from './values.ts'
+import { accountId, limitOption, nameUpTo, numberOf, parser, phoneNumber, wholeNumber, wordsOf } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
-const readId = (text: string): number | undefined => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined)
-const id = parser('the number of a contact, see `contacts list`', readId)
+const id = numberOf('a contact, see `contacts list`')
 const tagIds = parser('numbers of tags separated by commas, or none', (text) =>
-  text === 'none' ? [] : wordsOf(text, readId),
+  text === 'none' ? [] : wordsOf(text, wholeNumber),
 )
 const email = parser('an email address', (text) => (z.email().max(254).safeParse(text).success ? text : undefined))
 const account = option(accountId, 'id', 'account that owns the contact')

@@ -20,9 +20,9 @@ import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
-import { requeueVerb } from './requeue.ts'
+import { findBy, requeueVerb } from './requeue.ts'
 import { laneQueues, noCampaign, noSender } from './session.ts'
-import { accountId, instant, nameUpTo, oneOf, person, senderName } from './values.ts'
+import { instant, nameUpTo, oneOf, person } from './values.ts'
 import { type Answer, option, type Verb, verb } from './verb.ts'
 
 const DEFAULT_LIMIT = 100
@@ -59,19 +59,11 @@ export const verbs: readonly Verb[] = [
     example: '--to +14155550123 --state failed --since 2026-03-01T00:00:00Z',
     takesRemovedAccount: true,
     values: {
-      account: option(accountId.optional(), 'id', 'only those of one account'),
-      sender: option(senderName.optional(), 'sender', 'only those of one sender, by its number, name or id'),
+      ...findBy,
       to: option(person.optional(), 'person', 'only those to one recipient, by number or user id'),
       from: option(person.optional(), 'person', 'only those received from one person, by number or user id'),
       state: option(oneOf(STATES).optional(), 'state', `one of ${STATES.join(', ')}`),
-      class: option(oneOf(['transactional', 'campaign']).optional(), 'class', 'one of transactional, campaign'),
       direction: option(oneOf(['outbound', 'inbound']).optional(), 'direction', 'one of outbound, inbound'),
-      campaign: option(
-        nameUpTo(255).optional(),
-        'id',
-        'only those of one campaign (cmp_1_2), or with this campaign_id',
-      ),
-      code: option(nameUpTo(100).optional(), 'code', 'only those with this problem code'),
       since: option(instant.optional(), 'time', 'only those accepted at or after this time'),
       until: option(instant.optional(), 'time', 'only those accepted at or before this time'),
       limit: option(

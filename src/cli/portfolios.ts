@@ -4,12 +4,10 @@ import { type PortfolioDocument, RESERVE_PERCENT } from '../portfolios/portfolio
 import { createPortfolio, listPortfolios, newPortfolioId, setPortfolio } from '../portfolios/store/portfolios.ts'
 import { showPortfolio } from '../portfolios/store/rules.ts'
 import { type Columns, clockTime, listed } from './print.ts'
-import { accountId, nameUpTo, parser } from './values.ts'
+import { accountId, nameUpTo, numberOf, parser } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
-const portfolioId = parser('the number of a portfolio, see `portfolios list`', (text) =>
-  /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined,
-)
+const portfolioId = numberOf('a portfolio, see `portfolios list`')
 const people = parser('a number of people from 1 to 100000000, or none', (text) => {
   if (text === 'none') return null
   return /^[1-9]\d{0,8}$/.test(text) && Number(text) <= 100_000_000 ? Number(text) : undefined

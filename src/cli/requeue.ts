@@ -20,7 +20,7 @@ import {
   type RequeueOrder,
   totalOf,
 } from '../messages/requeue/jobs.ts'
-import { requeueMessage } from '../messages/requeue/requeue.ts'
+import { OBSTACLES, requeueMessage } from '../messages/requeue/requeue.ts'
 import { countMatching, isAnyMatching } from '../messages/requeue/search.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { redisNowMs } from '../redis/clock.ts'
@@ -33,6 +33,15 @@ import { accountId, instant, nameUpTo, oneOf, phoneNumber, senderName } from './
 import { type Answer, type CommandContext, flag, option, verb } from './verb.ts'
 
 const CLASSES = ['transactional', 'campaign'] as const
+
+/** What messages can be found by, whether they are listed or requeued. */
+export const findBy = {
+  account: option(accountId.optional(), 'id', 'only those of one account'),
+  sender: option(senderName.optional(), 'sender', 'only those of one sender, by its number, name or id'),
+  class: option(oneOf(CLASSES).optional(), 'class', `one of ${CLASSES.join(', ')}`),
+  campaign: option(nameUpTo(255).optional(), 'id', 'only those of one campaign (cmp_1_2), or with this campaign_id'),
+  code: option(nameUpTo(100).optional(), 'code', 'only those with this problem code'),
+}
 /** Each takes 2.5 s at most. */
 const MOST_TRIES = 2
 const SAY_EVERY_MS = 2_000
@@ -45,17 +54,13 @@ export const requeueVerb = verb({
   example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
   values: {
     id: z.string().optional(),
-    account: option(accountId.optional(), 'id', 'only those of one account'),
-    sender: option(senderName.optional(), 'sender', 'only those of one sender, by its number, name or id'),
+    ...findBy,
     to: option(phoneNumber.optional(), 'number', 'only those to one recipient'),
     state: option(
       oneOf(REQUEUE_STATES).optional(),
       'state',
       `one of ${REQUEUE_STATES.join(', ')}; unknown messages are flagged possible duplicate`,
     ),
-    class: option(oneOf(CLASSES).optional(), 'class', `one of ${CLASSES.join(', ')}`),
-    campaign: option(nameUpTo(255).optional(), 'id', 'only those of one campaign (cmp_1_2), or with this campaign_id'),
-    code: option(nameUpTo(100).optional(), 'code', 'only those with this problem code'),
     since: option(instant.optional(), 'time', 'only those that ended at or after this time'),
     until: option(instant.optional(), 'time', 'only those that ended at or before this time'),
     all: flag('all of them, when no filter is given'),
@@ -126,16 +131,10 @@ async function requeueOne({ redis, config }: CommandContext, queues: LaneQueues,
     }
     case 'missing':
       throw new CliFailure(`There is no message ${text} that could be requeued; see \`messages show ${text}\`.`)
-    case 'campaign_over':
-      throw new CliFailure('Its campaign is cancelled or no longer stored, so nothing of it is sent.')
-    case 'capped':
-      throw new CliFailure('WhatsApp lets nobody send marketing to this person for now; see `messages show`.')
-    case 'sender_removed':
-      throw new CliFailure('Its sender was removed, so it cannot be sent again.')
-    case 'without_content':
-      throw new CliFailure('Its content is no longer stored, so it cannot be sent again.')
     case 'ignored':
       throw new CliFailure(`The message is ${state}; only one that is ${REQUEUE_STATES.join(', ')} can be requeued.`)
+    default:
+      throw new CliFailure(OBSTACLES[verdict])
   }
 }
 

@@ -47,12 +47,15 @@ export const wordsOf = <T>(text: string, read: (word: string) => T | undefined):
   return found.length === words.length ? found : undefined
 }
 
-const wholeNumber = (text: string): number | undefined => {
+export const wholeNumber = (text: string): number | undefined => {
   const value = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-export const accountId = parser('the number of an account, see `accounts list`', wholeNumber)
+/** The number that something was given. */
+export const numberOf = (what: string) => parser(`the number of ${what}`, wholeNumber)
+
+export const accountId = numberOf('an account, see `accounts list`')
 
 const UNIT_MS = new Map([
   ['s', 1_000],
@@ -91,7 +94,7 @@ export const httpAddress = parser('an address that begins with http:// or https:
   isServerAddress(text) ? text : undefined,
 )
 
-export const laneId = parser('the number of a lane, see `lanes list`', wholeNumber)
+export const laneId = numberOf('a lane, see `lanes list`')
 
 /** A sender, and with it its lane, as people name it; `senderNamed` finds it. */
 export const senderName = nameUpTo(255)

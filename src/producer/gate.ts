@@ -2,7 +2,6 @@
 // trying keys costs, and the security log.
 import type { IncomingMessage } from 'node:http'
 import { insideOf, plainAddress } from '../accounts/networks.ts'
-import { UNLIMITED } from '../accounts/settings.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -27,17 +26,8 @@ export interface Gate {
 
 type GateConfig = Pick<Config, 'trustedProxies' | 'publicUrl' | 'limits' | 'reserve' | 'dataDir'>
 
-/** Nothing is limited. */
-const OPEN: GateConfig = {
-  trustedProxies: [],
-  publicUrl: undefined,
-  limits: UNLIMITED,
-  reserve: { diskBytes: 0, redisPercent: 0 },
-  dataDir: '',
-}
-
 /** One for each process. */
-export function createGate(redis: Redis, log: Log, config: GateConfig = OPEN): Gate {
+export function createGate(redis: Redis, log: Log, config: GateConfig): Gate {
   const addressOf = createClientAddress(config.trustedProxies)
   return {
     redis,

@@ -2,6 +2,7 @@
 // the ids of the key and the request, and an entry of the audit log. Bounded: a flood of refusals must not become a flood of
 // lines, nor push the acts out of the audit log.
 import type { IncomingMessage } from 'node:http'
+import { LRUCache } from 'lru-cache'
 import type { AuditEvent } from '../accounts/audit-log.ts'
 import { appendToAuditLog } from '../accounts/store/audit-log.ts'
 import { createLineLimit, type Log } from '../log.ts'
@@ -15,7 +16,7 @@ import type { Caller } from './route.ts'
 
 /** The audit log gets the same refusal of a key this often. */
 const REPORTED_EVERY_MS = 3_600_000
-/** Keys and reasons that are remembered; all are forgotten when there are more. */
+/** Keys and reasons that are remembered. */
 const MOST_REPORTED = 10_000
 
 /** Who was refused, and why: a word, or the missing permission. */
@@ -37,15 +38,8 @@ export function createSecurityLog(redis: Redis, log: Log) {
     limited: createLineLimit(),
     acts: createLineLimit(),
   }
-  const reported = new Map<string, number>()
-
-  /** Whether the audit log got none of these within the hour. */
-  function isNews(what: string, nowMs: number): boolean {
-    if (nowMs - (reported.get(what) ?? 0) < REPORTED_EVERY_MS) return false
-    if (reported.size >= MOST_REPORTED) reported.clear()
-    reported.set(what, nowMs)
-    return true
-  }
+  /** What the audit log got within the hour. */
+  const reported = new LRUCache<string, true>({ max: MOST_REPORTED, ttl: REPORTED_EVERY_MS, perf: performance })
 
   const record = (act: AuditEvent): Promise<void> =>
     appendToAuditLog(redis, act, Date.now()).catch((error: unknown) => {
@@ -53,7 +47,9 @@ export function createSecurityLog(redis: Redis, log: Log) {
     })
 
   function report(action: string, { key, why, requestId }: Refused): void {
-    if (!isNews(`${action} ${key?.id ?? ''} ${why}`, Date.now())) return
+    const what = `${action} ${key?.id ?? ''} ${why}`
+    if (reported.has(what)) return
+    reported.set(what, true)
     const actor = { key_id: key?.id ?? null, key_name: key?.name ?? '' }
     // Nobody waits for it: the answer is the same.
     void record({ actor, account: key?.account ?? 0, action, detail: why, requestId })

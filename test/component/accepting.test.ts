@@ -2,7 +2,7 @@
 // one message, and that nothing is sent past its validity. Real: Redis, HTTP, producer; a worker where it matters.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createAccount, setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { createAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { sendPayloadSchema } from '../../src/jobs/send.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
@@ -360,7 +360,7 @@ describe('a template', () => {
 
   test('goes unchecked for an account that turned the check off', async () => {
     const owner = await service.addTenant()
-    await setAccountSetting(service.redis, owner.account, 'template_check', 'off')
+    await setAccountSettings(service.redis, owner.account, { template_check: 'off' })
     const body = templateTo({ sender: owner.partnerNumber }, { name: 'not_known_here' })
     expect(acknowledgedId(await send(body, {}, TEMPLATE, owner))).toBeTruthy()
   })
@@ -456,7 +456,7 @@ describe('the sender', () => {
     acknowledgedId(await send(audioTo(person, { sender: 'cloud' })))
 
     const strict = await service.addTenant({ defaultProvider: 'cloud-api' })
-    await setAccountSetting(service.redis, strict.account, 'outside_window', 'refuse')
+    await setAccountSettings(service.redis, strict.account, { outside_window: 'refuse' })
     const outside = await send(audioTo('+491700000001'), {}, SERVICE, strict)
     expect(refusal(outside)).toMatchObject({ status: 409, code: 'outside_window' })
     acknowledgedId(await send(audioTo('+491700000001', { sender: 'partner' }), {}, SERVICE, strict))

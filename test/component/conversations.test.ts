@@ -2,7 +2,7 @@
 // outside of it is accepted with a warning or refused, as the account says. Real: Redis, HTTP, producer.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { openFiles } from '../../src/files/open.ts'
 import { useDataKeys } from '../../src/messages/sealed.ts'
 import { openReplyWindow, replyWindowOf, storeInbound, WINDOW_MS } from '../../src/messages/store/inbound.ts'
@@ -124,7 +124,7 @@ test('a message outside of it is accepted with a warning, one inside without', a
 })
 
 test('an account may have it refused, alone and in a batch; other senders are not judged', async () => {
-  await setAccountSetting(service.redis, tenant.account, 'outside_window', 'refuse')
+  await setAccountSettings(service.redis, tenant.account, { outside_window: 'refuse' })
   const refused = await eventually(async () => {
     const answer = await send('+491530000006')
     return answer.status === 409 ? answer.json() : undefined
@@ -137,7 +137,7 @@ test('an account may have it refused, alone and in a batch; other senders are no
   expect(batch.body).toMatchObject({ results: [{ error: { code: 'outside_window' } }, { id: expect.any(String) }] })
 
   const partner = await service.addTenant({ defaultProvider: 'partner-api' })
-  await setAccountSetting(service.redis, partner.account, 'outside_window', 'refuse')
+  await setAccountSettings(service.redis, partner.account, { outside_window: 'refuse' })
   const body = { api_key: partner.apiKey, ...audioTo('+491530000006') }
   expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(200)
 })

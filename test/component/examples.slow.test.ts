@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { demoAccounts } from '../../demo/data.ts'
 import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
-import { createAccount, setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { createAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { CONTENT_TYPES } from '../../src/messages/content.ts'
@@ -149,7 +149,7 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
   },
   async contactsFetch({ answer }) {
     const shape = answer !== undefined && 'msg' in Object(answer) ? 'records' : 'contacts'
-    await setAccountSetting(world.service.redis, world.account, 'contacts_shape', shape)
+    await setAccountSettings(world.service.redis, world.account, { contacts_shape: shape })
     return {}
   },
   async consoleDemoShow() {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { rotateSecrets } from '../../src/accounts/commands/rotate-secrets.ts'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
-import { setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
@@ -328,7 +328,7 @@ test('a report of the chat product that comes after the person has come back doe
 
 test('an account has words of its own, and none where it says so', async () => {
   const { redis, tenant } = service
-  await setAccountSetting(redis, tenant.account, 'opt_out.stop_words', 'Abbestellen, Nein danke')
+  await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'Abbestellen, Nein danke' })
   // Settings are known for a second.
   await eventually(async () => {
     await hear({ from: '+491520557001', text: 'nein DANKE.' })
@@ -336,7 +336,7 @@ test('an account has words of its own, and none where it says so', async () => {
   }, 'the new word is heard')
   await hear({ from: '+491520557002', text: 'stop' })
   expect(await optOutOf('491520557002')).toBeUndefined()
-  await setAccountSetting(redis, tenant.account, 'opt_out.stop_words', 'stop,unsubscribe')
+  await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'stop,unsubscribe' })
 })
 
 test('whom the chat product reports as opted out is on the list', async () => {
@@ -462,12 +462,12 @@ test('an account may have all messages to them stopped', async () => {
   const { redis, tenant } = service
   const to = '+491520571001'
   await ask('POST', '/opt-outs', { person: to })
-  await setAccountSetting(redis, tenant.account, 'opt_out.transactional', 'stop')
+  await setAccountSettings(redis, tenant.account, { 'opt_out.transactional': 'stop' })
   await eventually(
     async () => (await ended(await sendTo(service, tenant, to))).state === 'cancelled',
     'the setting is known',
   )
-  await setAccountSetting(redis, tenant.account, 'opt_out.transactional', 'send')
+  await setAccountSettings(redis, tenant.account, { 'opt_out.transactional': 'send' })
 })
 
 test('an erased person is on the list no more', async () => {

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { RequestHandler } from 'express'
 import { pino } from 'pino'
+import type { InstallationLimits } from '../../src/accounts/settings.ts'
 import type { Log } from '../../src/log.ts'
 import { createLog } from '../../src/log.ts'
 import { buildApp } from '../../src/producer/app.ts'
@@ -10,6 +11,11 @@ import { createGate } from '../../src/producer/gate.ts'
 import { createHttpServer } from '../../src/producer/http-server.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { listen } from '../../testbed/free-port.ts'
+
+/** No limit at all. */
+export const UNLIMITED: InstallationLimits = {
+  ...{ addressRate: 0, keyRate: 0, accountRate: 0, waiting: 0, drafts: 0, rowsBytes: 0, galleryBytes: 0, contacts: 0 },
+}
 
 /** A log that writes nothing. */
 export const silentLog: Log = createLog({ logLevel: 'silent' }, 'test')
@@ -27,7 +33,10 @@ export async function startApp(
   log = silentLog,
   pages?: RequestHandler,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const gate = createGate(redis, log)
+  const gate = createGate(redis, log, {
+    ...{ trustedProxies: [], publicUrl: undefined, limits: UNLIMITED, dataDir: '' },
+    reserve: { diskBytes: 0, redisPercent: 0 },
+  })
   const server = createHttpServer(buildApp({ gate, log, routes, ...(pages && { pages }) }), log)
   const port = await listen(server)
   return {

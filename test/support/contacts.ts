@@ -1,6 +1,6 @@
 // Contact lists of two accounts, behind real HTTP, on a private Redis.
 import { z } from 'zod'
-import { createAccount, setAccountSetting } from '../../src/accounts/store/accounts.ts'
+import { createAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
 import { tagRoutes } from '../../src/producer/api/contacts/handlers.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'
@@ -18,7 +18,7 @@ export async function startContacts() {
   const app = await startApp(redis, tagRoutes({ redis }))
   const accountOf = async (shape: 'records' | 'contacts') => {
     const id = await createAccount(redis, shape)
-    await setAccountSetting(redis, id, 'contacts_shape', shape)
+    await setAccountSettings(redis, id, { contacts_shape: shape })
     const key = async (permissions: Permission[], expiresAtMs = 0) =>
       (await createCredential(redis, id, permissions, Date.now(), expiresAtMs)).secret
     return {

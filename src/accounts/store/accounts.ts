@@ -9,6 +9,7 @@ import {
   accountSettings,
   LIMIT_SETTINGS,
   type LimitSetting,
+  limitFields,
 } from '../settings.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
@@ -24,13 +25,7 @@ const accountSchema = z.object({
   id: z.coerce.number().int().positive(),
   name: z.string(),
   ...accountSettings,
-  'limit.key_rate': ownLimit,
-  'limit.account_rate': ownLimit,
-  'limit.waiting': ownLimit,
-  'limit.drafts': ownLimit,
-  'limit.rows_bytes': ownLimit,
-  'limit.gallery_bytes': ownLimit,
-  'limit.contacts': ownLimit,
+  ...limitFields(ownLimit),
 })
 export type Account = z.infer<typeof accountSchema>
 
@@ -115,16 +110,6 @@ export async function setAccountSettings(
   const given = Object.entries(settings).filter(([, value]) => value !== undefined)
   const written = Object.fromEntries(given.map(([name, value]) => [name, value ?? '']))
   if (Object.keys(written).length > 0) await redis.hset(accountKey(id), written)
-}
-
-/** Changes one setting. The value must already be one that `accountSettings` allows. */
-export async function setAccountSetting(
-  redis: Redis,
-  id: number,
-  setting: AccountSetting,
-  value: string,
-): Promise<void> {
-  await redis.hset(accountKey(id), setting, accountSettings[setting].parse(value))
 }
 
 const LIMITS = Object.entries(LIMIT_SETTINGS) as [LimitSetting, keyof AccountLimits][]

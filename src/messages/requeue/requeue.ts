@@ -200,6 +200,14 @@ async function cappedAmong(redis: Redis, lane: number, found: readonly Found[]):
  * record of its campaign is not what Laneway wrote.
  */
 export type Obstacle = 'campaign_over' | 'without_content' | 'sender_removed' | 'unreadable' | 'capped'
+
+/** Why one message that ended cannot be sent again. */
+export const OBSTACLES: Readonly<Record<Exclude<Obstacle, 'unreadable'>, string>> = {
+  campaign_over: 'Its campaign is cancelled or no longer stored, so nothing of it is sent.',
+  capped: 'WhatsApp lets nobody send marketing to this person for now; see `capped_until` of the message.',
+  sender_removed: 'Its sender was removed, so it cannot be sent again.',
+  without_content: 'Its content is no longer stored, so it cannot be sent again.',
+}
 export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
 
 /** The sweep looks so soon after whether a message has got its job. */

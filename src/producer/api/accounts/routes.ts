@@ -1,6 +1,6 @@
 // Accounts: the owners of everything else. For operators.
 import { z } from 'zod'
-import { accountSettings, limitSchema } from '../../../accounts/settings.ts'
+import { accountSettings, limitFields, limitSchema } from '../../../accounts/settings.ts'
 import { made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'
@@ -20,13 +20,7 @@ const settings = {
   'opt_out.start_words': accountSettings['opt_out.start_words'].unwrap(),
   'opt_out.transactional': accountSettings['opt_out.transactional'].unwrap(),
   outside_window: accountSettings.outside_window.unwrap(),
-  'limit.key_rate': limitSchema,
-  'limit.account_rate': limitSchema,
-  'limit.waiting': limitSchema,
-  'limit.drafts': limitSchema,
-  'limit.rows_bytes': limitSchema,
-  'limit.gallery_bytes': limitSchema,
-  'limit.contacts': limitSchema,
+  ...limitFields(limitSchema),
 }
 
 /** Every setting, by its name on the command line: a limit of null is the installation's. */

@@ -15,7 +15,7 @@ import { cancelWherever, deliveryOf, findOwnMessage, type OwnMessage } from '../
 import { type MessageId, messageId, parseMessageId } from '../../../messages/message-id.ts'
 import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
-import { requeueMessage } from '../../../messages/requeue/requeue.ts'
+import { OBSTACLES, requeueMessage } from '../../../messages/requeue/requeue.ts'
 import type { InboundMessage } from '../../../messages/store/inbound.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -106,7 +106,7 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps): Rout
       const id = await ownId(call)
       const { verdict, state } = await requeueMessage(deps, id)
       if (verdict === 'missing' || verdict === 'ignored') throw wrongState(await shownState(id, state), REQUEUEABLE)
-      if (verdict !== 'done') throw new ApiError(409, verdict, NOT_REQUEUED[verdict])
+      if (verdict !== 'done') throw new ApiError(409, verdict, OBSTACLES[verdict])
       return shows('queued again', await documentOf(call))
     },
 
@@ -127,14 +127,6 @@ async function ownMessage(
 }
 
 const REQUEUEABLE = `only one that is ${REQUEUE_STATES.slice(0, -1).join(', ')} or ${REQUEUE_STATES.at(-1)} can be requeued`
-
-/** Why a message is not sent again, by code. */
-const NOT_REQUEUED = {
-  campaign_over: 'Its campaign is cancelled or no longer stored, so nothing of it is sent.',
-  capped: 'WhatsApp lets nobody send marketing to this person for now; see `capped_until` of the message.',
-  sender_removed: 'Its sender was removed, so it cannot be sent again.',
-  without_content: 'Its content is no longer stored, so it cannot be sent again.',
-}
 
 const wrongState = (state: string, needed: string): ApiError =>
   new ApiError(409, 'wrong_state', `The message is ${state}; ${needed}.`, {
