@@ -1,17 +1,14 @@
-// Requeues all messages that match a search: counts them first, then starts a job and follows it.
+// Requeues all messages that match a search.
 import type { messages } from '../../producer/api/messages/routes.ts'
 import { type Filters, requeueBody } from '../logic/message-filters.ts'
 import { counted, countText } from '../logic/numbers.ts'
-import { Confirm, Dialog, openDialog } from '../parts/form.tsx'
-import { WhenLoaded } from '../parts/page.tsx'
-import { Gauge, held, Text } from '../parts/text.tsx'
-import { useData, useLoad } from '../state/hooks.ts'
-import { type Data, dataOf } from '../state/http.ts'
+import { Dialog, openDialog } from '../parts/form.tsx'
+import { countFirst } from '../parts/job.tsx'
+import { Gauge, held, sentence, status, words } from '../parts/text.tsx'
+import type { Data } from '../state/http.ts'
 
 type Job = Extract<Data<typeof messages.job>, { requeued: number }>
 type Counts = Pick<Job, 'matched' | keyof typeof REASONS>
-
-const POLL_MS = 700
 
 /** Why some messages cannot be sent again. */
 const REASONS = {
@@ -26,83 +23,47 @@ const sendable = (counts: Counts): number => NAMES.reduce((left, name) => left -
 const blocked = (counts: Counts) =>
   NAMES.map((name) => counts[name] > 0 && held`${countText(counts[name])} ${REASONS[name]}.`)
 
-/** Opens the dialog that counts, asks, starts the job and follows it. */
-export function requeueAll(filters: Filters): void {
-  const asked = requeueBody(filters)
-  openDialog(
-    'why' in asked ? (
-      <Dialog title="Requeue all that match" close="Close">
-        <p>{asked.why}</p>
-      </Dialog>
-    ) : (
-      <Ask body={asked.body} />
-    ),
-  )
-}
-
-function Ask({ body }: { body: Filters }) {
-  const loaded = useLoad<Counts>('requeue dry run', (signal) =>
-    dataOf('POST', '/messages/requeue', { body: { ...body, dry_run: true }, signal }),
-  )
-  const count = loaded.value === undefined ? 0 : sendable(loaded.value)
-  return (
-    <Confirm
-      title="Requeue all that match"
-      verb={count > 0 ? `Send ${counted(count, 'message')} again` : 'Send again'}
-      danger
-      text={
-        <>
-          <ul>
-            {Object.entries(body).map(([name, value]) => (
-              <li key={name}>
-                {name}: <Text text={value} />
-              </li>
-            ))}
-          </ul>
-          <WhenLoaded loaded={loaded}>
-            {(found) => (
-              <>
-                <p role="status">
-                  <strong>{counted(found.matched, 'message matches', 'messages match')}</strong>;{' '}
-                  {countText(sendable(found))} can be sent again. Nothing has been changed yet.
-                </p>
-                {blocked(found)}
-                <p>Messages that may have reached somebody are marked as possible duplicates.</p>
-              </>
-            )}
-          </WhenLoaded>
-        </>
-      }
-      ready={() => count > 0}
-      act={async (_values, headers) => {
-        const { job_id } = await dataOf<{ job_id: string }>('POST', '/messages/requeue', { body, headers })
-        openDialog(<Progress id={job_id} />)
-      }}
-    />
-  )
-}
-
+const TITLE = 'Requeue all that match'
 const OUTCOMES: Readonly<Record<string, string>> = { done: 'Done', failed: 'Given up' }
 
-function Progress({ id }: { id: string }) {
-  const loaded = useData<Job>(`/jobs/${id}`, ({ state }) => (state in OUTCOMES ? undefined : POLL_MS))
-  return (
-    <Dialog title="Requeue" close="Close">
-      <WhenLoaded loaded={loaded}>
-        {(job) => (
-          <>
-            <p role="status">
-              {OUTCOMES[job.state] ?? 'Under way'}: {countText(job.requeued)} of{' '}
-              {counted(job.matched, 'matching message')} are queued again.
-            </p>
-            <Gauge label="Messages queued again" value={job.requeued} most={job.matched} />
-            {blocked(job)}
-          </>
-        )}
-      </WhenLoaded>
-      <p class="quiet">
-        It goes on without this page: job <code>{id}</code>.
-      </p>
-    </Dialog>
-  )
+/** Opens the dialog that counts, asks, starts the job and follows it; or says why it cannot. */
+export function requeueAll(filters: Filters): void {
+  const asked = requeueBody(filters)
+  if ('why' in asked) {
+    openDialog(
+      <Dialog title={TITLE} close="Close">
+        {sentence`${asked.why}`}
+      </Dialog>,
+    )
+    return
+  }
+  countFirst<Counts, Job>({
+    title: TITLE,
+    at: '/messages/requeue',
+    order: asked.body,
+    many: (found) => (sendable(found) > 0 ? counted(sendable(found), 'message') : undefined),
+    asks: (found) => (
+      <>
+        <ul>
+          {Object.entries(asked.body).map(([name, value]) => (
+            <li key={name}>{words`${name}: ${value}`}</li>
+          ))}
+        </ul>
+        {status`${<strong>{counted(found.matched, 'message matches', 'messages match')}</strong>}; ${countText(sendable(found))}
+          can be sent again. Nothing has been changed yet.`}
+        {blocked(found)}
+        <p>Messages that may have reached somebody are marked as possible duplicates.</p>
+      </>
+    ),
+    id: 'job_id',
+    follow: (id) => `/jobs/${id}`,
+    tells: (job) => (
+      <>
+        {status`${OUTCOMES[job.state] ?? 'Under way'}: ${countText(job.requeued)} of ${counted(job.matched, 'matching message')}
+          are queued again.`}
+        <Gauge label="Messages queued again" value={job.requeued} most={job.matched} />
+        {blocked(job)}
+      </>
+    ),
+  })
 }
