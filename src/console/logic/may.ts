@@ -1,30 +1,17 @@
 // What a key may do: the page shows no button that the server would refuse.
 import type { z } from 'zod'
+import type { Permission } from '../../accounts/permissions.ts'
 import type { consoleSession } from '../../producer/api/console/routes.ts'
 
 /** Who is signed in, as `GET /console/session` answers. */
 export type Session = z.infer<(typeof consoleSession.session.answers)[200]>['data']
 
 /**
- * `viewMessage`, `send` and `controlLanes` are about one message or one lane: a key for some senders may do only these.
- * `viewMessages` is all messages and campaigns, `bulkSend` campaigns and requeues, `administer` keys, senders and people.
+ * The permissions for each right, of which a key needs one. `viewMessage`, `send` and `controlLanes` are about one message or
+ * one lane: a key for some senders may do only these. `viewMessages` is all messages and campaigns, `bulkSend` campaigns and
+ * requeues, `administer` keys, senders and people.
  */
-export type Right =
-  | 'viewMessage'
-  | 'viewMessages'
-  | 'send'
-  | 'bulkSend'
-  | 'controlLanes'
-  | 'administer'
-  | 'readContacts'
-  | 'writeContacts'
-  | 'readTemplates'
-  | 'gallery'
-  | 'events'
-  | 'operate'
-
-/** The permissions for each right, of which a key needs one. */
-const NEEDED: Readonly<Record<Exclude<Right, 'operate'>, readonly string[]>> = {
+const NEEDED = {
   viewMessage: ['messages:read'],
   viewMessages: ['messages:read'],
   send: ['messages:send'],
@@ -36,7 +23,8 @@ const NEEDED: Readonly<Record<Exclude<Right, 'operate'>, readonly string[]>> = {
   readTemplates: ['admin', 'messages:read', 'messages:send'],
   gallery: ['gallery'],
   events: ['events'],
-}
+} as const satisfies Readonly<Record<string, readonly Permission[]>>
+export type Right = keyof typeof NEEDED | 'operate'
 
 /** The rights that a key for some senders can have. */
 const FOR_SENDERS: readonly Right[] = ['viewMessage', 'send', 'controlLanes']

@@ -1,22 +1,7 @@
 // The history of a message as a person reads it: what each event means, which attempt it belongs to, how long it took.
 import type { SentMessage } from '../../messages/lookup/message-schema.ts'
 
-type HistoryEvent = SentMessage['history'][number]
-
-/** An event with its meaning. `attempt` counts from 1; undefined before the first. */
-export interface TimelineEntry {
-  at: string
-  event: string
-  means: string
-  detail: string | null
-  attempt: number | undefined
-  attemptId: string | null
-  /** Milliseconds since the event before; undefined for the first. */
-  afterMs: number | undefined
-  tone: 'good' | 'busy' | 'wait' | 'bad' | 'quiet'
-}
-
-const EVENTS: Readonly<Record<string, readonly [TimelineEntry['tone'], string]>> = {
+const EVENTS: Readonly<Record<string, readonly [tone: 'good' | 'busy' | 'wait' | 'bad' | 'quiet', means: string]>> = {
   accepted: ['quiet', 'Laneway has it on disk and answers for it.'],
   claimed: ['busy', 'A worker took it up: an attempt begins.'],
   'held by another attempt': ['wait', 'Another attempt had it already, so this one did not send.'],
@@ -32,8 +17,11 @@ const EVENTS: Readonly<Record<string, readonly [TimelineEntry['tone'], string]>>
   cancelled: ['quiet', 'Somebody cancelled it before it was sent.'],
 }
 
-/** The entries in order of time. An unknown event is shown as it came. */
-export function timelineOf(history: readonly HistoryEvent[]): TimelineEntry[] {
+/**
+ * The events in order of time, each with its meaning. `attempt` counts from 1 and is undefined before the first; `afterMs` is
+ * the time since the event before. An unknown event is shown as it came.
+ */
+export function timelineOf(history: SentMessage['history']) {
   let attempt = 0
   let beforeMs: number | undefined
   return history.map(({ at, event, attempt: attemptId, detail }) => {

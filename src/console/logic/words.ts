@@ -64,10 +64,7 @@ const ACTS: Readonly<Record<string, string>> = {
 export const actionText = (action: string): string | undefined =>
   Object.hasOwn(ACTS, action) ? ACTS[action] : undefined
 
-export type EndpointState = Pick<EndpointDocument, 'enabled' | 'disabled_for' | 'failing_since'>
-
-/** Word, tone and meaning. */
-export interface EndpointWords {
+interface EndpointWords {
   word: string
   tone: 'good' | 'wait' | 'bad' | 'quiet'
   means: string
@@ -79,8 +76,8 @@ const OFF: Readonly<Record<string, EndpointWords>> = {
   failing: { word: 'off', tone: 'bad', means: 'It has accepted nothing for five days.' },
 }
 
-/** The state of an endpoint; an unknown reason is shown as it came. */
-export function endpointWords({ enabled, disabled_for, failing_since }: EndpointState): EndpointWords {
+/** The state of an endpoint as a word with its tone and meaning; an unknown reason is shown as it came. */
+export function endpointWords({ enabled, disabled_for, failing_since }: EndpointDocument): EndpointWords {
   if (!enabled) return OFF[disabled_for ?? 'by hand'] ?? { word: 'off', tone: 'bad', means: `${disabled_for}.` }
   if (failing_since !== null) {
     return { word: 'failing', tone: 'wait', means: 'Events that it did not accept are tried again, later and later.' }

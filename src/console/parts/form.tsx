@@ -3,7 +3,8 @@
 import { signal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { type IdempotencyHeaders, somethingChanged, useAction, useIdempotencyKey } from '../state/hooks.ts'
+import { somethingChanged } from '../state/hooks.ts'
+import { type Refused, randomHex, refusedBy } from '../state/http.ts'
 import { place } from '../state/router.ts'
 import { AnyField, type Fields, type Spec, startOf, type Value, type Values } from './fields.tsx'
 import { Button, Copy, notify, Problem } from './press.tsx'
@@ -31,7 +32,7 @@ export interface FormSpec<F extends Fields> {
    * The action. If it returns a sentence, that becomes a notice, the form is done, and the page loads again. `once` holds an
    * Idempotency-Key for the request, so that repeating it does the work once.
    */
-  act: (values: Values<F>, once: IdempotencyHeaders) => Promise<unknown>
+  act: (values: Values<F>, once: Readonly<Record<string, string>>) => Promise<unknown>
 }
 
 /**
@@ -68,15 +69,30 @@ export function Form<const F extends Fields>({
     ...Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, startOf(spec)])),
     ...changed,
   } as Values<F>
-  const { headersFor, renew } = useIdempotencyKey()
-  const { busy, refusal, isBack, run } = useAction(async () => {
-    const sentence = await act(values, headersFor(about ?? values))
-    renew()
-    if (typeof sentence !== 'string') return
-    notify(sentence)
-    onDone?.()
-    somethingChanged()
-  })
+  const [busy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<{ refusal: Refused; at: number }>()
+  // After a lost answer nobody knows whether the work was done: the key stays the same until there is an answer, or until
+  // something else is asked for.
+  const once = useRef<{ asked: string; key: string }>(undefined)
+  const run = async (): Promise<void> => {
+    if (busy) return
+    setBusy(true)
+    setRefused(undefined)
+    const asked = JSON.stringify(about ?? values)
+    if (once.current?.asked !== asked) once.current = { asked, key: `console-${randomHex(16)}` }
+    try {
+      const said = await act(values, { 'Idempotency-Key': once.current.key })
+      once.current = undefined
+      if (typeof said === 'string') {
+        notify(said)
+        onDone?.()
+        somethingChanged()
+      }
+    } catch (error) {
+      setRefused({ refusal: refusedBy(error), at: Date.now() })
+    }
+    setBusy(false)
+  }
   const fromValues = <T,>(what: FromValues<F, T>): T =>
     typeof what === 'function' ? (what as (values: Values<F>) => T)(values) : what
   const paragraph = (words: ComponentChildren) => (typeof words === 'string' ? <p>{words}</p> : words)
@@ -115,7 +131,7 @@ export function Form<const F extends Fields>({
         )
       })}
       {paragraph(fromValues(note))}
-      <Problem refusal={refusal} isBack={isBack} />
+      <Problem {...refused} />
       <div class="actions">
         <button type="submit" class={danger ? 'danger' : isMinor ? '' : 'primary'} disabled={busy || !ready(values)}>
           {fromValues(verb)}

@@ -151,18 +151,22 @@ const view = ({ id, text, bad }: Notice) => (
   </div>
 )
 
-/** A refusal, if there is one. `isBack`: Laneway was away and is back, and the request was not carried out. */
+/** Live figures that arrive sooner after a refusal may have left the server before it. */
+const LATER_MS = 1_500
+
+/** A refusal, if there is one. `at`: when an action was refused; if Laneway was away and is back, that is said in its place. */
 export function Problem({
   refusal,
-  isBack = false,
+  at,
   onRetry,
 }: {
-  refusal: Refused | undefined
-  isBack?: boolean
+  refusal?: Refused | undefined
+  at?: number
   onRetry?: () => void
 }) {
   if (refusal === undefined) return null
-  if (isBack) {
+  // Live figures come from the same server and its storage, so new ones prove that both are back.
+  if (at !== undefined && isUnavailable(refusal) && snapshotAt.value > at + LATER_MS) {
     return (
       <p class="quiet" role="status">
         Laneway can be reached again. {NOTHING_CHANGED} Press again.

@@ -1,8 +1,7 @@
-// Hooks of the pages: loading and polling data, and running an action once for each press.
+// Hooks of the pages: loading and polling data.
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { addressOf, type Call, dataOf, isTemporary, isUnavailable, Refused, randomHex, withRetryNote } from './http.ts'
-import { snapshotAt } from './live.ts'
+import { addressOf, type Call, dataOf, isTemporary, type Refused, refusedBy, withRetryNote } from './http.ts'
 import { viewer } from './session.ts'
 
 /** The state of a load. A refusal leaves the earlier value in place: old and marked is better than gone. */
@@ -72,7 +71,7 @@ export function useLoad<T>(
         again(poll, typeof every === 'function' ? every(value) : every)
       } catch (error) {
         if (aborter.signal.aborted) return
-        const refusal = error instanceof Refused ? error : new Refused(0, 'unknown', String(error))
+        const refusal = refusedBy(error)
         setState((old) => ({ ...old, refusal: isTemporary(refusal) ? withRetryNote(refusal) : refusal, busy: false }))
         const { every } = latest.current
         if (typeof every === 'number') again(poll, every)
@@ -98,56 +97,3 @@ export function useLoad<T>(
 /** Loads `data` from an address. */
 export const useData = <T>(path: string | undefined, every?: Every<T>, query: Call['query'] = {}): Loaded<T> =>
   useLoad(path && addressOf(path, query), (signal) => dataOf('GET', path ?? '', { query, signal }), every)
-
-/** Live figures that arrive sooner after a refusal may have left the server before it. */
-const LATER_MS = 1_500
-
-/** The outcome of the latest press. */
-export interface Done {
-  busy: boolean
-  refusal: Refused | undefined
-  /** Laneway or its storage was away, and is back. */
-  isBack: boolean
-}
-
-/** Runs `act` at each press, one at a time; `Problem` shows its refusal. */
-export function useAction(act: () => Promise<void>): Done & { run: () => Promise<void> } {
-  const [busy, setBusy] = useState(false)
-  const [refused, setRefused] = useState<{ refusal: Refused; at: number }>()
-  const run = async (): Promise<void> => {
-    if (busy) return
-    setBusy(true)
-    setRefused(undefined)
-    try {
-      await act()
-    } catch (error) {
-      const refusal = error instanceof Refused ? error : new Refused(0, 'unknown', String(error))
-      setRefused({ refusal, at: Date.now() })
-    }
-    setBusy(false)
-  }
-  // Live figures come from the same server and its storage, so new ones prove that both are back.
-  const isBack = refused !== undefined && isUnavailable(refused.refusal) && snapshotAt.value > refused.at + LATER_MS
-  return { busy, refusal: refused?.refusal, isBack, run }
-}
-
-/** Headers with an Idempotency-Key. */
-export type IdempotencyHeaders = Readonly<Record<string, string>>
-
-/**
- * Headers with which a repeated request does its work once: after a lost answer nobody knows whether it was done. The key
- * stays the same until `wanted` changes, or until `renew` is called after an answer.
- */
-export function useIdempotencyKey(): { headersFor: (wanted: unknown) => IdempotencyHeaders; renew: () => void } {
-  const asked = useRef<{ text: string; key: string }>(undefined)
-  return {
-    headersFor(wanted) {
-      const text = JSON.stringify(wanted)
-      if (asked.current?.text !== text) asked.current = { text, key: `console-${randomHex(16)}` }
-      return { 'Idempotency-Key': asked.current.key }
-    },
-    renew() {
-      asked.current = undefined
-    },
-  }
-}

@@ -18,6 +18,10 @@ export class Refused extends Error {
   }
 }
 
+/** What a load or an action was refused for; a fault of the page counts as a refusal. */
+export const refusedBy = (error: unknown): Refused =>
+  error instanceof Refused ? error : new Refused(0, 'unknown', String(error))
+
 /** The account that an operator acts for; undefined for all accounts, and for other keys. */
 export const actingFor = signal<number | undefined>(undefined)
 
