@@ -96,7 +96,6 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
     registers,
   })
 
-  const known = new Set<number>()
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
   let owners: ReadonlyMap<number, number> = new Map()
@@ -143,7 +142,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
   async function read(redis: Redis): Promise<void> {
     const beganAt = clock()
     try {
-      const all = await withTimeout(ANSWER_MS, readInstallation(redis, known))
+      const all = await withTimeout(ANSWER_MS, readInstallation(redis))
       owners = all.owners
       portfolioOwners = new Map(all.rules.portfolios.map(({ id, account }) => [id, account]))
       tell(all)

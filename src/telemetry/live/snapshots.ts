@@ -1,5 +1,6 @@
 // Takes snapshots of how everything stands, of one account or of the whole installation. What it has seen before it keeps,
 // so that a look each second reads only what may have changed; a program that looks once pays for one look.
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { campaignId } from '../../campaigns/campaign.ts'
 import { paceOf } from '../../messages/pace.ts'
@@ -21,6 +22,7 @@ import {
   scopeKey,
 } from '../snapshot.ts'
 import { readPeriods } from '../store/history.ts'
+import { lanesWithWork } from '../store/installation.ts'
 import { createCampaignReader } from './campaigns.ts'
 import { createMachineryReader, type Machinery, readFailures } from './machinery.ts'
 import { createRateMeter, type RateMeter, type Rates, rounded } from './rates.ts'
@@ -31,8 +33,11 @@ const IDLE_AT_ONCE = 200
 const LANES_A_TURN = 25
 /** Failures by code are read when a look finds new ones, and so often all the same: not every lane is looked at each time. */
 const FAILURES_EVERY_MS = 10_000
-/** What nobody has looked at for so long is forgotten. */
+/** What nobody has looked at for so long is forgotten; of more lanes and scopes than these, those looked at last are kept. */
 const KEPT_MS = 60_000
+const LANES_KEPT = 100_000
+const SCOPES_KEPT = 1_000
+const kept = { ttl: KEPT_MS, updateAgeOnGet: true, perf: performance }
 
 const text = z.string().nullable()
 const senderReply = z.tuple([text, text, text, text, text, text, text, text])
@@ -59,7 +64,6 @@ interface Known {
   headSinceMs: number
   /** Undefined when there is no such sender any more. */
   live: LiveLane | undefined
-  lookedAtMs: number
 }
 
 /** What is remembered of an account, or of all. */
@@ -68,13 +72,12 @@ interface KnownScope {
   failuresAtMs: number
   /** Where the next look at lanes without work begins. */
   idleFrom: number
-  lookedAtMs: number
 }
 
 /** Nothing seen yet. */
 export function createSnapshots(redis: Redis) {
-  const lanes = new Map<number, Known>()
-  const scopes = new Map<string, KnownScope>()
+  const lanes = new LRUCache<number, Known>({ max: LANES_KEPT, ...kept })
+  const scopes = new LRUCache<string, KnownScope>({ max: SCOPES_KEPT, ...kept })
   const whole = createRateMeter(SPARK_POINTS)
   const readMachinery = createMachineryReader(redis)
   const campaigns = createCampaignReader(redis)
@@ -85,10 +88,9 @@ export function createSnapshots(redis: Redis) {
 
   async function look(lane: number, nowMs: number): Promise<void> {
     const known: Known = lanes.get(lane) ?? {
-      ...{ meter: createRateMeter(SPARK_POINTS), head: '', headSinceMs: nowMs, live: undefined, lookedAtMs: nowMs },
+      ...{ meter: createRateMeter(SPARK_POINTS), head: '', headSinceMs: nowMs, live: undefined },
     }
     lanes.set(lane, known)
-    known.lookedAtMs = nowMs
     const [live] = await Promise.all([readLiveLane(redis, lane), lookAt(known.meter, lane, nowMs)])
     known.live = live
     if (live === undefined) return
@@ -103,11 +105,7 @@ export function createSnapshots(redis: Redis) {
   /** The lanes to look at: those with work, and some of the others in turn. */
   async function toLookAt(own: ReadonlySet<number>, scope: KnownScope): Promise<number[]> {
     if (own.size <= IDLE_AT_ONCE) return [...own]
-    const [due, withCampaigns] = await Promise.all([
-      redis.zrange(rootKeys.dueLanes, '0', '-1'),
-      redis.smembers(rootKeys.campaignLanes),
-    ])
-    const busy = new Set([...due, ...withCampaigns].map(Number).filter((lane) => own.has(lane)))
+    const busy = new Set((await lanesWithWork(redis)).filter((lane) => own.has(lane)))
     const idle = [...own].filter((lane) => !busy.has(lane))
     const next = [...idle.slice(scope.idleFrom), ...idle.slice(0, scope.idleFrom)].slice(0, IDLE_AT_ONCE)
     scope.idleFrom = idle.length === 0 ? 0 : (scope.idleFrom + IDLE_AT_ONCE) % idle.length
@@ -152,21 +150,15 @@ export function createSnapshots(redis: Redis) {
     }
   }
 
-  function forget(nowMs: number): void {
-    for (const [lane, { lookedAtMs }] of lanes) if (nowMs - lookedAtMs > KEPT_MS) lanes.delete(lane)
-    for (const [of, { lookedAtMs }] of scopes) if (nowMs - lookedAtMs > KEPT_MS) scopes.delete(of)
-  }
-
   return {
     /** One of what they look at. Rejects when Redis is away. */
     async take(scope: Scope = SCOPE_OF_ALL): Promise<Snapshot> {
       const nowMs = Date.now()
       const { account } = scope
       const known: KnownScope = scopes.get(scopeKey(scope)) ?? {
-        ...{ failures: [], failuresAtMs: Number.NEGATIVE_INFINITY, idleFrom: 0, lookedAtMs: nowMs },
+        ...{ failures: [], failuresAtMs: Number.NEGATIVE_INFINITY, idleFrom: 0 },
       }
       scopes.set(scopeKey(scope), known)
-      known.lookedAtMs = nowMs
       const owners = Object.entries(await redis.hgetall(rootKeys.lanes)).map(([lane, owner]) => ({
         ...{ lane: Number(lane), owner: Number(owner) },
       }))
@@ -186,12 +178,11 @@ export function createSnapshots(redis: Redis) {
         known.failures = await readFailures(redis, account === undefined ? 'all' : [...own], nowMs)
         known.failuresAtMs = nowMs
       }
+      // Looked at this time or not, somebody looks at its account.
       const found = [...own].flatMap((lane) => {
         const here = lanes.get(lane)
         return here?.live === undefined ? [] : { known: here, live: here.live }
       })
-      // Looked at or not, somebody looks at its account.
-      for (const each of found) each.known.lookedAtMs = nowMs
       const active = found.flatMap(({ live }) =>
         live.campaigns.map(({ number }) => campaignId({ lane: live.lane, number })),
       )
@@ -219,7 +210,8 @@ export function createSnapshots(redis: Redis) {
         lost_workers: machinery.lost_workers,
         redis: machinery.redis,
       }
-      forget(nowMs)
+      lanes.purgeStale()
+      scopes.purgeStale()
       return snapshot
     },
   }

@@ -30,14 +30,10 @@ export interface Installation {
   rules: RuleGauges
 }
 
-/**
- * Reads it in one piece as long as the lanes with work are those of `known`, which it brings up to date; lanes that are
- * new among them take a second one. Rejects when Redis does not answer.
- */
-export async function readInstallation(redis: Redis, known: Set<number>): Promise<Installation> {
-  const [due, campaignLanes, owners, workers, problems, memory, intake, events, rules, first] = await Promise.all([
-    redis.zrange(rootKeys.dueLanes, '0', '-1'),
-    redis.smembers(rootKeys.campaignLanes),
+/** Reads it. Rejects when Redis does not answer. */
+export async function readInstallation(redis: Redis): Promise<Installation> {
+  const [lanes, owners, workers, problems, memory, intake, events, rules] = await Promise.all([
+    lanesWithWork(redis).then((lanes) => readGaugesOf(redis, lanes)),
     redis.hgetall(rootKeys.lanes),
     readLiveWorkers(redis),
     redisProblems(redis),
@@ -45,13 +41,7 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     readIntake(redis),
     redis.hgetall(rootKeys.eventStatus),
     readRuleGauges(redis),
-    readGaugesOf(redis, [...known]),
   ])
-  const now = new Set([...due, ...campaignLanes].map(Number))
-  const more = [...now].filter((lane) => !known.has(lane))
-  const lanes = [...first.filter(({ lane }) => now.has(lane)), ...(await readGaugesOf(redis, more))]
-  known.clear()
-  for (const lane of now) known.add(lane)
   return {
     workers: workers.count,
     served: servedLanes(workers.workers),
@@ -62,6 +52,15 @@ export async function readInstallation(redis: Redis, known: Set<number>): Promis
     redis: { problems: problems.length, usedBytes: memory.usedBytes, limitBytes: memory.limitBytes },
     rules,
   }
+}
+
+/** Lanes with something waiting, in doubt or to poll, and those of active campaigns. */
+export async function lanesWithWork(redis: Redis): Promise<number[]> {
+  const [due, ofCampaigns] = await Promise.all([
+    redis.zrange(rootKeys.dueLanes, '0', '-1'),
+    redis.smembers(rootKeys.campaignLanes),
+  ])
+  return [...new Set([...due, ...ofCampaigns].map(Number))]
 }
 
 /** Lanes that are asked about in one turn of the event loop. */
