@@ -139,13 +139,42 @@ export const preflightSchema = z.object({
   problems: z.array(z.object({ path: z.string(), message: z.string() })),
   /** Messages per second of the lane. */
   rate: z.number(),
-  /** How long the lane needs for them, when nothing else is sent. */
+  /** How long it needs for them, when nothing else is sent: by the rate of the lane and the limit of its portfolio. */
   seconds: z.number(),
+  /** The same in days, begun ones counted; null: the limit leaves campaigns nobody, so that it never ends. */
+  days: count.nullable(),
+  /** To how many people campaigns of the portfolio may write first: at once, and on each later day; null: no limit. */
+  people: z.object({ now: count, a_day: count }).nullable(),
   /** How many would come to their turn only when they are not valid any more, if it started now. */
   would_expire: count,
 })
 export type Preflight = z.infer<typeof preflightSchema>
 
+const DAY_MS = 86_400_000
+
+/** How long a campaign needs at this rate with this many people now and a day. Everybody is taken for one who must be written to first. */
+export function durationOf({ recipients, rate, people }: Pick<Preflight, 'recipients' | 'rate' | 'people'>): {
+  seconds: number
+  days: number | null
+} {
+  const bySeconds = Math.ceil(recipients / rate)
+  const later = people === null ? 0 : Math.max(0, recipients - people.now)
+  const most = people?.a_day ?? 0
+  if (later > 0 && most === 0) return { seconds: bySeconds, days: null }
+  const waits = later === 0 ? 0 : Math.ceil(later / most)
+  // Of the last day only what the rate needs.
+  const last = later === 0 ? 0 : later - (waits - 1) * most
+  const seconds = Math.max(bySeconds, (waits * DAY_MS) / 1_000 + Math.ceil(last / rate))
+  return { seconds, days: Math.ceil((seconds * 1_000) / DAY_MS) }
+}
+
 /** How many come to their turn only when their message is not valid any more, of a campaign that begins `validMs` before. */
-export const lateOf = ({ recipients, rate }: Pick<Preflight, 'recipients' | 'rate'>, validMs: number): number =>
-  Math.max(0, recipients - Math.floor((rate * Math.max(0, validMs)) / 1_000))
+export function lateOf(
+  { recipients, rate, people }: Pick<Preflight, 'recipients' | 'rate' | 'people'>,
+  validMs: number,
+): number {
+  const inTime = Math.floor((rate * Math.max(0, validMs)) / 1_000)
+  const allowed =
+    people === null ? Number.POSITIVE_INFINITY : people.now + Math.floor(Math.max(0, validMs) / DAY_MS) * people.a_day
+  return Math.max(0, recipients - Math.min(inTime, allowed))
+}

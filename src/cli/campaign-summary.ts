@@ -96,8 +96,16 @@ function preflightFacts(
         ? `${formatDuration(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
         : '',
     ],
+    ['Takes', begun === null && preflight.problems.length === 0 ? daysText(preflight) : ''],
     ['Would expire', preflight.would_expire === 0 ? '' : `${preflight.would_expire} before their turn`],
   ]
+}
+
+/** How long the limit of the portfolio makes it, where it does. */
+function daysText({ days, people }: NonNullable<CampaignDescription['preflight']>): string {
+  if (people === null || (days ?? 2) < 2) return ''
+  const most = `its portfolio lets campaigns write to ${people.a_day} people a day`
+  return days === null ? `for ever: ${most}` : `${days} days: ${most}`
 }
 
 function wordsFor(reason: string, count: number): string {

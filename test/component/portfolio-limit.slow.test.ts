@@ -73,6 +73,7 @@ const code = async (to: string): Promise<string> =>
 
 test('a campaign stops at the limit less the reserve and goes on by itself; codes use the reserve', async () => {
   const id = await world.started(50)
+  expect((await service.show(id)).preflight).toMatchObject({ days: 3, people: { now: 18, a_day: 18 } })
   const waits = await eventually(async () => (await waitsOf(`/campaigns/${id}`)) ?? undefined, 'it waits')
   expect(waits).toMatchObject({ why: 'portfolio_limit', until: expect.any(String) })
   await eventually(async () => (await service.show(id)).progress.sent === 18 || undefined, '18 are sent')

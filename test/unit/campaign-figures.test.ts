@@ -10,6 +10,7 @@ import {
   shownRate,
   unsettled,
 } from '../../src/campaigns/campaign.ts'
+import { durationOf, lateOf } from '../../src/campaigns/definition.ts'
 import { createFailureBreaker } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { createFeeding, createMeter, nextPace, type Seen } from '../../src/campaigns/fan-out/feeding.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
@@ -197,4 +198,23 @@ test('a meter measures over the last seconds, and nothing before it has two poin
   expect(meter.measure(100, 1_000)).toBe(100)
   for (let s = 2; s <= 20; s += 1) meter.measure(100, s * 1_000)
   expect(meter.measure(100, 21_000)).toBe(0)
+})
+
+describe('a campaign whose portfolio has a daily limit', () => {
+  const plan = { recipients: 1_000_000, rate: 1_000, people: { now: 100_000, a_day: 100_000 } }
+
+  test('takes as many days as that, and no more than its rate needs where it fits', () => {
+    expect(durationOf(plan)).toEqual({ seconds: 9 * 86_400 + 100, days: 10 })
+    expect(durationOf({ ...plan, people: { now: 50_000, a_day: 100_000 } })).toMatchObject({ days: 11 })
+    expect(durationOf({ ...plan, recipients: 100_000 })).toEqual({ seconds: 100, days: 1 })
+    expect(durationOf({ ...plan, people: null })).toEqual({ seconds: 1_000, days: 1 })
+    expect(durationOf({ ...plan, recipients: 0 })).toEqual({ seconds: 0, days: 0 })
+    expect(durationOf({ ...plan, people: { now: 5, a_day: 0 } })).toMatchObject({ days: null })
+  })
+
+  test('has those expire who would come to their turn after its validity', () => {
+    expect(lateOf(plan, 2 * 86_400_000 + 1)).toBe(700_000)
+    expect(lateOf(plan, 10 * 86_400_000)).toBe(0)
+    expect(lateOf({ ...plan, people: null }, 86_400_000)).toBe(0)
+  })
 })

@@ -55,8 +55,7 @@ test('a campaign that is blocked is given no estimate', () => {
       recipients: 0,
       excluded: 0,
       skipped_capped: 0,
-      rate: 80,
-      seconds: 0,
+      ...{ rate: 80, seconds: 0, days: 0, people: null },
       would_expire: 0,
     },
     refused: { duplicate: 0, number: 1, parameter: 0, unreadable: 0, opted_out: 0 },
@@ -68,6 +67,10 @@ test('a campaign that is blocked is given no estimate', () => {
   expect(blocked).not.toContain('Estimated')
   const ready = { ...preflight, recipients: 160, seconds: 2, problems: [] }
   expect(campaignSummary({ ...running, state: 'ready', started_at: null, preflight: ready })).toContain('Estimated')
+  const limited = { ...ready, days: 3, people: { now: 10, a_day: 90 } }
+  expect(campaignSummary({ ...running, state: 'ready', started_at: null, preflight: limited })).toMatch(
+    /^Takes +3 days: .* 90 people a day$/m,
+  )
 })
 
 test('a file without columns is said to have none', () => {

@@ -3,12 +3,13 @@
 import { findSender } from '../../accounts/store/senders.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
 import { restingWaits } from '../../portfolios/store/resting.ts'
+import { peopleAllowed } from '../../portfolios/store/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey } from '../../redis/keys.ts'
-import { hasEnded, secondsLeft, sharesOf, shownRate } from '../campaign.ts'
-import { lateOf } from '../definition.ts'
+import { hasEnded, type Shares, secondsLeft, sharesOf, shownRate } from '../campaign.ts'
+import { durationOf, lateOf, type Preflight } from '../definition.ts'
 import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
 import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/list.ts'
 import { readAllCounts } from '../store/recipient-states.ts'
@@ -30,17 +31,16 @@ export async function describeCampaign(
     findSender(redis, lane),
     state === 'running' ? laneWaits(redis, lane, nowMs) : undefined,
   ])
-  const ofRule =
-    ofLane === undefined && sender && state === 'running'
-      ? await restingWaits(redis, await rulesOwnerOf(redis, sender))
-      : undefined
-  const waits = ofLane ?? ofRule
+  const rules = sender && state === 'running' ? await rulesOwnerOf(redis, sender) : undefined
+  const waits = ofLane ?? (rules && (await restingWaits(redis, rules)))
   const shares = sharesOf(counts, campaign.total, state)
   const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
   const waitMs = waits && (waits.until === null ? undefined : waits.until - nowMs)
   // What was measured lately says nothing of a lane that stands.
   const pace = { measured: waits ? 0 : measured, laneRate: sender?.rate ?? 1, running }
-  const left = waits && waitMs === undefined ? undefined : secondsLeft(shares, state, pace, waitMs)
+  const people = rules && (await peopleAllowed(redis, rules))
+  const left =
+    waits && waitMs === undefined ? undefined : withLimit(secondsLeft(shares, state, pace, waitMs), shares, people)
   const { template, recipients, valid_until } = definition
   return {
     id: idOf(campaign),
@@ -72,6 +72,13 @@ export async function describeCampaign(
       seconds_left: hasEnded(state) ? 0 : (left ?? null),
     },
   }
+}
+
+/** No sooner than the limit of the portfolio lets it end; undefined where that is never. */
+function withLimit(left: number | undefined, { queued }: Shares, people: Preflight['people'] | undefined) {
+  if (left === undefined || !people || queued <= people.now) return left
+  const { seconds, days } = durationOf({ recipients: queued, rate: Number.POSITIVE_INFINITY, people })
+  return days === null ? undefined : Math.max(left, seconds)
 }
 
 /** A page of the account's campaigns, the latest first, described a few at a time. */

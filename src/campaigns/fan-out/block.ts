@@ -45,7 +45,7 @@ async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Pr
     checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
     problems,
     rate: 1,
-    seconds: 0,
+    ...{ seconds: 0, days: 0, people: null },
     would_expire: 0,
   }
 }

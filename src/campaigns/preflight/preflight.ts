@@ -12,13 +12,15 @@ import type { Log } from '../../log.ts'
 import type { Fault } from '../../messages/fault.ts'
 import { matchTemplate } from '../../messages/templates/match-template.ts'
 import { shapeOf, type Template, type TemplateShape } from '../../messages/templates/template.ts'
+import { peopleAllowed } from '../../portfolios/store/rules.ts'
+import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway, withTimeout } from '../../redis/errors.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign.ts'
 import { templateProblem } from '../commands/template-problem.ts'
-import { lateOf, type Preflight, valueSourceKind } from '../definition.ts'
+import { durationOf, lateOf, type Preflight, valueSourceKind } from '../definition.ts'
 import { blockChecked } from '../fan-out/block.ts'
 import { MAX_RECIPIENTS } from '../message-ids.ts'
 import { createNumberSet } from '../number-set.ts'
@@ -220,13 +222,13 @@ async function report(
   }
   const { valid_until } = campaign.definition
   const validMs = valid_until === undefined ? config.validityMs.campaign : Date.parse(valid_until) - checked_at
+  const people = sender === undefined ? null : await peopleAllowed(redis, await rulesOwnerOf(redis, sender))
+  const plan = { recipients: tally.recipients, rate, people }
   const found: Preflight = {
     ...tally,
-    checked_at,
-    problems,
-    rate,
-    seconds: Math.ceil(tally.recipients / rate),
-    would_expire: lateOf({ recipients: tally.recipients, rate }, validMs),
+    ...{ checked_at, problems, rate, people },
+    ...durationOf(plan),
+    would_expire: lateOf(plan, validMs),
   }
   const fields = {
     preflight: JSON.stringify(found),

@@ -230,6 +230,17 @@ export async function usage(
   return { used, freeAtMs: freeAtMs === 0 ? undefined : freeAtMs }
 }
 
+/** To how many people campaigns may write first, now and on each day that is to come; null: any number of them. */
+export async function peopleAllowed(
+  redis: Redis,
+  { portfolio }: RulesOwner,
+): Promise<{ now: number; a_day: number } | null> {
+  if (portfolio === undefined || portfolio.dailyLimit === null) return null
+  const a_day = campaignLimit(portfolio.dailyLimit, portfolio.reservePercent)
+  const { used } = await usage(redis, portfolio)
+  return { now: Math.max(0, a_day - used), a_day }
+}
+
 /** A portfolio as it is shown. */
 export async function showPortfolio(redis: Redis, portfolio: Portfolio, at: At = {}): Promise<PortfolioDocument> {
   const { id, account, name, daily_limit, reserve_percent } = portfolio

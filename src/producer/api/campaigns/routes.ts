@@ -42,6 +42,8 @@ const exampleCampaign = {
     rate: 80,
     would_expire: 0,
     seconds: 1,
+    days: 1,
+    people: null,
     estimated_end: '2026-11-20T14:35:21.046Z',
   },
   progress: {
