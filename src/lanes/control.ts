@@ -9,6 +9,7 @@ import {
   setSenderRate,
 } from '../accounts/store/senders.ts'
 import { masked } from '../messages/masked.ts'
+import { endCampaignsRest } from '../portfolios/store/campaigns-rest.ts'
 import { restingWaits } from '../portfolios/store/resting.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { oldestOf, readLaneStats } from '../queue/lane/stats.ts'
@@ -16,6 +17,7 @@ import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,
+  campaignsRestKey,
   inDoubtKey,
   laneClosedKey,
   messageIndexKey,
@@ -95,6 +97,7 @@ export async function pauseLane(
  */
 export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number): Promise<void> {
   await endLaneCooldown(redis, lane)
+  await endCampaignsRest(redis, lane)
   await queues.resume(lane)
   await setPausedFor(redis, lane, '', '')
   await emitSenderRecovered(redis, lane)
@@ -164,7 +167,7 @@ export async function forgetLane(redis: Redis, queues: LaneQueues, removed: Remo
   await redis.del(
     ...[index, `${index}:open`, outboxKey(lane), laneClosedKey(lane), senderBlockedKey(lane), throttledKey(lane)],
     ...[inDoubtKey(lane), queuedAgainKey(lane), requeueableKey(lane), pollKey(lane), pollingKey(lane)],
-    ...[activeCampaignsKey(lane), parkedCampaignsKey(lane)],
+    ...[activeCampaignsKey(lane), parkedCampaignsKey(lane), campaignsRestKey(lane)],
   )
   await redis.del(senderKey(lane))
   await dropKeptLane(redis, removed)

@@ -1,7 +1,7 @@
 // Shapes of what lists of lanes and of dead letters show, the same over HTTP and on the command line (control.ts).
 import { z } from 'zod'
 import { providerNameSchema } from '../accounts/sender.ts'
-import { RULE_WAIT_REASONS } from '../portfolios/portfolio.ts'
+import { CAMPAIGNS_WAIT_REASONS } from '../portfolios/portfolio.ts'
 
 const count = z.int().nonnegative()
 const time = z.iso.datetime()
@@ -24,7 +24,7 @@ export const laneStatusSchema = z.strictObject({
     .describe('What began the cooldown: a code of WhatsApp or a word of ours. Empty without one, or when unknown.'),
   cooldown_for: z.string().describe('The same in a sentence, without numbers.'),
   campaigns_wait: z
-    .strictObject({ why: z.enum(RULE_WAIT_REASONS), until: time, sentence: z.string() })
+    .strictObject({ why: z.enum(CAMPAIGNS_WAIT_REASONS), until: time, sentence: z.string() })
     .nullable()
     .describe(
       'Why campaigns of it send nothing by a rule of WhatsApp, while other messages go on; null while they may.',

@@ -69,6 +69,8 @@ export type Outcome =
   | { kind: 'sent'; providerId: string; isHeld?: boolean }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
+  /** Proven unsent: the number may send nothing of campaigns for `restMs`, and perhaps nothing at all. */
+  | { kind: 'campaigns_rest'; restMs: number; problem: Problem }
   /** The provider was not asked after all, so that it says nothing of the lane: the message goes back to it. */
   | { kind: 'not_asked'; problem: Problem }
   /** Proven unsent: this message is tried again later, and the try counts. */
@@ -140,6 +142,9 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
 
   const failed: Outcome = { kind: 'failed', concerns: entry?.concerns ?? 'message', problem }
   if (entry?.provesUnsent || status === 429) {
+    if (rule?.act === 'rest_campaigns') {
+      return { kind: 'campaigns_rest', restMs: askedMs ?? rule.seconds * SECOND, problem }
+    }
     if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', leastMs: askedMs ?? 0, problem }
     if (rule?.act === 'retry' && status !== 429) return { kind: 'message_waits', retryAfterMs: askedMs, problem }
     if (rule?.act === 'fail' && status !== 429) return failed

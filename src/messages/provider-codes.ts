@@ -15,6 +15,8 @@ export type Concern = 'recipient' | 'message' | 'template' | 'sender' | 'account
 export type CodeRule =
   /** Proven unsent: the whole lane waits `seconds`, or as long as Retry-After says. */
   | { act: 'pause_lane'; seconds: number }
+  /** Proven unsent: campaigns of the number rest for `seconds`, or as long as Retry-After says; the others are probed. */
+  | { act: 'rest_campaigns'; seconds: number }
   /** Proven unsent: this message waits, and the try counts. */
   | { act: 'retry' }
   /** Proven unsent: this recipient waits 4^X seconds, X counting from 0; others go on. */
@@ -41,6 +43,7 @@ export const HAD_ENOUGH = '131049'
 export const OPTED_OUT_THERE = '131050'
 
 const pauseLane = (seconds: number): CodeRule => ({ act: 'pause_lane', seconds })
+const restCampaigns = (seconds: number): CodeRule => ({ act: 'rest_campaigns', seconds })
 const blockSender: CodeRule = { act: 'block_sender' }
 const delayRecipient: CodeRule = { act: 'delay_recipient' }
 const retry: CodeRule = { act: 'retry' }
@@ -64,7 +67,7 @@ const ROWS: readonly Row[] = [
   [80008, 'account', pauseLane(60), 'too many calls by the business account'],
   [130429, 'sender', pauseLane(1), 'more messages per second than the number may send', PROOF],
   [131056, 'recipient', delayRecipient, 'too many messages to this recipient', PROOF],
-  [131048, 'sender', pauseLane(3_600), 'the number is held back for spam', PROOF],
+  [131048, 'sender', restCampaigns(3_600), 'the number is held back for spam', PROOF],
   [131057, 'account', pauseLane(60), 'the account is in maintenance', PROOF],
   [133004, 'provider', retry, 'the server is temporarily unavailable', PROOF],
   [131016, 'provider', retry, 'the service is unavailable', PROOF],

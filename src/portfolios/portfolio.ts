@@ -7,6 +7,8 @@ export const RESERVE_PERCENT = 10
 
 /** What a message may wait for by WhatsApp's own rules. */
 export const RULE_WAIT_REASONS = ['person_capped', 'portfolio_limit', 'held'] as const
+/** What all campaigns of a sender may wait for: `lane_cooldown` while its number is held back for spam. */
+export const CAMPAIGNS_WAIT_REASONS = [...RULE_WAIT_REASONS, 'lane_cooldown'] as const
 
 /** A portfolio as it is shown. */
 export const portfolioDocumentSchema = z

@@ -136,11 +136,13 @@ function readPoll(end: Awaited<ReturnType<typeof postJson>>): PollEnd {
   }
 }
 
-/** 429, or a code of WhatsApp that makes the whole lane wait. */
+/** 429, or a code of WhatsApp that makes the lane or its campaigns wait. */
 function isThrottled(status: number, body: unknown): boolean {
   if (status === 429) return true
   const code = refusal.safeParse(body).data?.error?.code
-  return status >= 400 && typeof code === 'number' && codeEntry(code).rule.act === 'pause_lane'
+  if (status < 400 || typeof code !== 'number') return false
+  const { act } = codeEntry(code).rule
+  return act === 'pause_lane' || act === 'rest_campaigns'
 }
 
 /**

@@ -106,6 +106,8 @@ export const rulesKeys = (lane: number, portfolio?: number) => {
   return {
     /** STRING until when (ms) a person gets no marketing; `name` stands for the person, see messages/sealed.ts. */
     cap: (name: string) => `${prefix}:cap:${name}`,
+    /** STRING that is there while anybody may be capped or anything held: else nothing of that need be asked. */
+    strict: `${prefix}:strict`,
     /** ZSET message → until when (ms) it has a place among those that WhatsApp may hold. */
     held: `${prefix}:held`,
     /** STRING `why until` that is there while campaigns wait for a rule. */
@@ -141,6 +143,8 @@ export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 export const outboxKey = (lane: number): string => `${lanePrefix(lane)}:outbox`
 /** STRING: who is about to close it; it expires. */
 export const outboxClosingKey = (lane: number): string => `${outboxKey(lane)}:closing`
+/** STRING `code|sentence`: there while only transactional messages of the lane leave, see portfolios/store/campaigns-rest.ts. */
+export const campaignsRestKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-rest`
 /** STRING why: there while WhatsApp refuses everything of the sender, see sender-notice.lua. */
 export const senderBlockedKey = (lane: number): string => `${lanePrefix(lane)}:blocked`
 /** HASH of one message. `ulid` is the part of the message id that follows the lane. */

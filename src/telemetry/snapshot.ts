@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import type { State } from '../messages/lifecycle.ts'
-import { RULE_WAIT_REASONS } from '../portfolios/portfolio.ts'
+import { CAMPAIGNS_WAIT_REASONS } from '../portfolios/portfolio.ts'
 import { LANE_BOUNDS } from './lane-bound.ts'
 import { LANE_STATES } from './lane-state.ts'
 
@@ -17,7 +17,7 @@ const amount = z.number().nonnegative()
 const time = z.iso.datetime()
 
 /** What campaigns wait for by WhatsApp's own rules. */
-const ruleWaitsSchema = z.strictObject({ why: z.enum(RULE_WAIT_REASONS), until: time, sentence: z.string() })
+const ruleWaitsSchema = z.strictObject({ why: z.enum(CAMPAIGNS_WAIT_REASONS), until: time, sentence: z.string() })
 
 const laneSchema = z
   .strictObject({

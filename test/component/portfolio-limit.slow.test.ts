@@ -111,12 +111,11 @@ test('what is refused does not count, and a person who wrote lately does not eit
 
 test('a person who has had enough gets no campaign message before that is over', async () => {
   const { tag, phones } = await service.addPeople(3)
-  const until = Date.now() + 4_000
-  await cap(
+  const until = await cap(
     service.redis,
     { lane: service.lane, portfolio: { id: portfolio, dailyLimit: 20, reservePercent: 10 } },
     phones[1] ?? '',
-    until,
+    { forMs: 4_000 },
   )
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')

@@ -79,7 +79,10 @@ describe('the budget', () => {
       used: 20,
       freeAtMs: START + DAY + 20 * SECOND,
     })
-    expect(codes[2]).toEqual({ verdict: 'portfolio_limit', untilMs: START + DAY + 20 * SECOND })
+    expect(codes[2]).toEqual({
+      ...{ verdict: 'portfolio_limit', untilMs: START + DAY + 20 * SECOND },
+      waitMs: DAY + 20 * SECOND - HOUR,
+    })
   })
 
   test('counts a person once in 24 hours, whoever writes, and not one who wrote to us', async () => {
@@ -227,10 +230,10 @@ describe('the budget', () => {
 describe('a cap', () => {
   test('keeps marketing from the person until it ends, of all numbers of the portfolio; the later time wins', async () => {
     const now = Date.now()
-    await cap(redis, owner, person(1), now + DAY)
-    await cap(redis, { ...owner, lane: 2 }, person(1), now + HOUR)
+    expect(await cap(redis, owner, person(1), { forMs: DAY, nowMs: now })).toBe(now + DAY)
+    await cap(redis, { ...owner, lane: 2 }, person(1), { forMs: DAY, atMs: now - 23 * HOUR, nowMs: now })
     expect(await ask([askOf(1), askOf(1, { isMarketing: false }), askOf(2)], now)).toEqual([
-      { verdict: 'person_capped', untilMs: now + DAY },
+      { verdict: 'person_capped', untilMs: now + DAY, waitMs: DAY },
       { verdict: 'ok', counted: true },
       { verdict: 'ok', counted: true },
     ])
@@ -240,8 +243,7 @@ describe('a cap', () => {
   })
 
   test('of a sender without a portfolio is its own', async () => {
-    const now = Date.now()
-    await cap(redis, { lane: 7 }, person(1), now + DAY)
+    await cap(redis, { lane: 7 }, person(1), { forMs: DAY })
     expect(verdicts(await admit(redis, { lane: 7 }, [askOf(1)], { mostHeld: 100 }))).toEqual(['person_capped'])
     expect(await admit(redis, { lane: 8 }, [askOf(1)], { mostHeld: 100 })).toEqual([{ verdict: 'ok' }])
   })
@@ -256,7 +258,7 @@ describe('held messages', () => {
     const asks = people(0, 4)
     const held = await ask(asks, now, 3)
     const place = { verdict: 'ok', holdsPlace: true }
-    const waits = { verdict: 'held', untilMs: now + SECOND }
+    const waits = { verdict: 'held', untilMs: now + SECOND, waitMs: SECOND }
     expect(held).toEqual([place, place, waits, waits])
     expect(await ask([askOf(9, transactional)], now, 3)).toEqual([{ verdict: 'ok' }])
     // Asked once more, as after a lost answer: the place is its own.
@@ -265,7 +267,7 @@ describe('held messages', () => {
     expect(await ask(asks.slice(2, 4), now, 3)).toEqual([place, waits])
     await holdPlace(redis, owner, asks[1]?.name ?? '')
     await holdPlace(redis, owner, asks[2]?.name ?? '')
-    expect(await ask(asks.slice(3), now, 3)).toEqual([{ verdict: 'held', untilMs: now + 10 * SECOND }])
+    expect(await ask(asks.slice(3), now, 3)).toMatchObject([{ verdict: 'held', untilMs: now + 10 * SECOND }])
     for (const name of ['held', asks[1]?.name ?? '', asks[2]?.name ?? '']) await releasePlace(redis, owner, name)
     expect(await ask(people(0, 9), now, 3)).toEqual(Array(9).fill({ verdict: 'ok' }))
   })

@@ -79,7 +79,7 @@ const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
       known?.id ??
       (await createPortfolio(redis, { id: await newPortfolioId(redis), account: tenant.account, name: 'P' })).id
     for (const portfolio of [undefined, { id, dailyLimit: null, reservePercent: 10 }]) {
-      await cap(redis, { lane, ...(portfolio && { portfolio }) }, phone, Date.now() + 600_000)
+      await cap(redis, { lane, ...(portfolio && { portfolio }) }, phone, { forMs: 600_000 })
     }
   },
   // Written by erasing.

@@ -132,7 +132,7 @@ const CODES = new Map<number, Row>([
   [4, lane(60)],
   [80007, lane(60)],
   [130429, lane(1)],
-  [131048, lane(3_600)],
+  [131048, ['campaigns_rest', 'campaigns_rest', 'campaigns_rest', 'campaigns_rest']],
   [131057, lane(60)],
   [131056, recipient],
   [133004, message],
@@ -236,7 +236,6 @@ describe('Retry-After', () => {
   test.each<[string, Answer]>([
     ['429', answered(429)],
     ['130429 at 400', answered(400, { code: 130429 })],
-    ['131048 at 500', answered(500, { code: 131048 })],
     ['17 at 400', answered(400, { code: 17 })],
   ])('with %s is how long the lane waits, and then nothing grows', (_name, end) => {
     expect(short({ ...end, retryAfterMs: 7_000 })).toBe('lane waits 7')
@@ -255,6 +254,11 @@ describe('Retry-After', () => {
     expect(short(answered(429, { retryAfterMs }))).toBe('lane waits 1 growing')
     expect(outcomeOf(answered(500, { code: 131016, retryAfterMs }))).toMatchObject({ retryAfterMs: undefined })
     expect(outcomeOf(answered(400, { code: 131056, retryAfterMs }))).toMatchObject({ leastMs: 0 })
+  })
+
+  test('with 131048 is how long campaigns rest', () => {
+    expect(outcomeOf(answered(500, { code: 131048, retryAfterMs: 7_000 }))).toMatchObject({ restMs: 7_000 })
+    expect(outcomeOf(answered(400, { code: 131048 }))).toMatchObject({ kind: 'campaigns_rest', restMs: 3_600_000 })
   })
 
   test('with the pair limit is the least that the recipient waits', () => {
@@ -291,7 +295,7 @@ test('campaigns slow down for every code that makes a lane wait, for 429 without
   const holdsLane = [...PROVIDER_CODES.keys()].filter(
     (code) => outcomeOf(answered(400, { code })).kind === 'lane_waits',
   )
-  expect(holdsLane).toEqual(expect.arrayContaining([4, 17, 341, 80007, 80008, 130429, 131048, 131057]))
+  expect(holdsLane).toEqual(expect.arrayContaining([4, 17, 341, 80007, 80008, 130429, 131057]))
   expect([...PROVIDER_CODES.keys()].filter((code) => isThrottling(String(code)))).toEqual(holdsLane)
   expect(isThrottling('http_429')).toBe(true)
   expect(['refused', 'http_500', 'timeout', '', '200'].filter(isThrottling)).toEqual([])

@@ -1,12 +1,12 @@
 // What WhatsApp reports of a message, by its answer, by webhook or by a status poll, and what follows from it: a person who
 // has had enough marketing is left alone for a while, a message is held no more, a held one was dropped.
 //
-// Each step may be done again, and a report that was not answered comes again. Should the process die after the failure is
-// written down and before a capped message is queued again, a webhook that is repeated makes up for it; after an answer the
-// message stays failed, and its person can be written to by hand.
+// Each step may be done again, and a report that was not answered comes again. That a message failed and that it goes out
+// with the next wave of its campaign is one step; should its job be lost, the sweep gives it another one then.
 import type { Sender } from '../../accounts/store/senders.ts'
 import { TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
 import { findCampaign, moveCampaign } from '../../campaigns/store/campaigns.ts'
+import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import type { Config } from '../../config.ts'
 import { observerOf } from '../../observe.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
@@ -18,7 +18,6 @@ import type { Evidence } from '../lifecycle.ts'
 import { type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
 import { HAD_ENOUGH, OPTED_OUT_THERE } from '../provider-codes.ts'
-import { putBack } from '../requeue/requeue.ts'
 import { readMessage } from '../store/records.ts'
 import { recordStatus, type StepResult } from '../store/steps.ts'
 
@@ -27,8 +26,7 @@ const DROPPED: ReadonlySet<string> = new Set(['132015', '135000'])
 
 export interface ReportDeps {
   redis: Redis
-  queues: LaneQueues
-  config: Pick<Config, 'capMs' | 'retentionMs' | 'validityMs'>
+  config: Pick<Config, 'capMs' | 'retentionMs'>
 }
 
 /** What is reported of one attempt for a message. */
@@ -42,37 +40,53 @@ export interface Report {
   providerId?: string | undefined
 }
 
-/** Writes a report down with all that follows from it. Any number of times, in any order. */
+/**
+ * Writes a report down with all that follows from it. Any number of times, in any order. With `waitMs` its campaign
+ * tries it again after that, and the caller sees to its job.
+ */
 export async function applyReport(deps: ReportDeps, sender: Sender, report: Report): Promise<StepResult> {
-  const { redis, config } = deps
-  const { id, attempt, status, problem, providerId } = report
-  const nowMs = Date.now()
-  const atMs = Math.min(report.atMs ?? nowMs, nowMs)
-  const hadEnough = status === 'failed' && problem?.code === HAD_ENOUGH
-  const cappedUntil = hadEnough ? atMs + config.capMs : undefined
+  const { redis } = deps
+  const { id, attempt, status, problem, providerId, atMs } = report
   // Before the outcome: once that is written nobody would look at this report again.
-  if (problem !== undefined) await applyRefusal(deps, sender, id, problem, report.atMs, cappedUntil)
-  const result = await recordStatus(redis, id, attempt, status, { providerId, problem, atMs: report.atMs, cappedUntil })
+  const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem)
+  const result = await recordStatus(redis, id, attempt, status, { providerId, problem, atMs, ...refused })
   if ('wasHeld' in result && result.wasHeld) await endHold(deps, sender, report)
-  if (cappedUntil !== undefined) await queueNextWave(deps, id, cappedUntil)
   return result
 }
 
-/** What a refusal says of the person: no advertising at all, or none until `cappedUntil`. */
+/** What a refusal says of the person, no advertising at all or none for a while, and of the waves of its campaign. */
 async function applyRefusal(
-  { redis }: ReportDeps,
+  { redis, config }: ReportDeps,
   sender: Sender,
-  id: MessageId,
+  { id, status, atMs }: Report,
   problem: Problem,
-  atMs: number | undefined,
-  cappedUntil: number | undefined,
-): Promise<void> {
-  if (cappedUntil === undefined && problem.code !== OPTED_OUT_THERE) return
+): Promise<{ cappedUntil?: number; waves?: { most: number; keepMs: number } }> {
+  const hadEnough = status === 'failed' && problem.code === HAD_ENOUGH
+  if (!hadEnough && problem.code !== OPTED_OUT_THERE) return {}
   // The recipient comes from our own record, not from the report.
-  const to = (await readMessage(redis, id))?.to ?? ''
-  if (to === '') return
+  const { to = '', run } = (await readMessage(redis, id)) ?? {}
+  if (to === '') return {}
   await applyProviderOptOut(redis, sender.account, to, problem, atMs)
-  if (cappedUntil !== undefined) await cap(redis, await rulesOwnerOf(redis, sender), to, cappedUntil)
+  if (!hadEnough) return {}
+  const cappedUntil = await cap(redis, await rulesOwnerOf(redis, sender), to, { forMs: config.capMs, atMs })
+  const campaign = run === undefined ? undefined : await findCampaign(redis, { lane: id.lane, number: run })
+  const most = campaign?.definition.retry_capped?.times ?? 0
+  return { cappedUntil, ...(most > 0 && { waves: { most, keepMs: config.retentionMs } }) }
+}
+
+/** Adds the job of a message that goes out with the next wave of its campaign, if that is what a report came to. */
+export async function addNextWave(
+  { redis, queues }: { redis: Redis; queues: LaneQueues },
+  id: MessageId,
+  result: StepResult,
+): Promise<void> {
+  const waitMs = 'waitMs' in result ? result.waitMs : undefined
+  if (waitMs === undefined) return
+  const record = await readMessage(redis, id)
+  if (record?.state !== 'queued' || record.run === undefined) return
+  const payload = await createCampaignContent(redis, id.lane).payloadOf({ ...record, run: record.run })
+  // Without its content the sweep fails it.
+  if (payload !== undefined) await queues.add(messageId(id.lane, id.ulid), payload, waitMs)
 }
 
 /** WhatsApp holds the message no longer: another may be held in its place. One that was dropped pauses its campaign. */
@@ -86,17 +100,4 @@ async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, stat
   const campaign = { lane: id.lane, number: run }
   const moved = await moveCampaign(redis, campaign, 'pause', config.retentionMs, { fields: { reason } })
   if (moved.kind === 'moved') observerOf(redis).campaignPaused()
-}
-
-/**
- * Queues a message of a campaign once more that failed because its person had had enough marketing, for when that is over,
- * unless the campaign wants no more waves or the message is not valid by then.
- */
-async function queueNextWave(deps: ReportDeps, id: MessageId, cappedUntil: number): Promise<void> {
-  const record = await readMessage(deps.redis, id)
-  if (record?.state !== 'failed' || record.run === undefined || cappedUntil >= record.validUntil) return
-  const campaign = await findCampaign(deps.redis, { lane: id.lane, number: record.run })
-  const waves = campaign?.definition.retry_capped?.times ?? 0
-  if (waves === 0) return
-  await putBack(deps, id.lane, [{ ulid: id.ulid, record }], { wave: { most: waves, at: cappedUntil } })
 }

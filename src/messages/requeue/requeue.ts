@@ -78,25 +78,24 @@ const OLD_JOB_GONE_MS = 2_000
  * Queues messages of one lane again and adds their jobs. Each gets a new validity of its class and lives as long as a
  * new one; an unknown one is flagged possible_duplicate. With `job`, only what ended at `untilMs` or before is, which
  * keeps a job that runs twice from sending anything twice, and each is counted for the job in the same step. Marketing to
- * people who have had enough of it is left as it is. With `wave` only what failed for that is sent once more, at that time
- * and within the validity that it has, unless so many waves went out already.
+ * people who have had enough of it is left as it is.
  */
 export async function putBack(
   deps: RequeueDeps,
   lane: number,
   found: readonly Found[],
-  { job, wave }: { job?: { id: string; untilMs: number }; wave?: { most: number; at: number } } = {},
+  { job }: { job?: { id: string; untilMs: number } } = {},
 ): Promise<RequeueVerdict[]> {
   const { redis, queues, config } = deps
   const ulids = found.map(({ ulid }) => ulid)
   const [nowMs, contents, jobs] = await Promise.all([
     redisNowMs(redis, requeueableKey(lane)),
-    wave === undefined ? contentsOrCapped(redis, lane, found) : contentsOf(redis, lane, found),
+    contentsOrCapped(redis, lane, found),
     jobStates(redis, lane, ulids),
   ])
   // One that was put off to a later time is valid from then on, as it was when it was accepted.
-  const untilOf = ({ record: { class: klass, sendAt = 0, validUntil } }: Found): number =>
-    wave === undefined ? Math.max(nowMs, sendAt) + config.validityMs[klass] : validUntil
+  const untilOf = ({ record: { class: klass, sendAt = 0 } }: Found): number =>
+    Math.max(nowMs, sendAt) + config.validityMs[klass]
   // Whatever is queued again lives longer than was known when it was accepted.
   const keptMs = Math.max(nowMs, ...found.map(untilOf)) + config.retentionMs
   // The lane before the steps as well: a process that dies between a step and its job leaves it to the next look of the
@@ -113,7 +112,7 @@ export async function putBack(
         : undefined
     return [{ ulid: each.ulid, until: untilOf(each), content: made }]
   })
-  const replies = await requeueSteps(redis, lane, stepping, { retentionMs: config.retentionMs, job, waves: wave?.most })
+  const replies = await requeueSteps(redis, lane, stepping, { retentionMs: config.retentionMs, job })
   const steps = new Map(stepping.map(({ ulid }, i) => [ulid, replies[i]]))
   const verdicts = contents.map((content, i): RequeueVerdict => {
     if (typeof content === 'string' && blocked(i)) return content
@@ -134,8 +133,7 @@ export async function putBack(
   for (const [i, ulid] of ulids.entries()) {
     if (jobs[i] === 'dead_letter' && verdicts[i] === 'done') await queues.removeJob({ lane, ulid })
   }
-  if (wave !== undefined) for (const { id, payload } of added) await queues.add(id, payload, wave.at - nowMs)
-  else if (added.length > 0) await queues.addMany(added, 'again')
+  if (added.length > 0) await queues.addMany(added, 'again')
   await rescheduleReview(redis, 'queued_again', lane, late, nowMs + OLD_JOB_GONE_MS)
   return verdicts
 }
@@ -235,9 +233,9 @@ async function requeueSteps(
   redis: Redis,
   lane: number,
   messages: readonly Again[],
-  how: { retentionMs: number; job?: { id: string; untilMs: number } | undefined; waves?: number | undefined },
+  how: { retentionMs: number; job?: { id: string; untilMs: number } | undefined },
 ): Promise<(StepReply | Error)[]> {
-  const { retentionMs, job, waves } = how
+  const { retentionMs, job } = how
   const steps: Promise<readonly unknown[]>[] = []
   for (let from = 0; from < messages.length; from += STEP) {
     const replies = requeueScript(
@@ -254,7 +252,7 @@ async function requeueSteps(
       },
       messages.slice(from, from + STEP).map(({ ulid, until, content }) => ({
         keys: { record: messageKey(lane, ulid) },
-        args: { ulid, acceptedAt: acceptedAtMs(ulid), validUntil: until, content, waves },
+        args: { ulid, acceptedAt: acceptedAtMs(ulid), validUntil: until, content },
       })),
     )
     steps.push(replies.then(repliesOf))

@@ -35,8 +35,8 @@ const stepReply = z.union([
 ])
 
 /**
- * What a step came to. `missing`: there is no such record. `waitMs`: of a message whose recipient is in a cooldown from
- * now on. `wasHeld`: WhatsApp held it back until this step.
+ * What a step came to. `missing`: there is no such record. `waitMs`: of a message that is queued again, for its recipient's
+ * cooldown or for its next wave. `wasHeld`: WhatsApp held it back until this step.
  */
 export type StepResult =
   | { verdict: Verdict; state: State; waitMs?: number | undefined; wasHeld?: boolean }
@@ -100,8 +100,10 @@ export const recordStatus = (
     content?: string | undefined
     /** Of one that failed: until when its recipient has had enough marketing (epoch ms). */
     cappedUntil?: number | undefined
-    /** Of one that was sent, by the answer to the attempt: WhatsApp holds it back since then (epoch ms). */
-    heldSince?: number | undefined
+    /** Of one that failed so: how often it goes out once more by itself, and how long its record lives then. */
+    waves?: { most: number; keepMs: number } | undefined
+    /** Of one that was sent, by the answer to the attempt: WhatsApp holds it back from now on. */
+    isHeldBack?: boolean | undefined
     /** Nobody waits for it: it is written down with others, up to three times SETTLE_MS later. */
     isPatient?: boolean
   } = {},
@@ -150,7 +152,8 @@ interface StepArguments {
   retryMs?: number | undefined
   content?: string | undefined
   cappedUntil?: number | undefined
-  heldSince?: number | undefined
+  waves?: { most: number; keepMs: number } | undefined
+  isHeldBack?: boolean | undefined
 }
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {

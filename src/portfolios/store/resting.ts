@@ -1,12 +1,15 @@
 // Why campaigns of a sender send nothing although they run and its lane does, for people.
+
+import { masked } from '../../messages/masked.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { RULE_WAIT_REASONS } from '../portfolio.ts'
+import type { CAMPAIGNS_WAIT_REASONS } from '../portfolio.ts'
+import { campaignsRest } from './campaigns-rest.ts'
 import { restingOf, usage } from './rules.ts'
 import type { RulesOwner } from './rules-owner.ts'
 
 /** What campaigns wait for; `until` in epoch ms. */
 export interface RuleWaits {
-  why: (typeof RULE_WAIT_REASONS)[number]
+  why: (typeof CAMPAIGNS_WAIT_REASONS)[number]
   until: number
   sentence: string
 }
@@ -16,7 +19,12 @@ export async function restingWaits(
   redis: Redis,
   owner: { lane: number; portfolio?: { id: number } },
 ): Promise<RuleWaits | undefined> {
-  const resting = await restingOf(redis, owner)
+  const [rest, resting] = await Promise.all([campaignsRest(redis, owner.lane), restingOf(redis, owner)])
+  if (rest !== undefined) {
+    const { untilMs: until, sentence: why } = rest
+    const sentence = `Campaigns of its sender wait until ${new Date(until).toISOString()}: ${masked(why)}`
+    return { why: 'lane_cooldown', until, sentence }
+  }
   if (resting === undefined) return undefined
   const { why, untilMs: until } = resting
   if (why === 'portfolio_limit') return limitWaits(until)

@@ -26,7 +26,7 @@ export interface Ask {
 /** Whether it may leave: `counted`: its person counts from now on. `holdsPlace`: one of those for held messages. */
 export type Admission =
   | { verdict: 'ok'; counted?: true; holdsPlace?: true }
-  | { verdict: 'person_capped' | 'portfolio_limit' | 'held'; untilMs: number }
+  | { verdict: 'person_capped' | 'portfolio_limit' | 'held'; untilMs: number; waitMs: number }
 
 /** The time, where it is not that of Redis. */
 interface At {
@@ -42,7 +42,7 @@ const admitScript = defineScriptOfMany(import.meta.url, 'rules-admit')
 const admitted = z.array(
   z.union([
     z.tuple([z.literal('ok'), z.number(), z.number()]),
-    z.tuple([z.enum(['person_capped', 'portfolio_limit', 'held']), z.number()]),
+    z.tuple([z.enum(['person_capped', 'portfolio_limit', 'held']), z.number(), z.number()]),
   ]),
 )
 
@@ -70,7 +70,7 @@ export async function admit(
   }))
   const results = admitted.parse(await admitScript(redis, { budget, counts, held }, args, each))
   return results.map((result) => {
-    if (result[0] !== 'ok') return { verdict: result[0], untilMs: result[1] }
+    if (result[0] !== 'ok') return { verdict: result[0], untilMs: result[1], waitMs: result[2] }
     const [, counted, place] = result
     return { verdict: 'ok', ...(counted === 1 && { counted: true }), ...(place === 1 && { holdsPlace: true }) }
   })
@@ -112,10 +112,27 @@ async function settlePerson(
 
 const capScript = defineScript(import.meta.url, 'rules-cap')
 
-/** From now until then (epoch ms) the person gets no marketing; of several times the latest counts. */
-export async function cap(redis: Redis, owner: RulesOwner, to: string, untilMs: number): Promise<void> {
-  await capScript(redis, { cap: keysOf(owner).cap(nameOfPerson(to)) }, { till: untilMs })
+/**
+ * The person gets no marketing for so long from `atMs` on (now, where that is not known); of several times the latest
+ * counts. Returns until when this one lasts (epoch ms).
+ */
+export async function cap(
+  redis: Redis,
+  owner: RulesOwner,
+  to: string,
+  { forMs, atMs, nowMs }: { forMs: number; atMs?: number | undefined } & At,
+): Promise<number> {
+  const { cap: keyOf, strict } = keysOf(owner)
+  const keys = { cap: keyOf(nameOfPerson(to)), strict }
+  return z.number().parse(await capScript(redis, keys, { forMs, at: atMs, given: nowMs }))
 }
+
+/**
+ * Whether anybody may be capped or anything held: without, and without a limit, every message may leave and nothing is
+ * to be counted.
+ */
+export const isStrict = async (redis: Redis, owner: RulesOwner): Promise<boolean> =>
+  (await redis.exists(keysOf(owner).strict)) === 1
 
 /** Until when these people get no marketing (epoch ms), in their order. */
 export async function cappedUntil(
@@ -145,13 +162,14 @@ export async function forgetCap(
   await redis.del(namesOfPerson(person).map((name) => keys.cap(name)))
 }
 
+const holdScript = defineScript(import.meta.url, 'rules-hold')
+
 /** The message is held by WhatsApp: it has a place until it is told what became of it, or for a day. */
 export async function holdPlace(redis: Redis, owner: RulesOwner, name: string, { nowMs }: At = {}): Promise<void> {
-  const { held } = keysOf(owner)
-  const now = nowMs ?? Date.now()
-  await redis.zadd(held, now + HELD_MS, name)
-  await redis.pexpire(held, HELD_MS)
+  const { held, strict } = keysOf(owner)
+  await holdScript(redis, { held, strict }, { message: name, heldMs: HELD_MS, given: nowMs })
   if (owner.portfolio !== undefined) return
+  const now = nowMs ?? Date.now()
   // Only for those who look: if it is lost, the next held message of the lane brings it.
   await redis.zadd(rootKeys.holdingLanes, now + HELD_MS, owner.lane)
   await redis.zremrangebyscore(rootKeys.holdingLanes, '-inf', now)

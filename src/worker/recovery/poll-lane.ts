@@ -7,7 +7,7 @@ import { laneBackoffMs, nextPollMs, POLL_FOR_MS } from '../../messages/backoff.t
 import { type HistoryCode, readHistory } from '../../messages/history.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../messages/message-id.ts'
 import { MAX_RETRY_AFTER_MS } from '../../messages/outcome.ts'
-import { applyReport } from '../../messages/reports/apply-report.ts'
+import { addNextWave, applyReport } from '../../messages/reports/apply-report.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { coolPolls, endPoll, takePolls } from '../../messages/store/status-polls.ts'
@@ -168,6 +168,7 @@ async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId)
   if (end.kind === 'status') {
     const { status, problem } = end
     const result = await applyReport(deps, entry.sender, { id, attempt: record.attempt, status, problem })
+    await addNextWave(deps, id, result)
     if ('state' in result) state = result.state
     if (result.verdict === 'done' && (end.status === 'read' || end.status === 'failed')) {
       await over()

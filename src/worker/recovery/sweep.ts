@@ -10,6 +10,7 @@ import { addCampaignLane } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
 import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
 import type { Log } from '../../log.ts'
+import { campaignsRest } from '../../portfolios/store/campaigns-rest.ts'
 import { restingOf } from '../../portfolios/store/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import {
@@ -182,16 +183,19 @@ export function createWatchdog(
     } else if (now - known.sinceMs > (await silentMs(lane, timeouts))) {
       // The next time is after as long again, should that not have helped.
       seen.set(name, { head, sinceMs: now })
-      if (await campaignsRest(lane)) return
+      if (await rests(lane)) return
       deps.log.warn({ lane, kind }, 'lane.silent')
       await askToReopen(deps.redis, lane)
     }
   }
 
   /** Nothing of campaigns leaves by WhatsApp's own rules, which is no fault of the lane. */
-  async function campaignsRest(lane: number): Promise<boolean> {
+  async function rests(lane: number): Promise<boolean> {
     const sender = await cachedSender(deps.redis, lane)
-    return sender !== undefined && (await restingOf(deps.redis, await rulesOwnerOf(deps.redis, sender))) !== undefined
+    if (sender === undefined) return false
+    const { redis } = deps
+    const rules = await rulesOwnerOf(redis, sender)
+    return (await restingOf(redis, rules)) !== undefined || (await campaignsRest(redis, lane)) !== undefined
   }
 
   /** What is in flight may fill the lane's share until the provider has answered or not, so many times. */

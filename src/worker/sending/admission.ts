@@ -6,7 +6,8 @@
 import type { Config } from '../../config.ts'
 import { openWindowsAmong } from '../../messages/store/inbound.ts'
 import { observerOf } from '../../observe.ts'
-import { type Admission, admit, type Counted, noteResting } from '../../portfolios/store/rules.ts'
+import { campaignsRest } from '../../portfolios/store/campaigns-rest.ts'
+import { type Admission, admit, type Counted, isStrict, noteResting } from '../../portfolios/store/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Outgoing } from './attempt.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -39,25 +40,32 @@ export async function admittedAmong(
   const resting = new Set<Outgoing>()
   const none = { counted, putOff, resting, restMs: undefined }
   const isCounted = (rules.portfolio?.dailyLimit ?? null) !== null
-  const asked = messages.filter(
-    ({ message }) => message.class === 'campaign' || (isCounted && message.type === 'template'),
-  )
-  const [first] = asked
+  const isCampaign = ({ message }: Outgoing): boolean => message.class === 'campaign'
+  const isTemplate = ({ message }: Outgoing): boolean => isCounted && message.type === 'template'
+  const of = messages.filter((each) => isCampaign(each) || isTemplate(each))
+  const [first] = of
   if (first === undefined) return none
-  const templates = isCounted ? asked.filter(({ message }) => message.type === 'template') : []
+  const { lane } = first.id
+  const templates = of.filter(isTemplate)
   const people = templates.map(({ message }) => message.to)
-  const open = await openWindowsAmong(redis, first.id.lane, people)
+  // Sent in one write, together with what else is asked before a claim.
+  const [open, isAsked, rest] = await Promise.all([
+    openWindowsAmong(redis, lane, people),
+    isCounted || isStrict(redis, rules),
+    of.some(isCampaign) ? campaignsRest(redis, lane) : undefined,
+  ])
+  if (rest !== undefined) for (const each of of.filter(isCampaign)) resting.add(each)
+  const asked = of.filter((each) => !resting.has(each))
   const opens = new Set(templates.filter((_each, i) => !open.has(i)))
   const asks = asked.map((each) => ({
     name: each.name,
     to: each.message.to,
-    isMarketing: each.message.class === 'campaign',
-    isCampaign: each.message.class === 'campaign',
+    isMarketing: isCampaign(each),
+    isCampaign: isCampaign(each),
     opensConversation: opens.has(each),
   }))
-  const admissions = await admit(redis, rules, asks, { mostHeld })
-  let rest: Exclude<Admission, { verdict: 'ok' }> | undefined
-  const nowMs = Date.now()
+  const admissions = isAsked ? await admit(redis, rules, asks, { mostHeld }) : []
+  let refusal: Exclude<Admission, { verdict: 'ok' }> | undefined
   for (const [i, admission] of admissions.entries()) {
     const each = asked[i]
     if (each === undefined) continue
@@ -69,16 +77,19 @@ export async function admittedAmong(
     observerOf(redis).ruleWaits({ lane: each.id.lane, class: each.message.class, why: admission.verdict })
     if (admission.verdict === 'person_capped') {
       putOff.set(each, admission.untilMs)
-    } else if (each.message.class === 'campaign') {
+    } else if (isCampaign(each)) {
       resting.add(each)
-      rest = admission
+      refusal = admission
     } else {
-      putOff.set(each, Math.min(admission.untilMs, nowMs + MOST_PUT_OFF_MS))
+      // By the clock of Redis, as the claim has it.
+      const { untilMs, waitMs } = admission
+      putOff.set(each, untilMs - Math.max(0, waitMs - MOST_PUT_OFF_MS))
     }
   }
-  if (rest === undefined) return none
-  const restMs = Math.max(1, Math.min(rest.untilMs - nowMs, MOST_REST_MS))
+  const waitMs = rest?.leftMs ?? refusal?.waitMs
+  if (waitMs === undefined) return none
+  const restMs = Math.max(1, Math.min(waitMs, MOST_REST_MS))
   // For people who ask why nothing leaves; nothing else reads it.
-  await noteResting(redis, rules, rest, restMs)
+  if (refusal !== undefined) await noteResting(redis, rules, refusal, restMs)
   return { counted, putOff, resting, restMs }
 }

@@ -23,6 +23,7 @@ import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/steps.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
+import { restCampaigns } from '../../portfolios/store/campaigns-rest.ts'
 import { type Counted, confirmCounted, giveBack, holdPlace, releasePlace } from '../../portfolios/store/rules.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
@@ -34,7 +35,7 @@ import type { DirectoryEntry } from './sender-directory.ts'
 /** What settling needs; one for the whole process. */
 export interface SettleDeps {
   redis: Redis
-  config: Pick<Config, 'maxTries' | 'unconfirmedWaitMs' | 'capMs' | 'retentionMs' | 'validityMs'>
+  config: Pick<Config, 'maxTries' | 'unconfirmedWaitMs' | 'capMs' | 'retentionMs'>
   log: Log
   lanes: LaneQueues
   backoff: LaneBackoff
@@ -61,7 +62,12 @@ type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
 const DONE: JobEnd = { kind: 'done' }
 
 /** Outcomes that do not show that the provider works. */
-const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set(['not_asked', 'lane_waits', 'unconfirmed'])
+const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set([
+  'not_asked',
+  'lane_waits',
+  'campaigns_rest',
+  'unconfirmed',
+])
 
 /**
  * A lane whose provider does not answer waits like one that cannot be reached; one that gets pages of a proxy, longer
@@ -70,6 +76,8 @@ const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set(['not_asked', 'lane
 const FIRST_WAIT_MS = 1_000
 const OUTAGE_MOST_MS = 30_000
 const PAGES_MOST_MS = 300_000
+/** While WhatsApp holds a number back for spam, one message asks so often whether it sends. */
+const SPAM_PROBE_MS = 60_000
 /** How long a message waits over which WhatsApp blocked its sender. */
 const BLOCKED_WAIT_MS = 1_000
 
@@ -137,6 +145,8 @@ function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, o
       return goesBack(deps, message, outcome)
     case 'lane_waits':
       return laneWaits(deps, message, outcome)
+    case 'campaigns_rest':
+      return campaignsRest(deps, message, outcome)
     case 'message_waits':
       return messageWaits(deps, message, outcome)
     case 'recipient_waits':
@@ -165,8 +175,7 @@ async function sent(
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
   // Before the record: a place that is taken for a message which is not held comes back by itself.
   if (isHeld) await followUp(log, id, () => holdPlace(redis, rules, messageId(id.lane, id.ulid)))
-  const heldSince = isHeld ? Date.now() : undefined
-  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, heldSince, isPatient: true })
+  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isHeldBack: isHeld, isPatient: true })
   if (provider.poll) followByPolling(id.lane)
   await noted
   return DONE
@@ -189,16 +198,16 @@ async function failed(
     }
   }
   if (problem.code === HAD_ENOUGH) {
-    await applyReport(reportDeps(deps), sender, { id, attempt: message.attempt, status: 'failed', problem })
-    return DONE
+    const result = await applyReport(deps, sender, { id, attempt: message.attempt, status: 'failed', problem })
+    const waitMs = 'waitMs' in result ? result.waitMs : undefined
+    // The next wave of its campaign.
+    return waitMs === undefined ? DONE : { kind: 'waits', ms: waitMs }
   }
   // Before the outcome, since after that nobody would look at this refusal again. If it is lost, WhatsApp refuses
   // the next such message to them with the same code, and that brings it.
   await followUp(deps.log, id, () => applyProviderOptOut(deps.redis, sender.account, to, problem))
   return fails(deps, message, problem)
 }
-
-const reportDeps = ({ redis, lanes: queues, config }: SettleDeps) => ({ redis, queues, config })
 
 async function fails(
   { redis }: Pick<SettleDeps, 'redis'>,
@@ -233,6 +242,24 @@ async function laneWaits(
   const wait = { firstMs: ms, mostMs: OUTAGE_MOST_MS, isProbe }
   const probed = await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))
   return { kind: 'lane_waits', ms: probed?.ms ?? ms }
+}
+
+/** One transactional message at once asks whether the number sends at all, and then one a minute. */
+async function campaignsRest(
+  { redis, config, log }: SettleDeps,
+  { id, attempt, isProbe = false }: Attempted,
+  { restMs, problem }: Of<'campaigns_rest'>,
+): Promise<JobEnd> {
+  // First, so that no message of a campaign is the probe. If it is lost, the next refusal brings it.
+  await followUp(log, id, () => restCampaigns(redis, id.lane, restMs, problem))
+  const firstMs = isProbe ? SPAM_PROBE_MS : FIRST_WAIT_MS
+  const wait = { firstMs, mostMs: SPAM_PROBE_MS, isProbe }
+  const probed = await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))
+  const { code, sentence } = problem
+  const said = { lane: id.lane, code, sentence: masked(sentence), rest_ms: restMs }
+  if (probed?.isNew) log.warn(said, 'lane.campaigns_rest')
+  await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
+  return { kind: 'lane_waits', ms: probed?.ms ?? firstMs }
 }
 
 async function messageWaits(

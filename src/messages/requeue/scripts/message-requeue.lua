@@ -19,7 +19,6 @@
 --   acceptedAt   ms
 --   validUntil   ms, from now on
 --   content?     what it says, should the record not hold it
---   waves?       only if it failed because its recipient had had enough marketing, and fewer waves than these went to it
 -- Output, of each: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign
 -- is cancelled or not kept any more, so that nothing of it is sent; `sender_removed`; `without_content`; {'missing'}; {'error', text}
 -- include ../../store/scripts/message-lifecycle
@@ -45,18 +44,13 @@ end
 local queued = 0
 local function take(i)
   local record = unpack(KEYS, 1 * i + 4, 1 * i + 4)
-  local ulid, acceptedAt, validUntil, content, waves = unpack(each[i], 1, 5)
+  local ulid, acceptedAt, validUntil, content = unpack(each[i], 1, 4)
   local p, exists = load(record)
   if not exists then
     removeLater(requeueable, ulid)
     return { 'missing' }
   end
   local before = p.state
-  local wave
-  if waves then
-    wave = tonumber(redis.call('HGET', record, 'q') or '0') + 1
-    if before ~= FAILED or not p.has.j or wave > waves then return { 'ignored', before } end
-  end
   if step(p, { kind = 'requeue' }) == 'ignored' then return { 'ignored', before } end
   if endedBy then
     local endedAt = redis.call('ZSCORE', requeueable, ulid)
@@ -66,14 +60,13 @@ local function take(i)
   if p.run and isOver(p.run) then return { 'campaign_over', before } end
   if not p.has.p and not content then return { 'without_content', before } end
 
-  local fields = { 's', p.state, 'u', validUntil, 'h', appendHistory(p.history, p.state, now, acceptedAt, wave and 'wave' or 'by hand') }
+  local fields = { 's', p.state, 'u', validUntil, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
   local function write(field, value)
     fields[#fields + 1] = field
     fields[#fields + 1] = value
   end
   if p.repeats > 0 then write('o', p.repeats) end
   if p.others ~= '' then write('b', p.others) end
-  if wave then write('q', wave) end
   if not p.has.p then write('p', content) end
   redis.call('HSET', record, unpack(fields))
   if p.has.n or p.has.e then redis.call('HDEL', record, 'n', 'e', 'j') end

@@ -38,10 +38,12 @@
 --   retryMs?     of `not_sent`: its job is put off for so long
 --   content?     JSON of what a job of it holds, kept if the message may be sent again and has none
 --   cappedUntil? of `status` failed: until when its recipient has had enough marketing (ms)
---   heldSince?   of `status` sent, by the answer to the attempt: WhatsApp holds it back (ms)
+--   waves?       of a message that failed so: {most: so often it goes out once more then, keepMs: record}, while it is valid
+--   isHeldBack?  of `status` sent, by the answer to the attempt: WhatsApp holds it back
 -- Output: of each {verdict, state letter}; {'missing'} without a record; {'error', text} of one that failed. When the state
 -- changed, also {..., state letter before, letter of the class, history before of one that is delivered, ms that a
--- message to a recipient in cooldown must wait, or 0, and 1 if WhatsApp held it until now}
+-- message must wait that is queued again, for its recipient's cooldown or its next wave, or 0, and 1 if WhatsApp held it
+-- until now}
 -- include message-lifecycle
 -- include message-events
 -- include message-many
@@ -59,9 +61,15 @@ local function drop(p, field)
   if p.has[field] then gone[#gone + 1] = field end
 end
 
+-- Which wave a message goes out with next; nil where there were as many already.
+local function waveOf(record, most)
+  local wave = tonumber(redis.call('HGET', record, 'q') or '0') + 1
+  return wave <= most and wave or nil
+end
+
 local function take(i)
   local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
-    evidenceMs, policy, maxTries, ifDead, retryMs, content, cappedUntil, heldSince = unpack(each[i], 1, 20)
+    evidenceMs, policy, maxTries, ifDead, retryMs, content, cappedUntil, waves, isHeldBack = unpack(each[i], 1, 21)
   local record, id = records .. ulid, ids .. ulid
   local job = jobs .. id
   -- Nothing that we are told has happened later than now.
@@ -80,7 +88,7 @@ local function take(i)
   if verdict == 'ignored' then
     if providerId then redis.call('HSET', record, 'w', providerId) end
     -- It was written down as sent by the answer that held it back.
-    local isReleased = p.has.z and status == SENT and attempt == p.attempt and not heldSince
+    local isReleased = p.has.z and status == SENT and attempt == p.attempt and not isHeldBack
     if not isReleased then return { verdict, p.state } end
     redis.call('HDEL', record, 'z')
     countAside(campaigns, p.run, 'held', true, false)
@@ -104,6 +112,15 @@ local function take(i)
   write('s', p.state)
   if p.attempt ~= counting then write('a', p.attempt) end
   local history = appendHistory(p.history, letter, at, acceptedAt, detail)
+  -- The failure and the next wave are one step: no kill comes between, and a campaign is not over while one is to come.
+  local wave = waves and p.state == FAILED and cappedUntil < p.validUntil and waveOf(record, waves.most)
+  if wave then
+    step(p, { kind = 'requeue' })
+    history, problem = appendHistory(history, p.state, now, acceptedAt, 'wave'), nil
+    write('s', p.state)
+    write('q', wave)
+    redis.call('PEXPIRE', record, waves.keepMs, 'GT')
+  end
   write('h', history)
   if providerId then write('w', providerId) end
   if p.tries > 0 then write('n', p.tries) else drop(p, 'n') end
@@ -117,11 +134,11 @@ local function take(i)
     drop(p, 'e')
   end
 
-  local isCapped, isHeld = p.state == FAILED and cappedUntil ~= nil, p.state == SENT and heldSince ~= nil
+  local isCapped, isHeld = p.state == FAILED and cappedUntil ~= nil, p.state == SENT and isHeldBack
   if isCapped then write('j', cappedUntil) elseif p.has.j then gone[#gone + 1] = 'j' end
-  if isHeld then write('z', heldSince) elseif p.has.z then gone[#gone + 1] = 'z' end
+  if isHeld then write('z', string.format('%.0f', now)) elseif p.has.z then gone[#gone + 1] = 'z' end
   countAside(campaigns, p.run, 'capped', p.has.j and true or false, isCapped)
-  countAside(campaigns, p.run, 'held', p.has.z and true or false, isHeld)
+  countAside(campaigns, p.run, 'held', p.has.z and true or false, isHeld or false)
 
   -- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
   -- still fail, and is sent again by hand then; of a campaign's message the content can be made once more.
@@ -151,8 +168,8 @@ local function take(i)
     removeLater(inDoubt, ulid)
   end
   if p.state == QUEUED then
-    -- Its job may be gone: the sweep makes sure that there is one.
-    addLater(queuedAgain, kind == 'not_sent' and now + 60000 or now, ulid)
+    -- Its job may be gone: the sweep makes sure that there is one. Of a wave, not before its time.
+    addLater(queuedAgain, wave and cappedUntil or kind == 'not_sent' and now + 60000 or now, ulid)
   elseif before == QUEUED then
     removeLater(queuedAgain, ulid)
   end
@@ -169,7 +186,7 @@ local function take(i)
     removeLater(requeueable, ulid)
   end
 
-  local waitMs
+  local waitMs = wave and math.max(1, cappedUntil - now) or nil
   if coolDown and coolDown.of == 'lane' then
     coolLane(coolDown.key, coolDown.ms, now, problem)
   elseif coolDown then

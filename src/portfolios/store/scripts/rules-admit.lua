@@ -22,7 +22,7 @@
 --   isCampaign
 --   place?           which hash the person is in; none: the person is not counted
 --   person?          hash of the person, 5 bytes as a number
--- Output: of each {'ok', counted, has a place} or {'person_capped', 'portfolio_limit' or 'held', until (ms)}
+-- Output: of each {'ok', counted, has a place} or {'person_capped', 'portfolio_limit' or 'held', until (ms), ms until then}
 -- include rules-budget
 local budget, counts, held = unpack(KEYS)
 local caps, people, limit, forCampaigns, mostHeld, placeMs, heldMs, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
@@ -58,13 +58,14 @@ end
 local b = limit and openBudget(budget, counts, people, now, limit)
 -- When one more may be counted, by how many may be counted at all.
 local rooms = {}
+local function waits(why, till) return { why, till, math.max(0, till - now) } end
 local function admit(i)
   local message, names, isMarketing, isCampaign, place, person = unpack(each[i], 1, 6)
-  if cappedUntil[i] then return { 'person_capped', cappedUntil[i] } end
+  if cappedUntil[i] then return waits('person_capped', cappedUntil[i]) end
   local takesPlace = isHolding and isCampaign
   local hasPlace = takesPlace and redis.call('ZSCORE', held, message)
   -- Places of messages in flight come back within seconds.
-  if takesPlace and not hasPlace and places >= mostHeld then return { 'held', now + (inFlight > 0 and 1000 or 10000) } end
+  if takesPlace and not hasPlace and places >= mostHeld then return waits('held', now + (inFlight > 0 and 1000 or 10000)) end
   local counted = 0
   if b and place then
     local name = struct.pack('>I5', person)
@@ -80,7 +81,7 @@ local function admit(i)
       local most = isCampaign and forCampaigns or limit
       if b.used >= most then
         rooms[most] = rooms[most] or roomAt(b, most)
-        return { 'portfolio_limit', rooms[most] }
+        return waits('portfolio_limit', rooms[most])
       end
       writePerson(b, place, name, openAt(b.now))
       b.used, b.new, counted = b.used + 1, b.new + 1, 1

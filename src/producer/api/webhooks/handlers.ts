@@ -16,7 +16,7 @@ import {
 import type { Config } from '../../../config.ts'
 import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
-import { applyReport } from '../../../messages/reports/apply-report.ts'
+import { addNextWave, applyReport } from '../../../messages/reports/apply-report.ts'
 import { storeInbound } from '../../../messages/store/inbound.ts'
 import { takeNews } from '../../../notices/commands/take-news.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
@@ -41,7 +41,7 @@ const AT_ONCE = 200
 
 interface WebhookDeps {
   redis: Redis
-  config: Pick<Config, 'cloudApi' | 'receivedRetentionMs' | 'capMs' | 'retentionMs' | 'validityMs'>
+  config: Pick<Config, 'cloudApi' | 'receivedRetentionMs' | 'capMs' | 'retentionMs'>
   log: Log
   opaqueIds: OpaqueIds
   seal: Seal
@@ -137,7 +137,8 @@ async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: num
   const sender = await cachedSender(deps.redis, id.lane)
   if (sender === undefined || sender.account !== (account ?? sender.account)) return
   const { status, problem, atMs, providerId } = update
-  await applyReport(deps, sender, { id, attempt: ours.attempt, status, problem, atMs, providerId })
+  const result = await applyReport(deps, sender, { id, attempt: ours.attempt, status, problem, atMs, providerId })
+  await addNextWave(deps, id, result)
 }
 
 async function take(deps: WebhookDeps, news: ProviderNews, account: number | undefined): Promise<void> {
