@@ -5,6 +5,7 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { secretKeysOf } from '../../src/accounts/seal.ts'
+import { cap } from '../../src/portfolios/store/rules.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
@@ -137,6 +138,20 @@ test('one that WhatsApp reports later, twice, is tried again once', async () => 
   await eventually(async () => product.state.calls.length === 2 || undefined, 'the wave', 30_000)
   await eventually(async () => (await service.show(id)).progress.sent === 1 || undefined, 'it is sent')
   expect(product.state.calls).toHaveLength(2)
+})
+
+test('who has had enough keeps nobody waiting who stands behind them in the list', async () => {
+  const { tag, phones } = await service.addPeople(400)
+  const { redis, lane } = service
+  await Promise.all(phones.slice(0, 350).map((phone) => cap(redis, { lane }, phone, { forMs: 20_000 })))
+  const id = await service.ready({ tags: [tag] })
+  await service.move(id, 'start')
+  const startedAt = performance.now()
+  await eventually(async () => (await service.show(id)).progress.sent === 50 || undefined, 'the others are sent', 15_000)
+  expect(performance.now() - startedAt).toBeLessThan(15_000)
+  const { progress } = await service.show(id)
+  expect(progress).toMatchObject({ sent: 50, queued: 350, failed: 0 })
+  expect((await service.reaches(id, 'done', 60_000)).progress).toMatchObject({ sent: 400 })
 })
 
 const held = (call: number, to: string) => {

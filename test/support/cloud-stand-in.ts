@@ -6,8 +6,8 @@ import { listen } from '../../testbed/free-port.ts'
 import { startCampaigns } from './campaigns.ts'
 import type { Service } from './service.ts'
 
-/** What a request is answered; `call` counts them from 1. */
-export type Answering = (call: number, to: string) => { status: number; body: string }
+/** What a request is answered; `call` counts them from 1, `template` is the name of the template that it sends. */
+export type Answering = (call: number, to: string, template: string) => { status: number; body: string }
 
 /** An answer with the envelope of the Graph API. */
 export const graphError = (status: number, code: number, details = 'no') => ({
@@ -33,7 +33,8 @@ async function startCloudStandIn(delayMs = 0) {
     for await (const chunk of request) text += String(chunk)
     const to = /"to":"\+(\d+)"/.exec(text)?.[1] ?? ''
     const call = state.calls.push({ to, atMs: performance.now() })
-    const { status, body } = state.answer(call, to)
+    const template = /"template":\{"name":"(\w+)"/.exec(text)?.[1] ?? ''
+    const { status, body } = state.answer(call, to, template)
     setTimeout(() => response.writeHead(status, { 'content-type': 'application/json' }).end(body), delayMs)
   })
   const port = await listen(server)

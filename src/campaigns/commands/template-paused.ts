@@ -16,7 +16,17 @@ import type { MoveDeps } from './lifecycle.ts'
 export async function pauseForTemplate(deps: MoveDeps, account: number, template: TemplateName): Promise<void> {
   const [state] = await templateStates(deps.redis, account, [template])
   if (state?.status === undefined || state.status === 'APPROVED') return
-  const reason = `${TEMPLATE_PAUSED}: WhatsApp says that the template ${template.name} (${template.language}) is ${state.status}.`
+  const said = `WhatsApp says that the template ${template.name} (${template.language}) is ${state.status}.`
+  await pauseCampaignsOf(deps, account, template, `${TEMPLATE_PAUSED}: ${said}`)
+}
+
+/** Pauses the running campaigns of the account that send this template. */
+export async function pauseCampaignsOf(
+  deps: MoveDeps,
+  account: number,
+  template: TemplateName,
+  reason: string,
+): Promise<void> {
   for (const campaign of await runningCampaigns(deps.redis, account)) {
     const { name, language } = campaign.definition.template
     if (name !== template.name || language.code.replaceAll('-', '_') !== template.language) continue

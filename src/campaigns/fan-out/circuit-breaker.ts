@@ -7,7 +7,8 @@ import { codeEntry, isThrottling } from '../../messages/provider-codes.ts'
 import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign.ts'
-import { idOf, moveCampaign } from '../store/campaigns.ts'
+import { pauseCampaignsOf, TEMPLATE_PAUSED } from '../commands/template-paused.ts'
+import { findCampaign, idOf, moveCampaign } from '../store/campaigns.ts'
 import { noteThrottled } from '../store/fan-out-state.ts'
 
 /**
@@ -58,6 +59,9 @@ const IN_A_ROW = 5
 /** Campaigns with refusals in a row; beyond that the oldest is forgotten. */
 const MOST = 1_000
 
+/** WhatsApp has paused or disabled the template, so that it refuses whatever else is sent with it. */
+const RESTING_TEMPLATE: ReadonlySet<string> = new Set(['132015', '132016'])
+
 type Refusal = Extract<Outcome, { kind: 'failed' }>
 
 export type CampaignRefusals = ReturnType<typeof createCampaignRefusals>
@@ -84,11 +88,24 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
     return moved.kind !== 'missing' && moved.state === 'paused' ? moved.epoch : undefined
   }
 
+  /** Other campaigns with the template of this one. Should it be lost, the next refusal of each pauses it. */
+  async function pauseOthers(campaign: CampaignId, reason: string): Promise<void> {
+    const found = await findCampaign(deps.redis, campaign)
+    if (found === undefined) return
+    const { name, language } = found.definition.template
+    const template = { name, language: language.code.replaceAll('-', '_') }
+    await pauseCampaignsOf({ redis: deps.redis, retentionMs: deps.config.retentionMs }, found.account, template, reason)
+  }
+
   return {
     /** Whether the refusal is about all of the campaign. Then it is paused, and the message is to stay queued. */
     async pausesCampaign(campaign: CampaignId, { concerns, problem: { code } }: Refusal): Promise<boolean> {
       if (concerns === 'template') {
-        return (await pause(campaign, `WhatsApp refuses its template: ${inWords(code)}.`, code)) !== undefined
+        const isPaused = RESTING_TEMPLATE.has(code)
+        const reason = `${isPaused ? `${TEMPLATE_PAUSED}: ` : ''}WhatsApp refuses its template: ${inWords(code)}.`
+        if ((await pause(campaign, reason, code)) === undefined) return false
+        if (isPaused) await pauseOthers(campaign, reason)
+        return true
       }
       if (concerns !== 'message' && concerns !== 'sender') return false
       const name = idOf(campaign)

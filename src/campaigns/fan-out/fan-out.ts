@@ -150,7 +150,7 @@ async function supply(
     const measured = ending.measure(figures.ended, nowMs)
     // Nobody knows without looking how many of its recipients a chunk still has to send to: this many at most.
     const backlog = state.backlog + state.chunks * chunkOf(laneRate)
-    const room = feeding.room({ ...state, backlog, taken: figures.taken, measured, laneRate })
+    const room = feeding.room({ ...state, backlog: backlog - state.later, taken: figures.taken, measured, laneRate })
     const rate = feeding.pace() ?? laneRate
     const portion =
       nowMs < spec.until

@@ -93,6 +93,8 @@ const STILL_MS = 2_000
 /** Two looks are so far apart at least; each look in vain doubles it, up to the second figure. */
 const LEAST_APART_MS = 1_000
 const MOST_APART_MS = 30_000
+/** A look costs some 10 µs of Redis for each that is not settled: hundreds of thousands may wait for a day. */
+const APART_EACH_MS = 1
 /** Records asked for in one round trip. */
 const AT_ONCE = 500
 
@@ -124,7 +126,8 @@ export function createStuckCheck(now: () => number = () => performance.now()) {
     if (unsettled <= 0) return false
     const isCertain = unclaimed > 0 && backlog < unclaimed
     if (!isCertain && now() - last.since < STILL_MS) return false
-    if (now() - lookedAt < Math.min(MOST_APART_MS, LEAST_APART_MS * 2 ** inVain)) return false
+    const apartMs = Math.max(MOST_APART_MS, unsettled * APART_EACH_MS)
+    if (now() - lookedAt < Math.min(apartMs, LEAST_APART_MS * 2 ** inVain)) return false
     lookedAt = now()
     inVain += 1
     return true

@@ -28,8 +28,9 @@ export interface FanOutState {
   exempt: number
   /** Campaigns that run on the lane, this one included. */
   running: number
-  /** Jobs of the lane, of whatever origin. */
+  /** Jobs of the lane, of whatever origin, and how many of them are due in more than 10 s. */
   backlog: number
+  later: number
   /** Chunks of the lane's campaigns that wait or are worked on. */
   chunks: number
   /** How often the provider has thrown a message of the lane back for being too fast. */
@@ -41,6 +42,7 @@ const roundReply = z.union([
   z.tuple([z.literal('over'), z.number()]),
   z.tuple([
     z.literal('on'),
+    z.number(),
     z.number(),
     z.number(),
     z.number(),
@@ -79,9 +81,10 @@ export async function advanceFanOut(
   )
   if (reply[1] > 0) observerOf(redis).accepted({ lane, class: 'campaign', count: reply[1] })
   if (reply[0] === 'over') return undefined
-  const [, , nowMs, next, running, backlog, chunks, throttled, flat] = reply
+  const [, , nowMs, next, running, backlog, later, chunks, throttled, flat] = reply
   const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
-  return { nowMs, next, running, backlog, chunks, throttled, counts: countsOf(hash), exempt: Number(hash.exempt ?? 0) }
+  const figures = { nowMs, next, running, backlog, later, chunks, throttled }
+  return { ...figures, counts: countsOf(hash), exempt: Number(hash.exempt ?? 0) }
 }
 
 /**

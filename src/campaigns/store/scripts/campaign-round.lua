@@ -19,7 +19,8 @@
 --   rate           messages per second measured, as text
 --   pace           that it is held to, as text ('' = none)
 -- Output: {'over', fed} when the campaign does not run in this epoch any more; else
---   {'on', fed, time (ms), cursor, running campaigns of the lane, backlog of the lane, its chunks, throttled, {letter, count, ...}}
+--   {'on', fed, time (ms), cursor, running campaigns of the lane, backlog of the lane, how many of it are not due soon, its
+--   chunks, throttled, {letter, count, ...}}
 --   fed: recipients that the cursor has passed for the first time; a resume sends it back
 local campaign, counts, activeCampaigns, waiting, prioritized, delayed, active, chunksWaiting, chunksDelayed, chunksActive, throttled = unpack(KEYS)
 local epoch, moved, rate, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
@@ -41,12 +42,15 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 if isMine then cursor = moved.to end
 redis.call('HSET', campaign, 'next', cursor, 'beat', string.format('%.0f', now), 'rate', rate, 'pace', pace)
 
+local SOON_MS = 10000
 local running = 0
 for _, state in ipairs(redis.call('HVALS', activeCampaigns)) do
   if state == 'running' then running = running + 1 end
 end
 local backlog = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
   + redis.call('ZCARD', delayed) + redis.call('LLEN', active)
+-- Such as those of people who have had enough marketing, up to a day: they must not keep others from being fed.
+local later = redis.call('ZCOUNT', delayed, string.format('%.0f', (now + SOON_MS) * 4096), '+inf')
 local chunks = redis.call('LLEN', chunksWaiting) + redis.call('ZCARD', chunksDelayed) + redis.call('LLEN', chunksActive)
 local times = tonumber(redis.call('GET', throttled) or '0')
-return { 'on', fed, now, cursor, running, backlog, chunks, times, redis.call('HGETALL', counts) }
+return { 'on', fed, now, cursor, running, backlog, later, chunks, times, redis.call('HGETALL', counts) }
