@@ -8,7 +8,7 @@ import { type Preference, readPreference } from './cloud-preferences.ts'
 import { personItem, type ReceivedMessage, readReceived } from './cloud-received.ts'
 import { readStatus, type StatusUpdate } from './cloud-statuses.ts'
 import type { ProviderNews } from './news.ts'
-import { preferenceNews, readNews, reportedNews } from './read-news.ts'
+import { preferenceNews, type Read, readNews, reportedNews } from './read-news.ts'
 import { idText, metadata, spare, webhookTime } from './webhook-fields.ts'
 
 /** What one webhook request holds, each kind in the order of its items. */
@@ -95,13 +95,13 @@ function* readersOf(entries: readonly unknown[], content: WebhookContent): Gener
 }
 
 /** Adds what a change tells besides messages, if it does. */
-function tell(content: WebhookContent, origin: Origin, read: () => Omit<ProviderNews, keyof Origin> | undefined): void {
+function tell(content: WebhookContent, origin: Origin, read: () => Read | undefined): void {
   if (content.news.length >= NEWS_MAX) {
     content.unreadable += 1
     return
   }
   const news = read()
-  if (news !== undefined) content.news.push({ ...news, ...origin })
+  if (news !== undefined) content.news.push({ ...news, wabaId: origin.wabaId, atMs: origin.atMs ?? news.atMs })
 }
 
 function* readersOfChange(value: unknown, content: WebhookContent, origin: Origin): Generator<() => void> {

@@ -6,7 +6,7 @@ import { reportedError } from './cloud-statuses.ts'
 import type { NewsField, ProviderNews, Told } from './news.ts'
 import * as ofAccount from './news-account.ts'
 import * as ofTemplates from './news-templates.ts'
-import { constant, metadata, plainText, spare } from './webhook-fields.ts'
+import { constant, metadata, plainText, spare, webhookTime } from './webhook-fields.ts'
 
 const READERS: Readonly<Record<NewsField, z.ZodType<Told>>> = {
   message_template_status_update: ofTemplates.status,
@@ -23,8 +23,8 @@ const READERS: Readonly<Record<NewsField, z.ZodType<Told>>> = {
 }
 const readers = new Map<string, z.ZodType<Told>>(Object.entries(READERS))
 
-/** What a webhook tells, before it is known of whom and when. */
-type Read = Omit<ProviderNews, 'wabaId' | 'atMs'>
+/** What a webhook tells, before it is known of whom; when, where its items say so and its entry does not. */
+export type Read = Omit<ProviderNews, 'wabaId' | 'atMs'> & { atMs?: number | undefined }
 
 /** What a field says; by its shape alone where it is not known. */
 export function readNews(field: string, value: unknown): Read {
@@ -47,7 +47,7 @@ export function readNews(field: string, value: unknown): Read {
 const ITEMS_MAX = 1_000
 const list = spare(z.array(z.unknown()).transform((items) => items.slice(0, ITEMS_MAX)))
 const reported = z.object({ metadata: spare(metadata), errors: list, user_actions: list })
-const action = z.object({ action_type: constant })
+const action = z.object({ action_type: constant, timestamp: spare(webhookTime) })
 
 /** What a change of messages tells of the number itself: faults at WhatsApp, and what people did with links of ours. */
 export function* reportedNews(value: object): Generator<Read> {
@@ -60,13 +60,20 @@ export function* reportedNews(value: object): Generator<Read> {
   }
   if (actions.length === 0) return
   const counts = new Map<string, number>()
-  for (const raw of actions) {
-    const type = action.safeParse(raw).data?.action_type ?? 'unreadable'
+  const read = actions.map((raw) => action.safeParse(raw).data)
+  for (const each of read) {
+    const type = each?.action_type ?? 'unreadable'
     if (counts.size < 20 || counts.has(type)) counts.set(type, (counts.get(type) ?? 0) + 1)
   }
   const sentence = `People acted on messages of this number: ${actions.length}.`
   const [first] = counts.keys()
-  yield { ...rest, field: 'user_actions', event: first, sentence, details: Object.fromEntries(counts) }
+  const atMs = latest(read.map((each) => each?.timestamp))
+  yield { ...rest, field: 'user_actions', event: first, sentence, details: Object.fromEntries(counts), atMs }
+}
+
+function latest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
 }
 
 /** That people stopped or resumed advertising, by how many. Undefined for nobody. */
@@ -82,6 +89,7 @@ export function preferenceNews(phoneNumberId: string, preferences: readonly Pref
     details: { stopped, resumed },
     changes: [],
     phoneNumberId,
+    atMs: latest(preferences.map(({ atMs }) => atMs)),
   }
 }
 

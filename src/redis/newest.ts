@@ -36,5 +36,12 @@ export function readWord(text: string | null | undefined): Required<Word> | unde
   return value === undefined ? undefined : { atMs: Number(at), rank: Number(rank), value }
 }
 
+/** As it is stored. */
+export const wordText = ({ atMs, rank, value }: Required<Word>): string => `${atMs} ${rank} ${value}`
+
+/** Whether both are the same word of the same moment. */
+export const isSameWord = (one: Required<Word>, other: Required<Word> | undefined): boolean =>
+  other !== undefined && wordText(one) === wordText(other)
+
 /** The same as a field of a record that is read with a schema. */
 export const wordField = z.string().transform(readWord).optional()

@@ -147,7 +147,11 @@ test('who has had enough keeps nobody waiting who stands behind them in the list
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')
   const startedAt = performance.now()
-  await eventually(async () => (await service.show(id)).progress.sent === 50 || undefined, 'the others are sent', 15_000)
+  await eventually(
+    async () => (await service.show(id)).progress.sent === 50 || undefined,
+    'the others are sent',
+    15_000,
+  )
   expect(performance.now() - startedAt).toBeLessThan(15_000)
   const { progress } = await service.show(id)
   expect(progress).toMatchObject({ sent: 50, queued: 350, failed: 0 })

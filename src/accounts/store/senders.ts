@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
-import { type Standing, tellNewest, type Word, wordField } from '../../redis/newest.ts'
+import { type Standing, tellNewest, type Word, wordField, wordText } from '../../redis/newest.ts'
 import { cached, nextId, optionalField, readRecord, replaceField } from '../../redis/records.ts'
 import type { SealedFor, TokenPlace } from '../seal.ts'
 import { providerNameSchema } from '../sender.ts'
@@ -42,6 +42,8 @@ const senderSchema = z.object({
   told_quality: wordField,
   told_name: wordField,
   told_block: wordField,
+  /** What of the last was carried out. */
+  heeded_block: wordField,
   /** Why the lane was paused; empty while it runs. */
   paused_for: z.string().default(''),
   /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
@@ -139,6 +141,11 @@ export const tellSender = (
   word: Word,
   writes: { rate?: number } = {},
 ): Promise<Standing> => tellNewest(redis, { key: senderKey(id), field: `told_${group}` }, word, writes)
+
+/** Writes down that what was told of whether it may send is carried out. */
+export async function heedBlock(redis: Redis, id: number, word: Required<Word>): Promise<void> {
+  await redis.hset(senderKey(id), 'heeded_block', wordText(word))
+}
 
 /** Changes what is known of the account at the chat product, and whether the sender follows what that tells. */
 export async function setSenderProvider(

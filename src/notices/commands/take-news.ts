@@ -1,15 +1,16 @@
 // Takes what a webhook tells besides messages: changes what it is about, then keeps a notice. Each part can be done any
 // number of times and in any order: whoever dies in between answers no 200, and WhatsApp brings the webhook again.
 import { NO_ACCOUNT } from '../../accounts/permissions.ts'
-import { type Sender, setPausedFor, tellSender } from '../../accounts/store/senders.ts'
+import { findSender, heedBlock, type Sender, tellSender } from '../../accounts/store/senders.ts'
 import { tellTemplate } from '../../accounts/store/template-states.ts'
 import { pauseForTemplate } from '../../campaigns/commands/template-paused.ts'
-import { blockLane } from '../../lanes/control.ts'
+import { blockLane, resumeLane } from '../../lanes/control.ts'
 import { observerOf } from '../../observe.ts'
 import { setToldLimit } from '../../portfolios/store/portfolios.ts'
 import type { Change, ProviderNews } from '../../providers/news.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { isSameWord } from '../../redis/newest.ts'
 import type { Notice } from '../notice.ts'
 import { type Kept, keepNotice } from '../store/notices.ts'
 import { type Concerned, whomItConcerns } from './concerned.ts'
@@ -32,11 +33,13 @@ export async function takeNews(deps: NewsDeps, news: ProviderNews, account: numb
   const nowMs = Date.now()
   // A time in the future comes from a wrong clock, and nothing would be newer than it for so long.
   const atMs = Math.min(news.atMs ?? nowMs, nowMs)
+  const isTimed = news.atMs !== undefined
   const concerned = await whomItConcerns(deps.redis, news, account)
   for (const each of concerned) for (const change of news.changes) await apply(deps, each, { news, change, atMs })
   const to = concerned.length === 0 ? [{ account: NO_ACCOUNT, senders: [] }] : concerned
   const kept: Kept[] = []
-  for (const each of to) kept.push(await keepNotice(deps.redis, noticeOf(news, each, { atMs, nowMs }), nowMs))
+  for (const each of to)
+    kept.push(await keepNotice(deps.redis, noticeOf(news, each, { atMs, nowMs }), { nowMs, isTimed }))
   // Not of a webhook that WhatsApp brings again.
   if (kept.some((each) => each === 'kept' || each === 'missed')) observerOf(deps.redis).noticed(news)
   return kept
@@ -101,29 +104,30 @@ async function tellOfSender(
     await queues.letChunksGo(id)
     return
   }
-  if (change.group === 'block') return tellOfBlock({ redis, queues }, sender, { value: change.value, atMs })
+  if (change.group === 'block') return tellOfBlock({ redis, queues }, id, { value: change.value, atMs })
   await tellSender(redis, id, change.group, { atMs, value: change.value })
 }
 
 const BLOCKED = 'WhatsApp has closed the account: '
-const REINSTATED = 'WhatsApp lets the account send again; resume the lane'
 
 /**
- * Stops the lane before it is written down that it is stopped: whoever dies in between does it again, and a webhook that is
- * repeated later does not stop a lane that a person has resumed since. Only a person resumes it.
+ * Stops the lane, or lets it go on if it was stopped for this. What is carried out is what is known by now, whatever this
+ * webhook says, until nothing newer has come meanwhile: so any order ends alike, and whoever dies in between does it
+ * again. A webhook that is repeated later stops no lane that a person has resumed since.
  */
 async function tellOfBlock(
   { redis, queues }: Pick<NewsDeps, 'redis' | 'queues'>,
-  sender: Sender,
+  id: number,
   { value, atMs }: { value: string; atMs: number },
 ): Promise<void> {
-  const { id, told_block: known } = sender
   // Of both in one second the one that stops counts.
-  const rank = value === '' ? 0 : 1
-  const isNewer = known === undefined || atMs > known.atMs || (atMs === known.atMs && rank > known.rank)
-  if (isNewer && value !== '') await blockLane(redis, queues, id, `${BLOCKED}${value}`)
-  const standing = await tellSender(redis, id, 'block', { atMs, rank, value })
-  if (standing === 'newer' && value === '' && sender.paused_for.startsWith(BLOCKED)) {
-    await setPausedFor(redis, id, REINSTATED, sender.paused_by)
+  await tellSender(redis, id, 'block', { atMs, rank: value === '' ? 0 : 1, value })
+  for (;;) {
+    const sender = await findSender(redis, id)
+    const known = sender?.told_block
+    if (sender === undefined || known === undefined || isSameWord(known, sender.heeded_block)) return
+    if (known.value !== '') await blockLane(redis, queues, id, `${BLOCKED}${known.value}`)
+    else if (sender.paused_for.startsWith(BLOCKED)) await resumeLane(redis, queues, id)
+    await heedBlock(redis, id, known)
   }
 }

@@ -21,25 +21,39 @@ const script = defineScript(import.meta.url, 'notice-keep')
 const reply = z.enum(['kept', 'known', 'missed', 'old'])
 export type Kept = z.infer<typeof reply>
 
-/** What comes of a notice: the same of all that tell the same of the same moment. */
-function idOf({ kind, received_at: _received, ...told }: Notice): string {
-  const digest = createHash('sha256').update(JSON.stringify(told)).digest('base64url').slice(0, 22)
-  return `${kind}.${digest}`
+const DAY_MS = 86_400_000
+
+/**
+ * What comes of a notice: the same of all that tell the same of the same moment. WhatsApp does not say of all when they
+ * happened, and repeats webhooks for days: of those, what tells the same on one day is the same.
+ */
+function idOf({ kind, received_at: _received, at, ...told }: Notice, isTimed: boolean): string {
+  const moment = isTimed ? at : `day ${Math.floor(at / DAY_MS)}`
+  const digest = createHash('sha256')
+    .update(JSON.stringify({ ...told, kind, moment }))
+    .digest('base64url')
+  return `${kind}.${digest.slice(0, 22)}`
+}
+
+/** `isTimed`: it says itself when it happened. */
+interface When {
+  nowMs: number
+  isTimed: boolean
 }
 
 /**
  * Keeps a notice of an account (0: nobody knows whose), tells of it once, and says what came of it. Dying in between leaves
  * it off the list of the installation; the webhook that comes again makes up for it.
  */
-export async function keepNotice(redis: Redis, notice: Notice, nowMs: number): Promise<Kept> {
-  const kept = await keepIn(redis, notice.account, notice, nowMs)
+export async function keepNotice(redis: Redis, notice: Notice, when: When): Promise<Kept> {
+  const kept = await keepIn(redis, notice.account, notice, when)
   if (notice.account === NO_ACCOUNT || kept === 'missed') return kept
-  await keepIn(redis, NO_ACCOUNT, notice, nowMs)
+  await keepIn(redis, NO_ACCOUNT, notice, when)
   return kept
 }
 
-async function keepIn(redis: Redis, account: number, notice: Notice, now: number): Promise<Kept> {
-  const id = idOf(notice)
+async function keepIn(redis: Redis, account: number, notice: Notice, { nowMs: now, isTimed }: When): Promise<Kept> {
+  const id = idOf(notice, isTimed)
   const isAll = account === NO_ACCOUNT
   const { kind, at, field, event, sentence, lane } = notice
   const told = { about: 'notice', id, field, event, sentence, at: now, ...(lane !== null && { lane }) }

@@ -1,6 +1,7 @@
 // Campaigns of a lane rest: WhatsApp has held its number back for spam, and takes transactional messages perhaps. Nothing of
 // class campaign is claimed until it is over; whether the number sends at all, one transactional message a minute asks
 // (lanes/cooldown.ts). Asked before each claim, together with the other rules (worker/sending/admission.ts).
+import { masked } from '../../messages/masked.ts'
 import type { Problem } from '../../messages/outcome.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignsRestKey } from '../../redis/keys.ts'
@@ -21,7 +22,7 @@ export async function restCampaigns(
   ms: number,
   { code, sentence }: Problem,
 ): Promise<void> {
-  await redis.set(campaignsRestKey(lane), `${code}|${sentence}`, 'PX', Math.max(1, Math.ceil(ms)))
+  await redis.set(campaignsRestKey(lane), `${code}|${masked(sentence)}`, 'PX', Math.max(1, Math.ceil(ms)))
 }
 
 /** How campaigns of the lane rest; undefined while they may send. */

@@ -1,6 +1,5 @@
 // Why campaigns of a sender send nothing although they run and its lane does, for people.
 
-import { masked } from '../../messages/masked.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CAMPAIGNS_WAIT_REASONS } from '../portfolio.ts'
 import { campaignsRest } from './campaigns-rest.ts'
@@ -22,7 +21,7 @@ export async function restingWaits(
   const [rest, resting] = await Promise.all([campaignsRest(redis, owner.lane), restingOf(redis, owner)])
   if (rest !== undefined) {
     const { untilMs: until, sentence: why } = rest
-    const sentence = `Campaigns of its sender wait until ${new Date(until).toISOString()}: ${masked(why)}`
+    const sentence = `Campaigns of its sender wait until ${new Date(until).toISOString()}: ${why}`
     return { why: 'lane_cooldown', until, sentence }
   }
   if (resting === undefined) return undefined

@@ -8,6 +8,9 @@ local function delayedScore(delayed, dueMs)
   return string.format('%.0f', last and math.min(tonumber(last) + 1, most) or least)
 end
 
+-- The least score of a delayed job that is due at this time.
+local function scoreFrom(dueMs) return string.format('%.0f', dueMs * 4096) end
+
 -- Of a prioritized job: by priority, then in the order of their coming. Without a counter it goes first.
 local function prioritizedScore(priority, counter)
   local place = counter and redis.call('INCR', counter) % 0x100000000 or 0

@@ -22,6 +22,7 @@
 --   {'on', fed, time (ms), cursor, running campaigns of the lane, backlog of the lane, how many of it are not due soon, its
 --   chunks, throttled, {letter, count, ...}}
 --   fed: recipients that the cursor has passed for the first time; a resume sends it back
+-- include ../../../queue/scripts/job-scores
 local campaign, counts, activeCampaigns, waiting, prioritized, delayed, active, chunksWaiting, chunksDelayed, chunksActive, throttled = unpack(KEYS)
 local epoch, moved, rate, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next', 'furthest')
@@ -50,7 +51,7 @@ end
 local backlog = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
   + redis.call('ZCARD', delayed) + redis.call('LLEN', active)
 -- Such as those of people who have had enough marketing, up to a day: they must not keep others from being fed.
-local later = redis.call('ZCOUNT', delayed, string.format('%.0f', (now + SOON_MS) * 4096), '+inf')
+local later = redis.call('ZCOUNT', delayed, scoreFrom(now + SOON_MS), '+inf')
 local chunks = redis.call('LLEN', chunksWaiting) + redis.call('ZCARD', chunksDelayed) + redis.call('LLEN', chunksActive)
 local times = tonumber(redis.call('GET', throttled) or '0')
 return { 'on', fed, now, cursor, running, backlog, later, chunks, times, redis.call('HGETALL', counts) }
