@@ -208,7 +208,7 @@ describe('a campaign brakes by itself', () => {
     await eventually(async () => Number((await service.show(id)).progress.queued) < 590, 'it is under way')
     await importAs('PAUSED')
     const { reason } = await service.reaches(id, 'paused')
-    expect(reason).toBe('The template spring is PAUSED, not APPROVED.')
+    expect(reason).toBe('template_paused: The template spring is PAUSED, not APPROVED.')
     const refused = await service.request('POST', `/campaigns/${id}/resume`)
     expect([refused.status, refused.json().error.code]).toEqual([400, 'template_not_approved'])
     await importAs('APPROVED')

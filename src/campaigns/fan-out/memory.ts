@@ -2,6 +2,7 @@
 // or the same after a restart, begins with the figures in Redis and measures again.
 import { findSender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { TEMPLATE_PAUSED } from '../commands/template-paused.ts'
 import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { createFailureBreaker } from './circuit-breaker.ts'
@@ -70,7 +71,8 @@ function createLaneInfoCache() {
         templateProblem(redis, campaign),
         changedTemplate(redis, campaign),
       ])
-      known = { laneRate: sender?.rate ?? 1, problem: (problem ?? changed)?.sentence }
+      const reason = problem === undefined ? changed?.sentence : `${TEMPLATE_PAUSED}: ${problem.sentence}`
+      known = { laneRate: sender?.rate ?? 1, problem: reason }
       until = performance.now() + 2_000
     }
     return known
