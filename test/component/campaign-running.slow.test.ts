@@ -170,7 +170,9 @@ describe('a campaign brakes by itself', () => {
     await service.misbehave({ match: { wire: 'cloud' }, behaviour: 'template-paused', count: 3 })
     await service.move(id, 'start')
     const { reason, progress } = await service.reaches(id, 'paused')
-    expect(reason).toBe('WhatsApp refuses its template: the template is paused for low quality (code 132015).')
+    expect(reason).toBe(
+      'template_paused: WhatsApp refuses its template: the template is paused for low quality (code 132015).',
+    )
     expect(progress.queued).toBeGreaterThan(100)
     // The chat product lets the template go again; an answer that is still on its way would pause the campaign anew.
     await service.misbehave({ clear: true })

@@ -11,7 +11,7 @@ import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import { markLane } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../campaign.ts'
-import { CAMPAIGN_MOVES, type CampaignMove, sharesOf } from '../campaign.ts'
+import { CAMPAIGN_MOVES, type CampaignMove, sharesOf, TEMPLATE_PAUSED } from '../campaign.ts'
 import { type ResumeClass, STATES_OF_CLASS, valueSourceKind } from '../definition.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
 import {
@@ -169,7 +169,7 @@ async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: Resu
 async function pauseIfStopped(deps: MoveDeps, campaign: Campaign): Promise<void> {
   const problem = await templateProblem(deps.redis, campaign)
   if (problem === undefined) return
-  await pauseCampaign(deps, campaign, `template_paused: ${problem.sentence}`)
+  await pauseCampaign(deps, campaign, `${TEMPLATE_PAUSED}: ${problem.sentence}`)
   throw new Refusal('invalid', problem.code, problem.sentence)
 }
 

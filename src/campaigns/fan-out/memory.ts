@@ -2,7 +2,7 @@
 // or the same after a restart, begins with the figures in Redis and measures again.
 import { findSender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { TEMPLATE_PAUSED } from '../commands/template-paused.ts'
+import { TEMPLATE_PAUSED } from '../campaign.ts'
 import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { createFailureBreaker } from './circuit-breaker.ts'
