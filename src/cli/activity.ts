@@ -1,6 +1,10 @@
-// activity: who did what and when, over HTTP and on the command line.
+// activity: who did what and when, over HTTP and on the command line. notices: what WhatsApp has told of accounts, numbers
+// and templates.
 import type { AuditLogEntry } from '../accounts/audit-log.ts'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { readAuditLog } from '../accounts/store/audit-log.ts'
+import type { NoticeDocument } from '../notices/notice.ts'
+import { readNotices } from '../notices/store/notices.ts'
 import { type Columns, clockTime, listed } from './print.ts'
 import { accountId, limitOption } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
@@ -15,16 +19,43 @@ const COLUMNS: Columns<AuditLogEntry> = {
   DETAIL: ({ detail }) => detail,
 }
 
+const concerning = {
+  account: option(accountId.optional(), 'id', 'only what concerns this account'),
+  limit: limitOption(),
+}
+
 export const verbs: readonly Verb[] = [
   verb({
     usage: 'list',
     summary: 'list who did what, the latest first',
     example: '--account 1 --limit 20',
     isDefault: true,
-    values: { account: option(accountId.optional(), 'id', 'only what concerns this account'), limit: limitOption() },
+    values: concerning,
     async run({ account, limit }, { redis }) {
       const { entries } = await readAuditLog(redis, { account, limit, cursor: undefined }, Date.now())
       return listed(entries, COLUMNS, 'Nothing was done yet.')
+    },
+  }),
+]
+
+const NOTICE_COLUMNS: Columns<NoticeDocument> = {
+  AT: ({ at }) => clockTime(at),
+  ACCOUNT: ({ account }) => account ?? '',
+  SENDER: ({ sender }) => sender ?? '',
+  FIELD: ({ field }) => field,
+  SAYS: ({ sentence, missed }) => `${sentence}${missed === 0 ? '' : ` (${missed} before it were too many to be kept)`}`,
+}
+
+export const noticeVerbs: readonly Verb[] = [
+  verb({
+    usage: 'list',
+    summary: 'list what WhatsApp has told of accounts, numbers and templates, the latest first',
+    example: '--account 1 --limit 20',
+    isDefault: true,
+    values: concerning,
+    async run({ account = NO_ACCOUNT, limit }, { redis }) {
+      const { notices } = await readNotices(redis, { account, limit, cursor: undefined }, Date.now())
+      return listed(notices, NOTICE_COLUMNS, 'WhatsApp has told nothing yet.')
     },
   }),
 ]

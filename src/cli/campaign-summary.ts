@@ -1,7 +1,7 @@
 // A campaign at the command line: the one that was typed, how it is shown, and how it is followed.
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SingleBar } from 'cli-progress'
+import type { SingleBar } from 'cli-progress'
 import { type CampaignId, isBeforeStart, parseCampaignId } from '../campaigns/campaign.ts'
 import type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
 import { describeCampaign } from '../campaigns/commands/describe.ts'
@@ -12,6 +12,7 @@ import { counted } from '../messages/fault.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import type { Redis } from '../redis/connect.ts'
 import { formatDuration, keyValueTable } from './print.ts'
+import { startBar } from './progress.ts'
 import { noCampaign } from './session.ts'
 import { parser } from './values.ts'
 import { type Answer, type CommandContext, verb } from './verb.ts'
@@ -136,7 +137,7 @@ export const watchVerb = verb({
   example: 'cmp_1_7',
   values: { id: campaignArgument },
   run: async ({ id }, { redis, stderr }) => {
-    const bar = startBar(stderr)
+    const bar = startBar(stderr, BAR, 0, { state: '', rate: 0, left: '-', badly: 0 })
     const report = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineReporter(stderr)
     try {
       for (;;) {
@@ -153,19 +154,7 @@ export const watchVerb = verb({
   },
 })
 
-/** On standard error, and only when a person looks at it. */
-function startBar(stream: Writable): SingleBar {
-  const bar = new SingleBar({
-    stream,
-    format: '{state} {bar} {percentage} % | {value} of {total} | {rate} a second | {left} to go | {badly} failed',
-    clearOnComplete: true,
-    // Its own handling of Ctrl-C would keep the watch running; so it must not change what it would have to put back.
-    gracefulExit: false,
-    linewrap: true,
-  })
-  bar.start(0, 0, { state: '', rate: 0, left: '-', badly: 0 })
-  return bar
-}
+const BAR = '{state} {bar} {percentage} % | {value} of {total} | {rate} a second | {left} to go | {badly} failed'
 
 /** Writes a line for what a bar would show. */
 function lineReporter(stream: Writable): (now: CampaignDescription) => void {

@@ -1,9 +1,7 @@
 // contacts: list, show, change, delete; import a CSV file into a contact list (tag).
 import { once } from 'node:events'
 import { createWriteStream, rmSync, statSync, type WriteStream } from 'node:fs'
-import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
 import { type ContactCells, type ImportCounts, importCsv } from '../contacts/commands/import-csv.ts'
 import { changeContact, removeContact, showContact } from '../contacts/commands/one-contact.ts'
@@ -17,6 +15,7 @@ import { counted } from '../messages/fault.ts'
 import { CliFailure, fileFailure } from './failure.ts'
 import { bytesOf, csvValues, filePath, ofFile } from './files.ts'
 import { type Columns, keyValueTable, listed, tableOf } from './print.ts'
+import { startBar } from './progress.ts'
 import { accountId, limitOption, nameUpTo, numberOf, parser, phoneNumber, wholeNumber, wordsOf } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
@@ -120,7 +119,7 @@ export const verbs: readonly Verb[] = [
         throw new CliFailure(`--tag: account ${account} has no tag ${wanted}.`)
       }
       const report = openReport(reportPath)
-      const bar = startBar(size, stderr)
+      const bar = startBar(stderr, BAR, size, { rows: 0 })
       let bytes = 0
       const onBatch = ({ imported, refused }: ImportCounts) => bar.update(bytes, { rows: imported + refused })
       try {
@@ -171,19 +170,7 @@ function sizeOf(file: string): number {
   }
 }
 
-/** On standard error, and only when a person looks at it. */
-function startBar(bytes: number, stream: Writable): SingleBar {
-  const bar = new SingleBar({
-    stream,
-    format: 'Importing {bar} {percentage} % | {rows} rows | {eta_formatted} to go',
-    clearOnComplete: true,
-    // Its own handling of Ctrl-C would keep the import running; so it must not change what it would have to put back.
-    gracefulExit: false,
-    linewrap: true,
-  })
-  bar.start(bytes, 0, { rows: 0 })
-  return bar
-}
+const BAR = 'Importing {bar} {percentage} % | {rows} rows | {eta_formatted} to go'
 
 /**
  * The report of an import: refused rows, each with its line and reason, as a CSV file that can be corrected and imported

@@ -43,7 +43,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   events: { summary: 'endpoints that are told what happens', load: () => import('./events.ts') },
   'opt-outs': { summary: 'people who want no advertising', load: () => import('./opt-outs.ts') },
   people: { summary: 'show all that is kept of a person, or forget it', load: () => import('./people.ts') },
-  notices: { summary: 'what WhatsApp has told of accounts, numbers and templates', load: () => import('./notices.ts') },
+  notices: {
+    summary: 'what WhatsApp has told of accounts, numbers and templates',
+    load: async () => ({ verbs: (await import('./activity.ts')).noticeVerbs }),
+  },
   activity: { summary: 'who did what and when, kept for 90 days', load: () => import('./activity.ts') },
   stats: { summary: 'what was accepted, sent, delivered and failed lately', load: () => import('./stats.ts') },
   top: { summary: 'lanes and campaigns live, with keys to pause and resume', load: () => import('./top.ts') },

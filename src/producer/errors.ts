@@ -1,7 +1,7 @@
 // What the producer answers when it cannot do what was asked: one envelope for all endpoints.
 import { z } from 'zod'
 import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../messages/accept/refusal.ts'
-import type { Fault } from '../messages/fault.ts'
+import { counted, type Fault } from '../messages/fault.ts'
 
 /** What is wrong with a field; for a name that is taken also the id of the list that has it. */
 const detailSchema = z
@@ -90,6 +90,10 @@ export const storageAway = (cause: unknown): ApiError =>
 
 /** A body of more bytes than it may have. */
 export const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
+
+/** The same of a file that may have so many. */
+export const fileTooLarge = (maxBytes: number): ApiError =>
+  new ApiError(413, 'too_large', `The file is too large: at most ${counted(maxBytes, 'byte')}.`)
 
 /** The bytes of the body were needed for others. */
 export const overloaded = (): ApiError =>

@@ -3,8 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import busboy from 'busboy'
 import { type Draft, receive } from '../files/drafts.ts'
 import type { FileStore } from '../files/store.ts'
-import { counted } from '../messages/fault.ts'
-import { ApiError, invalid } from './errors.ts'
+import { ApiError, fileTooLarge, invalid } from './errors.ts'
 import { spendBudget } from './overload/event-loop-budget.ts'
 import { watchFlow } from './overload/slow-uploads.ts'
 
@@ -52,7 +51,7 @@ export async function readUpload(request: IncomingMessage, files: FileStore, max
           refuse(invalid([{ path: 'file', message: 'send one file per request, got several' }]))
           return
         }
-        content.on('limit', () => refuse(tooLarge(maxBytes)))
+        content.on('limit', () => refuse(fileTooLarge(maxBytes)))
         file = { name: info.filename ?? '', draft: receive(files, content) }
         // The form would wait for ever for somebody to read on.
         file.draft.catch((error: Error) => refuse(request.destroyed && !request.complete ? brokenForm(error) : error))
@@ -93,6 +92,3 @@ function openForm(request: IncomingMessage, maxBytes: number): busboy.Busboy {
 
 const brokenForm = (cause: unknown): ApiError =>
   new ApiError(400, 'invalid_body', 'The body is not a complete multipart/form-data form.', { cause })
-
-const tooLarge = (maxBytes: number): ApiError =>
-  new ApiError(413, 'too_large', `The file is too large: at most ${counted(maxBytes, 'byte')}.`)

@@ -1,7 +1,7 @@
 // Names and sentences for codes of the server: audited actions, endpoint states, opt-out sources, limits, problems.
 import type { EndpointDocument } from '../../events/endpoint.ts'
 import type { OptOutSource } from '../../people/opt-outs/opt-out.ts'
-import type { LimitInForce } from '../../producer/api/limits/handlers.ts'
+import type { LimitInForce } from '../../producer/api/accounts/routes.ts'
 
 const ACTS: Readonly<Record<string, string>> = {
   'access.refused': 'was refused: not permitted',

@@ -1,5 +1,5 @@
 // The limits of the account and how much of each is used.
-import type { LimitInForce } from '../../producer/api/limits/handlers.ts'
+import type { LimitInForce } from '../../producer/api/accounts/routes.ts'
 import { bytesText, countText, shareText } from '../logic/numbers.ts'
 import { limitWords } from '../logic/words.ts'
 import { ask } from '../parts/form.tsx'

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { CsvOptions, ReadAs } from '../../files/csv-head.ts'
 import { type NormalCsv, normalCsv } from '../../files/normal-csv.ts'
-import { counted } from '../../messages/fault.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, fileTooLarge } from '../errors.ts'
 import { flowingWhile } from '../overload/slow-uploads.ts'
 import { IMPORT_MAX_BYTES, REFUSED_SHOWN } from './fields.ts'
 
@@ -32,11 +31,15 @@ export async function readCsv<T>(
     if (plainTypeOf(incoming) !== 'text/csv') {
       throw new ApiError(415, 'unsupported_media_type', 'Send the rows as Content-Type: text/csv, not compressed.')
     }
-    // An announced size is checked before anything is read.
-    if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge()
+    assertAnnounced(incoming)
     return { ...(await work(csv)), read_as: csv.readAs() }
     // Otherwise the watch on an unfinished body would never end.
   }).finally(() => csv.bytes.return(undefined))
+}
+
+/** Throws an ApiError, before anything is read, when more is announced than a file may have. */
+export function assertAnnounced({ headers }: IncomingMessage): void {
+  if (Number(headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw fileTooLarge(IMPORT_MAX_BYTES)
 }
 
 /** The media type of a body that is not compressed. */
@@ -65,10 +68,7 @@ async function* upTo(limit: number, pieces: AsyncIterable<Buffer>): AsyncGenerat
   let bytes = 0
   for await (const piece of pieces) {
     bytes += piece.length
-    if (bytes > limit) throw tooLarge()
+    if (bytes > limit) throw fileTooLarge(limit)
     yield piece
   }
 }
-
-const tooLarge = (): ApiError =>
-  new ApiError(413, 'too_large', `The file is too large: at most ${counted(IMPORT_MAX_BYTES, 'byte')}.`)

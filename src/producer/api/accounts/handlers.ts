@@ -1,18 +1,27 @@
-// Accounts, for operators.
+// Accounts, for operators; and the limits of an account, to look at before somebody is refused.
 import { removeAccount } from '../../../accounts/commands/remove-account.ts'
 import type { SenderDeps } from '../../../accounts/commands/senders.ts'
+import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting } from '../../../accounts/settings.ts'
 import {
   type Account,
+  accountLimits,
   createAccount,
   findAccount,
   listAccounts,
   newAccountId,
   setAccountSettings,
 } from '../../../accounts/store/accounts.ts'
+import { laneIdsOf } from '../../../accounts/store/senders.ts'
+import { countDrafts, readRows } from '../../../campaigns/store/quotas.ts'
+import type { Config } from '../../../config.ts'
+import { keptBytes } from '../../../gallery/store/files.ts'
+import { waitingOn } from '../../../queue/lane/stats.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { contactKeys } from '../../../redis/keys.ts'
 import { bind, type Route } from '../../bind.ts'
 import { created, lists, says, shows } from '../answers.ts'
 import { byId, found, makeOnceById, pageOfAll } from '../requests.ts'
-import { accounts } from './routes.ts'
+import { accounts, type LimitInForce, limits } from './routes.ts'
 
 export function accountRoutes(
   deps: Pick<SenderDeps, 'redis' | 'queues'> & { config: { retentionMs: number } },
@@ -48,4 +57,41 @@ export function accountRoutes(
       return says('removed')
     },
   })
+}
+
+export const limitRoutes = ({ redis, config }: { redis: Redis; config: Pick<Config, 'limits'> }): Route[] =>
+  bind(limits)({
+    list: async ({ caller }) => ({
+      body: { status: true, data: await limitsInForce(redis, config, caller.account) },
+    }),
+  })
+
+/** All limits of the account, in the order of LIMIT_SETTINGS. Rejects when Redis is away. */
+async function limitsInForce(
+  redis: Redis,
+  { limits }: Pick<Config, 'limits'>,
+  account: number,
+): Promise<LimitInForce[]> {
+  const [inForce, own, used] = await Promise.all([
+    accountLimits(redis, account, limits),
+    findAccount(redis, account),
+    useOf(redis, account),
+  ])
+  return (Object.entries(LIMIT_SETTINGS) as [LimitSetting, keyof AccountLimits][]).map(([limit, name]) => ({
+    limit,
+    most: inForce[name] === 0 ? null : inForce[name],
+    own: own?.[limit] !== undefined && own[limit] !== null,
+    used: used[name] ?? null,
+  }))
+}
+
+async function useOf(redis: Redis, account: number): Promise<Partial<AccountLimits>> {
+  const [waiting, drafts, rows, galleryBytes, contacts] = await Promise.all([
+    laneIdsOf(redis, account).then((lanes) => waitingOn(redis, lanes)),
+    countDrafts(redis, account),
+    readRows(redis, account, '', 0),
+    keptBytes(redis, account),
+    redis.hlen(contactKeys(account).phones),
+  ])
+  return { waiting, drafts, rowsBytes: rows.total, galleryBytes, contacts }
 }

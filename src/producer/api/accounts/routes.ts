@@ -1,7 +1,13 @@
-// Accounts: the owners of everything else. For operators.
+// Accounts: the owners of everything else, for operators; and for an account its limits.
 import { z } from 'zod'
-import { accountSettings, limitFields, limitSchema } from '../../../accounts/settings.ts'
-import { made, named, one, page } from '../answers.ts'
+import {
+  accountSettings,
+  LIMIT_SETTINGS,
+  type LimitSetting,
+  limitFields,
+  limitSchema,
+} from '../../../accounts/settings.ts'
+import { bare, made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'
 
@@ -56,5 +62,29 @@ export const accounts = {
     act: 'account.remove',
     errors: { 409: ['sender_busy'] },
     examples: [{ params: { id: '9' }, says: 'removed' }],
+  }),
+}
+
+const limitNames = Object.keys(LIMIT_SETTINGS) as [LimitSetting, ...LimitSetting[]]
+
+/** One of the limits of an account, and how much of it is used. */
+const limitInForce = named('LimitInForce', {
+  limit: z.enum(limitNames).describe('The name of the setting of the account.'),
+  most: z
+    .int()
+    .positive()
+    .nullable()
+    .describe('Messages, campaigns, contacts, bytes or requests a second; null: no limit.'),
+  own: z.boolean().describe('True for a limit of the account, false for that of the installation.'),
+  used: z.int().nonnegative().nullable().describe('Null for a limit per second.'),
+})
+export type LimitInForce = z.infer<typeof limitInForce>
+
+const own = routesOf({ access: { in: 'bearer', permission: 'admin' } })
+
+export const limits = {
+  list: own.get('/admin/limits', 'Lists the limits in force for the account and how much of each is used.', {
+    query: z.strictObject({}),
+    answers: { 200: bare(z.array(limitInForce)) },
   }),
 }

@@ -1,15 +1,28 @@
-// The audit log.
+// The audit log, and what WhatsApp has told of accounts, numbers and templates.
+import { NO_ACCOUNT } from '../../../accounts/permissions.ts'
 import { readAuditLog } from '../../../accounts/store/audit-log.ts'
+import { isNoticeCursor, readNotices } from '../../../notices/store/notices.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { lists } from '../answers.ts'
-import { activity } from './routes.ts'
+import { badCursor } from '../requests.ts'
+import { activity, notices } from './routes.ts'
 
 export const activityRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(activity)({
     async list({ caller, query: { limit, cursor } }) {
       const { entries, next } = await readAuditLog(redis, { account: accountOf(caller), limit, cursor }, Date.now())
       return lists({ data: entries, next })
+    },
+  })
+
+export const noticeRoutes = ({ redis }: { redis: Redis }): Route[] =>
+  bind(notices)({
+    async list({ caller, query: { limit, cursor } }) {
+      if (cursor !== undefined && !isNoticeCursor(cursor)) throw badCursor()
+      const account = accountOf(caller) ?? NO_ACCOUNT
+      const found = await readNotices(redis, { account, limit, cursor }, Date.now())
+      return lists({ data: found.notices, next: found.next })
     },
   })

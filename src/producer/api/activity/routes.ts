@@ -1,9 +1,10 @@
-// The audit log: who did what and when.
+// The audit log: who did what and when; and what WhatsApp has told of accounts, numbers and templates.
 import { z } from 'zod'
 import { auditLogEntrySchema } from '../../../accounts/audit-log.ts'
+import { noticeDocumentSchema } from '../../../notices/notice.ts'
 import { page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { pageFields } from '../fields.ts'
+import { pageFields, pageQuery } from '../fields.ts'
 
 const route = routesOf({ access: { in: 'bearer', permission: 'admin', withoutAccount: true } })
 const cursor = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'expected `next` of the page before')
@@ -17,6 +18,21 @@ export const activity = {
       query: z.strictObject({ limit: pageFields.limit, cursor: cursor.optional() }),
       answers: page(auditLogEntrySchema),
       examples: [{ query: { limit: '2' } }],
+    },
+  ),
+}
+
+export const notices = {
+  list: route.get(
+    '/admin/notices',
+    'Lists what WhatsApp has told of the account, its numbers and templates, the latest first.',
+    {
+      details:
+        'The latest 1,000 of 90 days; of a kind that comes in a flood the first 60 of each minute. An operator that names no ' +
+        'account sees the whole installation.',
+      query: pageQuery(120),
+      answers: page(noticeDocumentSchema),
+      examples: [{ query: { limit: '1' } }],
     },
   ),
 }

@@ -9,13 +9,12 @@ import type { Config } from '../../../config.ts'
 import type { CsvOptions } from '../../../files/csv-head.ts'
 import { TooLargeError } from '../../../files/drafts.ts'
 import type { FileStore } from '../../../files/store.ts'
-import { counted } from '../../../messages/fault.ts'
 import type { Redis } from '../../../redis/connect.ts'
-import { ApiError, invalid, notFound } from '../../errors.ts'
+import { ApiError, fileTooLarge, invalid, notFound } from '../../errors.ts'
 import { flowingWhile } from '../../overload/slow-uploads.ts'
 import type { ContextOf, Handlers } from '../../route.ts'
 import { shows } from '../answers.ts'
-import { plainTypeOf, untilEnd } from '../csv-upload.ts'
+import { assertAnnounced, plainTypeOf, untilEnd } from '../csv-upload.ts'
 import { IMPORT_MAX_BYTES } from '../fields.ts'
 import { download, found, streamed } from '../requests.ts'
 import type { campaigns } from './routes.ts'
@@ -36,12 +35,11 @@ export function campaignFileHandlers({
       const format = formatOf(incoming)
       return untilEnd(incoming, async () => {
         refuseForNdjson(format, query)
-        // An announced size is checked before anything is stored.
-        if (Number(incoming.headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw tooLarge()
+        assertAnnounced(incoming)
         const campaign = await ownCampaign(redis, call)
         const { upload, figures } = incomingRows(format, flowingWhile(call.assertStillAllowed, incoming), query)
         await uploadRecipients({ redis, ...config }, campaign, upload, IMPORT_MAX_BYTES).catch((error: unknown) => {
-          throw error instanceof TooLargeError ? tooLarge() : error
+          throw error instanceof TooLargeError ? fileTooLarge(IMPORT_MAX_BYTES) : error
         })
         return shows('rows uploaded', { id: idOf(campaign), ...figures() })
       })
@@ -72,9 +70,6 @@ export async function ownCampaign(
 ): Promise<Campaign> {
   return found(await findOwnCampaign(redis, caller.account, params.id), 'The campaign')
 }
-
-const tooLarge = (): ApiError =>
-  new ApiError(413, 'too_large', `The rows are too large: at most ${counted(IMPORT_MAX_BYTES, 'byte')}.`)
 
 function formatOf(incoming: IncomingMessage): RowFormat {
   const type = plainTypeOf(incoming)
