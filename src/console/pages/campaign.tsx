@@ -10,6 +10,7 @@ import {
   CampaignState,
   held,
   MessageState,
+  status,
   Text,
   toneOf,
   Until,
@@ -50,12 +51,10 @@ export function CampaignPage({ id }: { id: string }) {
             <WaitReason id={id} waits={found.waits} />
             {found.progress.held_to !== null &&
               held`Throttled by the provider: held to ${rateText(found.progress.held_to)} per second.`}
-            {found.state === 'running' && (
-              <p role="status">
-                {rateText(found.progress.rate_per_second)} per second
-                {found.progress.seconds_left === null ? '.' : `; ${spanText(found.progress.seconds_left)} left.`}
-              </p>
-            )}
+            {found.state === 'running' &&
+              status`${rateText(found.progress.rate_per_second)} per second${
+                found.progress.seconds_left === null ? '.' : `; ${spanText(found.progress.seconds_left)} left.`
+              }`}
             {found.started_at !== null && <LedgerCard id={id} progress={latestProgress(found, live)} />}
             <div class="halves">
               <Preflight campaign={found} />

@@ -8,7 +8,7 @@ import { ask, Confirm, Dialog, openDialog, thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page, Search, WhenLoaded } from '../parts/page.tsx'
 import { Button } from '../parts/press.tsx'
-import { Gauge, PersonLink, sentence, Text, words } from '../parts/text.tsx'
+import { Gauge, PersonLink, sentence, status, Text, words } from '../parts/text.tsx'
 import { somethingChanged, useLoad } from '../state/hooks.ts'
 import { addressOf, call, type Data, uploadFile } from '../state/http.ts'
 import { type Contact, loadTags, type Tag } from '../state/library.ts'
@@ -198,10 +198,8 @@ const Result = ({
   of: Imported
 }) => (
   <Dialog title={`Imported into ${tag.name}`} close="Close">
-    <p role="status">
-      {counted(imported, 'contact')} imported, {countText(created)} of them new; {countText(refused)} refused,{' '}
-      {countText(repeated)} with the number of an earlier row.
-    </p>
+    {status`${counted(imported, 'contact')} imported, ${countText(created)} of them new; ${countText(refused)} refused,
+      ${countText(repeated)} with the number of an earlier row.`}
     {sentence`${readAsSentence(read_as)}`}
     {refused_rows.length > 0 && (
       <ul>

@@ -8,7 +8,7 @@ import { History } from '../parts/chart.tsx'
 import { Table } from '../parts/list.tsx'
 import { Card, Empty, Figures, Page, WhenLoaded } from '../parts/page.tsx'
 import { Button } from '../parts/press.tsx'
-import { Badge, EndsIn, SearchLink, Text } from '../parts/text.tsx'
+import { Badge, EndsIn, SearchLink, sentence, Text } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { actingHeadersFor, dataOf } from '../state/http.ts'
 import { now, snapshot } from '../state/live.ts'
@@ -60,9 +60,7 @@ export function Lane({ id }: { id: number }) {
           { name: 'Pace', value: <Pace lane={lane} /> },
         ]}
       />
-      <p>
-        Held back by {held.word}. {held.means}
-      </p>
+      {sentence`Held back by ${held.word}. ${held.means}`}
       <p class="help">
         In flight: claimed by a worker and not answered yet, about the rate times the answer time. Answers: how long the
         provider takes; half of the last minute’s came within p50, 99 in 100 within p99.

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../telemetry/snapshot.ts'
 import { bytesText, countText, shareText, spanText } from '../logic/numbers.ts'
 import { Table } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
-import { Ago, Badge, Gauge, SearchLink, Text, words } from '../parts/text.tsx'
+import { Ago, Badge, Gauge, SearchLink, sentence, Text } from '../parts/text.tsx'
 
 const anHourAgo = (): string => new Date(Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000).toISOString()
 
@@ -21,7 +21,7 @@ export const Failures = ({ failures }: Pick<Snapshot, 'failures'>) => (
           {
             title: 'Code',
             head: true,
-            cell: ({ code }) => <SearchLink filters={{ code, since: anHourAgo() }}>{words`${code}`}</SearchLink>,
+            cell: ({ code }) => <SearchLink filters={{ code, since: anHourAgo() }}>{code}</SearchLink>,
           },
           { title: 'Meaning', text: ({ meaning }) => meaning },
           { title: 'Messages', count: ({ count }) => count },
@@ -49,11 +49,8 @@ const inFlightOf = (worker: Worker): string =>
 /** The workers, with those lost in the last hour, and their last heartbeats. */
 export const Workers = ({ workers, lost_workers: lost }: Pick<Snapshot, 'workers' | 'lost_workers'>) => (
   <Card title="Workers">
-    {workers.length === 0 && (
-      <p>
-        <Badge tone="bad">No worker is alive</Badge> Nothing is sent until one starts: npm run worker.
-      </p>
-    )}
+    {workers.length === 0 &&
+      sentence`${<Badge tone="bad">No worker is alive</Badge>} Nothing is sent until one starts: npm run worker.`}
     {workers.length + lost.length > 0 && (
       <Table<Worker>
         caption="Workers"

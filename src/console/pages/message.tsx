@@ -139,9 +139,7 @@ function MessageFacts({ message }: { message: Message }) {
       <Facts
         of={{
           [received ? 'From' : 'To']: (
-            <SearchLink filters={received ? { from: person } : { to: person }}>
-              <Text text={person} />
-            </SearchLink>
+            <SearchLink filters={received ? { from: person } : { to: person }}>{person}</SearchLink>
           ),
           [received ? 'To sender' : 'Sender']: <Text text={message.sender ?? 'gone'} />,
           Kind: <Text text={message.kind + (message.class ? `, ${message.class}` : '')} />,
@@ -149,9 +147,7 @@ function MessageFacts({ message }: { message: Message }) {
           'Sent no later than': message.valid_until && <When at={message.valid_until} />,
           Campaign: message.campaign && <CampaignLink id={message.campaign}>{message.campaign}</CampaignLink>,
           campaign_id: message.campaign_id && (
-            <SearchLink filters={{ campaign_id: message.campaign_id }}>
-              <Text text={message.campaign_id} />
-            </SearchLink>
+            <SearchLink filters={{ campaign_id: message.campaign_id }}>{message.campaign_id}</SearchLink>
           ),
           'Id of WhatsApp': message.provider_id && <Text class="mono" text={message.provider_id} />,
           ...(received ? partsOf(message) : {}),

@@ -4,7 +4,7 @@ import { optOutSource } from '../logic/words.ts'
 import { ask, thenNotify } from '../parts/form.tsx'
 import { List, listAt, type Source } from '../parts/list.tsx'
 import { Empty, Page, Search } from '../parts/page.tsx'
-import { SearchLink, sentence, words } from '../parts/text.tsx'
+import { SearchLink, sentence } from '../parts/text.tsx'
 import { addressOf, call, dataOf, Refused } from '../state/http.ts'
 import { place } from '../state/router.ts'
 import { may } from '../state/session.ts'
@@ -46,7 +46,7 @@ export function OptOuts() {
           {
             title: 'Person',
             head: true,
-            cell: (each) => <SearchLink filters={{ to: each.person }}>{words`${each.person}`}</SearchLink>,
+            cell: (each) => <SearchLink filters={{ to: each.person }}>{each.person}</SearchLink>,
           },
           { title: 'Since', at: ({ since }) => since },
           { title: 'Recorded by', cell: ({ source }) => optOutSource(source) },

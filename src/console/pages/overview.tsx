@@ -172,9 +172,7 @@ const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'
       {campaigns.slice(0, MOST).map((campaign) => (
         <li key={campaign.id}>
           <div class="spread">
-            <CampaignLink id={campaign.id}>
-              <Text text={campaign.name || campaign.id} />
-            </CampaignLink>
+            <CampaignLink id={campaign.id}>{campaign.name || campaign.id}</CampaignLink>
             <CampaignState state={campaign.state} />
           </div>
           <div class="spread quiet">

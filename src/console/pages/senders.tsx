@@ -226,13 +226,10 @@ const removeSecret = ({ name, title }: Kind, count: number): void =>
     title: `Remove: ${title}`,
     verb: 'Remove the secret',
     danger: true,
-    text: (
-      <p>
-        {count < 2
-          ? 'It is the only one: webhooks at the address of this account are refused until another one is added.'
-          : 'Webhooks that WhatsApp signs or verifies with the older one are refused within a second.'}
-      </p>
-    ),
+    text:
+      count < 2
+        ? 'It is the only one: webhooks at the address of this account are refused until another one is added.'
+        : 'Webhooks that WhatsApp signs or verifies with the older one are refused within a second.',
     act: () =>
       thenNotify(
         call('DELETE', `${SECRETS}/${name}`, count < 2 ? { query: { all: 'true' } } : {}),

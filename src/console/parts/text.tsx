@@ -79,28 +79,32 @@ export function Until({ at }: { at: string }) {
 /** ` Ends in 12 s.`, if the end is known. */
 export const EndsIn = ({ at }: { at: string | null }) => at && words` Ends ${<Until at={at} />}.`
 
-/** A link to the messages that match; plain text for a key that may not list messages. */
-export const SearchLink = ({ filters, children }: { filters: Filters; children: ComponentChildren }) =>
-  may('viewMessages') ? <a href={searchAddress(filters)}>{children}</a> : <span>{children}</span>
+/** A link, or plain words for a key that may not follow it; they count as a text from outside. */
+const permitted = (isPermitted: boolean, address: string, text: string) =>
+  isPermitted ? (
+    <a href={address}>
+      <Text text={text} />
+    </a>
+  ) : (
+    <Text text={text} />
+  )
+
+/** A link to the messages that match. */
+export const SearchLink = ({ filters, children }: { filters: Filters; children: string }) =>
+  permitted(may('viewMessages'), searchAddress(filters), children)
 
 /** A link to a lane. */
 export const LaneLink = ({ sender, name }: { sender: number; name: string }) => (
   <a href={`/console/lanes/${sender}`}>{words`${sender} ${name}`}</a>
 )
 
-/** A link to a campaign; plain text for a key that may not see it. */
-export const CampaignLink = ({ id, children }: { id: string; children: ComponentChildren }) =>
-  may('viewMessages') ? <a href={`/console/campaigns/${id}`}>{children}</a> : <span>{children}</span>
+/** A link to a campaign. */
+export const CampaignLink = ({ id, children }: { id: string; children: string }) =>
+  permitted(may('viewMessages'), `/console/campaigns/${id}`, children)
 
 /** A number or user id, with a link to the data of the person. */
 export const PersonLink = ({ person }: { person: string }) =>
-  may('administer') ? (
-    <a href={addressOf('/console/people', { person })}>
-      <Text text={person} />
-    </a>
-  ) : (
-    <Text text={person} />
-  )
+  permitted(may('administer'), addressOf('/console/people', { person }), person)
 
 /** Why a message or a campaign waits, with a link to its lane. The second part of either id is the lane. */
 export function WaitReason({
