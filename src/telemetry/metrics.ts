@@ -148,7 +148,7 @@ export interface InFlight {
 }
 
 /** Connections of one kind that are open. */
-export interface OpenConnections {
+interface OpenConnections {
   origin: string
   protocol: string
   count: number

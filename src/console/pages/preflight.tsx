@@ -1,5 +1,4 @@
 // The result of the check before the start: recipients, problems, and who is left out and why.
-
 import { useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { textRecords } from '../../files/csv-head.ts'
@@ -8,7 +7,7 @@ import { plainText } from '../logic/plain-text.ts'
 import { Table } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
 import { Button } from '../parts/press.tsx'
-import { Badge, Text, When, words } from '../parts/text.tsx'
+import { Badge, status, Text, When, words } from '../parts/text.tsx'
 import { actingHeaders, downloadAddress, refusalOf } from '../state/http.ts'
 
 const REASONS = {
@@ -33,24 +32,26 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
       </Card>
     )
   }
+  const { problems } = preflight
   const refused = Object.values(preflight.refused).reduce((sum, count) => sum + count, 0)
+  const badge =
+    problems.length === 0 ? (
+      <Badge tone="good">no problem</Badge>
+    ) : (
+      <Badge tone="bad">{counted(problems.length, 'problem')}</Badge>
+    )
   return (
     <Card title="Preflight">
-      <p role="status">
-        <Badge tone={preflight.problems.length === 0 ? 'good' : 'bad'}>
-          {preflight.problems.length === 0 ? 'no problem' : counted(preflight.problems.length, 'problem')}
-        </Badge>{' '}
-        <strong>{counted(preflight.recipients, 'recipient')}</strong> passed. Checked <When at={preflight.checked_at} />
-        .
-      </p>
-      {preflight.problems.length > 0 && (
+      {status`${badge} ${<strong>{counted(preflight.recipients, 'recipient')}</strong>} passed. Checked
+        ${<When at={preflight.checked_at} />}.`}
+      {problems.length > 0 && (
         <ul class="plain problems">
-          {preflight.problems.map(({ path, message }) => (
+          {problems.map(({ path, message }) => (
             <li key={`${path} ${message}`}>{words`${<code>{plainText(path)}</code>}: ${message}`}</li>
           ))}
         </ul>
       )}
-      {campaign.started_at === null && preflight.problems.length === 0 && (
+      {campaign.started_at === null && problems.length === 0 && (
         <p>
           At {preflight.rate} per second it takes {spanText(preflight.seconds)}.{' '}
           {preflight.would_expire > 0 && (

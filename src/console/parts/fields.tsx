@@ -17,7 +17,7 @@ interface Common {
 }
 
 /** A text field, or with `options` a choice. `time` holds an ISO time and shows it in the reader's zone. */
-export interface TextSpec extends Common {
+interface TextSpec extends Common {
   kind?: 'text' | 'password' | 'number' | 'search' | 'email' | 'url' | 'time' | 'lines'
   options?: readonly (readonly [value: string, name: string])[]
   value?: string

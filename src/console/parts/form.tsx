@@ -18,7 +18,7 @@ export async function thenNotify(request: Promise<unknown>, sentence: string): P
 type FromValues<F extends Fields, T> = T | ((values: Values<F>) => T)
 
 /** A form, as data. */
-export interface FormSpec<F extends Fields> {
+interface FormSpec<F extends Fields> {
   fields?: F
   /** Shown above and below the fields. A string becomes a paragraph. */
   text?: FromValues<F, ComponentChildren>

@@ -125,7 +125,7 @@ export function WaitReason({
   )
 }
 
-export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'quiet'
+type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'quiet'
 
 const SHAPES: Readonly<Record<Tone, string>> = { good: '✓', busy: '▸', wait: '‖', bad: '!', quiet: '○' }
 
