@@ -1,9 +1,8 @@
 // Every setting of Laneway: its name in the environment, what it means and its default. The only file that reads
 // the environment. `.env.example` and docs/reference/settings.md are held against this schema by a test.
 import { z } from 'zod'
-import { networkSchema } from './accounts/networks.ts'
+import { isCidr, networkSchema } from './accounts/networks.ts'
 import { contradictionOf, productionFaults } from './config-checks.ts'
-import { parseNetwork } from './events/targets.ts'
 import { parseBucketAddress } from './files/open.ts'
 import { assertRedisAddress, RedisAddressError } from './redis-address.ts'
 
@@ -216,7 +215,7 @@ export const settings = {
     .transform((list) => list.split(',').map((each) => Number(each) * 1_000))
     .describe('Waits before each retry of events that an endpoint did not take, each up to 20 % shorter or longer'),
   LANEWAY_EVENTS_ALLOW_PRIVATE: list
-    .refine((networks) => networks.every((each) => parseNetwork(each)), 'expected networks such as 10.0.0.0/8,fd00::/8')
+    .refine((networks) => networks.every(isCidr), 'expected networks such as 10.0.0.0/8,fd00::/8')
     .describe('Networks that endpoints may be in although they are private, also over http; default: none'),
   LANEWAY_CLOUD_API_VERSION: z
     .string()

@@ -1,5 +1,5 @@
-// Networks, as people write them: `10.0.0.0/8`, `2001:db8::/32`, or one address. Where a key may be used from, and which
-// proxies are believed.
+// Networks, as people write them: `10.0.0.0/8`, `2001:db8::/32`, or one address. Where a key may be used from, which
+// proxies are believed, and where endpoints of events may be.
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 
@@ -23,13 +23,22 @@ export const networkSchema = z.string().refine((text) => parseNetwork(text) !== 
   error: 'expected an address or a network such as 10.0.0.0/8 or 2001:db8::/32',
 })
 
-/** Tells whether an address is in one of the networks; an IPv4 address that is written as IPv6 is the same one. */
-export function insideOf(networks: readonly string[]): (address: string) => boolean {
+/** Whether a text names a network by its length, `10.0.0.0/8`, and not one address. */
+export const isCidr = (text: string): boolean => text.includes('/') && parseNetwork(text) !== undefined
+
+/** These networks as Node checks them; what is none is left out. */
+export function blockListOf(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const text of networks) {
     const network = parseNetwork(text)
     if (network !== undefined) list.addSubnet(network.address, network.bits, network.family)
   }
+  return list
+}
+
+/** Tells whether an address is in one of the networks; an IPv4 address that is written as IPv6 is the same one. */
+export function insideOf(networks: readonly string[]): (address: string) => boolean {
+  const list = blockListOf(networks)
   return (address) => {
     const plain = plainAddress(address)
     const version = isIP(plain)

@@ -7,7 +7,6 @@ import type { CampaignDescription } from '../campaigns/commands/campaign-documen
 import { describeCampaign } from '../campaigns/commands/describe.ts'
 import type { LifecycleDeps } from '../campaigns/commands/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'
-import { openCampaignQueue } from '../campaigns/store/queue.ts'
 import { counted } from '../messages/fault.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -29,12 +28,17 @@ export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> 
   return campaign
 }
 
-/** What moves a campaign. */
-export const lifecycleDeps = ({ redis, config, use }: CommandContext): LifecycleDeps => ({
-  redis,
-  queue: use(openCampaignQueue(redis)),
-  retentionMs: config.retentionMs,
-})
+export type Lifecycle = Awaited<ReturnType<typeof lifecycleOf>>
+
+/** What moves a campaign, with what it needs. Loaded only for that: BullMQ takes longer to load than all else. */
+export async function lifecycleOf({ redis, config, use }: CommandContext) {
+  const [moves, { openCampaignQueue }] = await Promise.all([
+    import('../campaigns/commands/lifecycle.ts'),
+    import('../campaigns/store/queue.ts'),
+  ])
+  const deps: LifecycleDeps = { redis, queue: use(openCampaignQueue(redis)), retentionMs: config.retentionMs }
+  return { ...moves, deps }
+}
 
 /** The campaign as it is now; the target of what was done, where the verb did something. */
 export async function shown(redis: Redis, id: CampaignId): Promise<Answer & { json: object }> {

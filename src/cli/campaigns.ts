@@ -5,22 +5,12 @@ import { CAMPAIGN_STATES, isBeforeStart } from '../campaigns/campaign.ts'
 import type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
 import { defineCampaign } from '../campaigns/commands/create.ts'
 import { describeCampaigns } from '../campaigns/commands/describe.ts'
-import {
-  cancelCampaign,
-  checkCampaign,
-  type LifecycleDeps,
-  pauseCampaign,
-  resumeCampaign,
-  resumeClass,
-  scheduleCampaign,
-  startCampaign,
-} from '../campaigns/commands/lifecycle.ts'
 import { RESUME_CLASSES, type ResumeClass } from '../campaigns/definition.ts'
 import { type Campaign, idOf } from '../campaigns/store/campaigns.ts'
 import { type ListedCampaign, listCampaigns } from '../campaigns/store/list.ts'
 import { workersAlive } from '../redis/heartbeats.ts'
 import { fileVerbs } from './campaign-files.ts'
-import { campaignArgument, existing, lifecycleDeps, shown, watchVerb } from './campaign-summary.ts'
+import { campaignArgument, existing, type Lifecycle, lifecycleOf, shown, watchVerb } from './campaign-summary.ts'
 import { CliFailure } from './failure.ts'
 import { jsonPath, readJson, shownFile } from './files.ts'
 import { type Columns, listed } from './print.ts'
@@ -48,7 +38,7 @@ const COLUMNS: Columns<CampaignDescription> = {
 const onCampaign = (
   name: string,
   summary: string,
-  act: (deps: LifecycleDeps, campaign: Campaign) => Promise<void>,
+  act: (lifecycle: Lifecycle, campaign: Campaign) => Promise<void>,
 ): Verb =>
   verb({
     usage: `${name} <id>`,
@@ -57,7 +47,7 @@ const onCampaign = (
     example: 'cmp_1_7',
     values: { id: campaignArgument },
     async run({ id }, context) {
-      await act(lifecycleDeps(context), await existing(context.redis, id))
+      await act(await lifecycleOf(context), await existing(context.redis, id))
       return shown(context.redis, id)
     },
   })
@@ -71,7 +61,8 @@ export const verbs: readonly Verb[] = [
     values: { file: jsonPath, account: option(accountId, 'id', 'account that owns it') },
     async run({ file, account }, context) {
       const body = await readBody(file, context)
-      const id = await defineCampaign(lifecycleDeps(context), { account, body, idempotencyKey: undefined })
+      const { deps } = await lifecycleOf(context)
+      const id = await defineCampaign(deps, { account, body, idempotencyKey: undefined })
       return shown(context.redis, id)
     },
   }),
@@ -101,11 +92,16 @@ export const verbs: readonly Verb[] = [
     run: ({ id }, { redis }) => shown(redis, id),
   }),
   watchVerb,
-  onCampaign('preflight', 'count, check and freeze the recipients; report all problems', async (deps, campaign) => {
-    if ((await workersAlive(deps.redis)) === 0) throw new CliFailure('No worker is running, and only workers do this.')
-    await checkCampaign(deps, campaign)
-    while ((await existing(deps.redis, campaign)).state === 'checking') await sleep(ASK_EVERY_MS)
-  }),
+  onCampaign(
+    'preflight',
+    'count, check and freeze the recipients; report all problems',
+    async ({ deps, checkCampaign }, campaign) => {
+      if ((await workersAlive(deps.redis)) === 0)
+        throw new CliFailure('No worker is running, and only workers do this.')
+      await checkCampaign(deps, campaign)
+      while ((await existing(deps.redis, campaign)).state === 'checking') await sleep(ASK_EVERY_MS)
+    },
+  ),
   verb({
     usage: 'schedule <id> <time>',
     summary: 'start the campaign at a given time',
@@ -116,11 +112,14 @@ export const verbs: readonly Verb[] = [
       time: instant.refine((at) => at > Date.now(), 'must be in the future'),
     },
     async run({ id, time }, context) {
-      await scheduleCampaign(lifecycleDeps(context), await existing(context.redis, id), time)
+      const { deps, scheduleCampaign } = await lifecycleOf(context)
+      await scheduleCampaign(deps, await existing(context.redis, id), time)
       return shown(context.redis, id)
     },
   }),
-  onCampaign('start', 'start the campaign now; it must be ready', startCampaign),
+  onCampaign('start', 'start the campaign now; it must be ready', ({ deps, startCampaign }, campaign) =>
+    startCampaign(deps, campaign),
+  ),
   verb({
     usage: 'pause <id>',
     summary: 'pause the campaign; messages already in flight still go out',
@@ -131,7 +130,8 @@ export const verbs: readonly Verb[] = [
       reason: option(nameUpTo(200).default('by hand'), 'text', 'reason shown with the campaign'),
     },
     async run({ id, reason }, context) {
-      await pauseCampaign(lifecycleDeps(context), await existing(context.redis, id), reason)
+      const { deps, pauseCampaign } = await lifecycleOf(context)
+      await pauseCampaign(deps, await existing(context.redis, id), reason)
       return shown(context.redis, id)
     },
   }),
@@ -150,7 +150,7 @@ export const verbs: readonly Verb[] = [
       yes: flag('do not ask before a class is sent to that was resumed before'),
     },
     async run({ id, class: only, yes }, context) {
-      const deps = lifecycleDeps(context)
+      const { deps, resumeCampaign, resumeClass } = await lifecycleOf(context)
       const campaign = await existing(context.redis, id)
       if (only === undefined) {
         await resumeCampaign(deps, campaign)
@@ -160,7 +160,9 @@ export const verbs: readonly Verb[] = [
       return shown(context.redis, await resumeClass(deps, campaign, only, undefined))
     },
   }),
-  onCampaign('cancel', 'cancel the campaign; nothing more of it is sent', cancelCampaign),
+  onCampaign('cancel', 'cancel the campaign; nothing more of it is sent', ({ deps, cancelCampaign }, campaign) =>
+    cancelCampaign(deps, campaign),
+  ),
   ...fileVerbs,
 ]
 

@@ -20,9 +20,8 @@ import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
-import { findBy, requeueVerb } from './requeue.ts'
 import { laneQueues, noCampaign, noSender } from './session.ts'
-import { instant, nameUpTo, oneOf, person } from './values.ts'
+import { findBy, instant, nameUpTo, oneOf, person, requeueValues } from './values.ts'
 import { type Answer, option, type Verb, verb } from './verb.ts'
 
 const DEFAULT_LIMIT = 100
@@ -116,7 +115,16 @@ export const verbs: readonly Verb[] = [
       return { json: { id: text, state: 'cancelled' }, text: `Cancelled ${text}.`, acted: { account, target: text } }
     },
   }),
-  requeueVerb,
+  verb({
+    usage: 'requeue [id]',
+    act: 'messages.requeue',
+    summary:
+      'send messages again that failed, expired, were cancelled or are unknown: one by id, or all that match a filter',
+    example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
+    values: requeueValues,
+    // It takes a while to load.
+    run: async (values, context) => (await import('./requeue.ts')).requeue(values, context),
+  }),
 ]
 
 const noMessage = (id: string) => new CliFailure(`There is no message ${id}, or it is older than the retention.`)

@@ -1,6 +1,6 @@
 // messages requeue: send one message again by its id, or all that a filter finds, as a job that a worker does.
 import type { Writable } from 'node:stream'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { listAccounts } from '../accounts/store/accounts.ts'
 import { findSender, laneIdsOf } from '../accounts/store/senders.ts'
@@ -29,75 +29,57 @@ import { isRedisAway } from '../redis/errors.ts'
 import { openRequeuesKey } from '../redis/keys.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 import { confirm, followJob, laneQueues, noCampaign } from './session.ts'
-import { accountId, instant, nameUpTo, oneOf, phoneNumber, senderName } from './values.ts'
-import { type Answer, type CommandContext, flag, option, verb } from './verb.ts'
+import type { requeueValues } from './values.ts'
+import type { Answer, CommandContext } from './verb.ts'
 
-const CLASSES = ['transactional', 'campaign'] as const
-
-/** What messages can be found by, whether they are listed or requeued. */
-export const findBy = {
-  account: option(accountId.optional(), 'id', 'only those of one account'),
-  sender: option(senderName.optional(), 'sender', 'only those of one sender, by its number, name or id'),
-  class: option(oneOf(CLASSES).optional(), 'class', `one of ${CLASSES.join(', ')}`),
-  campaign: option(nameUpTo(255).optional(), 'id', 'only those of one campaign (cmp_1_2), or with this campaign_id'),
-  code: option(nameUpTo(100).optional(), 'code', 'only those with this problem code'),
-}
 /** Each takes 2.5 s at most. */
 const MOST_TRIES = 2
 const SAY_EVERY_MS = 2_000
 
-export const requeueVerb = verb({
-  usage: 'requeue [id]',
-  act: 'messages.requeue',
-  summary:
-    'send messages again that failed, expired, were cancelled or are unknown: one by id, or all that match a filter',
-  example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
-  values: {
-    id: z.string().optional(),
-    ...findBy,
-    to: option(phoneNumber.optional(), 'number', 'only those to one recipient'),
-    state: option(
-      oneOf(REQUEUE_STATES).optional(),
-      'state',
-      `one of ${REQUEUE_STATES.join(', ')}; unknown messages are flagged possible duplicate`,
-    ),
-    since: option(instant.optional(), 'time', 'only those that ended at or after this time'),
-    until: option(instant.optional(), 'time', 'only those that ended at or before this time'),
-    all: flag('all of them, when no filter is given'),
-    dryRun: flag('only count them'),
-    detach: flag('do not wait until it is done'),
-    yes: flag('do not ask before messages of several accounts are sent again'),
-  },
-  async run({ id, account, all, dryRun, detach, yes, campaign, since, until, ...rest }, context) {
-    const { redis } = context
-    const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
-    const request = {
-      ...rest,
-      ...(ours ? { campaign } : { campaign_id: campaign }),
-      sinceMs: since,
-      untilMs: until,
-    }
-    const filters = hasFilter(request)
-    const queues = await laneQueues(context)
-    if (id !== undefined) {
-      if (filters || all || dryRun || account !== undefined)
-        throw new CliFailure('Give either a message id or filters, not both.', 2)
-      return requeueOne(context, queues, id)
-    }
-    if (!filters && !all) {
-      const whose = account === undefined ? 'all accounts' : `account ${account}`
-      const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
-      throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
-    }
-    // A filter that names what is not there would match nothing, and look as if all were well.
-    if (ours && !(await findCampaign(redis, ours))) throw noCampaign(ours)
-    const nowMs = await redisNowMs(redis, openRequeuesKey(account ?? 0))
-    const order = await requeueOrder(redis, account, request, nowMs)
-    if (dryRun) return dryAnswer(await countMatching({ redis, queues }, order))
-    const agreed = account !== undefined || yes ? order : await ofOneAccount(context, queues, order)
-    return start(context, { order: agreed, account, nowMs, detach })
-  },
-})
+/** Sends one message again, or all that were asked for. */
+export async function requeue(
+  {
+    id,
+    account,
+    all,
+    dryRun,
+    detach,
+    yes,
+    campaign,
+    since,
+    until,
+    ...rest
+  }: z.output<z.ZodObject<typeof requeueValues>>,
+  context: CommandContext,
+): Promise<Answer> {
+  const { redis } = context
+  const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
+  const request = {
+    ...rest,
+    ...(ours ? { campaign } : { campaign_id: campaign }),
+    sinceMs: since,
+    untilMs: until,
+  }
+  const filters = hasFilter(request)
+  const queues = await laneQueues(context)
+  if (id !== undefined) {
+    if (filters || all || dryRun || account !== undefined)
+      throw new CliFailure('Give either a message id or filters, not both.', 2)
+    return requeueOne(context, queues, id)
+  }
+  if (!filters && !all) {
+    const whose = account === undefined ? 'all accounts' : `account ${account}`
+    const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
+    throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
+  }
+  // A filter that names what is not there would match nothing, and look as if all were well.
+  if (ours && !(await findCampaign(redis, ours))) throw noCampaign(ours)
+  const nowMs = await redisNowMs(redis, openRequeuesKey(account ?? 0))
+  const order = await requeueOrder(redis, account, request, nowMs)
+  if (dryRun) return dryAnswer(await countMatching({ redis, queues }, order))
+  const agreed = account !== undefined || yes ? order : await ofOneAccount(context, queues, order)
+  return start(context, { order: agreed, account, nowMs, detach })
+}
 
 /**
  * The order as a person who named no account means it. When all that matches is of one account, it is for the lanes of that

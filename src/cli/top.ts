@@ -2,12 +2,11 @@
 // everything stands now.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseCampaignId } from '../campaigns/campaign.ts'
-import { pauseCampaign, resumeCampaign } from '../campaigns/commands/lifecycle.ts'
 import { laneOf, pauseLane, resumeLane } from '../lanes/control.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
-import { existing, lifecycleDeps } from './campaign-summary.ts'
+import { existing, lifecycleOf } from './campaign-summary.ts'
 import { explain } from './failure.ts'
 import { laneQueues, personHere, recordActs } from './session.ts'
 import { drawScreen, type Item, isSame, itemsOf } from './top-screen.ts'
@@ -115,7 +114,7 @@ async function act(context: CommandContext, { kind, id }: Item, what: 'pause' | 
   const campaign = parseCampaignId(id)
   if (campaign === undefined) return `There is no campaign ${id}.`
   const found = await existing(redis, campaign)
-  const deps = lifecycleDeps(context)
+  const { deps, pauseCampaign, resumeCampaign } = await lifecycleOf(context)
   await (what === 'pause' ? pauseCampaign(deps, found, `by ${personHere()}`) : resumeCampaign(deps, found))
   await recordActs(redis, `campaign.${what}`, { account: found.account, target: id })
   return `Campaign ${id} is ${done}.`

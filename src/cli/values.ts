@@ -4,8 +4,9 @@ import { isServerAddress, MAX_RATE, MIN_RATE } from '../accounts/sender.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
 import { quoted } from '../messages/fault.ts'
 import { parsePhone } from '../messages/recipient.ts'
+import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
 import { parsePerson } from '../people/person.ts'
-import { option } from './verb.ts'
+import { flag, option } from './verb.ts'
 
 /** A typed value: `expected` in words, and how to read it; undefined is refused. */
 export function parser<T>(expected: string, read: (text: string) => T | undefined) {
@@ -127,3 +128,32 @@ export const permissionList = parser(
     return known && [...new Set(known)]
   },
 )
+
+const CLASSES = ['transactional', 'campaign'] as const
+
+/** What messages can be found by, whether they are listed or requeued. */
+export const findBy = {
+  account: option(accountId.optional(), 'id', 'only those of one account'),
+  sender: option(senderName.optional(), 'sender', 'only those of one sender, by its number, name or id'),
+  class: option(oneOf(CLASSES).optional(), 'class', `one of ${CLASSES.join(', ')}`),
+  campaign: option(nameUpTo(255).optional(), 'id', 'only those of one campaign (cmp_1_2), or with this campaign_id'),
+  code: option(nameUpTo(100).optional(), 'code', 'only those with this problem code'),
+}
+
+/** What `messages requeue` takes: the id of one message, or what they are found by. */
+export const requeueValues = {
+  id: z.string().optional(),
+  ...findBy,
+  to: option(phoneNumber.optional(), 'number', 'only those to one recipient'),
+  state: option(
+    oneOf(REQUEUE_STATES).optional(),
+    'state',
+    `one of ${REQUEUE_STATES.join(', ')}; unknown messages are flagged possible duplicate`,
+  ),
+  since: option(instant.optional(), 'time', 'only those that ended at or after this time'),
+  until: option(instant.optional(), 'time', 'only those that ended at or before this time'),
+  all: flag('all of them, when no filter is given'),
+  dryRun: flag('only count them'),
+  detach: flag('do not wait until it is done'),
+  yes: flag('do not ask before messages of several accounts are sent again'),
+}

@@ -3,8 +3,9 @@
 
 import { type LookupAddress, lookup } from 'node:dns'
 import dns from 'node:dns/promises'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { Agent, buildConnector } from 'undici'
+import { blockListOf } from '../accounts/networks.ts'
 
 /** All that IPv6 has given out for the Internet. What lies outside of it stands for other addresses, or for nothing yet. */
 const GIVEN_OUT = '2000::/3'
@@ -15,29 +16,9 @@ const NOT_PUBLIC = [
   ...['224.0.0.0/4', '240.0.0.0/4', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ]
 
-/** A network in CIDR notation; undefined for anything else. */
-export function parseNetwork(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | undefined {
-  const [address = '', length = '', ...more] = text.split('/')
-  const kind = isIP(address)
-  if (kind === 0 || more.length > 0 || !/^\d{1,3}$/.test(length)) return undefined
-  const prefix = Number(length)
-  if (prefix > (kind === 4 ? 32 : 128)) return undefined
-  return { address, prefix, family: kind === 4 ? 'ipv4' : 'ipv6' }
-}
-
-function listOf(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const text of networks) {
-    const network = parseNetwork(text)
-    if (network === undefined) throw new Error(`not a network: ${text}`)
-    list.addSubnet(network.address, network.prefix, network.family)
-  }
-  return list
-}
-
-const notPublic = listOf(NOT_PUBLIC)
+const notPublic = blockListOf(NOT_PUBLIC)
 /** Not in the same list: Node takes every IPv4 address for one of `::ffff:0:0/96`. */
-const givenOut = listOf([GIVEN_OUT])
+const givenOut = blockListOf([GIVEN_OUT])
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
@@ -46,7 +27,7 @@ export type Unsafe = 'private' | 'insecure'
 
 /** Says whether an address may be called. `allowed` are networks (CIDR) that an operator has named. */
 export function createTargetRule(allowed: readonly string[]) {
-  const named = listOf(allowed)
+  const named = blockListOf(allowed)
   return {
     /** Why a connection to this address (an IP literal, in the form that it was resolved to) must not be made. */
     unsafe(address: string, isSecure: boolean): Unsafe | undefined {
