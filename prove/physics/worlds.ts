@@ -89,7 +89,7 @@ export function drawWorld(kind: Kind, place: number, random: Random): World {
     case 'dropped': {
       const for_ms = Math.round(random.between(1_500, 4_000))
       const holds = { after: random.below(200), for_ms, ends: 'badly', code: random.pick([132_015, 135_000]) }
-      return { ...world, people: 1_500, rate: 100, rules: { ...rules, ...someCapped, budget, holds } }
+      return { ...world, people: 1_500, rules: { ...rules, ...someCapped, budget, holds } }
     }
     case 'crowded': {
       const dailyLimit = 40 + random.below(40)
