@@ -74,7 +74,7 @@ export const providerPhysics: Scenario = {
     const kills = played.reduce((sum, each) => sum + each.kills, 0)
     return {
       judgement: judgeMessages(all),
-      figures: [...figuresOf(all), { what: 'kills of workers', value: kills, unit: '', atLeast: 1 }],
+      figures: [...figuresOf(all, run), { what: 'kills of workers', value: kills, unit: '', atLeast: 1 }],
       violations: played.flatMap(({ seen, deaths }) => [...seen.flatMap(({ violations }) => violations), ...deaths]),
     }
   },
