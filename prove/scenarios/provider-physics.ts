@@ -62,15 +62,13 @@ export const providerPhysics: Scenario = {
       const one = await playRound({ ...run, build, folder }, number, round, { env: ENV, flags: IN_FLIGHT })
       played.push(one)
       const broken = [...one.seen.flatMap(({ violations }) => violations), ...judgeMessages(one).violations]
-      run.say(`round ${number + 1} of ${rounds.length}: ${broken.join('; ') || 'kept'}`)
+      run.say(`round ${number + 1} of ${rounds.length}: ${broken.join('; ') || 'every message and figure is right'}`)
+      const soFar = figuresOf(together(played), run).map(
+        ({ what, value, unit }) => `${what} ${value.toFixed(2)} ${unit}`,
+      )
+      run.say(`so far: ${soFar.join('; ')}`)
     }
-    const all: Played = {
-      seen: played.flatMap(({ seen }) => seen),
-      ledger: played.flatMap(({ ledger }) => ledger),
-      physics: played.flatMap(({ physics }) => physics),
-      codeStates: new Map(played.flatMap(({ codeStates }) => [...codeStates])),
-      flagsEarned: played.reduce((sum, { flagsEarned }) => sum + flagsEarned, 0),
-    }
+    const all = together(played)
     const kills = played.reduce((sum, each) => sum + each.kills, 0)
     return {
       judgement: judgeMessages(all),
@@ -79,3 +77,11 @@ export const providerPhysics: Scenario = {
     }
   },
 }
+
+const together = (played: readonly Played[]): Played => ({
+  seen: played.flatMap(({ seen }) => seen),
+  ledger: played.flatMap(({ ledger }) => ledger),
+  physics: played.flatMap(({ physics }) => physics),
+  codeStates: new Map(played.flatMap(({ codeStates }) => [...codeStates])),
+  flagsEarned: played.reduce((sum, { flagsEarned }) => sum + flagsEarned, 0),
+})
