@@ -15,7 +15,8 @@ const described = z.object({
     id: z.string(),
     state: z.string(),
     progress: z.record(z.string(), z.number().nullable()),
-    preflight: z.unknown().optional(),
+    preflight: z.looseObject({ days: z.number().nullable() }).optional(),
+    waits: z.looseObject({ why: z.string(), until: z.string().nullable() }).nullable(),
   }),
 })
 export type Progress = z.infer<typeof described>['data']
@@ -51,7 +52,12 @@ export async function fillTag(
 export const TEXT = 'Your parcel left our house today and will reach you soon. '.repeat(4).slice(0, 170).trim()
 
 /** A campaign from `sender` to the tag, checked and ready to be started. */
-export async function createCampaign(laneway: Laneway, sender: string, tag: number): Promise<string> {
+export async function createCampaign(
+  laneway: Laneway,
+  sender: string,
+  tag: number,
+  more: object = {},
+): Promise<string> {
   const parameters = [
     { type: 'text', text: { from: 'contact.name' } },
     { type: 'text', text: TEXT },
@@ -64,6 +70,7 @@ export async function createCampaign(laneway: Laneway, sender: string, tag: numb
       components: [{ type: 'BODY', parameters }],
     },
     recipients: { tags: [tag] },
+    ...more,
   })
   await call(laneway, 'POST', `/${id}/preflight`)
   await until('the preflight', 600_000, async () => (await show(laneway, id)).state === 'ready')

@@ -42,7 +42,10 @@ export async function send(rig: Rig, options: LoadOptions): Promise<LoadReport> 
   return report
 }
 
-export async function watchSink(rig: Rig, what: { latency?: boolean; opaque?: boolean } = {}): Promise<void> {
+export async function watchSink(
+  rig: Rig,
+  what: { latency?: boolean; opaque?: boolean; arrivals?: boolean } = {},
+): Promise<void> {
   await rig.sink.ask('watch', { latency: false, opaque: false, ...what }, z.unknown())
 }
 

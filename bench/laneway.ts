@@ -51,6 +51,8 @@ export async function startLaneway(
     settings?: Record<string, string>
     profile?: string | undefined
     redis?: Shape
+    /** A command to run Redis under. */
+    beforeRedis?: readonly string[]
     /** Where its messages go; undefined: to the sink. */
     baseUrl?: string
     /** Another build than the one beside the bench. */
@@ -61,7 +63,7 @@ export async function startLaneway(
 ): Promise<Laneway> {
   const { lanes = 1, workers = 1, rate = MAX_RATE } = options
   mkdirSync(dir, { recursive: true })
-  const redis = await startRedis(dir, closing, options.redis)
+  const redis = await startRedis(dir, closing, options.redis, options.beforeRedis)
   const queues = openLaneQueues(redis.client)
   closing.add(() => queues.close())
   const { keys, senders, laneIds } = await seed(redis, {

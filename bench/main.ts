@@ -14,6 +14,7 @@ import { type Figure, printTable, surroundings } from './report.ts'
 import { accept } from './scenarios/accept.ts'
 import { batch } from './scenarios/batch.ts'
 import { campaign } from './scenarios/campaign.ts'
+import { campaignDays } from './scenarios/campaign-days.ts'
 import { campaignLatency } from './scenarios/campaign-latency.ts'
 import { campaignSpeed } from './scenarios/campaign-speed.ts'
 import { cluster } from './scenarios/cluster.ts'
@@ -59,6 +60,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   campaign,
   'campaign-speed': campaignSpeed,
   'campaign-latency': campaignLatency,
+  'campaign-days': campaignDays,
   cluster,
   replicas,
   files,
@@ -70,12 +72,12 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
 
 Without a name all are run, which takes some twenty minutes, and an hour with --full. The scenario files needs
-Swift, an S3 server, and is passed over without.
+Swift, an S3 server, and is passed over without, as is campaign-days without libfaketime.
 
   --rounds <n>     rounds that count, after one that warms up (default 3)
   --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
-  --people <n>     recipients of the campaign, rows of the import (default 100000, with --full 1000000;
+  --people <n>     recipients of campaign and campaign-days, rows of the import (default 100000, with --full 1000000;
                    of campaign-speed 20000, of files 20000); messages that wait in console (default 300000),
                    that find looks through (default 1000000)
   --lanes <n>      lanes of idle-lanes and scrape (default 1000)

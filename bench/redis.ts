@@ -19,9 +19,15 @@ export interface BenchRedis {
   pids: readonly number[]
 }
 
-export async function startRedis(dir: string, closing: Closing, shape: Shape = 'one'): Promise<BenchRedis> {
+/** `before`: a command to run the server under, where there is one server. */
+export async function startRedis(
+  dir: string,
+  closing: Closing,
+  shape: Shape = 'one',
+  before: readonly string[] = [],
+): Promise<BenchRedis> {
   if (shape === 'cluster') return startCluster(dir, closing)
-  const server = await startRedisServer(join(dir, 'redis'))
+  const server = await startRedisServer(join(dir, 'redis'), { before })
   closing.add(() => server.stop())
   const client = new Single(server.url, { protocol: 2, maxRetriesPerRequest: null })
   closing.add(async () => client.disconnect())

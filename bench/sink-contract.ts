@@ -1,7 +1,8 @@
 // What the sink is asked and answers.
 import { z } from 'zod'
 
-export const watchSchema = z.object({ latency: z.boolean(), opaque: z.boolean() })
+/** What it keeps of each message: `arrivals` for the times at which they come. */
+export const watchSchema = z.object({ latency: z.boolean(), opaque: z.boolean(), arrivals: z.boolean().default(false) })
 
 export const sinkReport = z.object({
   count: z.number(),
@@ -10,5 +11,7 @@ export const sinkReport = z.object({
   /** Milliseconds. */
   latencies: z.array(z.number()),
   opaque: z.array(z.string()),
+  /** Epoch ms by the clock of the machine. */
+  arrivals: z.array(z.number()),
 })
 export type SinkReport = z.infer<typeof sinkReport>

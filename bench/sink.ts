@@ -9,8 +9,9 @@ import { answerQuestions } from './child.ts'
 import { messageReader } from './http-messages.ts'
 import { type SinkReport, watchSchema } from './sink-contract.ts'
 
-let watch: z.infer<typeof watchSchema> = { latency: false, opaque: false }
-let report: SinkReport = { count: 0, everyHundredthAtMs: [], latencies: [], opaque: [] }
+let watch: z.infer<typeof watchSchema> = { latency: false, opaque: false, arrivals: false }
+const nothing = (): SinkReport => ({ count: 0, everyHundredthAtMs: [], latencies: [], opaque: [], arrivals: [] })
+let report = nothing()
 let since = performance.now()
 let total = 0
 
@@ -39,6 +40,7 @@ function answerTo(body: Buffer): string {
     const at = body.indexOf(STAMP)
     if (at >= 0) report.latencies.push((nowUs - Number.parseInt(body.toString('latin1', at + 3, at + 20), 10)) / 1_000)
   }
+  if (watch.arrivals) report.arrivals.push(Date.now())
   if (watch.opaque) {
     const opaque = OPAQUE.exec(body.toString('latin1'))?.[1]
     if (opaque !== undefined) report.opaque.push(opaque)
@@ -64,7 +66,7 @@ answerQuestions({
   /** Starts a new count. */
   watch: async (detail) => {
     watch = watchSchema.parse(detail)
-    report = { count: 0, everyHundredthAtMs: [], latencies: [], opaque: [] }
+    report = nothing()
     since = performance.now()
   },
   count: async () => report.count,
