@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { z } from 'zod'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { openReplyWindow } from '../../src/messages/store/inbound.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import {
   createPortfolio,
@@ -56,7 +57,7 @@ const used = async (): Promise<number> => {
   return found === undefined ? -1 : (await showPortfolio(service.redis, found)).used
 }
 const waitsOf = async (path: string) => shown.parse((await service.request('GET', path)).json()).data.waits
-const code = async (to: string): Promise<string> =>
+const code = async (to: string, sender = service.sender): Promise<string> =>
   acknowledgedId(
     await service.post('/chatappbusiness/send-templated-message', {
       ...{
@@ -67,7 +68,7 @@ const code = async (to: string): Promise<string> =>
         type: 'template',
       },
       template: { name: 'ready', language: { code: 'en_US' }, components: [] },
-      sender: service.sender,
+      sender,
     }),
   )
 
@@ -98,7 +99,43 @@ test('a campaign stops at the limit less the reserve and goes on by itself; code
   expect((await service.show(id)).progress).toMatchObject({ sent: 50, failed: 0 })
 })
 
-test('what is refused does not count, and a person who wrote lately does not either', async () => {
+test('a campaign on one number leaves the reserve of another number of the portfolio alone', async () => {
+  const { redis, tenant } = service
+  await joinPortfolio(redis, { id: tenant.partnerLane, account: tenant.account }, portfolio)
+  await service.stopWorker()
+  await service.startWorker()
+  const id = await world.started(50)
+  await eventually(async () => (await service.show(id)).progress.sent === 18 || undefined, '18 are sent')
+  const sent: string[] = []
+  for (const to of ['+4915300000011', '+4915300000012']) sent.push(await code(to, tenant.partnerNumber))
+  for (const each of sent) {
+    await eventually(async () => ((await waitsOf(`/messages/${each}`)) === null ? true : undefined), 'it does not wait')
+  }
+  await eventually(async () => (await used()) === 20 || undefined, 'both count')
+  const third = await code('+4915300000013', tenant.partnerNumber)
+  await eventually(
+    async () => (await waitsOf(`/messages/${third}`))?.why === 'portfolio_limit' || undefined,
+    'a third waits, on the other number as well',
+  )
+  // Out of the portfolio, its own limit is none.
+  await joinPortfolio(redis, { id: tenant.partnerLane, account: tenant.account }, null)
+  await eventually(async () => ((await waitsOf(`/messages/${third}`)) === null ? true : undefined), 'it leaves', 75_000)
+  expect(await used()).toBe(20)
+  await setPortfolio(redis, portfolio, { daily_limit: null })
+  await service.reaches(id, 'done', 60_000)
+})
+
+test('a person who has written to the number lately does not count', async () => {
+  const { tag, phones } = await service.addPeople(30)
+  const nowMs = Date.now()
+  for (const phone of phones.slice(0, 20)) await openReplyWindow(service.redis, service.lane, phone, nowMs, nowMs)
+  const id = await service.ready({ tags: [tag] })
+  await service.move(id, 'start')
+  await service.reaches(id, 'done', 60_000)
+  expect(await used()).toBe(10)
+})
+
+test('what is refused does not count', async () => {
   product.state.answer = () => ({
     status: 400,
     body: JSON.stringify({ error: { message: 'x', type: 'OAuthException', code: 131026 } }),

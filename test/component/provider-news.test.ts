@@ -8,8 +8,10 @@ import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender, setSenderProvider } from '../../src/accounts/store/senders.ts'
 import { findTemplate, importTemplate } from '../../src/accounts/store/templates.ts'
+import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { createPortfolio, findPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/store/portfolios.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -119,6 +121,35 @@ test('an older word never overwrites a newer one, in whatever order and how ofte
     }),
     { numRuns: 15 },
   )
+})
+
+test('a closed account stops its lane and a reinstated one lets it go on, in whatever order both come', async () => {
+  const ban = (state: string, time: number) =>
+    bring('account_update', { event: 'DISABLED_UPDATE', ban_info: { waba_ban_state: state } }, time)
+  const { redis, lane } = service
+  const queues = openLaneQueues(redis)
+  await ban('DISABLE', NOW + 1)
+  expect([await queues.isPaused(lane), (await findSender(redis, lane))?.paused_for]).toEqual([
+    true,
+    'WhatsApp has closed the account: DISABLED_UPDATE',
+  ])
+  await ban('REINSTATE', NOW + 2)
+  expect(await queues.isPaused(lane)).toBe(false)
+  // The ban that the next reinstatement ends comes after it, and the first one once more.
+  await ban('REINSTATE', NOW + 4)
+  await ban('DISABLE', NOW + 3)
+  await ban('DISABLE', NOW + 1)
+  expect(await queues.isPaused(lane)).toBe(false)
+  await ban('DISABLE', NOW + 5)
+  await resumeLane(redis, queues, lane)
+  await ban('DISABLE', NOW + 5)
+  expect(await queues.isPaused(lane)).toBe(false)
+  // A pause of a person is none of this.
+  await pauseLane(redis, queues, lane, { reason: 'lunch', by: 'Jo' })
+  await ban('REINSTATE', NOW + 6)
+  expect(await queues.isPaused(lane)).toBe(true)
+  await resumeLane(redis, queues, lane)
+  await queues.close()
 })
 
 test('an upgrade of the throughput raises the rate of a sender that follows, and a limit that of its portfolio', async () => {

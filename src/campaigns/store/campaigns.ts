@@ -108,6 +108,12 @@ export async function createCampaign(
   return { lane, number }
 }
 
+/** Whether messages of the campaign that were claimed may leave: it was not paused or cancelled meanwhile. */
+export async function mayLeave(redis: Redis, { lane, number }: CampaignId): Promise<boolean> {
+  const state = await redis.hget(campaignKey(lane, number), 'state')
+  return state === 'running' || state === 'done'
+}
+
 /** The record of a campaign; undefined when it is not kept. Throws a CorruptRecordError when it cannot be read. */
 export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campaign | undefined> {
   const raw = await redis.hgetall(campaignKey(id.lane, id.number))

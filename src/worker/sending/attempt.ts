@@ -8,6 +8,7 @@
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.
 import { notifyCampaigns } from '../../campaigns/fan-out/circuit-breaker.ts'
+import { mayLeave } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
 import type { Deadline } from '../../deadline.ts'
 import type { SendPayload } from '../../jobs/send.ts'
@@ -175,6 +176,9 @@ async function callProvider(
     },
     async () => {
       const wantedUntil = wantedUntilOf(entry, message)
+      const { run } = message
+      // Whoever paused it was told that nothing more leaves, and a machine that is late may be seconds late.
+      if (run !== undefined && !(await mayLeave(deps.redis, { lane: id.lane, number: run }))) return undefined
       barred = (await barredAmong(deps, entry, [{ id, message }])).get(0)
       return barred ? undefined : wantedUntil
     },

@@ -1,0 +1,68 @@
+// Pins: a template that WhatsApp pauses by webhook while its campaigns go at full pace: nothing of them reaches WhatsApp a
+// second after the webhook was answered. Real: Redis, HTTP, producer, worker, the simulator and its ledger.
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { setSenderProvider } from '../../src/accounts/store/senders.ts'
+import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
+
+const PACE = 500
+const PEOPLE = 8_000
+
+let service: CampaignService
+beforeAll(async () => {
+  service = await startCampaigns({ rate: PACE })
+  await setSenderProvider(service.redis, service.lane, { wabaId: '4711' })
+})
+afterAll(() => service?.close())
+
+async function bring(event: string): Promise<void> {
+  const value = { message_template_name: 'spring', message_template_language: 'en_US', event }
+  const change = { field: 'message_template_status_update', value }
+  const entry = [{ id: '4711', time: Math.floor(Date.now() / 1_000), changes: [change] }]
+  const body = JSON.stringify({ object: 'whatsapp_business_account', entry })
+  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
+  const answer = await fetch(`${service.url}/webhooks/cloud-api`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
+    body,
+  })
+  expect(answer.status).toBe(200)
+}
+
+const line = z.object({ at_ms: z.number() })
+const arrivals = async (): Promise<number[]> => {
+  const text = await (await fetch(`${service.simulator.url}/_ledger`)).text()
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((each) => line.parse(JSON.parse(each)).at_ms)
+}
+
+test.each(['PAUSED', 'DISABLED'])('%s: two campaigns at full pace send nothing a second later', async (event) => {
+  const { tag } = await service.addPeople(PEOPLE)
+  const ids = [await service.ready({ tags: [tag] }), await service.ready({ tags: [tag] })]
+  for (const id of ids) await service.move(id, 'start')
+  const before = (await arrivals()).length
+  await eventually(async () => (await arrivals()).length > before + PACE || undefined, 'both are at full pace', 30_000)
+  await bring(event)
+  const answeredAt = Date.now()
+  for (const id of ids) {
+    const { state, reason } = await service.show(id)
+    expect([state, reason]).toEqual(['paused', expect.stringMatching(/^template_paused: /)])
+  }
+  // Long enough for a whole window of both to leave, were it not kept back.
+  await eventually(async () => Date.now() - answeredAt > 4_000 || undefined, 'time passes')
+  const late = (await arrivals()).filter((atMs) => atMs > answeredAt + 1_000)
+  expect(late.map((atMs) => atMs - answeredAt)).toEqual([])
+  for (const id of ids) {
+    const shown = await service.show(id)
+    expect(sumOf(shown)).toBe(PEOPLE)
+    expect(Number(shown.progress.queued)).toBeGreaterThan(1_000)
+    await service.move(id, 'cancel')
+  }
+  await bring('APPROVED')
+})
