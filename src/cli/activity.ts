@@ -6,7 +6,8 @@ import { readAuditLog } from '../accounts/store/audit-log.ts'
 import type { NoticeDocument } from '../notices/notice.ts'
 import { readNotices } from '../notices/store/notices.ts'
 import { type Columns, clockTime, listed } from './print.ts'
-import { accountId, limitOption } from './values.ts'
+import { senderNamed } from './session.ts'
+import { accountId, limitOption, nameUpTo, senderName } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
 const COLUMNS: Columns<AuditLogEntry> = {
@@ -52,9 +53,15 @@ export const noticeVerbs: readonly Verb[] = [
     summary: 'list what WhatsApp has told of accounts, numbers and templates, the latest first',
     example: '--account 1 --limit 20',
     isDefault: true,
-    values: concerning,
-    async run({ account = NO_ACCOUNT, limit }, { redis }) {
-      const { notices } = await readNotices(redis, { account, limit, cursor: undefined }, Date.now())
+    values: {
+      ...concerning,
+      field: option(nameUpTo(64).optional(), 'field', 'only of this field of a webhook, such as account_update'),
+      sender: option(senderName.optional(), 'sender', 'only about one sender, by its number, name or id'),
+      template: option(nameUpTo(512).optional(), 'name', 'only about the templates of this name'),
+    },
+    async run({ account = NO_ACCOUNT, limit, sender: named, ...filter }, { redis }) {
+      const sender = named === undefined ? undefined : (await senderNamed(redis, named)).id
+      const { notices } = await readNotices(redis, { account, limit, filter: { ...filter, sender } }, Date.now())
       return listed(notices, NOTICE_COLUMNS, 'WhatsApp has told nothing yet.')
     },
   }),

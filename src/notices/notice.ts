@@ -46,3 +46,10 @@ export const noticeDocumentSchema = z
   })
   .meta({ id: 'Notice' })
 export type NoticeDocument = z.infer<typeof noticeDocumentSchema>
+
+/** Which notices are wanted: of one field, about one sender, about the templates of one name. */
+export interface NoticeFilter {
+  field?: string | undefined
+  sender?: number | undefined
+  template?: string | undefined
+}

@@ -91,6 +91,33 @@ test('what WhatsApp tells is counted once, by words from closed lists', async ()
   expect(before.get('laneway_notices_total{field="message_template_status_update",event="DISABLED"}')).toBe(0)
 })
 
+test('notices are found by field, sender and template, a page at a time', async () => {
+  for (const name of ['found_one', 'found_two', 'found_one']) {
+    const value = { ...ofTemplate, message_template_name: name, new_quality_score: 'GREEN' }
+    await bring('message_template_quality_update', value, NOW + 4 + Number(name === 'found_two'))
+    await bring('message_template_status_update', { ...ofTemplate, message_template_name: name, event: 'FLAGGED' })
+  }
+  const page = async (query: string) =>
+    z
+      .object({
+        data: z.array(z.looseObject({ field: z.string(), template: z.looseObject({ name: z.string() }).nullable() })),
+        next: z.string().nullable(),
+      })
+      .parse((await service.request('GET', `/admin/notices?${query}`, undefined, admin)).json())
+  const quality = await page('field=message_template_quality_update&template=found_one')
+  expect(quality.data.map(({ field, template }) => [field, template?.name])).toEqual([
+    ['message_template_quality_update', 'found_one'],
+  ])
+  expect(quality.next).toBeNull()
+  const first = await page('template=found_one&limit=1')
+  const second = await page(`template=found_one&limit=1&cursor=${first.next}`)
+  expect([...first.data, ...second.data].map(({ field }) => field).sort()).toEqual([
+    'message_template_quality_update',
+    'message_template_status_update',
+  ])
+  expect((await page('sender=999999')).data).toEqual([])
+})
+
 test('an older word never overwrites a newer one, in whatever order and how often they come', async () => {
   const words = (name: string) => {
     const about = { ...ofTemplate, message_template_name: name }

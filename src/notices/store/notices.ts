@@ -14,6 +14,7 @@ import {
   NOTICES_KEPT_MS,
   type Notice,
   type NoticeDocument,
+  type NoticeFilter,
   noticeSchema,
 } from '../notice.ts'
 
@@ -71,26 +72,48 @@ const CURSOR = /^(\d{1,15})\.([a-z_]{1,64}\.[\w-]{22})$/
 /** Whether a text can be the cursor of a page. */
 export const isNoticeCursor = (text: string): boolean => CURSOR.test(text)
 
+/** Notices that one request looks through for those that match. */
+const MOST_LOOKED_AT = 1_000
+
 /**
- * Up to `limit` notices after `cursor` (the latest without one), the latest first, of one account or of all (0); `next` is
- * the cursor of the page after it, null on the last. Throws a CorruptRecordError.
+ * Up to `limit` notices after `cursor` (the latest without one), the latest first, of one account or of all (0), that match
+ * the filter. `next` is the cursor of the page after it, null on the last; with a filter there may be fewer than `limit` and
+ * yet a next one. Throws a CorruptRecordError.
  */
 export async function readNotices(
   redis: Redis,
-  { account, limit, cursor }: { account: number; limit: number; cursor: string | undefined },
+  {
+    account,
+    limit,
+    cursor,
+    filter = {},
+  }: { account: number; limit: number; cursor?: string | undefined; filter?: NoticeFilter },
   nowMs: number,
 ): Promise<{ notices: NoticeDocument[]; next: string | null }> {
   const index = noticesKey(account)
   const from = cursor === undefined ? 0 : await placeAfter(redis, index, cursor)
-  // One more than asked for tells whether there is another page.
-  const found = await redis.zrevrange(index, from, from + limit, 'WITHSCORES')
+  const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  const most = isFiltered ? Math.max(limit, MOST_LOOKED_AT) : limit
+  // One more than is looked at tells whether there is another page.
+  const found = await redis.zrevrange(index, from, from + most, 'WITHSCORES')
   const all = found.flatMap((id, i) => (i % 2 === 0 ? [{ id, at: Number(found[i + 1]) }] : []))
-  const page = all.slice(0, limit).filter(({ at }) => at >= nowMs - NOTICES_KEPT_MS)
-  const texts = page.length === 0 ? [] : await redis.hmget(`${index}:texts`, ...page.map(({ id }) => id))
-  const notices = page.flatMap(({ id }, i) => (texts[i] ? [documentOf(id, texts[i])] : []))
-  const last = page.at(-1)
-  return { notices, next: last !== undefined && all.length > limit ? `${last.at}.${last.id}` : null }
+  const looked = all.slice(0, most).filter(({ at }) => at >= nowMs - NOTICES_KEPT_MS)
+  const texts = looked.length === 0 ? [] : await redis.hmget(`${index}:texts`, ...looked.map(({ id }) => id))
+  const matching = looked.flatMap(({ id, at }, i) => {
+    const notice = texts[i] ? documentOf(id, texts[i]) : undefined
+    return notice !== undefined && matches(notice, filter) ? [{ notice, at }] : []
+  })
+  const page = matching.slice(0, limit)
+  const hasMore = matching.length > limit || all.length > most
+  const last = matching.length > limit ? page.at(-1) : looked.at(-1)
+  const place = last && ('notice' in last ? `${last.at}.${last.notice.id}` : `${last.at}.${last.id}`)
+  return { notices: page.map(({ notice }) => notice), next: hasMore && place !== undefined ? place : null }
 }
+
+const matches = (notice: NoticeDocument, { field, sender, template }: NoticeFilter): boolean =>
+  (field === undefined || notice.field === field) &&
+  (sender === undefined || notice.sender === sender) &&
+  (template === undefined || notice.template?.name === template)
 
 /** Where the page after this notice begins, also when that one is not kept any more. */
 async function placeAfter(redis: Redis, index: string, cursor: string): Promise<number> {

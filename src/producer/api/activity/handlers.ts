@@ -19,10 +19,10 @@ export const activityRoutes = ({ redis }: { redis: Redis }): Route[] =>
 
 export const noticeRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(notices)({
-    async list({ caller, query: { limit, cursor } }) {
+    async list({ caller, query: { limit, cursor, ...filter } }) {
       if (cursor !== undefined && !isNoticeCursor(cursor)) throw badCursor()
       const account = accountOf(caller) ?? NO_ACCOUNT
-      const found = await readNotices(redis, { account, limit, cursor }, Date.now())
+      const found = await readNotices(redis, { account, limit, cursor, filter }, Date.now())
       return lists({ data: found.notices, next: found.next })
     },
   })

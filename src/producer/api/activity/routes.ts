@@ -1,10 +1,11 @@
 // The audit log: who did what and when; and what WhatsApp has told of accounts, numbers and templates.
 import { z } from 'zod'
 import { auditLogEntrySchema } from '../../../accounts/audit-log.ts'
+import { textUpTo } from '../../../messages/bounded.ts'
 import { noticeDocumentSchema } from '../../../notices/notice.ts'
 import { page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { pageFields, pageQuery } from '../fields.ts'
+import { pageFields, pageQuery, textIdField } from '../fields.ts'
 
 const route = routesOf({ access: { in: 'bearer', permission: 'admin', withoutAccount: true } })
 const cursor = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'expected `next` of the page before')
@@ -29,8 +30,12 @@ export const notices = {
     {
       details:
         'The latest 1,000 of 90 days; of a kind that comes in a flood the first 60 of each minute. An operator that names no ' +
-        'account sees the whole installation.',
-      query: pageQuery(120),
+        'account sees the whole installation. With a filter a page may be short and `next` still lead on.',
+      query: pageQuery(120).extend({
+        field: textUpTo(64).optional().describe('Only of this field, such as `account_update`.'),
+        sender: textIdField.optional().describe('Only about this sender, by its id.'),
+        template: textUpTo(512).optional().describe('Only about the templates of this name.'),
+      }),
       answers: page(noticeDocumentSchema),
       examples: [{ query: { limit: '1' } }],
     },
