@@ -19,6 +19,8 @@ import { Messages } from './pages/messages.tsx'
 import { OptOuts } from './pages/opt-outs.tsx'
 import { Overview } from './pages/overview.tsx'
 import { Person } from './pages/person.tsx'
+import { Portfolios } from './pages/portfolios.tsx'
+import { ProviderNotices } from './pages/provider-notices.tsx'
 import { Senders } from './pages/senders.tsx'
 import { Start } from './pages/start.tsx'
 import { Templates } from './pages/templates.tsx'
@@ -63,6 +65,8 @@ export const PAGES: readonly (readonly Row[])[] = [
   ],
   [
     ['/senders', 'administer', () => <Senders />, 'Senders'],
+    ['/portfolios', 'administer', () => <Portfolios />, 'Portfolios'],
+    ['/notices', 'administer', () => <ProviderNotices />, 'Notices'],
     ['/endpoints', 'events', () => <Endpoints />, 'Event endpoints'],
     [/^\/endpoints\/([^/]{1,60})$/, 'events', (id) => <EndpointPage key={id} id={id} />],
     ['/keys', 'administer', () => <Keys />, 'Keys'],
@@ -72,7 +76,7 @@ export const PAGES: readonly (readonly Row[])[] = [
 ]
 
 /** Pages that an operator sees for all accounts at once. All others are for one account. */
-const FOR_ALL = /^(\/lanes(\/\d+)?|\/activity|\/keys)?$/
+const FOR_ALL = /^(\/lanes(\/\d+)?|\/notices|\/activity|\/keys)?$/
 
 /** The page at a path. */
 export function pageOf(path: string): ComponentChild {

@@ -10,7 +10,10 @@ import { createSeal } from '../../src/accounts/seal.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { tellSender } from '../../src/accounts/store/senders.ts'
 import { pauseLane } from '../../src/lanes/control.ts'
+import { createPortfolio, newPortfolioId } from '../../src/portfolios/store/portfolios.ts'
+import { admit, holdPlace } from '../../src/portfolios/store/rules.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { startProcess, type TestProcess, takePort } from '../support/processes.ts'
@@ -203,6 +206,24 @@ test('an alert fires for a lane that is paused with work', async () => {
   await pauseLane(redis, queues, paused.lane, { reason: 'the shop is closed', by: 'Ada' })
   await send(paused)
   await fires('LanewayLanePaused', paused.lane)
+})
+
+test('alerts fire for a daily limit that is nearly spent, messages held for hours and a number that is flagged', async () => {
+  const portfolio = await newPortfolioId(redis)
+  await createPortfolio(redis, {
+    id: portfolio,
+    account: await createAccount(redis, 'two'),
+    name: 'Shop',
+    daily_limit: 1,
+  })
+  const rules = { lane: paused.lane, portfolio: { id: portfolio, dailyLimit: 1, reservePercent: 0 } }
+  const message = { name: 'one', to: '491700000001', isMarketing: false, isCampaign: false, opensConversation: true }
+  await admit(redis, rules, [message], { mostHeld: 100 })
+  await holdPlace(redis, rules, 'one', { nowMs: Date.now() - 3 * 3_600_000 })
+  await tellSender(redis, paused.lane, 'quality', { atMs: Date.now(), value: 'FLAGGED' })
+  await fires('LanewayPortfolioNearlySpent')
+  await fires('LanewayHeldForLong')
+  await fires('LanewayNumberFlagged', paused.lane)
 })
 
 test('an alert fires for a lane that is stuck, and for the worker that stands still', async () => {

@@ -48,7 +48,7 @@ const levelOf = new Map(LEVELS.flatMap((rooms, level) => rooms.map((room) => [ro
 
 /** The page of a browser: of the rest it knows types and pure tables. */
 const PURE_FOR_CONSOLE =
-  /^(messages|jobs|messages\/lookup|campaigns|campaigns\/commands|telemetry|producer|accounts|events|lanes|people\/opt-outs|files)$/
+  /^(messages|jobs|messages\/lookup|campaigns|campaigns\/commands|telemetry|producer|accounts|events|lanes|notices|people\/opt-outs|portfolios|providers|files)$/
 
 /** What of the producer may know a provider. */
 const PROVIDERS_IN_PRODUCER = [

@@ -1,4 +1,5 @@
 // Names and sentences for codes of the server: audited actions, endpoint states, opt-out sources, limits, problems.
+import { TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
 import type { EndpointDocument } from '../../events/endpoint.ts'
 import type { OptOutSource } from '../../people/opt-outs/opt-out.ts'
 import type { LimitInForce } from '../../producer/api/accounts/routes.ts'
@@ -107,6 +108,17 @@ const LIMITS: Readonly<Record<LimitInForce['limit'], { name: string; unit: 'coun
 
 /** The name and unit of a limit; an unknown one is shown as it came. */
 export const limitWords = (limit: LimitInForce['limit']) => LIMITS[limit] ?? { name: limit, unit: 'count' }
+
+const BAD_NEWS = ['PAUSED', 'DISABLED', 'REJECTED', 'RED', 'DISABLED_UPDATE', 'ACCOUNT_RESTRICTION', 'ACCOUNT_DELETED']
+const WARNINGS = ['FLAGGED', 'YELLOW', 'DOWNGRADE', 'ACCOUNT_VIOLATION', 'PENDING_DELETION']
+const GOOD_NEWS = ['APPROVED', 'REINSTATED', 'UNPAUSED', 'UNFLAGGED', 'GREEN', 'UPGRADE', 'THROUGHPUT_UPGRADE']
+
+/** How bad WhatsApp's own word for what happened is. */
+export const noticeTone = (event: string): 'good' | 'wait' | 'bad' | 'quiet' =>
+  BAD_NEWS.includes(event) ? 'bad' : WARNINGS.includes(event) ? 'wait' : GOOD_NEWS.includes(event) ? 'good' : 'quiet'
+
+/** Why a campaign is paused, without the code word at its beginning. */
+export const reasonText = (reason: string): string => reason.replace(`${TEMPLATE_PAUSED}: `, '')
 
 /** Why a message failed, with the code. Sentences of a provider contain it already. */
 export const problemText = ({ code, sentence }: { code: string; sentence: string }): string =>

@@ -4,6 +4,7 @@ import type { SnapshotCampaign } from '../../telemetry/snapshot.ts'
 import { ledgerOf, type Progress } from '../logic/ledger.ts'
 import { searchAddress } from '../logic/message-filters.ts'
 import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
+import { reasonText } from '../logic/words.ts'
 import { Card, Facts, Page, WhenLoaded } from '../parts/page.tsx'
 import {
   Badge,
@@ -26,6 +27,8 @@ import { may } from '../state/session.ts'
 import { CampaignActions } from './campaign-actions.tsx'
 import { Preflight } from './preflight.tsx'
 
+/** WhatsApp's code of a person who has had enough marketing. */
+const HAD_ENOUGH = '131049'
 const FAST_MS = 1_000
 const SLOW_MS = 10_000
 const MOVING = ['checking', 'running', 'scheduled']
@@ -47,7 +50,7 @@ export function CampaignPage({ id }: { id: string }) {
       <WhenLoaded loaded={loaded} age>
         {(found) => (
           <>
-            {found.reason !== null && held`Held because: ${found.reason}`}
+            {found.reason !== null && held`Held because: ${reasonText(found.reason)}`}
             <WaitReason id={id} waits={found.waits} />
             {found.progress.held_to !== null &&
               held`Throttled by the provider: held to ${rateText(found.progress.held_to)} per second.`}
@@ -67,15 +70,19 @@ export function CampaignPage({ id }: { id: string }) {
   )
 }
 
+/** `capped` are a part of those that failed, `held` of those that were sent. */
+type AllProgress = Progress & Pick<SnapshotCampaign, 'capped' | 'held'>
+
 /** The newer of two sets of figures, the answer's and the stream's: in a running campaign, the one with fewer queued. */
-function latestProgress({ progress, state }: CampaignDescription, live: SnapshotCampaign | undefined): Progress {
+function latestProgress({ progress, state }: CampaignDescription, live: SnapshotCampaign | undefined): AllProgress {
   if (live === undefined || state !== 'running' || live.total !== progress.total) return progress
   return live.queued < progress.queued ? live : progress
 }
 
 /** The state of every recipient as a bar, as a line for each state with a link to its messages, and as a sum. */
-function LedgerCard({ id, progress }: { id: string; progress: Progress }) {
+function LedgerCard({ id, progress }: { id: string; progress: AllProgress }) {
   const { lines, terms, sum, addsUp } = ledgerOf(progress)
+  const { capped, held: heldBack } = progress
   return (
     <Card title="Ledger">
       <svg class="ledger-bar" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
@@ -98,6 +105,18 @@ function LedgerCard({ id, progress }: { id: string; progress: Progress }) {
           </div>
         ))}
       </dl>
+      {capped > 0 && (
+        <p>
+          {words`${<a href={searchAddress({ campaign: id, code: HAD_ENOUGH })}>{countText(capped)}</a>} of those that failed are
+            people who have had enough marketing for now: it says nothing of your campaign.`}
+        </p>
+      )}
+      {heldBack > 0 && (
+        <p>
+          {countText(heldBack)} of those that were sent are held by WhatsApp, to see how people like the template. It
+          delivers or drops them within hours.
+        </p>
+      )}
       <p class="equation">
         <Badge tone={addsUp ? 'good' : 'bad'}>{addsUp ? 'adds up' : 'does not add up'}</Badge>{' '}
         <span>
@@ -129,6 +148,9 @@ function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
             words`${<When at={scheduled_at} />}${state === 'scheduled' && words`, ${<Until at={scheduled_at} />}`}`,
           Started: started_at && <When at={started_at} />,
           Ended: campaign.ended_at && <When at={campaign.ended_at} />,
+          'Tried again': campaign.retry_capped.times > 0 && (
+            <>Up to {campaign.retry_capped.times} times those who have had enough marketing, a day later each time</>
+          ),
           'Sent no later than': campaign.valid_until && <When at={campaign.valid_until} />,
         }}
       />

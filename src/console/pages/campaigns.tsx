@@ -3,6 +3,7 @@ import { CAMPAIGN_STATES } from '../../campaigns/campaign.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { ledgerOf } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'
+import { reasonText } from '../logic/words.ts'
 import { Field } from '../parts/fields.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
@@ -49,7 +50,7 @@ export function Campaigns() {
           {
             title: 'State',
             cell: ({ state }) => <CampaignState state={state} />,
-            note: ({ reason, waits }) => reason ?? waits?.sentence,
+            note: ({ reason, waits }) => (reason === null ? waits?.sentence : reasonText(reason)),
           },
           { title: 'Template', wide: true, sort: true, text: ({ template }) => template.name },
           {

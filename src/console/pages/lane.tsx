@@ -49,6 +49,12 @@ export function Lane({ id }: { id: number }) {
         <Text text={laneSentence(lane, now.value)} />
         <EndsIn at={lane.until} />
       </p>
+      {lane.campaigns_wait !== null && lane.state !== 'resting' && (
+        <p class="held">
+          Campaigns rest: <Text text={lane.campaigns_wait.sentence} />
+          <EndsIn at={lane.campaigns_wait.until} />
+        </p>
+      )}
       <Figures
         of={[
           { name: 'Waiting, transactional', value: countText(lane.waiting.transactional) },

@@ -144,6 +144,10 @@ function MessageFacts({ message }: { message: Message }) {
           [received ? 'To sender' : 'Sender']: <Text text={message.sender ?? 'gone'} />,
           Kind: <Text text={message.kind + (message.class ? `, ${message.class}` : '')} />,
           [received ? 'Received' : 'Accepted']: <When at={message.accepted_at} />,
+          'Held by WhatsApp since': !received && message.held_since && <When at={message.held_since} />,
+          'No marketing until': !received && message.problem?.capped_until && (
+            <When at={message.problem.capped_until} />
+          ),
           'Sent no later than': message.valid_until && <When at={message.valid_until} />,
           Campaign: message.campaign && <CampaignLink id={message.campaign}>{message.campaign}</CampaignLink>,
           campaign_id: message.campaign_id && (

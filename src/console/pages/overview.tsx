@@ -1,11 +1,12 @@
 // The overview. Problems come first, each with its reason.
 import type { ComponentChildren } from 'preact'
-import { parseCampaignId } from '../../campaigns/campaign.ts'
+import { parseCampaignId, TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { hasTraffic, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { ledgerOf } from '../logic/ledger.ts'
 import { counted, countText, rateText, shareText, spanText } from '../logic/numbers.ts'
+import { reasonText } from '../logic/words.ts'
 import { History } from '../parts/chart.tsx'
 import { DemoSwitch } from '../parts/demo.tsx'
 import { Card, Figures, Live, Page } from '../parts/page.tsx'
@@ -37,6 +38,7 @@ export const Overview = () => (
           <DemoSwitch />
           <Totals totals={figures.totals} />
           <Trouble lanes={figures.lanes.filter(isInTrouble)} total={figures.lanes_total} />
+          <Resting lanes={figures.lanes} campaigns={figures.campaigns} />
           <History />
           <div class="halves">
             <div class="stack">
@@ -159,6 +161,35 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
   )
 }
 
+/** Campaigns that wait for a rule of WhatsApp: nobody need do anything, but should know. */
+function Resting({ lanes, campaigns }: Pick<Snapshot, 'lanes' | 'campaigns'>) {
+  const resting = lanes.filter(({ campaigns_wait }) => campaigns_wait !== null)
+  const stopped = campaigns.filter(({ paused_for }) => paused_for?.startsWith(TEMPLATE_PAUSED))
+  if (resting.length + stopped.length === 0) return null
+  return (
+    <Card title="Held by WhatsApp’s rules">
+      <ul class="plain">
+        {resting.slice(0, MOST).map((lane) => (
+          <li key={lane.sender}>
+            <Badge tone="wait">Campaigns rest</Badge> <LaneLink {...lane} />:{' '}
+            <Text text={lane.campaigns_wait?.sentence ?? ''} />
+            <EndsIn at={lane.campaigns_wait?.until ?? null} />
+          </li>
+        ))}
+        {stopped.slice(0, MOST).map(({ id, name, paused_for }) => (
+          <li key={id}>
+            <Badge tone="bad">Template paused</Badge>{' '}
+            <CampaignLink id={id}>
+              <Text text={name || id} />
+            </CampaignLink>
+            : <Text text={reasonText(paused_for ?? '')} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
 /** Current and recent campaigns: their progress, and what holds them back. */
 const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'>) => (
   <Card title="Campaigns">
@@ -192,7 +223,8 @@ const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'
 /** Why a campaign does not send: its lane is in trouble, it was paused, or it is throttled. */
 function Standstill({ campaign, lanes }: { campaign: SnapshotCampaign; lanes: readonly SnapshotLane[] }) {
   const lane = lanes.find(({ sender }) => sender === parseCampaignId(campaign.id)?.lane)
-  const why = campaign.paused_for ?? campaign.throttle
+  const why =
+    campaign.paused_for === null ? (campaign.waits?.sentence ?? campaign.throttle) : reasonText(campaign.paused_for)
   return (
     <>
       {campaign.state === 'running' && lane !== undefined && isInTrouble(lane) && (

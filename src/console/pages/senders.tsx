@@ -1,50 +1,79 @@
 // The senders, each a business number with its provider, rate and lane; and the secrets of the webhooks.
 import type { SenderDocument as Sender } from '../../accounts/sender.ts'
 import type { WebhookSecretName } from '../../accounts/settings.ts'
+import type { PortfolioDocument as Portfolio } from '../../portfolios/portfolio.ts'
 import type { webhookSecrets } from '../../producer/api/webhooks/routes.ts'
 import { nonEmpty } from '../parts/fields.tsx'
 import { ask, showOnce, thenNotify } from '../parts/form.tsx'
 import { List, listAt, type RowAction, Table } from '../parts/list.tsx'
 import { Card, Empty, Page, WhenLoaded } from '../parts/page.tsx'
 import { Copy } from '../parts/press.tsx'
-import { Badge, sentence } from '../parts/text.tsx'
-import { useData } from '../state/hooks.ts'
+import { Badge, sentence, Text } from '../parts/text.tsx'
+import { useData, useLoad } from '../state/hooks.ts'
 import { actingFor, call, type Data, dataOf, randomHex } from '../state/http.ts'
+import { loadPortfolios } from '../state/library.ts'
 import { session } from '../state/session.ts'
 
 /** The list, with buttons to add, change and remove. */
-export const Senders = () => (
-  <Page title="Senders" main={['Add a sender', newSender]}>
-    <List
-      cards
-      caption="Senders"
-      from={listAt<Sender>('/admin/senders')}
-      keyOf={({ id }) => id}
-      empty={
-        <Empty title="No sender yet.">
-          A sender is a business number with the token of its provider. Without one nothing can be sent.
-        </Empty>
-      }
-      columns={[
-        {
-          title: 'Sender',
-          head: true,
-          text: ({ id, name, number }) => `${id} ${name || number}`,
-          href: ({ id }) => `/console/lanes/${id}`,
-        },
-        { title: 'Number', text: ({ number }) => number, note: (sender) => sender.default && 'the default' },
-        { title: 'Provider', wide: true, text: ({ provider }) => provider },
-        { title: 'Address', wide: true, text: ({ base_url }) => base_url },
-        { title: 'Per second', number: true, cell: ({ rate }) => rate },
-      ]}
-      actions={(sender) => [
-        ['Change', `sender ${sender.id}`, () => changeSender(sender)],
-        ['Remove', `sender ${sender.id}`, () => removeSender(sender)],
-      ]}
-    />
-    <WebhookSecrets />
-  </Page>
+export function Senders() {
+  const portfolios = useLoad('portfolios', loadPortfolios).value ?? []
+  return (
+    <Page title="Senders" main={['Add a sender', newSender]}>
+      <List
+        cards
+        caption="Senders"
+        from={listAt<Sender>('/admin/senders')}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="No sender yet.">
+            A sender is a business number with the token of its provider. Without one nothing can be sent.
+          </Empty>
+        }
+        columns={[
+          {
+            title: 'Sender',
+            head: true,
+            text: ({ id, name, number }) => `${id} ${name || number}`,
+            href: ({ id }) => `/console/lanes/${id}`,
+          },
+          { title: 'Number', text: ({ number }) => number, note: (sender) => sender.default && 'the default' },
+          { title: 'Provider', wide: true, text: ({ provider }) => provider },
+          { title: 'Address', wide: true, text: ({ base_url }) => base_url },
+          {
+            title: 'Per second',
+            number: true,
+            cell: ({ rate }) => rate,
+            note: ({ follow_provider, provider }) => provider === 'cloud-api' && follow_provider && 'follows WhatsApp',
+          },
+          { title: 'Portfolio', text: ({ portfolio }) => portfolioName(portfolios, portfolio) },
+          { title: 'At WhatsApp', cell: Standing, note: ({ restricted }) => restricted },
+        ]}
+        actions={(sender) => [
+          ['Change', `sender ${sender.id}`, () => changeSender(sender, portfolios)],
+          ['Remove', `sender ${sender.id}`, () => removeSender(sender)],
+        ]}
+      />
+      <WebhookSecrets />
+    </Page>
+  )
+}
+
+/** What WhatsApp says of the number, and the name that it approved. */
+const Standing = ({ quality, restricted, verified_name }: Sender) => (
+  <>
+    {restricted !== null ? (
+      <Badge tone="bad">restricted</Badge>
+    ) : quality !== null ? (
+      <Badge tone="wait">{quality.toLowerCase()}</Badge>
+    ) : (
+      verified_name === null && <span class="quiet">nothing told</span>
+    )}{' '}
+    {verified_name !== null && <Text text={verified_name} />}
+  </>
 )
+
+const portfolioName = (portfolios: readonly Portfolio[], id: number | null): string =>
+  id === null ? '–' : (portfolios.find((each) => each.id === id)?.name ?? String(id))
 
 const PROVIDERS = [
   ['cloud-api', 'WhatsApp’s Cloud API'],
@@ -81,7 +110,7 @@ const newSender = (): void =>
     },
   })
 
-const changeSender = (sender: Sender): void =>
+const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
   ask({
     title: `Change sender ${sender.id}`,
     verb: 'Change',
@@ -93,10 +122,25 @@ const changeSender = (sender: Sender): void =>
         label: 'New token',
         help: 'Optional: otherwise the old one stays. A lane that was paused for its token must be resumed.',
       },
+      portfolio: {
+        label: 'Portfolio',
+        help: 'Its numbers share one daily limit of people.',
+        value: String(sender.portfolio ?? ''),
+        options: [['', 'none'], ...portfolios.map(({ id, name }) => [String(id), `${id} ${name}`] as const)],
+      },
+      follows: {
+        kind: 'check',
+        label: 'Its rate and the limit of its portfolio follow what WhatsApp tells',
+        value: sender.follow_provider,
+      },
       isDefault: { ...IS_DEFAULT, value: sender.default, disabled: sender.default },
     },
-    act: async ({ name, rate, token, isDefault }) => {
+    act: async ({ name, rate, token, portfolio, follows, isDefault }) => {
       const body = {
+        ...(portfolio === String(sender.portfolio ?? '')
+          ? {}
+          : { portfolio: portfolio === '' ? null : Number(portfolio) }),
+        ...(follows === sender.follow_provider ? {} : { follow_provider: follows }),
         ...(name.trim() === (sender.name ?? '') ? {} : { name: name.trim() || null }),
         ...(Number(rate) === sender.rate ? {} : { rate: Number(rate) }),
         ...(token === '' ? {} : { token }),

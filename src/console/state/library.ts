@@ -1,4 +1,6 @@
 // Lists that several pages choose from: accounts, templates, contact lists, senders.
+import type { SenderDocument } from '../../accounts/sender.ts'
+import type { PortfolioDocument } from '../../portfolios/portfolio.ts'
 import type { accounts } from '../../producer/api/accounts/routes.ts'
 import type { contacts } from '../../producer/api/contacts/routes.ts'
 import type { templates } from '../../producer/api/templates/routes.ts'
@@ -20,6 +22,8 @@ const all =
 
 export const loadAccounts = all<Account>('/admin/accounts')
 export const loadTemplates = all<ListedTemplate>('/admin/templates')
+export const loadSenders = all<SenderDocument>('/admin/senders')
+export const loadPortfolios = all<PortfolioDocument>('/admin/portfolios')
 export const loadTags = all<Tag>('/contacts/tags')
 
 /** The address of a template; the query names its language. */
