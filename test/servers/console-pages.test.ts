@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepNotice } from '../../src/notices/store/notices.ts'
 import { accessibilityFaults, openTab, signIn } from '../support/browser.ts'
 import {
   type ConsoleWorld,
@@ -53,6 +54,12 @@ beforeAll(async () => {
   await api('POST', '/admin/lanes/2/pause', { reason: HOSTILE })
   await world.keyWith(['messages:read'], HOSTILE)
   await api('POST', '/opt-outs', { person: '+447700900178' })
+  await api('POST', '/admin/portfolios', { name: HOSTILE_NAME, daily_limit: 250 })
+  const at = Date.now()
+  const template = { name: 'clip', language: 'en_US' }
+  const told = { ...{ kind: 'account_alerts', field: 'account_alerts', event: 'PAUSED' }, sentence: HOSTILE, template }
+  const about = { account: demo.account_id, waba_id: null, lane: 1, details: { says: HOSTILE } }
+  await keepNotice(world.redis, { at, received_at: at, ...told, ...about }, at)
 })
 afterAll(() => world?.close())
 
@@ -76,6 +83,9 @@ const pages = (): [path: string, word: string | RegExp][] => [
   ['/console/gallery', 'spring.png'],
   ['/console/gallery?trash=true', 'Restore'],
   ['/console/senders', 'Verify token'],
+  ['/console/portfolios', '0 of 250'],
+  ['/console/notices', 'account alerts'],
+  ['/console/notices?template=none', 'nothing like that'],
   ['/console/endpoints', '127.0.0.1:9'],
   [`/console/endpoints/${endpoint}`, 'no answer'],
   [`/console/messages/${world.demo.inbound_message_id}`, 'What the person wrote'],
@@ -124,6 +134,8 @@ test('names, texts and reasons full of HTML, bidi controls and terminal escapes 
   await shown('/console/campaigns', HOSTILE_SHOWN)
   await shown(`/console/campaigns/${campaign}`, HOSTILE_SHOWN)
   await shown('/console/keys', HOSTILE_SHOWN)
+  await shown('/console/notices', HOSTILE_SHOWN)
+  await shown('/console/portfolios', HOSTILE_NAME_SHOWN)
   await page.goto('/console/gallery')
   await page.getByRole('link', { name: HOSTILE_NAME_SHOWN }).waitFor()
   expect(await page.locator('main img[src="x"], main script, main b').count()).toBe(0)
