@@ -1,7 +1,7 @@
 // The table of what metrics tell of each lane, and how it is written for Prometheus. Written by hand, where all else is
 // prom-client's: of a thousand lanes there are 23,000 series, and keeping each by its labels only to write all of them
 // took most of a scrape.
-import { RULE_WAIT_REASONS } from '../portfolios/portfolio.ts'
+import { CAMPAIGNS_WAIT_REASONS } from '../portfolios/portfolio.ts'
 import type { LaneStats } from '../queue/lane/stats.ts'
 import { boundOf, type LaneBound, type Served, together } from './lane-bound.ts'
 import type { RestReason } from './store/provider-rules.ts'
@@ -203,7 +203,8 @@ export function labelled(
     const bound = boundOf({
       isPaused: lane.isPaused,
       isCoolingDown: lane.cooldown !== undefined,
-      isResting: lane.waiting.transactional === 0 && RULE_WAIT_REASONS.some((why) => lane.resting[why] !== undefined),
+      isResting:
+        lane.waiting.transactional === 0 && CAMPAIGNS_WAIT_REASONS.some((why) => lane.resting[why] !== undefined),
       // Recipients in chunks of campaigns have no jobs, and are among those that remain.
       waiting: waitingOf(lane) + remainingOf(lane),
       isAtPace: false,

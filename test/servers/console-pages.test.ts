@@ -59,7 +59,7 @@ beforeAll(async () => {
   const template = { name: 'clip', language: 'en_US' }
   const told = { ...{ kind: 'account_alerts', field: 'account_alerts', event: 'PAUSED' }, sentence: HOSTILE, template }
   const about = { account: demo.account_id, waba_id: null, lane: 1, details: { says: HOSTILE } }
-  await keepNotice(world.redis, { at, received_at: at, ...told, ...about }, at)
+  await keepNotice(world.redis, { at, received_at: at, ...told, ...about }, { nowMs: at, isTimed: true })
 })
 afterAll(() => world?.close())
 
@@ -84,7 +84,7 @@ const pages = (): [path: string, word: string | RegExp][] => [
   ['/console/gallery?trash=true', 'Restore'],
   ['/console/senders', 'Verify token'],
   ['/console/portfolios', '0 of 250'],
-  ['/console/notices', 'account alerts'],
+  ['/console/notices', 'PAUSED'],
   ['/console/notices?template=none', 'nothing like that'],
   ['/console/endpoints', '127.0.0.1:9'],
   [`/console/endpoints/${endpoint}`, 'no answer'],

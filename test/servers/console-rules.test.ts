@@ -75,7 +75,7 @@ test('a campaign that rests says why and until when, on its own page, the overvi
     .waitFor()
   await tab.page.goto('/console/portfolios')
   await row('1 Shop Ltd').getByText('1 of 1').waitFor()
-  await row('1 Shop Ltd').getByText('reserve spent').waitFor()
+  await row('1 Shop Ltd').getByText('limit spent').waitFor()
   await row('1 Shop Ltd').getByText('wait', { exact: true }).waitFor()
   await tab.page.goto('/console')
   const card = tab.page.getByRole('region', { name: 'Held by WhatsApp’s rules' })
@@ -94,11 +94,13 @@ test('people who have had enough are told apart in the ledger of a campaign, and
   await importContacts(redis, demo.account_id, tag.id, [{ phone: '15550100206', name: 'Cap', email: '' }])
   const id = await startedCampaign('Too much', tag.id)
   await tab.page.goto(`/console/campaigns/${id}`)
-  await tab.page.getByText('are people who have had enough marketing').waitFor()
+  await tab.page.getByText('because the person has had enough marketing').waitFor()
   expect(await accessibilityFaults(tab.page)).toEqual([])
   await tab.page.getByRole('link', { name: '1', exact: true }).last().click()
   await tab.page.getByRole('row').filter({ hasText: '15550100206' }).getByRole('link').first().click()
   await tab.page.getByText('No marketing until').waitFor()
+  await tab.page.getByText(/It can be sent again in (1 d|23 h)/).waitFor()
+  expect(await tab.page.getByRole('button', { name: 'Send again' }).count()).toBe(0)
 })
 
 test('a notice comes while the page is open, is found by its template, and marks the sender', async () => {
@@ -114,7 +116,7 @@ test('a notice comes while the page is open, is found by its template, and marks
       ...{ sentence: 'Template clip (en_US) is PAUSED.', template: { name: 'clip', language: 'en_US' } },
       details: { reason: 'LOW_QUALITY' },
     },
-    nowMs,
+    { nowMs, isTimed: true },
   )
   await row('Template clip (en_US) is PAUSED.').getByText('reason: LOW_QUALITY').waitFor()
   expect(await accessibilityFaults(tab.page)).toEqual([])

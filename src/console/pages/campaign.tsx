@@ -107,14 +107,14 @@ function LedgerCard({ id, progress }: { id: string; progress: AllProgress }) {
       </dl>
       {capped > 0 && (
         <p>
-          {words`${<a href={searchAddress({ campaign: id, code: HAD_ENOUGH })}>{countText(capped)}</a>} of those that failed are
-            people who have had enough marketing for now: it says nothing of your campaign.`}
+          {words`Of the failed, ${<a href={searchAddress({ campaign: id, code: HAD_ENOUGH })}>{countText(capped)}</a>} because the
+            person has had enough marketing for now, of all businesses together. That says nothing of your campaign.`}
         </p>
       )}
       {heldBack > 0 && (
         <p>
-          {countText(heldBack)} of those that were sent are held by WhatsApp, to see how people like the template. It
-          delivers or drops them within hours.
+          Of the sent, {countText(heldBack)} held by WhatsApp, which looks how people like the template and then
+          delivers or drops them.
         </p>
       )}
       <p class="equation">

@@ -7,7 +7,7 @@ import { reasonText } from '../logic/words.ts'
 import { Field } from '../parts/fields.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
-import { CampaignState } from '../parts/text.tsx'
+import { CampaignState, Said } from '../parts/text.tsx'
 import { addressOf } from '../state/http.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
@@ -50,7 +50,8 @@ export function Campaigns() {
           {
             title: 'State',
             cell: ({ state }) => <CampaignState state={state} />,
-            note: ({ reason, waits }) => (reason === null ? waits?.sentence : reasonText(reason)),
+            note: ({ reason, waits }) =>
+              reason === null ? waits && <Said text={waits.sentence} /> : reasonText(reason),
           },
           { title: 'Template', wide: true, sort: true, text: ({ template }) => template.name },
           {

@@ -8,7 +8,7 @@ import { History } from '../parts/chart.tsx'
 import { Table } from '../parts/list.tsx'
 import { Card, Empty, Figures, Page, WhenLoaded } from '../parts/page.tsx'
 import { Button } from '../parts/press.tsx'
-import { Badge, EndsIn, SearchLink, sentence, Text } from '../parts/text.tsx'
+import { Badge, EndsIn, Said, SearchLink, sentence } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { actingHeadersFor, dataOf } from '../state/http.ts'
 import { now, snapshot } from '../state/live.ts'
@@ -46,12 +46,12 @@ export function Lane({ id }: { id: number }) {
   return (
     <Page title={`Lane ${id} ${lane.name}`} above={above} badge={<Badge tone={tone}>{word}</Badge>} actions={actions}>
       <p class={isInTrouble(lane) ? 'held' : ''}>
-        <Text text={laneSentence(lane, now.value)} />
+        <Said text={laneSentence(lane, now.value)} />
         <EndsIn at={lane.until} />
       </p>
       {lane.campaigns_wait !== null && lane.state !== 'resting' && (
         <p class="held">
-          Campaigns rest: <Text text={lane.campaigns_wait.sentence} />
+          Campaigns rest: <Said text={lane.campaigns_wait.sentence} />
           <EndsIn at={lane.campaigns_wait.until} />
         </p>
       )}

@@ -17,12 +17,14 @@ import {
   SearchLink,
   sentence,
   Text,
+  Until,
   WaitReason,
   When,
   words,
 } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
 import { addressOf, call, type Data, download } from '../state/http.ts'
+import { now } from '../state/live.ts'
 import { may } from '../state/session.ts'
 import { personOf } from './messages.tsx'
 import { addOptOut, removeOptOut } from './opt-outs.tsx'
@@ -59,6 +61,9 @@ export function MessagePage({ id }: { id: string }) {
                 <Text text={problemText(found.problem)} />
               </p>
             )}
+            {found.direction === 'outbound' &&
+              isCapped(found) &&
+              held`The person has had enough marketing, of all businesses together. It can be sent again ${<Until at={found.problem?.capped_until ?? ''} />}.`}
             <WaitReason id={id} waits={found.waits} />
             <div class="halves">
               <Timeline history={found.history} />
@@ -79,9 +84,14 @@ const REQUEUEABLE: readonly string[] = MESSAGE_MOVES.requeue.from
 /** The action that the state of the message allows, if any. */
 function Actions({ message }: { message: SentMessage }) {
   if (message.state === 'queued') return <Button press={() => cancel(message)}>Cancel</Button>
+  // The server refuses it while the person has had enough marketing.
+  if (isCapped(message)) return null
   if (REQUEUEABLE.includes(message.state)) return <Button press={() => sendAgain(message)}>Send again</Button>
   return null
 }
+
+const isCapped = ({ problem }: SentMessage): boolean =>
+  problem?.capped_until !== undefined && Date.parse(problem.capped_until) > now.value
 
 const recipientOf = ({ to, text }: SentMessage) => sentence`To ${to}: ${text}`
 

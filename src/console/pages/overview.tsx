@@ -18,6 +18,7 @@ import {
   Gauge,
   held,
   LaneLink,
+  Said,
   SearchLink,
   Text,
   words,
@@ -172,17 +173,14 @@ function Resting({ lanes, campaigns }: Pick<Snapshot, 'lanes' | 'campaigns'>) {
         {resting.slice(0, MOST).map((lane) => (
           <li key={lane.sender}>
             <Badge tone="wait">Campaigns rest</Badge> <LaneLink {...lane} />:{' '}
-            <Text text={lane.campaigns_wait?.sentence ?? ''} />
+            <Said text={lane.campaigns_wait?.sentence ?? ''} />
             <EndsIn at={lane.campaigns_wait?.until ?? null} />
           </li>
         ))}
         {stopped.slice(0, MOST).map(({ id, name, paused_for }) => (
           <li key={id}>
-            <Badge tone="bad">Template paused</Badge>{' '}
-            <CampaignLink id={id}>
-              <Text text={name || id} />
-            </CampaignLink>
-            : <Text text={reasonText(paused_for ?? '')} />
+            <Badge tone="bad">Template paused</Badge> <CampaignLink id={id}>{name || id}</CampaignLink>:{' '}
+            <Text text={reasonText(paused_for ?? '')} />
           </li>
         ))}
       </ul>
@@ -233,7 +231,7 @@ function Standstill({ campaign, lanes }: { campaign: SnapshotCampaign; lanes: re
           <Text text={lane.reason || laneWords(lane.state).means} />
         </p>
       )}
-      {why !== null && held`${why}`}
+      {why !== null && held`${<Said text={why} />}`}
     </>
   )
 }

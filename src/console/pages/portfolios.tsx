@@ -5,7 +5,7 @@ import { countText, shareText } from '../logic/numbers.ts'
 import { ask, thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
-import { Badge, Gauge, LaneLink, sentence, Until, words } from '../parts/text.tsx'
+import { Badge, Gauge, LaneLink, sentence, Until } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { call, dataOf } from '../state/http.ts'
 import { loadSenders } from '../state/library.ts'
@@ -38,7 +38,11 @@ export function Portfolios() {
         columns={[
           { title: 'Portfolio', head: true, text: ({ id, name }) => `${id} ${name}` },
           { title: 'Used', cell: Used },
-          { title: 'Campaigns', cell: MayWrite },
+          {
+            title: 'Campaigns',
+            cell: MayWrite,
+            note: ({ free_at }) => free_at !== null && <>next place {<Until at={free_at} />}</>,
+          },
           { title: 'Reserve', number: true, cell: ({ reserve_percent }) => `${reserve_percent} %` },
           { title: 'Held', count: ({ held }) => held, wide: true },
           { title: 'Senders', cell: ({ id }) => <Members senders={senders.filter((each) => each.portfolio === id)} /> },
@@ -62,18 +66,14 @@ function Used({ name, used, daily_limit: limit }: Portfolio) {
       </span>
       <Gauge label={`People counted for ${name}`} value={used} most={limit} />
       <span class="quiet">{shareText(used, limit)}</span>
-      {used >= limit && <Badge tone="bad">reserve spent</Badge>}
+      {used >= limit && <Badge tone="bad">limit spent</Badge>}
     </span>
   )
 }
 
 /** Whether campaigns can write to somebody new, or when. */
 const MayWrite = ({ free_at }: Portfolio) =>
-  free_at === null ? (
-    <Badge tone="good">may write</Badge>
-  ) : (
-    words`${<Badge tone="wait">wait</Badge>} next place ${<Until at={free_at} />}`
-  )
+  free_at === null ? <Badge tone="good">may write</Badge> : <Badge tone="wait">wait</Badge>
 
 const Members = ({ senders }: { senders: readonly Sender[] }) =>
   senders.length === 0 ? (

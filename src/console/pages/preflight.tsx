@@ -53,7 +53,7 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
       )}
       {campaign.started_at === null && problems.length === 0 && (
         <p>
-          At {preflight.rate} per second it takes {spanText(preflight.seconds)}.{' '}
+          At {preflight.rate} per second it takes {spanText(preflight.seconds)}. {limitText(preflight)}
           {preflight.would_expire > 0 && (
             <strong class="held">{countText(preflight.would_expire)} would come to their turn too late.</strong>
           )}
@@ -74,6 +74,15 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
       )}
     </Card>
   )
+}
+
+/** How long the daily limit of the portfolio makes it take. */
+function limitText({ days, people }: NonNullable<CampaignDescription['preflight']>): string {
+  if (people === null || (days !== null && days < 2)) return ''
+  const most = `Its portfolio lets campaigns write to ${countText(people.a_day)} people a day`
+  return days === null
+    ? `${most}: it never ends. `
+    : `${most}: it takes ${countText(days)} days and goes on by itself. `
 }
 
 const SHOWN = 20

@@ -7,7 +7,7 @@ import { Field } from '../parts/fields.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Badge, LaneLink, Text, words } from '../parts/text.tsx'
-import { actingFor, addressOf } from '../state/http.ts'
+import { actingFor, addressOf, isOperator } from '../state/http.ts'
 import { snapshot } from '../state/live.ts'
 import { go, place } from '../state/router.ts'
 
@@ -85,11 +85,12 @@ export function ProviderNotices() {
             note: detailsText,
           },
           { title: 'About', wide: true, text: ({ field }) => fieldText(field) },
-          actingFor.value === undefined && {
-            title: 'Account',
-            wide: true,
-            text: ({ account }) => String(account ?? ''),
-          },
+          isOperator.value &&
+            actingFor.value === undefined && {
+              title: 'Account',
+              wide: true,
+              text: ({ account }) => String(account ?? ''),
+            },
           {
             title: 'Sender',
             cell: ({ sender }) => (sender === null ? '–' : <LaneLink sender={sender} name={nameOf(sender)} />),

@@ -64,6 +64,12 @@ export function When({ at, millis = false }: { at: string | number | null | unde
   )
 }
 
+const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z)/
+
+/** A sentence of the server; the times in it are shown in the reader's zone. */
+export const Said = ({ text }: { text: string }) =>
+  text.split(INSTANT).map((part, i) => (i % 2 === 1 ? <When key={i} at={part} /> : <Text key={i} text={part} />))
+
 /** How long ago something was; it keeps counting. */
 export function Ago({ at }: { at: string | number | null }) {
   const ms = msOf(at)
@@ -118,8 +124,8 @@ export function WaitReason({
   const lane = id.split('_')[1]
   return (
     <p class="held">
-      Why it waits: <Text text={waits.sentence} />
-      {waits.until && words` Until ${<Until at={waits.until} />}.`}
+      Why it waits: <Said text={waits.sentence} />
+      <EndsIn at={waits.until} />
       {waits.why.startsWith('lane_') && words` ${<a href={`/console/lanes/${lane}`}>Lane {lane}</a>}`}
     </p>
   )

@@ -1,7 +1,8 @@
 // How WhatsApp's own rules stand, for metrics: portfolios with their budget and their held messages, lanes of senders without
 // a portfolio that have held ones, and what keeps the campaigns of a lane.
 import { TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
-import type { RULE_WAIT_REASONS } from '../../portfolios/portfolio.ts'
+import type { CAMPAIGNS_WAIT_REASONS } from '../../portfolios/portfolio.ts'
+import { campaignsRest } from '../../portfolios/store/campaigns-rest.ts'
 import { findPortfolio } from '../../portfolios/store/portfolios.ts'
 import { heldNow, lanesHolding, restingOf, usage } from '../../portfolios/store/rules.ts'
 import type { LaneStats } from '../../queue/lane/stats.ts'
@@ -69,7 +70,7 @@ async function heldOf(redis: Redis, owner: { lane?: number; portfolio?: number }
 }
 
 /** What keeps campaigns of a lane from sending: a rule of WhatsApp, or a template that is paused or disabled. */
-export type RestReason = (typeof RULE_WAIT_REASONS)[number] | 'template'
+export type RestReason = (typeof CAMPAIGNS_WAIT_REASONS)[number] | 'template'
 
 /** How many campaigns of the lane rest for which reason, of the active ones. */
 export async function restingCampaigns(
@@ -80,10 +81,12 @@ export async function restingCampaigns(
   const running = campaigns.filter(({ state }) => state === 'running').length
   const paused = campaigns.filter(({ state }) => state === 'paused')
   const owner = { lane, ...(portfolio !== undefined && { portfolio: { id: portfolio } }) }
-  const [rule, reasons] = await Promise.all([
+  const [rule, rest, reasons] = await Promise.all([
     running === 0 ? undefined : restingOf(redis, owner),
+    running === 0 ? undefined : campaignsRest(redis, lane),
     Promise.all(paused.map(({ number }) => redis.hget(campaignKey(lane, number), 'reason'))),
   ])
   const template = reasons.filter((reason) => reason?.startsWith(TEMPLATE_PAUSED)).length
-  return { ...(rule && { [rule.why]: running }), ...(template > 0 && { template }) }
+  const why: RestReason | undefined = rest === undefined ? rule?.why : 'lane_cooldown'
+  return { ...(why && { [why]: running }), ...(template > 0 && { template }) }
 }
