@@ -26,8 +26,15 @@ const redis = (await load('redis/connect.js')).connectWithRetry(redisUrl)
 const { createSeal, secretKeysOf } = await load('accounts/seal.js')
 const account = await (await load('accounts/store/accounts.js')).createAccount(redis, 'shop')
 await (await load('accounts/store/add-sender.js')).addSender(redis, {
-  ...{ account, number: '447700900001', name: 'shop', provider: 'partner-api', baseUrl: 'http://127.0.0.1:9' },
-  ...{ phoneNumberId: '', rate: 80, honoursIdempotency: false, isDefault: true },
+  account,
+  number: '447700900001',
+  name: 'shop',
+  provider: 'partner-api',
+  baseUrl: 'http://127.0.0.1:9',
+  phoneNumberId: '',
+  rate: 80,
+  honoursIdempotency: false,
+  isDefault: true,
   sealedToken: createSeal(secretKeysOf(config)).encrypt('token'),
 })
 const { createCredential } = await load('accounts/store/credentials.js')
@@ -38,8 +45,12 @@ async function send() {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ api_key: secret, to: '+44 7700 900123', recipient_type: 'individual', messaging_product: 'chatapp' },
-      ...{ type: 'image', image: { link: 'https://files.example/cat.png', caption: 'A cat' } },
+      api_key: secret,
+      to: '+44 7700 900123',
+      recipient_type: 'individual',
+      messaging_product: 'chatapp',
+      type: 'image',
+      image: { link: 'https://files.example/cat.png', caption: 'A cat' },
     }),
   })
   if (answer.status !== 200) throw new Error(await answer.text())

@@ -14,7 +14,14 @@ import { listen } from '../../testbed/free-port.ts'
 
 /** No limit at all. */
 export const UNLIMITED: InstallationLimits = {
-  ...{ addressRate: 0, keyRate: 0, accountRate: 0, waiting: 0, drafts: 0, rowsBytes: 0, galleryBytes: 0, contacts: 0 },
+  addressRate: 0,
+  keyRate: 0,
+  accountRate: 0,
+  waiting: 0,
+  drafts: 0,
+  rowsBytes: 0,
+  galleryBytes: 0,
+  contacts: 0,
 }
 
 /** A log that writes nothing. */
@@ -34,7 +41,10 @@ export async function startApp(
   pages?: RequestHandler,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const gate = createGate(redis, log, {
-    ...{ trustedProxies: [], publicUrl: undefined, limits: UNLIMITED, dataDir: '' },
+    trustedProxies: [],
+    publicUrl: undefined,
+    limits: UNLIMITED,
+    dataDir: '',
     reserve: { diskBytes: 0, redisPercent: 0 },
   })
   const server = createHttpServer(buildApp({ gate, log, routes, ...(pages && { pages }) }), log)

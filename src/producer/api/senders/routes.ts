@@ -83,8 +83,12 @@ export const senders = {
       examples: [
         {
           body: {
-            ...{ number: '+44 7700 900055', provider: 'partner-api', base_url: 'https://provider.example' },
-            ...{ token: 'token-of-the-provider', name: 'second shop', rate: 20 },
+            number: '+44 7700 900055',
+            provider: 'partner-api',
+            base_url: 'https://provider.example',
+            token: 'token-of-the-provider',
+            name: 'second shop',
+            rate: 20,
           },
           says: 'created',
         },

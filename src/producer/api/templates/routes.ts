@@ -45,7 +45,10 @@ const importSchema = z.union(
 const language = z.strictObject({ language: textUpTo(20).optional().describe('Only in this language.') })
 
 const definition = {
-  ...{ name: 'gift_note', language: 'en_US', category: 'UTILITY', status: 'APPROVED' },
+  name: 'gift_note',
+  language: 'en_US',
+  category: 'UTILITY',
+  status: 'APPROVED',
   components: [{ type: 'BODY', text: 'Your gift for {{1}} is on its way.' }],
 }
 
