@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { secretKeysOf } from '../../src/accounts/seal.ts'
 import { cap } from '../../src/portfolios/store/rules.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
+import { sumOf } from '../support/campaigns.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -14,12 +15,16 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const CAP_SECONDS = 3
 const CAPPED = 131049
+const MOST_HELD = 20
 
 let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let product: typeof world.product
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(10, { LANEWAY_CAP_SECONDS: String(CAP_SECONDS) })
+  world = await startCampaignsOnStandIn(10, {
+    LANEWAY_CAP_SECONDS: String(CAP_SECONDS),
+    LANEWAY_MOST_HELD: String(MOST_HELD),
+  })
   ;({ service, product } = world)
 })
 beforeEach(() => world.reset())
@@ -176,6 +181,46 @@ test('what WhatsApp holds counts as sent and held until it says that it was sent
   expect((await service.show(id)).progress).toMatchObject({ sent: 2, held: 1 })
   await report({ id: other?.id ?? '', attempt: await attemptOf(other?.id ?? '') }, 'delivered')
   expect((await service.show(id)).progress).toMatchObject({ sent: 1, delivered: 1, held: 0 })
+})
+
+test('while messages are held, so many are out at most; the rest waits, every figure adds up, and all leave in the end', async () => {
+  product.state.answer = held
+  const id = await started(150)
+  const isRight = async () => {
+    const shown = await service.show(id)
+    expect(sumOf(shown)).toBe(150)
+    const { sent, held: kept } = shown.progress
+    expect(kept).toBeLessThanOrEqual(Number(sent))
+    return shown
+  }
+  const waits = await eventually(async () => {
+    const { progress, ...rest } = await isRight()
+    const found = z.looseObject({ waits: z.looseObject({ why: z.string() }).nullable() }).parse(rest).waits
+    return found?.why === 'held' && progress.sending === 0 ? found : undefined
+  }, 'it waits for held ones')
+  expect(waits.until).not.toBeNull()
+  const out = product.state.calls.length
+  // Those that had left before the first answer said so.
+  expect(out).toBeLessThan(MOST_HELD + 60)
+  expect(out).toBeGreaterThanOrEqual(MOST_HELD)
+  const reported = new Set<string>()
+  await eventually(
+    async () => {
+      for (const each of await messagesOf(id, '&state=sent')) {
+        if (reported.has(each.id)) continue
+        await report({ id: each.id, attempt: await attemptOf(each.id) }, 'sent')
+        reported.add(each.id)
+        // Never more than that at once from now on.
+        if (product.state.calls.length > out)
+          expect(product.state.calls.length - reported.size).toBeLessThanOrEqual(out)
+      }
+      return (await isRight()).state === 'done' ? true : undefined
+    },
+    'all are sent',
+    45_000,
+  )
+  const { progress } = await isRight()
+  expect(progress).toMatchObject({ sent: 150, failed: 0 })
 })
 
 test.each([132015, 135000])('a held one that is dropped (%i) has failed, and pauses its campaign', async (code) => {

@@ -10,6 +10,7 @@ import {
 } from '../../src/notices/notice.ts'
 import { forgetNotices, isNoticeCursor, keepNotice, readNotices } from '../../src/notices/store/notices.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
+import { endMinute, noticesLive } from '../support/state/notices.ts'
 
 const NOW = Date.now()
 const MINUTE = 60_000
@@ -77,7 +78,7 @@ test('of a flood of one kind the first of each minute are kept, and the next say
   expect(await keep(noticeOf(500, { kind: 'account_update', field: 'account_update' }))).toBe('kept')
   const found = await all(100)
   expect(found).toHaveLength(MOST_A_MINUTE + 1)
-  await world.redis.del(...(await world.redis.keys(`*notices:rate:security`)))
+  await endMinute(world.redis, account, 'security')
   await keep(noticeOf(-9))
   expect((await read(1)).notices[0]).toMatchObject({ missed: 7 })
 })
@@ -95,9 +96,9 @@ test('they end after their time, by reading as in Redis', async () => {
   await keep(noticeOf(1))
   expect((await read(10, undefined, NOW + NOTICES_KEPT_MS)).notices).toEqual([])
   expect(await keep(noticeOf(1, { at: NOW - NOTICES_KEPT_MS - MINUTE }))).toBe('old')
-  const keys = await world.redis.keys(`*{e${account}}:notices*`)
-  expect(keys.length).toBeGreaterThan(3)
-  for (const key of keys) expect(await world.redis.pttl(key)).toBeGreaterThan(0)
+  const live = await noticesLive(world.redis, account)
+  expect(live.length).toBeGreaterThan(3)
+  expect(Math.min(...live)).toBeGreaterThan(0)
   await forgetNotices(world.redis, account)
-  expect((await world.redis.keys(`*{e${account}}:notices*`)).filter((key) => !key.includes(':rate:'))).toEqual([])
+  expect(await noticesLive(world.redis, account)).toEqual([])
 })
