@@ -128,9 +128,21 @@ test('a campaign that asks for waves tries them again when it is over, and the l
 test('as often as it asks for, and no oftener', async () => {
   product.state.answer = () => graphError(400, CAPPED)
   const id = await started(1, { retry_capped: { times: 1 } })
+  await eventually(async () => (await service.show(id)).progress.queued === 1 || undefined, 'it waits for its wave')
+  expect(await service.show(id)).toMatchObject({ state: 'running', progress: { failed: 0, capped: 0 } })
   await eventually(async () => product.state.calls.length === 2 || undefined, 'one wave', 30_000)
-  await eventually(async () => (await service.show(id)).progress.failed === 1 || undefined, 'it has failed')
-  expect((await service.show(id)).progress).toMatchObject({ failed: 1, capped: 1, queued: 0 })
+  // Over only with its last wave, and told once.
+  const { progress } = await service.reaches(id, 'done')
+  expect(progress).toMatchObject({ failed: 1, capped: 1, queued: 0 })
+  expect(product.state.calls).toHaveLength(2)
+})
+
+test('not beyond the validity of the campaign', async () => {
+  product.state.answer = () => graphError(400, CAPPED)
+  const valid_until = new Date(Date.now() + CAP_SECONDS * 1_000 - 500).toISOString()
+  const id = await started(1, { retry_capped: { times: 7 }, valid_until })
+  expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 1, capped: 1, expired: 0 })
+  expect(product.state.calls).toHaveLength(1)
 })
 
 test('one that WhatsApp reports later, twice, is tried again once', async () => {
