@@ -9,6 +9,7 @@ import { FIRST_POLL_MS } from '../../src/messages/backoff.ts'
 import { LETTERS } from '../../src/messages/lifecycle.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { putOff } from '../../src/messages/store/claim.ts'
+import { admit, cap, cappedUntil, holdPlace } from '../../src/portfolios/store/rules.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { startStatusPolls } from '../../src/worker/recovery/status-polls.ts'
 import { silentLog } from '../support/app.ts'
@@ -76,6 +77,23 @@ async function withWorker(
 const nowOf = (lane: number): Promise<number> => nowOn(world.redis, lane)
 
 describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
+  test('a person is capped, and a message held, as long as Redis says', async () => {
+    const { redis } = world
+    const owner = { lane: world.newLane() }
+    machineIsOff(skew)
+    const now = await nowOf(owner.lane)
+    const until = await cap(redis, owner, '491511', { forMs: 60_000 })
+    expect(Math.abs(until - now - 60_000)).toBeLessThan(SOON_MS)
+    expect(await cappedUntil(redis, owner, ['491511'])).toEqual([until])
+    await holdPlace(redis, owner, 'held')
+    const ask = { name: 'm1', to: '491512', isMarketing: true, isCampaign: true, opensConversation: false }
+    const [capped, held] = await admit(redis, owner, [{ ...ask, to: '491511' }, ask], { mostHeld: 1 })
+    expect(capped).toMatchObject({ verdict: 'person_capped', untilMs: until })
+    expect(held).toMatchObject({ verdict: 'held' })
+    // What a worker waits for is told as a span, which no clock changes.
+    expect(Math.abs((capped && 'waitMs' in capped ? capped.waitMs : 0) - 60_000)).toBeLessThan(SOON_MS)
+  })
+
   test('a message with send_at is taken when Redis says so', async () => {
     const lane = world.newLane()
     const sendAt = (await nowOf(lane)) + 1_500

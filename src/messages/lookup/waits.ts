@@ -39,7 +39,7 @@ export async function waitsOf(
   const lanes = await laneWaits(redis, lane, now)
   if (lanes) return lanes
   const sender = await cachedSender(redis, lane)
-  const rule = sender && (await ruleWaits(redis, await rulesOwnerOf(redis, sender), message, now))
+  const rule = sender && (await ruleWaits(redis, await rulesOwnerOf(redis, sender), message))
   if (rule) return rule
   return (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, sender?.rate))
 }
@@ -49,13 +49,9 @@ async function ruleWaits(
   redis: Redis,
   owner: RulesOwner,
   { to, class: of, type }: { to: string; class: MessageClass; type?: string },
-  nowMs: number,
 ): Promise<Waits | undefined> {
   if (of !== 'campaign') return type === 'template' ? spentWaits(redis, owner) : undefined
-  const [[capped], resting] = await Promise.all([
-    cappedUntil(redis, owner, [to], { nowMs }),
-    restingWaits(redis, owner),
-  ])
+  const [[capped], resting] = await Promise.all([cappedUntil(redis, owner, [to]), restingWaits(redis, owner)])
   if (capped === undefined) return resting
   const sentence = `The person has had enough marketing; WhatsApp takes the next at ${timeOf(capped)}.`
   return { why: 'person_capped', until: capped, sentence }

@@ -139,7 +139,6 @@ export async function cappedUntil(
   redis: Redis,
   owner: RulesOwner,
   people: readonly string[],
-  { nowMs = Date.now() }: At = {},
 ): Promise<(number | undefined)[]> {
   if (people.length === 0) return []
   const keys = keysOf(owner)
@@ -148,7 +147,8 @@ export async function cappedUntil(
   const each = names[0]?.length ?? 1
   return people.map((_person, i) => {
     const until = Math.max(...found.slice(i * each, (i + 1) * each).map(Number))
-    return until > nowMs ? until : undefined
+    // Redis drops what is over.
+    return until > 0 ? until : undefined
   })
 }
 
