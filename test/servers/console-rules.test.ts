@@ -1,6 +1,7 @@
 // Pins: what WhatsApp's own rules do to messages is seen and changed in the console: portfolios with their budget, campaigns
 // that rest and until when, capped people, and notices that come while the page is open.
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { setSenderProvider, tellSender } from '../../src/accounts/store/senders.ts'
 import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
@@ -93,6 +94,8 @@ test('people who have had enough are told apart in the ledger of a campaign, and
   // The simulator lets marketing to this number fail with 131049, a moment after it was sent.
   await importContacts(redis, demo.account_id, tag.id, [{ phone: '15550100206', name: 'Cap', email: '' }])
   const id = await startedCampaign('Too much', tag.id)
+  const shown = z.object({ data: z.object({ progress: z.object({ capped: z.int() }) }) })
+  await eventually(async () => shown.parse(await api('GET', `/campaigns/${id}`)).data.progress.capped === 1, 'capped')
   await tab.page.goto(`/console/campaigns/${id}`)
   await tab.page.getByText('because the person has had enough marketing').waitFor()
   expect(await accessibilityFaults(tab.page)).toEqual([])
