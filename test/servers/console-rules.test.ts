@@ -87,6 +87,19 @@ test('a campaign that rests says why and until when, on its own page, the overvi
   await api('POST', `/campaigns/${id}/cancel`)
 })
 
+test('a campaign that is written in the console may try those again who have had enough', async () => {
+  await tab.page.goto('/console/campaigns/new')
+  await tab.page
+    .getByLabel('Those who have had enough marketing')
+    .selectOption('are tried again the next day, up to 3 times')
+  await tab.page.getByRole('combobox', { name: 'Template' }).selectOption('clip, en_US')
+  await tab.page.getByRole('combobox', { name: 'Sender' }).selectOption('1 shop')
+  await tab.page.locator('main').getByRole('checkbox').first().check()
+  await tab.page.locator('fieldset').getByRole('textbox').first().fill('https://shop.example/a.mp4')
+  await press('Create and check')
+  await tab.page.getByText('Up to 3 times those who have had enough marketing').waitFor()
+})
+
 test('people who have had enough are told apart in the ledger of a campaign, and on the page of their message', async () => {
   const { api, demo, redis } = tab.world
   await api('PATCH', '/admin/portfolios/1', { daily_limit: null })

@@ -19,6 +19,8 @@ export interface Draft {
   csvOptions: CsvOptions
   phone: string
   validUntil: string
+  /** How often those are tried again who have had enough marketing. */
+  waves: number
 }
 
 export const EMPTY: Draft = {
@@ -34,6 +36,7 @@ export const EMPTY: Draft = {
   csvOptions: {},
   phone: '',
   validUntil: '',
+  waves: 0,
 }
 
 /** What is missing before it can be created, in sentences. */
@@ -66,6 +69,7 @@ export function definitionOf(draft: Draft): object {
         ? { tags: draft.tags, ...(draft.except.length === 0 ? {} : { except: draft.except }) }
         : { rows: { phone: draft.phone } },
     ...(draft.validUntil === '' ? {} : { valid_until: draft.validUntil }),
+    ...(draft.waves === 0 ? {} : { retry_capped: { times: draft.waves } }),
   }
 }
 

@@ -48,6 +48,7 @@ export function NewCampaign() {
       template,
       fillings: template ? fillingsOf(template, earlier.template.components) : new Map(),
       ...recipientsFrom(earlier),
+      waves: earlier.retry_capped.times,
     })
   }, [copied.value])
   const choose = async (id: string): Promise<void> => {
@@ -104,6 +105,13 @@ export function NewCampaign() {
               onValue={(validUntil) => change({ validUntil })}
               help="Optional: otherwise the account’s validity counts from the start."
             />
+            <Field
+              label="Those who have had enough marketing"
+              value={String(draft.waves)}
+              onValue={(waves) => change({ waves: Number(waves) })}
+              options={WAVES}
+              help="WhatsApp limits how much marketing a person gets, and refuses the next one for a day."
+            />
           </Card>
           <Create draft={draft} />
         </div>
@@ -124,6 +132,15 @@ export function NewCampaign() {
     </Page>
   )
 }
+
+const WAVES = Array.from(
+  { length: 8 },
+  (_, times) =>
+    [
+      String(times),
+      times === 0 ? 'fail' : `are tried again the next day, ${times === 1 ? 'once' : `up to ${times} times`}`,
+    ] as const,
+)
 
 const NoTemplate = () => (
   <p>
