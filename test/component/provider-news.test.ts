@@ -6,13 +6,20 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { findSender, setSenderProvider } from '../../src/accounts/store/senders.ts'
+import { findSender, setSenderProvider, setSenderRate } from '../../src/accounts/store/senders.ts'
 import { findTemplate, importTemplate } from '../../src/accounts/store/templates.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
-import { createPortfolio, findPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/store/portfolios.ts'
+import {
+  createPortfolio,
+  findPortfolio,
+  joinPortfolio,
+  newPortfolioId,
+  setPortfolio,
+} from '../../src/portfolios/store/portfolios.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
+import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -31,7 +38,7 @@ afterAll(() => service?.close())
 const NOW = Math.floor(Date.now() / 1_000) - 3_600
 
 /** Brings a signed webhook with one change; `time` in seconds. */
-async function bring(field: string, value: object, time = NOW): Promise<void> {
+async function bring(field: string, value: unknown, time = NOW): Promise<void> {
   const body = JSON.stringify({
     object: 'whatsapp_business_account',
     entry: [{ id: '4711', time, changes: [{ field, value }] }],
@@ -207,6 +214,46 @@ test('an upgrade of the throughput raises the rate of a sender that follows, and
   expect((await findPortfolio(redis, id))?.daily_limit).toBe(2_000)
 })
 
+test('a sender that does not follow keeps its rate, and its portfolio its limit; what was told is noted', async () => {
+  const { redis, lane, tenant } = service
+  const id = await newPortfolioId(redis)
+  await createPortfolio(redis, { id, account: tenant.account, name: 'Own', daily_limit: 250 })
+  await joinPortfolio(redis, { id: lane, account: tenant.account }, id)
+  await setSenderRate(redis, lane, 20)
+  await setSenderProvider(redis, lane, { followProvider: false })
+  const number = (await findSender(redis, lane))?.number
+  await bring('phone_number_quality_update', { display_phone_number: number, event: 'THROUGHPUT_UPGRADE' }, NOW + 70)
+  await bring('business_capability_update', { max_daily_conversations_per_business: 10_000 }, NOW + 70)
+  expect(await findSender(redis, lane)).toMatchObject({ rate: 20, told_rate: { value: '1000' } })
+  expect((await findPortfolio(redis, id))?.daily_limit).toBe(250)
+  await setSenderProvider(redis, lane, { followProvider: true })
+  await bring('business_capability_update', { max_daily_conversations_per_business: 'TIER_UNLIMITED' }, NOW + 71)
+  expect((await findPortfolio(redis, id))?.daily_limit).toBeNull()
+  // What a person sets stays, however often WhatsApp says the same again.
+  await setPortfolio(redis, id, { daily_limit: 500 })
+  await bring('business_capability_update', { max_daily_conversations_per_business: 'TIER_UNLIMITED' }, NOW + 71)
+  expect((await findPortfolio(redis, id))?.daily_limit).toBe(500)
+})
+
+test('a template of another category sends in another class from then on', async () => {
+  await importTemplate(service.redis, service.tenant.account, templateSchema.parse({ ...SPRING, name: 'moved' }))
+  const send = async () => {
+    const answer = await service.post('/chatappbusiness/send-templated-message', {
+      ...{ api_key: service.tenant.apiKey, messaging_product: 'chatapp', recipient_type: 'individual' },
+      ...{ to: '+4915600000001', type: 'template', sender: service.sender },
+      template: {
+        ...{ name: 'moved', language: { code: 'en_US' } },
+        components: [{ type: 'body', parameters: [{ type: 'text', text: 'Jo' }] }],
+      },
+    })
+    return (await service.request('GET', `/messages/${acknowledgedId(answer)}`)).json().data.class
+  }
+  expect(await send()).toBe('campaign')
+  const about = { ...ofTemplate, message_template_name: 'moved' }
+  await bring('template_category_update', { ...about, previous_category: 'MARKETING', new_category: 'UTILITY' })
+  await eventually(async () => ((await send()) === 'transactional' ? true : undefined), 'the class is another')
+})
+
 test.each([
   ['message_template_quality_update', { ...ofTemplate, previous_quality_score: 'GREEN', new_quality_score: 'RED' }],
   ['message_template_components_update', { ...ofTemplate, message_template_title: 'x', message_template_element: 'y' }],
@@ -229,7 +276,30 @@ test.each([
   ['account_review_update', { decision: 'APPROVED' }],
   ['security', { display_phone_number: '15550000000', event: 'PIN_CHANGED', requester: '1' }],
   ['something_new', { anything: { at: ['all'] } }],
+  ['message_template_status_update', { ...ofTemplate, event: 'FLAGGED', reason: 'NONE' }],
+  ['template_category_update', { ...ofTemplate, correct_category: 'MARKETING' }],
+  ['phone_number_quality_update', { display_phone_number: '15550000000', event: 'UNFLAGGED' }],
+  ['business_capability_update', { max_phone_numbers_per_business: 3 }],
+  ['account_review_update', 'not as WhatsApp describes it'],
 ])('%s is kept as a notice', async (field, value) => {
-  await bring(field, value)
-  expect((await notices()).map((each) => each.field)).toContain(field)
+  const before = (await notices()).length
+  await bring(field, value, NOW + 100 + before)
+  const found = await notices()
+  expect(found).toHaveLength(before + 1)
+  expect(found.map((each) => each.field)).toContain(field)
+})
+
+test('so is what a change of messages tells of the number itself, and how many people chose to stop', async () => {
+  const phone_number_id = (await findSender(service.redis, service.lane))?.phone_number_id
+  const about = { metadata: { phone_number_id } }
+  await bring('messages', { ...about, errors: [{ code: 130429, title: 'too fast' }] })
+  const clicks = [{ action_type: 'marketing_messages_link_click', timestamp: String(NOW) }]
+  await bring('messages', { ...about, user_actions: clicks })
+  const stop = { wa_id: '4915600000009', category: 'marketing_messages', value: 'stop', timestamp: NOW }
+  await bring('user_preferences', { ...about, user_preferences: [stop] })
+  const found = await notices()
+  expect(found).toContainEqual(expect.objectContaining({ field: 'errors', event: '130429', sender: service.lane }))
+  expect(found).toContainEqual(expect.objectContaining({ field: 'user_actions', sender: service.lane }))
+  expect(found).toContainEqual(expect.objectContaining({ field: 'user_preferences', event: 'stop' }))
+  expect(JSON.stringify(found)).not.toContain('4915600000009')
 })
