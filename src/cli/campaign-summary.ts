@@ -94,6 +94,7 @@ function preflightFacts(
     ...preflight.problems.map(({ path, message }): [string, string] => ['Problem', `${path}: ${message}`]),
     ['Rejected', refused.map(([reason, count]) => wordsFor(reason, count)).join(', ')],
     ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
+    ['Skipped', preflight.skipped_capped === 0 ? '' : `${preflight.skipped_capped} who have had enough marketing`],
     // Once it has begun, its progress says when it ends.
     [
       'Estimated',

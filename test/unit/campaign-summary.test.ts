@@ -67,10 +67,10 @@ test('a campaign that is blocked is given no estimate', () => {
   expect(blocked).not.toContain('Estimated')
   const ready = { ...preflight, recipients: 160, seconds: 2, problems: [] }
   expect(campaignSummary({ ...running, state: 'ready', started_at: null, preflight: ready })).toContain('Estimated')
-  const limited = { ...ready, days: 3, people: { now: 10, a_day: 90 } }
-  expect(campaignSummary({ ...running, state: 'ready', started_at: null, preflight: limited })).toMatch(
-    /^Takes +3 days: .* 90 people a day$/m,
-  )
+  const limited = { ...ready, skipped_capped: 7, days: 3, people: { now: 10, a_day: 90 } }
+  const summary = campaignSummary({ ...running, state: 'ready', started_at: null, preflight: limited })
+  expect(summary).toMatch(/^Takes +3 days: .* 90 people a day$/m)
+  expect(summary).toMatch(/^Skipped +7 who have had enough marketing$/m)
 })
 
 test('a file without columns is said to have none', () => {

@@ -59,6 +59,15 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
           )}
         </p>
       )}
+      {campaign.started_at === null && preflight.people !== null && (preflight.days ?? 2) > 1 && (
+        <p>
+          Its portfolio lets campaigns write to {countText(preflight.people.a_day)} people a day:{' '}
+          {preflight.days === null ? 'it never ends' : `it takes ${preflight.days} days`}.
+        </p>
+      )}
+      {preflight.skipped_capped > 0 && (
+        <p>{counted(preflight.skipped_capped, 'recipient')} left out, who have had enough marketing for now.</p>
+      )}
       {preflight.excluded > 0 && <p>{counted(preflight.excluded, 'contact')} left out by the excepted tags.</p>}
       {refused > 0 && (
         <>
