@@ -37,6 +37,8 @@ export function judgeMessages({ seen, ledger, physics, codeStates, flagsEarned }
   })
 }
 
+/** A request leaves that long after it was last asked whether it may. */
+const UNDER_WAY_MS = 500
 /** How soon nothing of a paused template leaves any more. */
 const PAUSED_WITHIN_MS = 1_000
 /** Of the time that a campaign takes when it is fed blindly (%). */
@@ -51,7 +53,12 @@ export function figuresOf(played: Played, run: Run): Figure[] {
   const codeMs = codeTimes(played)
   return [
     { what: 'worlds', value: seen.length - kinds('blind').length, unit: '' },
-    { what: 'sends to a person within their cap', value: withinCap(played), unit: 'requests', atMost: 0 },
+    {
+      what: 'sends to a person within their cap',
+      value: withinCap(played, timeLimit(run, UNDER_WAY_MS)),
+      unit: 'requests',
+      atMost: 0,
+    },
     { what: 'people with a cap', value: count('capped'), unit: 'messages', atLeast: 1 },
     { what: 'codes refused by the budget', value: count('over_budget', CODE_TEMPLATE), unit: 'requests', atMost: 0 },
     { what: 'marketing refused by the budget', value: count('over_budget', TEMPLATE), unit: 'requests', atMost: 0 },
@@ -87,10 +94,10 @@ function codeTimes({ seen, ledger }: Played): number[] {
 }
 
 /**
- * Sends within a cap that the service had been told of. A worker that was killed before it read the answer was told nothing:
- * its message has ended unproven.
+ * Sends within a cap that the service had been told of, and that were not under way at that time. A worker that was killed
+ * before it read the answer was told nothing: its message has ended unproven.
  */
-function withinCap({ seen, physics }: Played): number {
+function withinCap({ seen, physics }: Played, underWayMs: number): number {
   const unproven = new Set(
     seen.flatMap(({ lines }) => lines.flatMap(({ message_id, state }) => (state === 'unknown' ? [message_id] : []))),
   )
@@ -101,8 +108,10 @@ function withinCap({ seen, physics }: Played): number {
         : [],
     ),
   )
-  return physics.filter(({ event, portfolio, to }) => event === 'within_cap' && !untold.has(`${portfolio} ${to}`))
-    .length
+  return physics.filter(
+    ({ event, portfolio, to, at_ms, told_ms = 0 }) =>
+      event === 'within_cap' && at_ms > told_ms + underWayMs && !untold.has(`${portfolio} ${to}`),
+  ).length
 }
 
 /** Requests with a paused template, all of them refused, that came later than they may after the service was told. */

@@ -16,6 +16,8 @@ const lineSchema = z.object({
   /** WhatsApp's id, of a message that was taken. */
   id: z.string().optional(),
   until_ms: z.number().optional(),
+  /** Since when the service had known of a cap. */
+  told_ms: z.number().optional(),
 })
 
 /** One line: a message that a rule touched, or a change of a rule. */

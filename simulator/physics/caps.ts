@@ -9,8 +9,8 @@ import type { Plan } from './plan.ts'
 export interface Capped {
   /** Whether the request is refused; else the message is taken and fails. */
   inAnswer: boolean
-  /** The business knew of it. */
-  isWithin: boolean
+  /** Since when the business has known of it (epoch ms); null where it had not been told. */
+  knownMs: number | null
   untilMs: number
   /** The business knows of it from this time on (epoch ms). */
   told: (atMs: number) => void
@@ -35,8 +35,8 @@ export class Caps {
     const known = this.#caps.get(to)
     const inAnswer = this.#isToldInAnswer(to)
     if (known !== undefined && nowMs < known.untilMs) {
-      const isWithin = known.toldMs !== null && nowMs >= known.toldMs
-      return { inAnswer, isWithin, untilMs: known.untilMs, told: this.#teller(to) }
+      const knownMs = known.toldMs !== null && nowMs >= known.toldMs ? known.toldMs : null
+      return { inAnswer, knownMs, untilMs: known.untilMs, told: this.#teller(to) }
     }
     const { share, again } = this.#plan
     const times = known?.times ?? 0
@@ -45,7 +45,7 @@ export class Caps {
     // A webhook tells the time in whole seconds.
     const untilMs = (inAnswer ? nowMs : Math.floor(reportMs / 1000) * 1000) + this.#dayMs
     this.#caps.set(to, { toldMs: inAnswer ? nowMs : null, untilMs, times: times + 1 })
-    return { inAnswer, isWithin: false, untilMs, told: this.#teller(to) }
+    return { inAnswer, knownMs: null, untilMs, told: this.#teller(to) }
   }
 
   #teller(to: string): (atMs: number) => void {

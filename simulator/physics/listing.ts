@@ -5,7 +5,7 @@
 export type Event =
   /** It was refused, or will fail, since its person has had enough: until `until_ms`. */
   | 'capped'
-  /** The same of a person of whom the business had been told so. */
+  /** The same of a person of whom the business had been told so, at `told_ms`. */
   | 'within_cap'
   /** Taken and held until `until_ms`; then it is sent, or dropped. */
   | 'held'
@@ -41,6 +41,7 @@ export interface Line {
   /** WhatsApp's id of a message that was taken. */
   id?: string
   until_ms?: number
+  told_ms?: number
 }
 
 /** Lines that are kept at most; of more the older half goes. */

@@ -67,8 +67,9 @@ export class Portfolio {
     const reportMs = nowMs + this.#around.delays.sentMs
     const capped = isMarketing && !hasWindow ? (this.#caps?.judge(to, nowMs, reportMs) ?? null) : null
     if (capped !== null) {
-      const { untilMs: until_ms, isWithin, inAnswer } = capped
-      this.#noteOf(message, isWithin ? 'within_cap' : 'capped', nowMs, { until_ms, taken: !inAnswer })
+      const { untilMs: until_ms, knownMs: told_ms, inAnswer } = capped
+      const times = told_ms === null ? { until_ms } : { until_ms, told_ms }
+      this.#noteOf(message, told_ms === null ? 'capped' : 'within_cap', nowMs, { ...times, taken: !inAnswer })
       if (inAnswer) return { kind: 'refused', code: 131049 }
     }
     const isCounted = template !== null && !hasWindow && this.#budget !== null
@@ -164,7 +165,7 @@ export class Portfolio {
     { id, account: sender, to, opaque, template }: Message,
     event: Line['event'],
     atMs: number,
-    { taken, ...times }: Pick<Line, 'until_ms'> & { taken?: boolean },
+    { taken, ...times }: Pick<Line, 'until_ms' | 'told_ms'> & { taken?: boolean },
   ): void {
     const name = template === null ? {} : { template: template.name }
     this.#note(event, atMs, { sender, to, opaque, ...name, ...times, ...(taken && { id }) })

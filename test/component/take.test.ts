@@ -1,15 +1,17 @@
 // Pins: what becomes of each message that a lane has next, when some of them must not be sent or cannot be settled.
 // Real: Redis. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deadlineIn } from '../../src/deadline.ts'
 import { messageId, parseMessageId } from '../../src/messages/message-id.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { matchingDeadLetters } from '../../src/messages/requeue/dead-letters.ts'
 import { putOff } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { addOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
+import { cap } from '../../src/portfolios/store/rules.ts'
 import { nextJobs } from '../../src/queue/lane/next-jobs.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import type { Outgoing } from '../../src/worker/sending/attempt.ts'
+import { type Outgoing, sendClaimed } from '../../src/worker/sending/attempt.ts'
 import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -43,6 +45,34 @@ test('a message that is past its validity ends expired, also when its recipient 
   expect(await waitingOn(world.redis, lane, 'campaign')).toEqual([])
   const id = parseMessageId(name)
   expect(id && (await readMessage(world.redis, id))?.state).toBe('expired')
+})
+
+test('one that leaves later than it was claimed for stays on its lane when its person has had enough meanwhile', async () => {
+  const lane = world.newLane()
+  const sent: string[] = []
+  const heard = answering((to) => {
+    sent.push(to)
+    return { kind: 'accepted', providerId: 'p' }
+  })
+  const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), heard)
+  const entry = await deps.directory.of(lane)
+  if (entry === undefined) throw new Error('no sender')
+  const name = messageId(lane, newId(lane).ulid)
+  const job = { ...audioJob(), to: '491709999999', class: 'campaign' as const }
+  await world.queues.add(name, job)
+  const ends: Promise<unknown>[] = []
+  const late = { wantedUntil: deadlineIn(Number.NEGATIVE_INFINITY) }
+  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message, claimed) => {
+    const capped = cap(world.redis, entry.rules, job.to, { forMs: 60_000 })
+    ends.push(capped.then(() => sendClaimed(deps, entry, message, { ...claimed, ...late })))
+  })
+  await Promise.all(ends)
+  expect([ends.length, sent]).toEqual([1, []])
+  const id = parseMessageId(name)
+  expect(id && (await readMessage(world.redis, id))?.state).toBe('queued')
+  const left: string[] = []
+  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
+  expect(left).toEqual([])
 })
 
 test('a job with the id of a message of another lane is a dead letter that says so, and the others are claimed', async () => {

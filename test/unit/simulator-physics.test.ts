@@ -69,7 +69,7 @@ describe('caps', () => {
     expect(send({ atMs: DAY })).toEqual(arrives)
     expect(notes).toMatchObject([
       { event: 'capped', until_ms: start + DAY },
-      { event: 'within_cap', sender: '2', until_ms: start + DAY },
+      { event: 'within_cap', sender: '2', until_ms: start + DAY, told_ms: start },
     ])
   })
 

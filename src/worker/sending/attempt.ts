@@ -20,7 +20,7 @@ import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../messages/store/
 import type { NewMessage } from '../../messages/store/record-format.ts'
 import { observerOf } from '../../observe.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
-import type { Counted } from '../../portfolios/store/rules.ts'
+import { type Counted, cappedUntil } from '../../portfolios/store/rules.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../../tracing.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
@@ -179,6 +179,7 @@ async function callProvider(
       const { run } = message
       // Whoever paused it was told that nothing more leaves, and a machine that is late may be seconds late.
       if (run !== undefined && !(await mayLeave(deps.redis, { lane: id.lane, number: run }))) return undefined
+      if (await isCappedNow(deps, entry, message)) return undefined
       barred = (await barredAmong(deps, entry, [{ id, message }])).get(0)
       return barred ? undefined : wantedUntil
     },
@@ -188,6 +189,15 @@ async function callProvider(
   const tookMs = performance.now() - startedAt
   claimed.answered?.(tookMs)
   return { outcome: outcomeOf(end), tookMs }
+}
+
+/** Its person has had enough marketing since it was claimed: it waits for the end of that on its lane. */
+async function isCappedNow(
+  { redis }: SendDeps,
+  { rules }: DirectoryEntry,
+  { class: of, to }: NewMessage,
+): Promise<boolean> {
+  return of === 'campaign' && (await cappedUntil(redis, rules, [to]))[0] !== undefined
 }
 
 /** Counts the attempt and logs it; returns its code, if it was not sent. */
