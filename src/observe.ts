@@ -76,8 +76,8 @@ export interface Observer {
   polled(outcome: string): void
   /** A job of the intake queue ended. */
   tookIn(outcome: 'done' | 'refused'): void
-  /** A campaign was paused, and not by a person. */
-  campaignPaused(): void
+  /** A campaign was paused, and not by a person: WhatsApp stops its template, or too many of its messages fail. */
+  campaignPaused(why: 'template' | 'failures'): void
   /** A message waits for one of WhatsApp's own rules; told again each time that it asks. */
   ruleWaits(of: RuleWait): void
   /** WhatsApp dropped a message that it had held. */

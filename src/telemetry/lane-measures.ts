@@ -132,7 +132,7 @@ export const LANE_MEASURES: readonly LaneMeasure[] = [
   },
   {
     name: 'laneway_campaigns_resting',
-    help: "Active campaigns that send nothing because of WhatsApp's own rules, by rule; `template`: it is paused or disabled.",
+    help: "Running campaigns that send nothing because of WhatsApp's own rules, by rule.",
     label: 'why',
     values: ({ lanes }) => {
       const all = new Map<string, number>()

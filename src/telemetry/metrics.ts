@@ -41,7 +41,8 @@ export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer
   )
   const autoPaused = counter(
     'laneway_campaigns_auto_paused_total',
-    'Campaigns that were paused, and not by a person; of this worker.',
+    'Campaigns that were paused, and not by a person: `template`, WhatsApp stops it, or `failures`; of this process.',
+    'why',
   )
   const capped = counter(
     'laneway_capped_total',
@@ -69,6 +70,7 @@ export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer
   )
   // Prometheus sees an increase only of a series that was there before.
   for (const labels of ALERTED) notices.inc(labels, 0)
+  for (const why of ['template', 'failures'] as const) autoPaused.inc({ why }, 0)
   const events = counter(
     'laneway_events_total',
     'Events that endpoints took, and that they did not take at a try; of this worker.',
@@ -128,7 +130,7 @@ export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer
     },
     polled: (outcome) => polls.inc({ outcome }),
     tookIn: (outcome) => intake.inc({ outcome }),
-    campaignPaused: () => autoPaused.inc(),
+    campaignPaused: (why) => autoPaused.inc({ why }),
     ruleWaits: ({ lane, class: of, why }) => ruleWaits.inc({ lane: labelOf(lane), class: of, why }),
     heldDropped: () => dropped.inc(),
     noticed: (of) => notices.inc(countedNotice(of)),

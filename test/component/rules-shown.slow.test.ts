@@ -179,3 +179,29 @@ test('held, dropped and capped messages are counted, also of a sender without a 
   const { text } = await service.request('GET', '/metrics', undefined, operator.secret)
   expect(text).toContain('\nlaneway_held_dropped_total 1\n')
 })
+
+test('a number that is held back for spam and a template that is paused are reasons of their own; probes are counted', async () => {
+  const { lane, tenant } = service
+  product.state.answer = () => graphError(400, 131048)
+  const spam = await world.started(3)
+  const resting = (why: string) => value(`laneway_campaigns_resting{lane="${lane}",why="${why}"}`)
+  await eventually(async () => (await resting('lane_cooldown')) === 1 || undefined, 'campaigns of the number rest')
+  const code = {
+    ...{ api_key: tenant.apiKey, messaging_product: 'chatapp', recipient_type: 'individual', to: '+4915300000009' },
+    ...{ type: 'template', template: { name: 'ready', language: { code: 'en_US' }, components: [] } },
+  }
+  expect(
+    (await service.post('/chatappbusiness/send-templated-message', { ...code, sender: service.sender })).status,
+  ).toBe(200)
+  const probes = `laneway_probes_total{lane="${lane}",outcome="campaigns_rest"}`
+  await eventually(async () => ((await value(probes)) ?? 0) > 0 || undefined, 'a code asks whether the number sends')
+  await service.move(spam, 'cancel')
+
+  product.state.answer = () => graphError(400, 132015)
+  await service.request('POST', `/admin/lanes/${lane}/resume`, {}, admin)
+  const refused = await world.started(3)
+  await service.reaches(refused, 'paused')
+  expect(await value('laneway_campaigns_auto_paused_total{why="template"}')).toBe(1)
+  expect(await resting('lane_cooldown')).toBeUndefined()
+  await service.move(refused, 'cancel')
+})

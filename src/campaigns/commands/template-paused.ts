@@ -32,7 +32,7 @@ export async function pauseCampaignsOf(
     if (name !== template.name || language.code.replaceAll('-', '_') !== template.language) continue
     // It may have ended by itself meanwhile.
     const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.retentionMs, { fields: { reason } })
-    if (moved.kind === 'moved') observerOf(deps.redis).campaignPaused()
+    if (moved.kind === 'moved') observerOf(deps.redis).campaignPaused('template')
   }
 }
 

@@ -83,7 +83,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
     const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.config.retentionMs, options)
     if (moved.kind === 'moved') {
       deps.log.warn({ campaign: idOf(campaign), code }, 'campaign.auto_paused')
-      observerOf(deps.redis).campaignPaused()
+      observerOf(deps.redis).campaignPaused(reason.startsWith(TEMPLATE_PAUSED) ? 'template' : 'failures')
     }
     return moved.kind !== 'missing' && moved.state === 'paused' ? moved.epoch : undefined
   }

@@ -233,7 +233,7 @@ async function stop(
   const { redis, config, log } = deps
   const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
   if (moved.kind === 'moved') log.info({ campaign: idOf(campaign), state: moved.state, ...fields }, 'campaign.stopped')
-  if (moved.kind === 'moved' && move === 'pause') observerOf(redis).campaignPaused()
+  if (moved.kind === 'moved' && move === 'pause') observerOf(redis).campaignPaused('failures')
   return 'over'
 }
 

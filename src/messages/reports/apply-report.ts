@@ -99,5 +99,5 @@ async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, stat
   const reason = `${TEMPLATE_PAUSED}: WhatsApp has dropped messages that it held to see how people like the template.`
   const campaign = { lane: id.lane, number: run }
   const moved = await moveCampaign(redis, campaign, 'pause', config.retentionMs, { fields: { reason } })
-  if (moved.kind === 'moved') observerOf(redis).campaignPaused()
+  if (moved.kind === 'moved') observerOf(redis).campaignPaused('template')
 }

@@ -1,13 +1,12 @@
 // How WhatsApp's own rules stand, for metrics: portfolios with their budget and their held messages, lanes of senders without
 // a portfolio that have held ones, and what keeps the campaigns of a lane.
-import { TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
 import type { CAMPAIGNS_WAIT_REASONS } from '../../portfolios/portfolio.ts'
-import { campaignsRest } from '../../portfolios/store/campaigns-rest.ts'
 import { findPortfolio } from '../../portfolios/store/portfolios.ts'
-import { heldNow, lanesHolding, restingOf, usage } from '../../portfolios/store/rules.ts'
+import { restingWaits } from '../../portfolios/store/resting.ts'
+import { heldNow, lanesHolding, usage } from '../../portfolios/store/rules.ts'
 import type { LaneStats } from '../../queue/lane/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignKey, rootKeys } from '../../redis/keys.ts'
+import { rootKeys } from '../../redis/keys.ts'
 
 /** Portfolios, and lanes without one, that are told of: each has series of its own. */
 const MOST = 1_000
@@ -69,24 +68,17 @@ async function heldOf(redis: Redis, owner: { lane?: number; portfolio?: number }
   return { count, seconds: sinceMs === undefined ? 0 : Math.max(0, nowMs - sinceMs) / 1_000 }
 }
 
-/** What keeps campaigns of a lane from sending: a rule of WhatsApp, or a template that is paused or disabled. */
-export type RestReason = (typeof CAMPAIGNS_WAIT_REASONS)[number] | 'template'
+/** What keeps running campaigns of a lane from sending by a rule of WhatsApp. */
+export type RestReason = (typeof CAMPAIGNS_WAIT_REASONS)[number]
 
-/** How many campaigns of the lane rest for which reason, of the active ones. */
+/** How many campaigns of the lane rest for which reason. */
 export async function restingCampaigns(
   redis: Redis,
   { lane, campaigns }: Pick<LaneStats, 'lane' | 'campaigns'>,
   portfolio: number | undefined,
 ): Promise<Partial<Record<RestReason, number>>> {
   const running = campaigns.filter(({ state }) => state === 'running').length
-  const paused = campaigns.filter(({ state }) => state === 'paused')
-  const owner = { lane, ...(portfolio !== undefined && { portfolio: { id: portfolio } }) }
-  const [rule, rest, reasons] = await Promise.all([
-    running === 0 ? undefined : restingOf(redis, owner),
-    running === 0 ? undefined : campaignsRest(redis, lane),
-    Promise.all(paused.map(({ number }) => redis.hget(campaignKey(lane, number), 'reason'))),
-  ])
-  const template = reasons.filter((reason) => reason?.startsWith(TEMPLATE_PAUSED)).length
-  const why: RestReason | undefined = rest === undefined ? rule?.why : 'lane_cooldown'
-  return { ...(why && { [why]: running }), ...(template > 0 && { template }) }
+  if (running === 0) return {}
+  const waits = await restingWaits(redis, { lane, ...(portfolio !== undefined && { portfolio: { id: portfolio } }) })
+  return waits === undefined ? {} : { [waits.why]: running }
 }
