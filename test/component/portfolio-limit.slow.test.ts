@@ -11,6 +11,7 @@ import {
   findPortfolio,
   joinPortfolio,
   newPortfolioId,
+  removePortfolio,
   setPortfolio,
 } from '../../src/portfolios/store/portfolios.ts'
 import { cap, showPortfolio } from '../../src/portfolios/store/rules.ts'
@@ -123,6 +124,29 @@ test('a campaign on one number leaves the reserve of another number of the portf
   expect(await used()).toBe(20)
   await setPortfolio(redis, portfolio, { daily_limit: null })
   await service.reaches(id, 'done', 60_000)
+})
+
+test('a sender that moves while its campaign runs is counted where it is, and nobody is missed or sent to twice', async () => {
+  const { redis, tenant, lane } = service
+  const second = await newPortfolioId(redis)
+  await createPortfolio(redis, { id: second, account: tenant.account, name: 'Second', daily_limit: 20 })
+  const usedOf = async (id: number) => {
+    const found = await findPortfolio(redis, id)
+    return found && (await showPortfolio(redis, found)).used
+  }
+  const id = await world.started(50)
+  await eventually(async () => (await service.show(id)).progress.sent === 18 || undefined, '18 are sent')
+  await joinPortfolio(redis, { id: lane, account: tenant.account }, second)
+  await eventually(async () => (await service.show(id)).progress.sent === 36 || undefined, '18 more are sent', 30_000)
+  expect([await usedOf(portfolio), await usedOf(second)]).toEqual([18, 18])
+  await joinPortfolio(redis, { id: lane, account: tenant.account }, null)
+  expect(await removePortfolio(redis, { id: second, account: tenant.account })).toEqual([])
+  const { progress } = await service.reaches(id, 'done', 60_000)
+  expect(progress).toMatchObject({ sent: 50, failed: 0 })
+  expect(await usedOf(portfolio)).toBe(18)
+  // Without a code of the test before.
+  const reached = product.state.calls.map(({ to }) => to).filter((to) => to.startsWith('491520'))
+  expect([reached.length, new Set(reached).size]).toEqual([50, 50])
 })
 
 test('a person who has written to the number lately does not count', async () => {
