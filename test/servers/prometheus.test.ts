@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createSeal } from '../../src/accounts/seal.ts'
@@ -181,6 +181,35 @@ test('promtool takes the rules', () => {
   const checked = spawnSync('promtool', ['check', 'rules', RULES], { encoding: 'utf8' })
   expect(checked.stdout + checked.stderr).toContain('SUCCESS')
   expect(checked.status).toBe(0)
+})
+
+test('the first refusal of a number, and the first message without an outcome, fire an alert', () => {
+  // Prometheus sees no increase of a series that begins with 1.
+  const test = {
+    interval: '1m',
+    input_series: [
+      { series: 'laneway_attempts_total{lane="1",outcome="sender_blocked",code="190"}', values: '_x20 1x90' },
+      { series: 'laneway_messages_total{lane="1",class="campaign",state="unknown"}', values: '_x20 1x90' },
+      { series: 'laneway_rule_waits_total{lane="1",class="transactional",why="portfolio_limit"}', values: '_x20 1x90' },
+    ],
+    // Whether they fire, without what they say.
+    promql_expr_test: ['LanewaySenderBlocked', 'LanewayOutcomesUnknown', 'LanewayPortfolioSpent'].flatMap((alertname) =>
+      [
+        ['15m', 0],
+        ['22m', 1],
+        ['100m', 0],
+      ].map(([eval_time, value]) => ({
+        expr: `count(ALERTS{alertname="${alertname}"}) or vector(0)`,
+        eval_time,
+        exp_samples: [{ labels: '{}', value }],
+      })),
+    ),
+  }
+  const file = join(folder, 'rules-test.yml')
+  writeFileSync(file, JSON.stringify({ rule_files: [resolve(RULES)], evaluation_interval: '1m', tests: [test] }))
+  const tested = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
+  expect(tested.stdout + tested.stderr).toContain('SUCCESS')
+  expect(tested.status).toBe(0)
 })
 
 test('both parts are scraped', async () => {
