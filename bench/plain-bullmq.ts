@@ -80,7 +80,7 @@ export async function startPlainBullMq(
     )
   }
   const best = tried.reduce((a, b) => (b.rate > a.rate ? b : a))
-  // Begun anew, as cold as whoever it is measured against: V8 has optimized it for 276,000 messages by now.
+  // Begun anew, as cold as what it is measured against: V8 has optimized it for 276,000 messages by now.
   await self.worker.stop()
   self.worker = await startWorker()
   await work(best.setting)

@@ -87,7 +87,7 @@ function figuresOf(found: ReadonlyMap<string, readonly Stretch[]>, kinds: readon
     ]
     const sent = figure(`sent, ${name} / nobody`, 'x', rate)
     return [
-      // The first kind draws nothing: what it takes is what Laneway does for whoever looks.
+      // The first kind draws nothing: what it takes is what Laneway does for a reader.
       at === 0 ? withGoal(sent, '>= 0.98') : sent,
       figure(`CPU per message, ${name} / nobody`, 'x', cpu),
       figure(`${name}, CPU of their own, of one core`, '%', spreadOf(of(name, 'theirs'))),

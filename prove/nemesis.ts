@@ -1,4 +1,4 @@
-// Whoever disturbs: does something again and again while messages flow, and counts what it did.
+// A nemesis: disturbs the system again and again while messages flow, and counts what it did.
 import type { Part } from './part.ts'
 import type { Random } from './random.ts'
 import { pause } from './wait.ts'

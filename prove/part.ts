@@ -61,7 +61,7 @@ export function createPart(options: {
     async start() {
       wanted = true
       const begun = startChild(process.execPath, [join(options.build, file)], {
-        // With npm's variable set a part ends by itself when whoever started it is gone, however that happened.
+        // With npm's variable set a part ends by itself when the process that started it is gone, however that happened.
         env: { PATH: process.env.PATH, npm_lifecycle_event: 'prove', ...options.env },
         stdio: ['ignore', 'pipe', 'pipe'],
       })
@@ -100,7 +100,7 @@ export function createPart(options: {
       const limit = setTimeout(() => fail(`was not ready after ${START_LIMIT_MS} ms`), START_LIMIT_MS)
       begun.once('exit', () => {
         clearTimeout(limit)
-        // Killed while it started is what a nemesis does; whoever waits for the start need not wait for more.
+        // Killed while it started is what a nemesis does; nothing need wait for its start any longer.
         if (wanted) fail('ended before it was ready')
         else resolve('')
       })

@@ -21,7 +21,7 @@ export interface ReplyFaults {
   swallowed(): number
 }
 
-/** `faults` for whoever decides on them; the rest for the line that has them. */
+/** `faults` to decide on them; the rest for the line that has them. */
 export function createReplyFaults(random: Random) {
   let delay = { lowMs: 0, highMs: 0 }
   let chance = 0

@@ -1,4 +1,4 @@
-// The simulator as a process of its own: `npm run simulator`, or a child of whoever wants one.
+// The simulator as a process of its own: `npm run simulator`, or a child process of a test.
 //
 // It never outlives a parent that forked it with an IPC channel, however and whenever that parent died: the channel
 // closes with it, also while we are still starting.

@@ -22,7 +22,7 @@ const RECIPIENTS = 10_000
 const AT_ONCE = 1_000
 const SHOWN_EVERY = 100_000
 const RETENTION_MS = 30 * 86_400_000
-/** A lane of 10 messages a day, of which a segment holds those of a week. */
+/** A lane of 10 messages a day: one segment holds a week of them. */
 const FEW = 70
 const PAGES = 200
 const ERASED = 10

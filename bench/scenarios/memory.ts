@@ -45,7 +45,7 @@ async function bytesInRedis(bench: Bench, laneway: Laneway): Promise<Figure[]> {
   return [withGoal(per('waiting', waiting - empty), '< 1101'), withGoal(per('finished', finished - empty), '< 481')]
 }
 
-/** Loads in bursts, each of which is sent before the next: a backlog that grows for minutes would measure the machine. */
+/** Loads in bursts, and sends each before the next: a backlog that grows for minutes would measure the machine. */
 async function residentMemory(bench: Bench, laneway: Laneway): Promise<Figure[]> {
   const { rig } = bench
   const minutes = bench.full ? 10 : 1

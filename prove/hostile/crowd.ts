@@ -1,5 +1,5 @@
 // A crowd of connections that do nothing good: they trickle, hold, or do not read, and come again when they are cut. In
-// processes of their own, because whoever measures must not be kept busy by them.
+// processes of their own, because the process that measures must not be kept busy by them.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -103,7 +103,7 @@ require('node:readline').createInterface({ input: process.stdin })
 
 /** Sends `count` connections to the producer at `url`, in so many processes. They end with the process that called it. */
 export function startCrowd(url: string, count: number, processes: number): Crowd {
-  // Of 10,000, of which 2,000 may stand, that is 200 new connections a second: more would be a flood of connections.
+  // Of 10,000 connections, where 2,000 may be open, that is 200 new connections a second: more would be a flood of connections.
   const plan = {
     kinds: CROWD_KINDS,
     keys: [''],

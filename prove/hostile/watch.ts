@@ -1,5 +1,5 @@
 // Watches one process from outside while clients attack it: how long /healthz takes, how much memory it has, how many
-// descriptors. In a process of its own, because whoever attacks is too busy to measure.
+// descriptors. In a process of its own, because the attackers are too busy to measure.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'

@@ -1,6 +1,6 @@
 // One worker, so that no other one helps out, on a machine whose clock is wrong: all along, set while messages wait, and
 // put right with a worker that takes its place. Messages with a send_at wait meanwhile, and single ones and those of a
-// campaign of which the provider refuses every other one at first.
+// campaign whose messages the provider refuses at first, every other one.
 import { describeCampaign, exportCampaign, startCampaign } from '../campaign.ts'
 import { clockOf, preloading, setClock } from '../departures.ts'
 import { lookInside } from '../lookup.ts'

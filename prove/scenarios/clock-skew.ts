@@ -1,4 +1,4 @@
-// Three workers on three machines, one of which is five minutes ahead and one five minutes behind. The provider refuses
+// Three workers on three machines: one is five minutes ahead, another five minutes behind. The provider refuses
 // some messages at first, so that they wait for another try.
 import { AFTER_STALL, busiest, clockOf, departuresOf, noted, preloading, setClock } from '../departures.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'

@@ -1,4 +1,4 @@
-// A campaign of which some jobs can never be run, because they were broken on their way: they are dead-lettered before
+// A campaign with some jobs that can never be run, because they were broken on their way: they are dead-lettered before
 // anybody claims them. Their recipients end as failed, everybody else gets the message, and the campaign ends.
 import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'

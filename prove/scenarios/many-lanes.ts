@@ -1,4 +1,4 @@
-// Five hundred senders, of which twenty are busy: the others must cost nothing once they are idle.
+// Five hundred senders, twenty of them busy: the others must cost nothing once they are idle.
 
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'

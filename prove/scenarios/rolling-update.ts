@@ -1,5 +1,5 @@
 // Producers and workers are replaced one after another under load, as Kubernetes does with deploy/kubernetes: a new one is
-// there before an old one is asked to end, whoever shares requests out hears of that a moment later, and nobody repeats a
+// there before an old one is asked to end, the load balancer hears of that a moment later, and nobody repeats a
 // request. The strategy and the times are those of the manifests, which test/servers/deploy.test.ts holds against these.
 import { createClient } from '../client.ts'
 import type { Part } from '../part.ts'

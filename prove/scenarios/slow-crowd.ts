@@ -13,7 +13,7 @@ const P99_MS = 100
 
 export const slowCrowd: Scenario = {
   name: 'slow-crowd',
-  promise: 'Connections that hold and trickle keep nobody waiting: whoever sends in earnest is answered in time.',
+  promise: 'Connections that hold and trickle keep nobody waiting: those who send in earnest are answered in time.',
   alone: true,
   run: (run) =>
     onRig(run, { producers: 1, workers: 1, tenants: [{ wire: 'cloud-api', policy: 'at_least_once' }] }, async (rig) => {

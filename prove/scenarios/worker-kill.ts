@@ -76,7 +76,7 @@ export function policyFigures(found: Testimony, faults: PlannedFaults, wire: Wir
   ]
 }
 
-/** Whether WhatsApp took an attempt of which the worker never learnt, by a lie or because it was killed. */
+/** Whether WhatsApp took an attempt that the worker never learnt of, by a lie or because it was killed. */
 function wasTakenUnanswered({ to, attempts, inside }: KnownMessage, faults: PlannedFaults): boolean {
   const fault = faults.met.get(to)
   const history = inside?.history ?? []

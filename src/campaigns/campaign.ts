@@ -1,5 +1,5 @@
-// The life of a campaign as a table. campaigns/store/scripts/campaign-move.lua carries a move out in Redis and gets the
-// states from which it is allowed as an argument, so this table is the only place that knows.
+// The life of a campaign as a table, which stands only here: campaigns/store/scripts/campaign-move.lua makes a move in Redis
+// and is given the states that it may start from.
 //
 //   draft ─> checking ─> ready ─> scheduled ─> running ⇄ paused
 //              │ ▲         └───────────────────>│ │

@@ -1,10 +1,10 @@
-// What a person says about a campaign when it is created: from whom, what, to whom, until when.
+// The definition of a campaign, given when it is created: sender, content, recipients, validity.
 import { z } from 'zod'
 import { filledTextUpTo, listUpTo, textUpTo } from '../messages/bounded.ts'
-import { instantSchema } from '../messages/instant.ts'
+import { instantSchema, iso } from '../messages/instant.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { LIMITS } from '../messages/limits.ts'
-import type { ValueSourceKind } from './parameters.ts'
+import { compileComponents, type ValueSourceKind } from './parameters.ts'
 
 const TAGS_MAX = 100
 const tagId = z.int().min(1)
@@ -51,7 +51,7 @@ export const definitionSchema = z.strictObject({
   }),
   recipients: z.union([contactsSchema, rowsSchema], 'expected { "tags": [1, 2] } or { "rows": {} }'),
   valid_until: instantSchema
-    .transform((time) => new Date(time).toISOString())
+    .transform((time) => iso(time))
     .optional()
     .describe(
       'Never sent later than this. Without it, the validity of campaign messages counts from start and from each resume.',
@@ -102,7 +102,7 @@ export const STATES_OF_CLASS: Readonly<Record<ResumeClass, readonly State[]>> = 
 /** Classes whose first message was certainly not sent, or never made. */
 const NOBODY_GOT_IT: readonly ResumeClass[] = ['failed', 'expired', 'cancelled']
 
-/** Whether messages to these recipients may be second ones, by somebody's wish. */
+/** Whether messages to these recipients may be second ones, as somebody has asked. */
 export const maySendAgain = (recipients: Definition['recipients']): boolean =>
   'class' in recipients && !NOBODY_GOT_IT.includes(recipients.class)
 
@@ -111,6 +111,15 @@ export function valueSourceKind(recipients: Definition['recipients']): ValueSour
   if ('offer' in recipients) return recipients.offer
   return 'tags' in recipients ? 'contact' : 'row'
 }
+
+/** The components of a campaign, compiled for what its recipients offer. */
+export const compiledOf = ({
+  template,
+  recipients,
+}: {
+  template: { components: unknown[] }
+  recipients: Definition['recipients']
+}) => compileComponents(template.components, valueSourceKind(recipients))
 
 const count = z.number().int().nonnegative()
 

@@ -1,5 +1,5 @@
-// A campaign's components: those of a template message, in which any string may be `{"from": "contact.name"}` instead
-// and is then filled in for each recipient. Compiled once per campaign, filled in per recipient.
+// The components of a campaign: those of a template message, where any string may be replaced by
+// `{"from": "contact.name"}`. Compiled once per campaign, filled in for each recipient.
 import { type Fault, faultsOf, quoted, unknownFields } from '../messages/fault.ts'
 import { placeholder, placeholderIn } from '../messages/placeholders.ts'
 import { matchTemplate } from '../messages/templates/match-template.ts'

@@ -93,7 +93,7 @@ export async function existingAccount(redis: Redis, id: number): Promise<Account
   return account
 }
 
-/** The same, or one that was removed and of which something is kept. */
+/** The same, or a removed one that something is kept of. */
 export async function keptAccount(redis: Redis, id: number): Promise<KeptAccount> {
   const account = await findKeptAccount(redis, id)
   if (account === undefined) throw noAccount(id)

@@ -1,5 +1,6 @@
 // stats: what was accepted, sent and delivered lately, of the whole installation or of one lane.
 import { laneOf } from '../lanes/control.ts'
+import { iso } from '../messages/instant.ts'
 import type { Redis } from '../redis/connect.ts'
 import { COUNTED_NAMES, type Counted, type Point, WHOLE } from '../telemetry/history.ts'
 import { type History, readStats } from '../telemetry/store/history.ts'
@@ -49,10 +50,10 @@ async function laneNamed(redis: Redis, lane?: number, sender?: string): Promise<
 const documentOf = (lane: number | undefined, { everyMs, fromMs, toMs, points }: History) => ({
   lane: lane ?? null,
   every_seconds: everyMs / 1_000,
-  from: new Date(fromMs).toISOString(),
-  to: new Date(toMs).toISOString(),
+  from: iso(fromMs),
+  to: iso(toMs),
   points: points.map(({ atMs, failedBy, backlog, oldestSeconds, ...counts }) => ({
-    at: new Date(atMs).toISOString(),
+    at: iso(atMs),
     ...counts,
     failed_by: failedBy,
     backlog,

@@ -3,9 +3,8 @@ import { z } from 'zod'
 import { isServerAddress, MAX_RATE, MIN_RATE } from '../accounts/sender.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
 import { quoted } from '../messages/fault.ts'
-import { parsePhone } from '../messages/recipient.ts'
+import { parsePerson, parsePhone } from '../messages/recipient.ts'
 import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
-import { parsePerson } from '../people/person.ts'
 import { flag, option } from './verb.ts'
 
 /** A typed value: `expected` in words, and how to read it; undefined is refused. */

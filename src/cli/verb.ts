@@ -45,7 +45,7 @@ interface Usage {
   act?: string
   /** The rest of a command line that works, after noun and verb. */
   example: string
-  /** Whether `account` may name one that was removed and of which something is kept. */
+  /** Whether `account` may name a removed one that something is kept of. */
   takesRemovedAccount?: true
 }
 

@@ -1,8 +1,8 @@
-// What an entry of a lane's outbox says. Messages are lines of their own format, because they are nearly all events that
-// there are (messages/store/scripts/message-events.lua writes them); everything else is JSON. Pure.
+// The format of an entry of a lane's outbox. Events of messages have a compact format, because nearly all events are of
+// messages (messages/store/scripts/message-events.lua writes them); all others are JSON. Pure.
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
-import { LETTERS, type State, shownState } from '../messages/lifecycle.ts'
+import { type State, shownState, stateOf } from '../messages/lifecycle.ts'
 import { acceptedAtMs } from '../messages/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { openTextOr } from '../messages/sealed.ts'
@@ -64,7 +64,6 @@ export interface PlacedEvent {
 /** The one field of an entry. */
 export const ENTRY_FIELD = 'e'
 
-const STATE_OF = new Map(Object.entries(LETTERS).map(([state, letter]) => [letter, state as State]))
 const LINE = /^([0-7][0-9A-HJKMNP-TV-Z]{25})([a-z])(!?)(\d+),(-?[0-9a-z]+),(.*)$/s
 
 /** The events of an entry in their order. A line that nobody can read is passed over, as by readers of a later release. */
@@ -77,7 +76,7 @@ export function readEntry(source: number, entry: string, text: string): PlacedEv
 
 function readChange(line: string): MessageChange | undefined {
   const [, ulid, letter = '', again, seq, since = '', why = ''] = LINE.exec(line) ?? []
-  const state = STATE_OF.get(letter)
+  const state = stateOf(letter)
   if (ulid === undefined || state === undefined) return undefined
   const bar = why.indexOf('|')
   return {

@@ -1,4 +1,4 @@
-// When a delivery that failed is tried again, and when an endpoint has failed for too long. Pure.
+// The retry times of failed deliveries, and when an endpoint has failed for too long. Pure.
 
 /** Share by which a wait is longer or shorter at random, so that many do not come back at the same moment. */
 const JITTER = 0.2
@@ -33,7 +33,7 @@ export const probeWaitMs = (inARow: number, askedMs: number | undefined): number
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
+  if (/^\d{1,15}(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1_000)
   // A date always names its zone; what Date.parse makes of anything else was not meant.
   const until = text.endsWith('GMT') ? Date.parse(text) : Number.NaN
   return Number.isNaN(until) ? undefined : Math.max(0, until - nowMs)

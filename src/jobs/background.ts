@@ -1,4 +1,4 @@
-// Jobs of the worker's own queues: bulk moves of the gallery, status polls, erasures, and what an event endpoint did not take.
+// Jobs of the worker's own queues: bulk moves of the gallery, status polls, erasures, retries of event deliveries.
 
 import { z } from 'zod'
 import { newUlid } from '../messages/message-id.ts'

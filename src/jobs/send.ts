@@ -1,5 +1,5 @@
-// The job `send`: one message on its lane. Until it is claimed the job is the record of the message, so it holds all
-// that a lookup shows. Written by the producer; run by the worker; the job id is the message id.
+// The job `send`: one message on its lane. Until the message is claimed, the job is its record and holds all that a lookup
+// shows. The producer writes it and the worker runs it; the job id is the message id.
 import { z } from 'zod'
 import { textUpTo } from '../messages/bounded.ts'
 import { contentSchema } from '../messages/content.ts'

@@ -1,4 +1,4 @@
-// Cancels one message that waits: for its turn, for a pause to end, or for a recipient that cools down.
+// Cancels one waiting message, whatever it waits for: its turn, the end of a pause, or a cooldown of its recipient.
 import { z } from 'zod'
 import type { State } from '../messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../messages/message-id.ts'

@@ -1,4 +1,4 @@
-// Lists, pauses, resumes, paces and forgets lanes, for the command line and the admin endpoints.
+// Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints.
 import { dropKeptLane, type RemovedLane } from '../accounts/store/kept-lanes.ts'
 import {
   findSender,
@@ -8,6 +8,7 @@ import {
   setPausedFor,
   setSenderRate,
 } from '../accounts/store/senders.ts'
+import { iso, isoOrNull } from '../messages/instant.ts'
 import { masked } from '../messages/masked.ts'
 import { endCampaignsRest } from '../portfolios/store/campaigns-rest.ts'
 import { restingWaits } from '../portfolios/store/resting.ts'
@@ -60,12 +61,12 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
     paused: isPaused,
     paused_for: isPaused ? sender.paused_for : '',
     paused_by: isPaused ? sender.paused_by : '',
-    cooldown_until: cooldown ? new Date(cooldown.until).toISOString() : null,
+    cooldown_until: cooldown ? iso(cooldown.until) : null,
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
     campaigns_wait: rest === undefined ? null : { ...rest, until: new Date(rest.until).toISOString() },
     waiting: waiting.transactional + waiting.campaign + inChunks,
-    oldest_waiting_at: oldestAt === undefined ? null : new Date(oldestAt).toISOString(),
+    oldest_waiting_at: isoOrNull(oldestAt),
     delayed: stats.delayed,
     active: stats.active,
     reopened: stats.reopened,
@@ -149,7 +150,7 @@ export async function deadLettersOf(
   const jobs = await queues.queueOf(lane).getJobs(['failed'], offset, offset + limit, false)
   const letters = jobs.slice(0, limit).flatMap((job): DeadLetter[] => {
     if (!job?.id) return []
-    const failedAt = job.finishedOn === undefined ? null : new Date(job.finishedOn).toISOString()
+    const failedAt = isoOrNull(job.finishedOn)
     return [{ id: job.id, failed_at: failedAt, reason: masked(job.failedReason ?? '').slice(0, REASON_MAX) }]
   })
   return { letters, isLast: jobs.length <= limit }

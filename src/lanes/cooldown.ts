@@ -3,6 +3,7 @@
 // (`setNotSent`); it ends here, or by its time. BullMQ's rate limit follows it, to keep the lane from fetching jobs at
 // all; a lane that is ahead of its pace sets that limit too, so it says nothing by itself. Ending a cooldown ends both.
 import { z } from 'zod'
+import { iso } from '../messages/instant.ts'
 import { masked } from '../messages/masked.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { cooldownOf, isLanePaused, type LaneCooldown } from '../queue/lane/stats.ts'
@@ -86,7 +87,7 @@ export async function laneWaits(redis: Redis, lane: number, now: number): Promis
   }
   if (cooldown === undefined) return undefined
   const { until, code, sentence } = cooldown
-  const said = withReason(`Its sender waits until ${new Date(until).toISOString()}`, sentence === '' ? code : sentence)
+  const said = withReason(`Its sender waits until ${iso(until)}`, sentence === '' ? code : sentence)
   return { why: 'lane_cooldown', until, sentence: said }
 }
 

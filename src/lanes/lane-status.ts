@@ -1,4 +1,4 @@
-// Shapes of what lists of lanes and of dead letters show, the same over HTTP and on the command line (control.ts).
+// Schemas of the lists of lanes and of dead letters, the same over HTTP and on the command line (control.ts).
 import { z } from 'zod'
 import { providerNameSchema } from '../accounts/sender.ts'
 import { CAMPAIGNS_WAIT_REASONS } from '../portfolios/portfolio.ts'

@@ -1,7 +1,6 @@
-// Which workers serve a lane, when there are so many lanes that not every worker can open each of them: 10,000 lanes and
-// 50 workers would be 500,000 connections. Every worker knows who is alive and works out by itself where it stands in the
-// line for a lane (rendezvous hashing), so that nobody shares lanes out. A worker that dies or comes moves only the lanes
-// that it served or will serve. Pure.
+// Assigns lanes to workers by rendezvous hashing, because not every worker can open each lane: 10,000 lanes and 50 workers
+// would be 500,000 connections. Every worker knows which others are alive and computes its own rank for a lane, so no
+// coordinator is needed. A worker that starts or dies moves only the lanes that it will serve or has served. Pure.
 
 /** One may die and the lane goes on. */
 const LEAST_WORKERS = 2

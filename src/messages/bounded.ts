@@ -1,5 +1,4 @@
-// What comes from outside, read within bounds: texts, addresses, lists, and how much a value holds, counted no further than
-// to the limit.
+// Schemas for input from outside, with bounds: texts, addresses, lists, and the number of values in a body.
 import { z } from 'zod'
 import { quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'

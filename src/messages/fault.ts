@@ -1,4 +1,4 @@
-// What is wrong with a body, as data: where, and one short sentence for the person who wrote it.
+// A fault of a body, as data: its path, and one short sentence for the person who wrote it.
 // Zod finds the faults; this file turns its findings into sentences that name what was expected and what came.
 import { distance } from 'fastest-levenshtein'
 import type { z } from 'zod'

@@ -13,6 +13,12 @@ export const instantSchema = textUpTo(LENGTH_MAX)
   .transform((time) => Date.parse(time))
   .meta({ format: 'date-time', description: 'ISO 8601 with its zone, such as `2026-01-31T12:00:00Z`.' })
 
+/** Epoch ms as ISO 8601 in UTC, with milliseconds. */
+export const iso = (ms: number): string => new Date(ms).toISOString()
+
+/** The same; null where there is no time. */
+export const isoOrNull = (ms: number | undefined): string | null => (ms === undefined ? null : iso(ms))
+
 const DAY_MS = 86_400_000
 
 /** Furthest a message may be valid, and a send put off. */

@@ -19,7 +19,7 @@
 // the attempt that counts has failed and no other is known to be sent. What is reported of the others is remembered for
 // that, so that the order of reports does not matter. Where it does, docs/how-it-works/guarantees.md has the table.
 
-/** Its order is that of the marks that a campaign keeps of its recipients: a new state comes last. */
+/** A campaign stores the state of a recipient as its place in this list: a new state comes last. */
 export const STATES = [
   'queued',
   'sending',
@@ -47,6 +47,9 @@ export const LETTERS: Readonly<Record<State, string>> = {
   cancelled: 'k',
   unknown: 'n',
 }
+
+/** The state that is stored under a letter; undefined for any other text. */
+export const stateOf = (letter: string): State | undefined => STATES.find((state) => LETTERS[state] === letter)
 
 /** States that prove that the message went out, in their order. */
 export const PROVEN_SENT = ['sent', 'delivered', 'read'] as const satisfies readonly State[]

@@ -1,6 +1,6 @@
-// Ids of messages, as they are shown and as they are packed: ours, `msg_<lane>_<ULID>`, and WhatsApp's. Ours names
-// its lane, so that a message is found without an index, and tells when it was accepted; ids of one lane sort by that time,
-// which keeps the order of campaign messages that are put back.
+// Ids of messages, as shown and as packed: ours, `msg_<lane>_<ULID>`, and WhatsApp's. Our id names its lane, so that a
+// message is found without an index, and contains the time of acceptance. Ids of one lane sort by that time, which keeps
+// the order of campaign messages that are put back.
 import { randomFillSync } from 'node:crypto'
 
 /** The parts of a message id: the lane that sends it, and a ULID that holds when it was accepted. */
@@ -49,7 +49,7 @@ export function parseMessageId(text: string): MessageId | undefined {
   return match?.[1] && match[2] ? { lane: Number(match[1]), ulid: match[2] } : undefined
 }
 
-/** A new ULID. `random` gives 16 bytes, of which the low five bits each are used; for derived ids it may be a digest. */
+/** A new ULID. `random` gives 16 bytes, and the low five bits of each are used; for derived ids it may be a digest. */
 export function newUlid(nowMs: number, random: Uint8Array = drawn(RANDOM_CHARACTERS)): string {
   return headOf(nowMs) + charactersOf(random, RANDOM_CHARACTERS)
 }
@@ -97,9 +97,9 @@ export const newAttemptId = (): string => charactersOf(drawn(ATTEMPT_CHARACTERS)
 const VALUES = new Uint8Array(128)
 for (let i = 0; i < ALPHABET.length; i += 1) VALUES[ALPHABET.charCodeAt(i)] = i
 
-/** Bytes of a packed ULID, the first six of which are the time. */
+/** Bytes of a packed ULID; the first six are the time. */
 export const ID_BYTES = 16
-/** Bytes of the mark of a person. */
+/** Bytes of the hash of a person. */
 export const PERSON_HASH_BYTES = 4
 const TIME_BYTES = 6
 /** Characters that make five bytes. */
@@ -107,7 +107,7 @@ const BITS_GROUP = 8
 
 /** Writes the ULID as 16 bytes at `at`. They sort like the ids: by the time of acceptance, then by the rest. */
 export function packUlid(ulid: string, bytes: Buffer, at: number): void {
-  // 26 characters are 130 bits, of which the first two are always 0.
+  // 26 characters are 130 bits, and the first two are always 0.
   bytes[at] = ((VALUES[ulid.charCodeAt(0)] ?? 0) << 5) | (VALUES[ulid.charCodeAt(1)] ?? 0)
   let to = at + 1
   for (let from = 2; from < 26; from += BITS_GROUP) {
@@ -152,9 +152,6 @@ export function packTime(ms: number, bytes: Buffer, at: number): void {
 
 /** The time (epoch ms) that a packed id begins with. */
 export const timeOf = (bytes: Buffer): number => bytes.readUIntBE(0, TIME_BYTES)
-
-/** The place in its list that the id of a campaign's message was made from: the 25 bits that follow the time. */
-export const placeIn = (bytes: Buffer): number => bytes.readUIntBE(TIME_BYTES, 3) * 2 + ((bytes[9] ?? 0) >> 7)
 
 /** Writes the time and the place that the id of a campaign's message begins with. */
 export function packPlace(startedAtMs: number, place: number, bytes: Buffer, at: number): void {

@@ -1,5 +1,5 @@
-// What the end of a provider call means for the message, its recipient and its lane: one pure table. The rule behind
-// it: only proof counts. Proof of not sent is that no connection was made, HTTP 429, or a code that WhatsApp
+// What the end of a provider call means for the message, its recipient and its lane, as one pure table. Only proof
+// counts. Proof of not sent is that no connection was made, HTTP 429, or a code that WhatsApp
 // gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
 import { type Concern, codeEntry } from './provider-codes.ts'
 

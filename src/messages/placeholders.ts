@@ -1,5 +1,5 @@
-// Contents with placeholders: what all messages of a campaign have in common, with a marker wherever a value of the recipient
-// belongs. Its JSON is made once for all of them; of each message only what fills the placeholders is.
+// Content with placeholders: what all messages of a campaign have in common, with a placeholder for each value of the
+// recipient. Its JSON is made once for the campaign; each message adds only its values.
 
 /** Stands for value n. Nothing from outside can be taken for it: every NUL is removed before a content gets placeholders. */
 export const placeholder = (n: number): string => `\u0000${n}\u0000`

@@ -1,4 +1,4 @@
-// WhatsApp's error codes: what each means, whom it concerns, and what is done about it. One table, read by
+// WhatsApp's error codes: what each means, what it concerns, and what is done about it. One table, read by
 // outcome.ts and by the circuit breaker of campaigns. Source: WhatsApp's error reference and answers seen live.
 
 /**

@@ -1,5 +1,5 @@
-// What a received message holds besides its words, as a list of facts for people: the command line and the console show the
-// same. Pure, and without a schema: the console has it as well.
+// The content of a received message besides its text, as a list of facts for people, the same on the command line and in
+// the console. Pure, and without a schema, because the console's page loads this file.
 import type { ReceivedParts } from './received.ts'
 
 /** Items of an order that are named; of more only how many there are. */

@@ -1,5 +1,5 @@
-// What a received message holds besides its words: what was chosen, which file, which message it answers. One shape for
-// what is stored and what lookups show; a field is there only when the message has it.
+// The content of a received message besides its text: a choice, a file, the message that it answers. One shape for what is
+// stored and what lookups show; a field is present only when the message has it.
 import { z } from 'zod'
 
 const text = z.string()

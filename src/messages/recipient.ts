@@ -108,3 +108,9 @@ export const isUserId = (text: unknown): text is string => typeof text === 'stri
 /** A user id as it is, else what `parsePhone` makes of it: `digits` is what names the person from then on. */
 export const parseRecipient = (input: unknown): ParsedPhone =>
   isUserId(input) ? { ok: true, digits: input } : parsePhone(input)
+
+/** The digits of a number in any spelling, or a user id; undefined for any other text. */
+export function parsePerson(text: string): string | undefined {
+  const person = parseRecipient(text)
+  return person.ok ? person.digits : undefined
+}

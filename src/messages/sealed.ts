@@ -1,6 +1,6 @@
-// Numbers and texts of people as they stand in Redis: sealed when LANEWAY_DATA_KEY is set, in clear when it is not. What
-// was written before there was a key, or under an older one of the list, is read all the same. Where a number must be
-// found again, in the name of a key or in the index, an HMAC stands for it.
+// Encrypts numbers and texts of people for Redis when LANEWAY_DATA_KEY is set; without it they are stored in clear. What was
+// written before there was a key, or under an older key of the list, can still be read. Where a number must be found
+// again, in the name of a key or in the index, its HMAC is stored instead.
 //
 // The keys are the process's, as its settings are: a process belongs to one installation.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
@@ -104,11 +104,11 @@ export function indexHashOf(person: string): number {
   return key === undefined ? personHash(person) : hashUnder(key, person)
 }
 
-/** All marks that the person can have been given, each as it stands in the index. */
+/** All hashes that the person can have, each as it stands in the index. */
 export const indexHashesOf = (person: string): Buffer[] =>
-  [...keys.map((key) => hashUnder(key, person)), personHash(person)].map((mark) => {
+  [...keys.map((key) => hashUnder(key, person)), personHash(person)].map((hash) => {
     const bytes = Buffer.alloc(PERSON_HASH_BYTES)
-    bytes.writeUInt32LE(mark)
+    bytes.writeUInt32LE(hash)
     return bytes
   })
 

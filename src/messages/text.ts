@@ -1,4 +1,4 @@
-// What the person reads: the `message_text` of a lookup.
+// The text of a message as its recipient reads it: the `message_text` of a lookup.
 import type { Content } from './content.ts'
 import type { Template } from './templates/template.ts'
 import type { TemplateContent } from './templates/template-content.ts'

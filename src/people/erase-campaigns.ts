@@ -1,8 +1,7 @@
-// Forgetting a person in the campaigns of an account: in the files that were uploaded and in the lists that were frozen.
-// A person who has had no message of a campaign that goes on is settled as cancelled first, so that its figures add up
-// and it comes to its end; a line is written over only once nothing is to be sent to it.
-import type { CampaignId } from '../campaigns/campaign.ts'
-import { hasEnded } from '../campaigns/campaign.ts'
+// Erases a person from the campaigns of an account: from uploaded files and frozen lists. If a campaign goes on and the
+// person has had no message of it yet, the message is first settled as cancelled, so that the figures add up and the
+// campaign can end; a line is written over only when nothing is to be sent to it any more.
+import { type CampaignId, hasEnded } from '../campaigns/campaign.ts'
 import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'
 import { type CampaignFiles, campaignsWithFiles } from '../campaigns/store/files.ts'
 import {
@@ -81,8 +80,8 @@ async function campaignOrNone({ redis, log }: EraseDeps & { log: Log }, id: Camp
   }
 }
 
-/** Undefined for a file whose campaign is not kept any more, or cannot be read. */
-function phoneColumn(campaign: Campaign | undefined): string | undefined {
+/** The column with the numbers in the rows of a campaign; undefined where the campaign is not kept any more, or has no rows. */
+export function phoneColumn(campaign: Campaign | undefined): string | undefined {
   const recipients = campaign?.definition.recipients
   return recipients && 'rows' in recipients ? recipients.rows.phone : undefined
 }

@@ -1,5 +1,5 @@
-// Forgetting the messages of a person on one lane. Each is forgotten by a step of its own, so that dying anywhere leaves
-// some that are forgotten and some that the next look finds again.
+// Erases the messages of a person on one lane, each in a step of its own. If the process dies, the next run finds those that
+// are left.
 import { z } from 'zod'
 import type { FileStore } from '../files/store.ts'
 import type { SendPayload } from '../jobs/send.ts'

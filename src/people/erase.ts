@@ -1,5 +1,5 @@
-// Forgetting a person of an account, everywhere that anything is kept of them. Each part may be done any number of times:
-// the process that takes over after a crash begins anew and finds only what is left.
+// Erases a person of an account everywhere. Each part may be done any number of times: a process that takes over after a
+// crash starts again and finds only what is left.
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { deleteContact } from '../contacts/store/contacts.ts'
 import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'

@@ -1,6 +1,5 @@
-// Erasures: who asked for which, and how far each is. Whom one is about is kept until it is done and no longer. The counts
-// say what it found; should a worker die over it, they may be short of a page, since what is forgotten cannot be counted
-// again.
+// Records of erasures: who asked, and how far each is. The person is named only until the erasure is done. If a worker dies,
+// the counts may miss a page, because what was erased cannot be counted again.
 import { z } from 'zod'
 import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/background.ts'
 import { newUlid } from '../messages/message-id.ts'

@@ -1,4 +1,4 @@
-// All that is kept of a person of an account, a part at a time: there may be a million messages.
+// Reads everything that is kept of a person of an account, a part at a time: there may be a million messages.
 import { listKeptSenders } from '../accounts/store/senders.ts'
 import { findCampaign, idOf } from '../campaigns/store/campaigns.ts'
 import { campaignsWithFiles } from '../campaigns/store/files.ts'
@@ -10,6 +10,7 @@ import { findContactByPhone } from '../contacts/store/contacts.ts'
 import { findMessages } from '../messages/lookup/find-messages.ts'
 import type { ListedMessage } from '../messages/lookup/message-schema.ts'
 import type { Redis } from '../redis/connect.ts'
+import { phoneColumn } from './erase-campaigns.ts'
 import { findOptOut } from './opt-outs/store/opt-outs.ts'
 
 /** Messages of a page: what is held at a time. */
@@ -64,11 +65,10 @@ async function* membershipsOf(
     if (campaign?.account !== account) continue
     const found =
       campaign.snapshot === '' ? undefined : await findInSnapshot(config.files, id, campaign.snapshot, person)
-    const { recipients } = campaign.definition
-    const column = 'rows' in recipients ? recipients.rows.phone : undefined
     let rows = 0
     if (campaign.rows_file !== '') {
-      for await (const _row of findInRows(config.files, id, campaign.rows_file, column, person)) rows += 1
+      for await (const _row of findInRows(config.files, id, campaign.rows_file, phoneColumn(campaign), person))
+        rows += 1
     }
     if (found === undefined && rows === 0) continue
     const [state] = found ? await readRecipientStates(redis, campaign, found.place, 1) : []

@@ -1,7 +1,7 @@
-// That a person was erased, without saying who: a campaign that is older than that sends them nothing, whatever list it
-// reads. What stands here is an HMAC under the secret key of the installation, so that a copy of Redis answers nobody's
-// question whether a number was ever known here. A campaign that is made later knows the person anew, on purpose: a
-// person who comes back is not kept out for ever.
+// Tombstones of erased people, without their numbers: a campaign older than the erasure sends them nothing, whatever its
+// list says. A tombstone is an HMAC under the secret key of the installation, so that a copy of Redis does not show whether
+// a number was ever known here. A later campaign may write to the person again, on purpose: a person who comes back is not
+// kept out for ever.
 import { createHmac } from 'node:crypto'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'
@@ -23,14 +23,12 @@ export function createTombstones(redis: Redis, secrets: readonly string[]) {
       await execOrThrow(transaction.zremrangebyscore(key, '-inf', nowMs - keepMs).pexpire(key, keepMs))
     },
 
-    /** Whether anybody was erased since then (epoch ms): nearly always nobody, and then nobody need be looked up. */
-    isAny: async (account: number, sinceMs: number): Promise<boolean> =>
-      (await redis.zcount(contactKeys(account).tombstones, sinceMs, '+inf')) > 0,
-
     /** Those of the people who were erased since then. */
     async erasedOf(account: number, people: readonly string[], sinceMs: number): Promise<Set<string>> {
       const erased = new Set<string>()
       if (people.length === 0) return erased
+      // Nearly always nobody, and then nobody need be looked up.
+      if ((await redis.zcount(contactKeys(account).tombstones, sinceMs, '+inf')) === 0) return erased
       for (const secret of secrets) {
         const hmacs = people.map((person) => hmacOf(secret, account, person))
         const found = await redis.zmscore(contactKeys(account).tombstones, ...hmacs)

@@ -125,7 +125,7 @@ const DROP_MS = 10_000
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-/** Whether there is a body of which some is still to come. */
+/** Whether there is a body and some of it is still to come. */
 const isStillSending = (request: IncomingMessage): boolean => hasBody(request) && !request.complete
 
 /** Whether the connection should not be used again after an answer that comes before the end of the body. */

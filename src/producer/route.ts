@@ -25,7 +25,7 @@ export type Access =
       also?: readonly Permission[]
       /** An operator may name no account, and then acts on all of the installation (authorise.ts). */
       withoutAccount?: true
-      /** An operator may name an account that was removed and of which something is kept. */
+      /** An operator may name a removed account that something is kept of. */
       removedToo?: true
     }
   | { in: 'open'; why: string }

@@ -1,6 +1,8 @@
 // What the body of a provider's answer says. The acknowledgement of a message has the same shape on both wires.
 import { z } from 'zod'
+import type { CallEnd } from '../messages/outcome.ts'
 import { isUserId } from '../messages/recipient.ts'
+import { closeConnectionOf, type HttpEnd } from './http-call.ts'
 
 /** Longer than any id seen (WhatsApp's have some 60 characters); it is kept on the record and in every poll. */
 const ID_MAX = 512
@@ -12,7 +14,7 @@ const echo = z.object({ contacts: z.array(z.record(z.string(), z.unknown())).min
  * What a success says: the provider's id of the message, or `of_another`: it echoes another recipient than `to`, so it
  * answers another request, as when something between sends an answer too many. Undefined for any other answer.
  */
-export function acceptedBy(
+function acceptedBy(
   status: number,
   body: unknown,
   to: string,
@@ -67,4 +69,27 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** What the wire's own error envelope says. */
+export interface Refused {
+  code: number | undefined
+  subcode?: number | undefined
+  text: string | undefined
+}
+
+/** How a send ended. `refusedBy` reads a body; undefined for one that is not the wire's own error envelope. */
+export function readSend(end: HttpEnd, to: string, refusedBy: (body: unknown) => Refused | undefined): CallEnd {
+  if (end.kind !== 'answer') return end
+  const { status, retryAfterMs } = end
+  const body = parseJson(end.body)
+  const accepted = acceptedBy(status, body, to)
+  if (accepted === 'of_another') {
+    closeConnectionOf(end)
+    return { kind: 'unanswered', cause: 'answer_of_another' }
+  }
+  if (accepted) return accepted
+  const refused = refusedBy(body)
+  const { code, subcode, text } = refused ?? {}
+  return { kind: 'answered', status, readable: refused !== undefined, code, subcode, text, retryAfterMs }
 }

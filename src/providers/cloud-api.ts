@@ -4,12 +4,11 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
-import type { CallEnd } from '../messages/outcome.ts'
 import { type Fill, fieldsWithPlaceholders } from '../messages/placeholders.ts'
 import { isUserId } from '../messages/recipient.ts'
-import { acceptedBy, parseJson } from './answer-body.ts'
+import { type Refused, readSend } from './answer-body.ts'
 import type { HttpAgent } from './http-agent.ts'
-import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
+import { postJson, traceHeader } from './http-call.ts'
 import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
 /**
@@ -56,7 +55,7 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
       const { url, headers: own } = targetOf(sender)
       const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
       return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then((end) =>
-        readSend(end, message.to),
+        readSend(end, message.to, refusedBy),
       )
     },
   }
@@ -80,26 +79,9 @@ function wireJson(content: Content): string {
 }
 const KIND = /"(?:sub_)?type":"[^"\\]*"/g
 
-function readSend(end: Awaited<ReturnType<typeof postJson>>, to: string): CallEnd {
-  if (end.kind !== 'answer') return end
-  const body = parseJson(end.body)
-  const accepted = acceptedBy(end.status, body, to)
-  if (accepted === 'of_another') {
-    closeConnectionOf(end)
-    return { kind: 'unanswered', cause: 'answer_of_another' }
-  }
-  if (accepted) return accepted
-  const parsed = refusal.safeParse(body)
-  const error = parsed.success ? parsed.data.error : undefined
-  return {
-    kind: 'answered',
-    status: end.status,
-    readable: error !== undefined,
-    code: error?.code,
-    subcode: error?.error_subcode,
-    text: error?.error_data?.details ?? error?.message,
-    retryAfterMs: end.retryAfterMs,
-  }
+function refusedBy(body: unknown): Refused | undefined {
+  const error = refusal.safeParse(body).data?.error
+  return error && { code: error.code, subcode: error.error_subcode, text: error.error_data?.details ?? error.message }
 }
 
 export type OpaqueIds = ReturnType<typeof createOpaqueIds>

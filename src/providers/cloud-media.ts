@@ -1,6 +1,6 @@
 // Files that came with received messages, fetched from WhatsApp when somebody asks for them: its API says where
 // the bytes are and they are read from there with the sender's token. The address comes from outside, so the token and
-// the request go only where the API itself is, or by https to an address that is nobody's own network.
+// the request go only to the API's own host, or by https to a public address.
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { type Agent, request } from 'undici'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
-// Reading one received message of a webhook. All that it needs is its id and a type: whatever else is odd about it, it
-// is kept, because the person believes that it has arrived.
+// Reads one received message of a webhook. It needs an id and a type; whatever else is odd about it, it is kept, because its
+// sender believes that it has arrived.
 import { z } from 'zod'
 import type { ReceivedParts } from '../messages/received.ts'
 import { spare, webhookTime } from './webhook-fields.ts'

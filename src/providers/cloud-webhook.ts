@@ -1,12 +1,11 @@
-// Reading the chat product's webhooks: signature, envelope, and what each change holds. Items are read one by one, so that
-// one that cannot be read never drops its neighbours; what nobody knows is kept by its shape.
+// Reads the chat product's webhooks: signature, envelope, and the content of each change. Items are read one by one, so that
+// one that cannot be read does not lose the others; of an unknown one its shape is kept.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { type Preference, readPreference } from './cloud-preferences.ts'
 import { personItem, type ReceivedMessage, readReceived } from './cloud-received.ts'
-import { readStatus, type StatusUpdate } from './cloud-statuses.ts'
+import { type Preference, readPreference, readStatus, type StatusUpdate } from './cloud-statuses.ts'
 import type { ProviderNews } from './news.ts'
 import { preferenceNews, type Read, readNews, reportedNews } from './read-news.ts'
 import { idText, metadata, spare, webhookTime } from './webhook-fields.ts'

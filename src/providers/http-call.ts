@@ -1,9 +1,10 @@
-// One POST to a provider, and how it ended. Its whole point is to know whether any byte of the request can have left
-// (http-proof.ts): what writes it says when it starts to, and only then.
+// One POST to a provider, and how it ended. It must know whether any byte of the request can have left (http-proof.ts), so
+// the writer reports when it starts to write.
 
 import { channel } from 'node:diagnostics_channel'
 import type { Dispatcher } from 'undici'
 import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
+import { retryAfterMs } from '../events/retry-times.ts'
 import { MISSED_SLOT } from '../messages/outcome.ts'
 import type { HttpAgent } from './http-agent.ts'
 import type { Call, Connection, Request } from './http-contract.ts'
@@ -137,8 +138,10 @@ class JsonCall implements Call {
     }
     const [only] = this.pieces
     const body = only !== undefined && this.pieces.length === 1 ? only : Buffer.concat(this.pieces)
-    const retryAfterMs = readRetryAfter(this.retryAfter, this.date)
-    const answer = { kind: 'answer', status: this.status, body: body.toString('utf8'), retryAfterMs } as const
+    // A date is on the server's clock: ours may be ahead of it.
+    const atMs = Date.parse(this.date ?? '')
+    const askedMs = retryAfterMs(this.retryAfter, Number.isNaN(atMs) ? Date.now() : atMs)
+    const answer = { kind: 'answer', status: this.status, body: body.toString('utf8'), retryAfterMs: askedMs } as const
     if (this.connection) cameOn.set(answer, this.connection)
     this.end(answer, true)
   }
@@ -216,15 +219,6 @@ function headersOf(headers: Readonly<Record<string, string>>): string[] | undefi
   return list
 }
 
-/** The header that hands a message's trace on; none where it has none. */
+/** The header that passes a message's trace on; none where it has none. */
 export const traceHeader = ({ traceparent }: { traceparent?: string | undefined }): Record<string, string> =>
   traceparent === undefined ? {} : { traceparent }
-
-/** `Retry-After` in seconds or as a date, which is on the server's clock: ours may be ahead of it. */
-function readRetryAfter(header: string | undefined, date: string | undefined): number | undefined {
-  if (header === undefined) return undefined
-  if (/^\d+(\.\d+)?$/.test(header)) return Math.ceil(Number(header) * 1_000)
-  const at = Date.parse(header)
-  const now = Date.parse(date ?? '')
-  return Number.isNaN(at) ? undefined : Math.max(0, at - (Number.isNaN(now) ? Date.now() : now))
-}

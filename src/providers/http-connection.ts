@@ -1,5 +1,5 @@
-// One open connection to a provider, and what writes requests to it: undici's client by HTTP/1.1, Node's by HTTP/2. The
-// socket is opened before its writer is made, so that its protocol is known, and no writer ever gets a second one.
+// One open connection to a provider, and its writer: undici's client for HTTP/1.1, Node's for HTTP/2. The socket is opened
+// before the writer is made, so that the protocol is known. A writer never gets a second socket.
 
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'

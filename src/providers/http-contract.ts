@@ -1,4 +1,4 @@
-// What a request, its connection and what writes it there know of each other, and the bounds that they share.
+// The interfaces between a request, its connection and its writer, and the limits that they share.
 import type { Dispatcher } from 'undici'
 
 /** The protocol that requests are written in. */

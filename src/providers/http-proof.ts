@@ -1,6 +1,5 @@
-// What proves that nothing of a request left, and what is only said of one that may have. Error codes alone prove
-// nothing: of 84 requests that ended in a reset, 38 had never reached the server. What counts is how far a request had
-// come.
+// Whether it is proven that nothing of a failed request left. Error codes alone prove nothing: of 84 requests that ended in
+// a reset, 38 had never reached the server. What counts is how far a request had come.
 
 /** The server ended this one stream of HTTP/2, or has not processed it: its own words about it (http-writers.ts). */
 export class StreamError extends Error {

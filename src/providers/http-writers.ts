@@ -1,6 +1,6 @@
-// What writes requests to an open connection and reads their answers: undici's client by HTTP/1.1, Node's own by HTTP/2.
-// When a server of HTTP/2 says GOAWAY it takes no more and answers those under way; undici 7 ends them all (client-h2.js,
-// onHttp2SessionGoAway), which puts each of them in doubt (docs/adr/0097-http2-by-nodes-client.md).
+// The writers of requests to an open connection, which also read the answers: undici's client for HTTP/1.1, Node's for
+// HTTP/2. An HTTP/2 server that sends GOAWAY still answers the requests under way; undici 7 ends them all (client-h2.js,
+// onHttp2SessionGoAway), which leaves each of them in doubt (docs/adr/0097-http2-by-nodes-client.md).
 
 import type { EventEmitter } from 'node:events'
 import {

@@ -1,5 +1,5 @@
-// What a webhook of WhatsApp tells besides messages and statuses: what has changed of a template, a number or an account,
-// and how people are told of it. Pure.
+// Webhooks of WhatsApp besides messages and statuses: changes of templates, numbers and accounts, and their text for
+// people. Pure.
 
 /** Which fields of webhooks are read; whatever else comes is kept by its shape alone. */
 export const NEWS_FIELDS = [

@@ -2,12 +2,11 @@
 // of ours, so delivery is followed by polling, and an unanswered send can be settled by no evidence. Our message id
 // goes along as Idempotency-Key; an upstream that keeps it, as another Laneway does, makes a repeat safe.
 import { z } from 'zod'
-import type { CallEnd } from '../messages/outcome.ts'
 import { jsonWithPlaceholders } from '../messages/placeholders.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
-import { acceptedBy, parseJson } from './answer-body.ts'
+import { parseJson, type Refused, readSend } from './answer-body.ts'
 import type { HttpAgent } from './http-agent.ts'
-import { closeConnectionOf, postJson, traceHeader } from './http-call.ts'
+import { type HttpEnd, postJson, traceHeader } from './http-call.ts'
 import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
 /**
@@ -40,7 +39,7 @@ export function partnerApi(agent: HttpAgent): Provider {
       const headers = { 'idempotency-key': message.id, ...traceHeader(message) }
       const body = bodyOf(sender, message)
       const filled = message.values === undefined ? body : jsonWithPlaceholders(body)(message.values)
-      return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy), message.to)
+      return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy), message.to, refusedBy)
     },
 
     async poll(sender, providerId, timeoutMs) {
@@ -91,29 +90,13 @@ function mediaInCapitals<T>(value: T): unknown {
   )
 }
 
-function readSend(end: Awaited<ReturnType<typeof postJson>>, to: string): CallEnd {
-  if (end.kind !== 'answer') return end
-  const body = parseJson(end.body)
-  const accepted = acceptedBy(end.status, body, to)
-  if (accepted === 'of_another') {
-    closeConnectionOf(end)
-    return { kind: 'unanswered', cause: 'answer_of_another' }
-  }
-  if (accepted) return accepted
-  const error = refusal.safeParse(body)
-  const code = error.success ? error.data.error?.code : undefined
-  return {
-    kind: 'answered',
-    status: end.status,
-    readable: error.success,
-    code: typeof code === 'number' ? code : undefined,
-    subcode: undefined,
-    text: error.success ? error.data.message : undefined,
-    retryAfterMs: end.retryAfterMs,
-  }
+function refusedBy(body: unknown): Refused | undefined {
+  const { data } = refusal.safeParse(body)
+  const code = data?.error?.code
+  return data && { code: typeof code === 'number' ? code : undefined, text: data.message }
 }
 
-function readPoll(end: Awaited<ReturnType<typeof postJson>>): PollEnd {
+function readPoll(end: HttpEnd): PollEnd {
   if (end.kind !== 'answer') return { kind: 'no_answer', cause: end.cause }
   const body = parseJson(end.body)
   if (isThrottled(end.status, body)) return { kind: 'throttled', retryAfterMs: end.retryAfterMs }

@@ -1,8 +1,7 @@
-// Reads a change of a webhook that is about something else than messages. A field that nobody knows, or that is not as
-// WhatsApp describes it, is told by its shape: the names of what it holds, without what people wrote or who they are.
+// Reads a change of a webhook that is not about messages. A field that is unknown, or not as WhatsApp documents it, is
+// reported by its shape: the names of its fields, without their content.
 import { z } from 'zod'
-import type { Preference } from './cloud-preferences.ts'
-import { reportedError } from './cloud-statuses.ts'
+import { type Preference, reportedError } from './cloud-statuses.ts'
 import type { NewsField, ProviderNews, Told } from './news.ts'
 import * as ofAccount from './news-account.ts'
 import * as ofTemplates from './news-templates.ts'

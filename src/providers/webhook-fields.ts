@@ -1,5 +1,4 @@
-// Parts of webhooks that several fields have: times, words, texts, lists. What is odd about a part never makes the rest
-// unreadable.
+// Schemas of parts that several webhooks have: times, words, texts, lists. An odd part never makes the rest unreadable.
 import { z } from 'zod'
 import { masked } from '../messages/masked.ts'
 

@@ -1,6 +1,6 @@
-// Where our Workers do otherwise than BullMQ's, in a backend of our own, which BullMQ lets us hand in. Mostly it has
-// them go by Redis' clock: BullMQ takes the time from the process wherever it delays a job, looks for jobs that are due
-// or waits for the next one, and with a clock that is an hour ahead, jobs ran an hour early.
+// Our backend for BullMQ's Workers, which BullMQ lets us pass in. Mostly it makes them use Redis' clock: BullMQ takes the
+// time from the process wherever it delays a job, looks for jobs that are due or waits for the next one, and with a clock
+// that is an hour ahead, jobs ran an hour early.
 import { type BackendFactory, createRedisBackend, RedisQueueBackend } from 'bullmq'
 import { runningRedisClock } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -62,7 +62,7 @@ class WorkerBackend extends RedisQueueBackend {
 
   override async waitForJob(seconds: number) {
     const woken = await super.waitForJob(seconds)
-    // When a job is due, on Redis' clock: the Worker is to look now, and is told then how long it has to wait.
+    // When a job is due, on Redis' clock: the Worker is to look now, and learns then how long it has to wait.
     return woken && { ...woken, score: 0 }
   }
 

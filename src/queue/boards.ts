@@ -1,5 +1,5 @@
-// What the dashboard may learn of a queue. bull-board runs its formatters over some of what it shows and not over the
-// rest, so whatever must not be seen is not handed to it at all.
+// Queues as the dashboard sees them. bull-board applies formatters only to a part of what it shows, so what must not be
+// seen is not given to it at all.
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import type { Job } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'
@@ -40,7 +40,7 @@ export const laneBoards = (redis: Redis, lane: number, name: string, description
     return new LaneBoard(opened, { readOnlyMode: true, displayName, description })
   })
 
-/** A queue of which only counts are shown. */
+/** A queue that shows its counts and nothing else. */
 export function countsBoard(redis: Redis, queue: string, prefix: string): BullMQAdapter {
   const opened = openBullQueue(redis, queue, prefix, { toLook: true })
   return new CountsBoard(opened, { readOnlyMode: true, description: 'all accounts, counts only' })

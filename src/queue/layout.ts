@@ -1,5 +1,4 @@
-// Where BullMQ keeps what, as far as Laneway reads or writes it behind BullMQ's back: its keys, and the fields of its
-// hashes. Scripts are given these keys by name; of the fields most know `data` and `failedReason` of a job and `paused`
+// BullMQ's keys and hash fields that Laneway reads or writes directly. Scripts are given these keys by name; of the fields most know `data` and `failedReason` of a job and `paused`
 // of a queue, and the scripts of lane/scripts all that a plain job has. BullMQ promises none of this:
 // test/component/bullmq-layout.test.ts holds every line, and what else Laneway relies on, against the BullMQ that is
 // installed; add-jobs.test.ts does so for adding.

@@ -1,4 +1,4 @@
-// Opens BullMQ queues, and has jobs taken up that wait or were given up.
+// Opens BullMQ queues, promotes delayed jobs and retries failed ones.
 
 import { Queue as BullQueue, ErrorCode } from 'bullmq'
 import type { Redis } from '../redis/connect.ts'

@@ -1,7 +1,6 @@
-// Repairs what another program wrote into a job of the intake queue and BullMQ cannot read. Such a job cannot be
-// fetched and stalls for ever, without a word. If its count of crashes is no number, BullMQ's check for jobs of dead
-// workers even ends half-way, after it took the job out of its list: nobody finds it again. What cannot be read is
-// replaced, so that the next run takes the job in or refuses it.
+// Repairs jobs of the intake queue that another program wrote and BullMQ cannot read. Such a job cannot be fetched and stalls
+// for ever. If its count of crashes is no number, BullMQ's check for stalled jobs fails after it has removed the job from its
+// list, and the job is lost. Fields that cannot be read are replaced, so that the next run accepts or refuses the job.
 import { z } from 'zod'
 import type { Log } from '../log.ts'
 import type { Redis } from '../redis/connect.ts'

@@ -1,5 +1,4 @@
-// Which workers are alive: each says so every few seconds. Times are Redis's own, so that the clocks of the machines
-// do not matter.
+// Heartbeats of workers, every few seconds. Times are Redis's own, so that the clocks of the machines do not matter.
 import { z } from 'zod'
 import { redisNowMs } from './clock.ts'
 import type { Redis } from './connect.ts'

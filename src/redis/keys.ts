@@ -231,7 +231,7 @@ export const recipientStatesKey = (lane: number, number: number): string => `${c
 export const activeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
 /**
  * HASH number → `epoch until reason` of the running campaigns whose job waits: until then (ms) nobody works on them.
- * `idle`: there is nothing to feed; `turn`: its account has its share of the workers' hands.
+ * `idle`: there is nothing to feed; `turn`: its account has its share of the workers' slots.
  */
 export const parkedCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-parked`
 /**

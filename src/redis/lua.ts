@@ -20,7 +20,8 @@
 //
 // Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the
 // head. The names of the head are compared with the code when a script is loaded, and with what is given at every run;
-// in the code Redis itself refuses a name that nobody declared.
+// in the code Redis itself refuses a name that nobody declared. `redisNowMs()` is there in every script: the clock of
+// Redis, epoch ms.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
@@ -92,7 +93,7 @@ export function defineScriptOfMany(module: string, name: string, constants?: str
 }
 
 function loadScript(module: string, name: string, constants: string | undefined) {
-  const text = readScript(new URL(`./scripts/${name}.lua`, module))
+  const text = withClock(readScript(new URL(`./scripts/${name}.lua`, module)))
   if (CONSTANTS.test(text) !== (constants !== undefined)) throw new Error(`script ${name} and its constants do not fit`)
   const source = text.replace(CONSTANTS, constants ?? '')
   const sha = createHash('sha1').update(source).digest('hex')
@@ -138,6 +139,13 @@ function readScript(url: URL): string {
     readScript(new URL(`${path}.lua`, url)),
   )
 }
+
+const CLOCK =
+  "local function redisNowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end"
+
+/** Gives a script that reads the clock the function for it, behind its line of flags. */
+const withClock = (text: string): string =>
+  text.includes('redisNowMs()') ? text.replace(/^(#!lua.*\n)?/, `$1${CLOCK}\n`) : text
 
 /** Names in the order of the head. */
 interface Names {

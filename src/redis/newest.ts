@@ -1,4 +1,4 @@
-// What somebody else says of a thing of ours, ordered by their own clock: an older word never overwrites a newer one,
+// Last-write-wins values, ordered by the clock of the program that sends them: an older value never overwrites a newer one,
 // however late or often it comes.
 import { z } from 'zod'
 import type { Redis } from './connect.ts'

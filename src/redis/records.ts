@@ -1,6 +1,6 @@
-// Records in Redis, which are hashes: created and listed, read, checked when they are read, and kept in this process for a
-// moment. What a person or another program changed there must not be passed on. Also ids for them, and transactions that
-// reject when a command of theirs fails.
+// Records in Redis, which are hashes: creating, listing, reading, and a cache for a second. Each is checked when it is read,
+// so that what a person or another program changed there is not passed on. Also ids for records, and transactions that
+// reject when one of their commands fails.
 
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'

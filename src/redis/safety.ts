@@ -1,5 +1,4 @@
-// Whether a Redis keeps the promises that Laneway builds on: nothing that was acknowledged may be evicted, or be lost
-// when the power goes.
+// Checks the settings of a Redis: what was acknowledged must not be evicted, or be lost in a power cut.
 
 import { Cluster, Redis as SingleRedis } from 'ioredis'
 import { z } from 'zod'

@@ -7,8 +7,7 @@ import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readJsonFile, writeJsonFile } from './data-folder.ts'
-import type { RunningProcess } from './processes.ts'
-import { hasEnded, processAt, signal } from './processes.ts'
+import { hasEnded, processAt, type RunningProcess, signal } from './processes.ts'
 import { StartError, systemCode } from './start-error.ts'
 
 const holderSchema = z.object({

@@ -2,8 +2,7 @@
 // the service has drained), on a socket that only its owner can reach and on no port, its files under the data folder,
 // every write on disk before it is acknowledged. When it dies it is started again. One that an earlier run left behind is
 // ended first: two servers on the same files would destroy them.
-import type { ChildProcess } from 'node:child_process'
-import { spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir, totalmem } from 'node:os'

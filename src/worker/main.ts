@@ -1,4 +1,4 @@
-// The working process: serves the lanes, follows deliveries, moves files, and sweeps up what was left behind.
+// The worker process: serves the lanes, polls statuses, moves files, runs the sweeper.
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'

@@ -1,5 +1,5 @@
 // Messages that are added together leave on their lane what BullMQ itself would leave, and what it added and what was added
-// so are the same to whoever adds them again or takes them.
+// so are the same to any process that adds them again or takes them.
 import { Worker } from 'bullmq'
 import { afterAll, expect, test } from 'vitest'
 import type { SendPayload } from '../../src/jobs/send.ts'

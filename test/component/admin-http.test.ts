@@ -66,7 +66,7 @@ describe('accounts', () => {
 })
 
 describe('keys', () => {
-  test('are made by whoever runs the account, with all that a key of it may have, and shown once', async () => {
+  test('are made by a manager of the account, with all that a key of it may have, and shown once', async () => {
     const wanted = { name: 'order service', permissions: ['messages:send'] }
     const answer = await ask('POST', '/admin/keys', admin, wanted)
     expect(answer.status).toBe(201)
@@ -81,7 +81,7 @@ describe('keys', () => {
     expect(JSON.stringify(await stored(service.redis))).not.toContain(String(key))
     expect((await ask('POST', '/admin/keys', admin, { permissions: ['gallery', 'events'] })).status).toBe(201)
     expect((await ask('POST', '/admin/keys', admin, { permissions: ['operator'] })).status).toBe(400)
-    // Whoever could give a key for it may do it.
+    // A key that could give another one this right has it too.
     expect((await ask('GET', '/event-endpoints', admin)).status).toBe(200)
   })
 
@@ -247,7 +247,7 @@ describe('keys', () => {
     expect((await rotate(60)).status).toBe(422)
   })
 
-  test('are rotated with an overlap, by whoever runs the account', async () => {
+  test('are rotated with an overlap, by a manager of the account', async () => {
     const old = await createCredential(service.redis, one.account, ['messages:read'], Date.now(), 0, 'reader')
     const answer = await ask('POST', `/admin/keys/${old.id}/rotate`, admin, { overlap_seconds: 3600 })
     expect(answer.status).toBe(201)

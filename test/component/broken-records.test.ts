@@ -1,5 +1,5 @@
 // Pins: a record in Redis that is not what Laneway wrote is answered 500 with nothing of our inside, at every family of
-// routes, and the log tells whoever looks after it which one it is. Real: Redis, HTTP, producer.
+// routes, and the log says which one it is. Real: Redis, HTTP, producer.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

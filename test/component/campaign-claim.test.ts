@@ -312,7 +312,7 @@ describe('a move', () => {
 describe('a round', () => {
   const say = { rate: 1, pace: undefined }
 
-  test('moves the cursor for one of two that saw the same, and ends whoever is of an old epoch', async () => {
+  test('moves the cursor for one of two that saw the same, and ends a fan-out of an old epoch', async () => {
     const id = await campaignIn('check', 'pass')
     const started = await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
     const epoch = started.kind === 'missing' ? 0 : started.epoch
@@ -370,7 +370,7 @@ describe('a round', () => {
     expect(await takeOver(redis, id, 1_000, '7')).toEqual({ kind: 'taken', epoch: 1 })
   })
 
-  test('of whoever was taken over while it fed moves the cursor on, and never back', async () => {
+  test('of a fan-out that was taken over while it fed moves the cursor on, and never back', async () => {
     const id = await campaignIn('check', 'pass')
     await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
     await campaignRecord(redis, id).change({ beat: 0 })

@@ -91,7 +91,7 @@ async function check(life: Life): Promise<void> {
     'the figures add up',
   ).toBe(life.total)
   for (const each of STATES) expect(progress[each], `${each} is never negative`).toBeGreaterThanOrEqual(0)
-  const [marks, states] = [await life.marks(), await life.states()]
+  const [marks, states] = [await life.recipientStates(), await life.states()]
   for (const [place, known] of states.entries()) {
     if (known !== undefined) expect(marks[place], `the campaign knows the state of ${place}`).toBe(known)
   }

@@ -1,4 +1,4 @@
-// Pins: what creates a campaign creates it once per Idempotency-Key, whoever asks at the same time and wherever the process
+// Pins: what creates a campaign creates it once per Idempotency-Key, however many ask at the same time and wherever the process
 // dies; and asking for what is so already is no error. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'

@@ -77,7 +77,7 @@ test('a job that outlived the record of its message sends nothing', async () => 
   await life.expire([0])
   await life.work(1, 'sent')
   expect(life.ledger.size).toBe(0)
-  expect(await life.marks()).toEqual(['unknown', undefined, undefined])
+  expect(await life.recipientStates()).toEqual(['unknown', undefined, undefined])
   await expectWhole()
 })
 

@@ -67,7 +67,7 @@ test('a pause holds within a second, what stays put stays put, and a resumed cam
   expect((await service.ledger()).slice(before).sort()).toEqual([...phones, '491529990001'].sort())
 })
 
-test('a cancelled campaign sends nothing more, and whoever was not reached counts as cancelled', async () => {
+test('a cancelled campaign sends nothing more, and a person who was not reached counts as cancelled', async () => {
   const { tag } = await service.addPeople(1_000)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })

@@ -1,7 +1,7 @@
 // Pins: the campaigns of a lane take turns, chunk by chunk, however many chunks one had there before another came. Real:
 // Redis, BullMQ.
 import { afterAll, expect, test } from 'vitest'
-import { parseChunkJobId } from '../../src/jobs/chunk.ts'
+import { parseChunkJobId } from '../../src/jobs/campaigns.ts'
 import { type LaneQueues, openLaneQueues, placeRoundRobin } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
@@ -42,7 +42,7 @@ test('what one campaign has put there before does not go before what another one
   expect(await order(1)).toEqual(['1.0', '2.0', '3.0', '1.1', '2.1', '1.2', '1.3'])
 })
 
-test('whoever feeds a chunk for each that was taken up takes half the turns, also when its feeding comes late', async () => {
+test('a campaign that feeds a chunk for each that was taken gets half the turns, also when it feeds late', async () => {
   const lane = 2
   await feed(lane, 1, [0, 1, 2, 3, 4, 5, 6, 7])
   await feed(lane, 2, [0, 1, 2, 3, 4])

@@ -1,11 +1,10 @@
-// Pins: a chunk of a campaign sends to each of its recipients once, whoever runs it and how often, wherever its worker
+// Pins: a chunk of a campaign sends to each of its recipients once, however many workers run it and how often, wherever its worker
 // dies, and whatever its lane, its campaign and the chat product do meanwhile.
 // Real: Redis, the steps of messages, the worker's part that runs a chunk. The test is the chat product.
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { planChunks } from '../../src/campaigns/fan-out/feed.ts'
-import { findMessage } from '../../src/messages/lookup/lookup.ts'
-import { cancelWherever } from '../../src/messages/lookup/own-message.ts'
+import { cancelWherever, findMessage } from '../../src/messages/lookup/lookup.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { addOptOuts, optOutsHold, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
@@ -25,7 +24,7 @@ afterEach(() => life?.close())
 afterAll(() => lives?.close())
 
 const phones = (count: number, from = 0) => Array.from({ length: count }, (_, i) => String(447_700_000_000 + from + i))
-const numberOf = (marks: readonly unknown[], mark: unknown) => marks.filter((each) => each === mark).length
+const numberOf = (states: readonly unknown[], state: unknown) => states.filter((each) => each === state).length
 
 async function begin(total: number) {
   life = await lives.begin(total)
@@ -55,15 +54,15 @@ describe('everybody is sent to once', () => {
     for (let commands = 0; !isOver; commands += 1) {
       const product = await begin(total)
       await product.runAndDie(commands)
-      isOver = product.sent.length === total && numberOf(await product.marks(), 'sent') === total
+      isOver = product.sent.length === total && numberOf(await product.states(), 'sent') === total
       expect(await product.run()).toEqual({ kind: 'done' })
       await life.sweep()
       await life.sweep()
       expect(product.sent.length, `sent to twice after ${commands}`).toBe(new Set(product.sent).size)
-      const marks = await product.marks()
+      const states = await product.states()
       for (const [place, phone] of phones(total).entries()) {
-        const isFlagged = marks[place] === 'unconfirmed' || marks[place] === 'unknown'
-        expect(marks[place] === 'sent' ? product.sent.includes(phone) : isFlagged, `${place} after ${commands}`).toBe(
+        const isFlagged = states[place] === 'unconfirmed' || states[place] === 'unknown'
+        expect(states[place] === 'sent' ? product.sent.includes(phone) : isFlagged, `${place} after ${commands}`).toBe(
           true,
         )
       }
@@ -209,7 +208,7 @@ describe('at each message of a chunk', () => {
     await product.run({ redis })
     expect([stoodStill !== undefined, product.sent]).toEqual([true, []])
     // Each is in a job of its own, which finds out why and ends it.
-    const ended = (await product.marks()).filter((mark) => mark === 'cancelled')
+    const ended = (await product.states()).filter((state) => state === 'cancelled')
     expect((await product.jobs()).length + ended.length).toBe(3)
   })
 
@@ -278,12 +277,12 @@ describe('what cannot be sent now', () => {
     product.answers(() => ({ kind: 'never_left', cause: 'refused' }))
     const end = await product.run()
     expect(end.kind).toBe('lane_waits')
-    const tried = numberOf(await product.marks(), 'queued')
+    const tried = numberOf(await product.states(), 'queued')
     expect(tried).toBeGreaterThan(0)
     expect(tried).toBeLessThan(30)
     expect(await product.jobs()).toHaveLength(tried)
     expect((await product.run()).kind).toBe('lane_waits')
-    expect(numberOf(await product.marks(), undefined)).toBe(30 - tried)
+    expect(numberOf(await product.states(), undefined)).toBe(30 - tried)
     product.answers(() => ACCEPTED)
     await endCooldowns(lives.redis, life.lane)
     expect(await product.run()).toEqual({ kind: 'done' })
@@ -309,7 +308,7 @@ describe('what cannot be sent now', () => {
     const name = messageId(life.lane, first?.ulid ?? '')
     await addDeadLetter(lives.redis, name, 'no', 1)
     expect(await product.run()).toEqual({ kind: 'done' })
-    expect(await product.marks()).toEqual(['failed', 'sent', 'sent'])
+    expect(await product.states()).toEqual(['failed', 'sent', 'sent'])
   })
 
   test('expires with its chunk, in the figures as well', async () => {
@@ -355,9 +354,9 @@ describe('a message that waits in a chunk', () => {
 })
 
 describe('the chunks of a list', () => {
-  const plan = (marks: string, room: number, size: number, isEnd = true) =>
+  const plan = (states: string, room: number, size: number, isEnd = true) =>
     planChunks(
-      Array.from(marks, (mark) => (mark === '.' ? undefined : 'sent')),
+      Array.from(states, (state) => (state === '.' ? undefined : 'sent')),
       { room, size, isEnd },
     )
 
@@ -373,7 +372,7 @@ describe('the chunks of a list', () => {
     })
   })
 
-  test('pass over whoever has a mark, and count nobody twice', () => {
+  test('pass over recipients who have a state, and count nobody twice', () => {
     expect(plan('.xx..x.xx', 100, 2)).toEqual({
       chunks: [
         { from: 0, count: 4 },

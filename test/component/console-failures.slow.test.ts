@@ -1,5 +1,5 @@
-// Pins: a failure is on the overview within seconds of the provider's answer, for whoever looks at the account and for
-// whoever looks at all. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Pins: a failure is on the overview within seconds of the provider's answer, for a reader of the account and for
+// one of all accounts. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'

@@ -323,7 +323,7 @@ describe('the pages of the console', () => {
     }
   })
 
-  test('are where whoever opens the service is led', async () => {
+  test('are where a person who opens the service is led', async () => {
     const led = await fetch(`${pages.url}/`, { headers: { accept: 'text/html,*/*' }, redirect: 'manual' })
     expect([led.status, led.headers.get('location')]).toEqual([302, '/console'])
     expect((await fetch(`${pages.url}/`, { redirect: 'manual' })).status).toBe(302)

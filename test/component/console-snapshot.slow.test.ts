@@ -176,7 +176,7 @@ test('a worker that was killed is shown as lost for an hour, and one that stoppe
   ])
   expect(lost[0]?.lost_s).toBeGreaterThanOrEqual(20)
   expect(await namesOfLiveWorkers(service.redis)).toEqual(['alive'])
-  // Whoever sends a heartbeat takes those off the list that nobody is shown any more.
+  // A process that sends a heartbeat takes those off the list that nobody is shown any more.
   await sendHeartbeat(service.redis, 'alive', facts)
   expect(await workersHeardOf(service.redis).all()).toEqual(['killed', 'alive'])
   for (const name of ['alive', 'killed']) await removeHeartbeat(service.redis, name)

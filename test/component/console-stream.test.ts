@@ -1,4 +1,4 @@
-// Pins: the stream of the console tells once a second however many look, is cut off for whoever reads too slowly, and ends
+// Pins: the stream of the console tells once a second however many look, is cut off for a reader that is too slow, and ends
 // when its reader may no longer see it. Real: Redis, HTTP, producer.
 import { once } from 'node:events'
 import { get, IncomingMessage } from 'node:http'
@@ -78,7 +78,7 @@ test('a stream ends when its key is revoked', async () => {
   await eventually(async () => isOver(), 'the stream is over')
 })
 
-test('a stream costs one snapshot a second, whoever looks, and none when nobody does', async () => {
+test('a stream costs one snapshot a second, however many look, and none when nobody does', async () => {
   const snapshots = createSnapshots(service.redis)
   const taken: unknown[] = []
   const streams = createSnapshotStreams({

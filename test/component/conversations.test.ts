@@ -73,7 +73,7 @@ test('what is too old, of a group, or no message of the person opens nothing; a 
   expect(until).toBeLessThanOrEqual(Date.now() + WINDOW_MS)
 })
 
-test('it is open under the number and under the user id of whoever is known by both, until the person is erased', async () => {
+test('it is open under the number and under the user id of a person who is known by both, until the person is erased', async () => {
   const [person, userId] = ['491530000020', 'DE.20']
   await writes(person, HOUR, { parts: { from_user_id: userId } })
   for (const name of [person, userId]) expect((await conversation(name)).open, name).toBe(true)

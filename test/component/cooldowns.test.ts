@@ -1,4 +1,4 @@
-// Pins: after a refusal for being too much, claims of the lane or of that recipient are refused in Redis, whoever makes
+// Pins: after a refusal for being too much, claims of the lane or of that recipient are refused in Redis, whichever worker makes
 // them; one message at a time is let through after it; and nothing else notices. Real: Redis.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { coolForProbe, endProbing } from '../../src/lanes/cooldown.ts'
@@ -178,7 +178,7 @@ describe('a lane that is probed', () => {
   /** As if its cooldown were over. */
   const over = (lane: number) => cooldownOf(redis, lane).remove()
 
-  test('lets one message go after its cooldown, whoever asks, and all once that was answered', async () => {
+  test('lets one message go after its cooldown, whichever worker asks, and all once that was answered', async () => {
     const lane = newLane()
     expect((await cool(lane)).isNew).toBe(true)
     expect(await asked(lane)).toMatchObject({ verdict: 'lane_cooldown' })

@@ -1,4 +1,4 @@
-// Pins: whoever dies while something is being created leaves nothing that is kept for ever and that nobody finds; and lists
+// Pins: a process that dies while it creates something leaves nothing that is kept for ever and that nobody finds; and lists
 // of what is kept shrink by themselves. Real: Redis, files.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Pins: made-up traffic comes through the public addresses, with failures and a campaign, is switched by whoever runs the
+// Pins: made-up traffic comes through the public addresses, with failures and a campaign, is switched by those who run the
 // account, ends by itself, and is not there without a demo. Real: Redis, HTTP, producer, worker, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readDemoTemplates } from '../../demo/data.ts'

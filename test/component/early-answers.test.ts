@@ -1,4 +1,4 @@
-// Pins: whoever is answered before its body is there gets to read the answer, on a connection that is then closed in
+// Pins: a client that is answered before its body is there gets to read the answer, on a connection that is then closed in
 // order, or used again where little was left to come; and no more than so much of the rest is read.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'

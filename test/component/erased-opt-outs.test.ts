@@ -1,5 +1,5 @@
-// Pins: what is kept of whoever opted out and was erased: when and how they first said so, under one key of the account
-// whoever makes it, and nothing once they take it back; and what makes a person opted out by itself. Real: Redis.
+// Pins: what is kept of a person who opted out and was erased: when and how they first said so, under one key of the account
+// whichever process makes it, and nothing once they take it back; and what makes a person opted out by itself. Real: Redis.
 import { expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'
 import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
@@ -26,21 +26,21 @@ async function erased(connection: Redis, account: number, person: string, atMs: 
   await eraseOptOut(connection, account, person)
 }
 
-test('whoever is erased twice stays opted out since they first said so, as they first said it', async () => {
+test('a person who is erased twice stays opted out since they first said so, as they first said it', async () => {
   await erased(redis, 1, '491530000001', 1_000, 'word')
   await erased(redis, 1, '491530000001', 2_000, 'http')
   const since = new Date(1_000).toISOString()
   expect(await findOptOut(redis, 1, '491530000001')).toEqual({ person: '491530000001', source: 'word', since })
 })
 
-test('whoever takes it back leaves nothing, not even who said so', async () => {
+test('a person who takes it back leaves nothing, not even who said so', async () => {
   await erased(redis, 2, '491530000002', 1_000, 'word')
   expect(await removeOptOuts(redis, 2, ['491530000002'], { source: 'http' })).toBe(1)
   const { optOuts, erasedOptOuts, optOutSources } = contactsOf(redis, 2)
   for (const each of [optOuts, erasedOptOuts, optOutSources]) expect(await each.isThere()).toBe(false)
 })
 
-test('whoever is on the list is opted out and can be taken off it, whatever stands of who said so', async () => {
+test('a person who is on the list is opted out and can be taken off it, whatever stands of who said so', async () => {
   const { optOuts, optOutSources } = contactsOf(redis, 6)
   const people = ['491530000011', '491530000012', '491530000013']
   await optOuts.put(1_000, ...people)

@@ -1,4 +1,4 @@
-// Pins: whoever creates an endpoint is listened to from the answer on, also when the relay is about to stop listening to
+// Pins: an endpoint gets events from the answer to its creation on, also when the relay is about to stop listening to
 // the account, however the two are interleaved and wherever one dies. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSeal } from '../../src/accounts/seal.ts'

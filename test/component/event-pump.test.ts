@@ -374,7 +374,7 @@ test.each([
         expect(at).toBeLessThan((await redisNowMs(redis)) + 1.3 * RETRY_MS)
       }
       expect(Math.abs((target.endpoint.failing_since ?? 0) - began)).toBeLessThan(60_000)
-      // Whoever works on the queue goes on to say so while something is due, and stops when nothing is.
+      // The process that works on the queue goes on to say so while something is due, and stops when nothing is.
       receiver.behave = take
       await queue.promoteJobs()
       await retries.look()

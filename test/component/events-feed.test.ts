@@ -149,7 +149,7 @@ test('each step that ends or changes a message tells it with its problem, and a 
   expect(await told(expired)).toEqual([['message.expired', 2, undefined]])
 })
 
-test('whoever listens to deliveries alone is told of a reading that comes first as of a delivery, and once', async () => {
+test('an endpoint for deliveries alone is told of a reading that comes first as of a delivery, and once', async () => {
   const [atOnce, later] = [newId(), newId()]
   for (const id of [atOnce, later]) {
     await claim(service.redis, id, 'EEEEEE', message(), LONG_TIMES)

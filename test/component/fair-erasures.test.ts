@@ -48,7 +48,7 @@ test('an account that asks for many erasures does not hold up another that asks 
   expect(order).toHaveLength(32)
   expect(order.slice(0, 4).sort()).toEqual([busy, busy, other, other].map(({ account }) => account).sort())
 
-  // In the middle of a long line too, and whoever had many before is not behind for ever.
+  // In the middle of a long line too, and an account that had many before is not behind for ever.
   await service.stopWorker()
   const [late, again] = [await ask(other.account, 20), await ask(busy.account, 1)]
   await service.startWorker()

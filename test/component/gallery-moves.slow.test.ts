@@ -187,7 +187,7 @@ describe('without a worker', () => {
     const waiting = Array.from({ length: 50 }, () => move(1, 60_000))
     await expect(move(1, 1)).rejects.toMatchObject({ status: 429, code: 'too_many_moves' })
     expect(await move(2, 1)).toBeUndefined()
-    // Whoever waits is told that there is no outcome yet.
+    // A client that waits is told that there is no outcome yet.
     await moves.close()
     await Promise.all(waiting)
     redis.disconnect()

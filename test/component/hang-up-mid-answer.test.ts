@@ -36,7 +36,7 @@ test('a reset while the file of an answer is being opened leaves no line in the 
   const file = await gallery.file(await gallery.folder('Hang-ups'), 'video.txt')
   const { json } = await gallery.call('GET', `/files?folder_id=${file.folder_id}`)
   const { pathname } = new URL(JSON.stringify(json).match(/"url":"([^"]+)"/)?.[1] ?? '', gallery.url)
-  // A pipe in place of the content: whoever opens it waits until somebody writes.
+  // A pipe in place of the content: opening it waits until somebody writes.
   const path = join(gallery.dataDir, contentPath(file.hash))
   rmSync(path)
   execFileSync('mkfifo', [path])

@@ -1,5 +1,5 @@
 // Pins: what is kept of a removed sender is shown, listed, told and forgotten like any other, until the last of it has
-// ended; then nothing is left of it. Whoever dies while a sender is removed leaves one that can be removed again. Real:
+// ended; then nothing is left of it. A process that dies while it removes a sender leaves one that can be removed again. Real:
 // Redis, HTTP, producer, relay, an endpoint. Stood in for: the passing of weeks, by a later time.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -166,7 +166,7 @@ test('removing a sender twice is removing it once', async () => {
   expect((await fetch(`${service.url}/admin/senders/${lane}`, { headers })).status).toBe(404)
 })
 
-test('whoever dies at any command of a removal is followed by another who removes the rest', async () => {
+test('a process that dies at any command of a removal is followed by another that removes the rest', async () => {
   // There are no other processes that the removal must wait for.
   const wait = vi
     .spyOn(globalThis, 'setTimeout')

@@ -204,7 +204,7 @@ describe('a page', () => {
     expect(await waitingOn(service.redis, lane)).toHaveLength(2)
   })
 
-  test('is left to whoever clears the lane already', async () => {
+  test('is left to the worker that clears the lane already', async () => {
     const lane = newLane()
     await queued(lane, 510, { until: await pastMs() })
     expect(await page(lane, 'transactional', 0, 'one')).toMatchObject({ expired: 500 })
@@ -266,7 +266,7 @@ describe('filtering', () => {
     expect((await waitingOn(service.redis, lane))[0]).toBe('not-an-id')
   })
 
-  test('is left to whoever clears the lane already', async () => {
+  test('is left to the worker that clears the lane already', async () => {
     const lane = 60_004
     await queued(lane, 2, { until: await pastMs() })
     expect(await filter(lane, 'transactional', { kept: 0, most: 1 }, 'one')).toEqual({ seen: 1, moved: 1 })

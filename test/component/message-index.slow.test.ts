@@ -1,4 +1,4 @@
-// Pins: the index of a lane has every message that there is, whoever wrote it and whatever broke off, and a list made
+// Pins: the index of a lane has every message that there is, whatever wrote it and whatever broke off, and a list made
 // from it shows what looking at each message by its id shows. Real: Redis, BullMQ's queues, the steps.
 
 import fc from 'fast-check'

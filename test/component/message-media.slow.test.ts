@@ -162,7 +162,7 @@ test('a file that ends too early does not look whole', async () => {
   await expect(answer.arrayBuffer()).rejects.toThrow()
 })
 
-test('when whoever asked hangs up, nothing more is read from the chat product', async () => {
+test('when the client hangs up, nothing more is read from the chat product', async () => {
   where = () => ({})
   let closed = false
   hand = (response) => {

@@ -1,4 +1,4 @@
-// Pins: what people say of advertising counts by its time. Whatever order their words come in, however often and whoever
+// Pins: what people say of advertising counts by its time. Whatever order their words come in, however often and whichever worker
 // dies over one, while an erasure runs between any two commands of theirs, it ends as if each had come when it was said.
 // Real: Redis.
 import fc from 'fast-check'
@@ -103,7 +103,7 @@ test('it ends as if everything had come when it was said, and an erasure in betw
             if (says === 'erase') await eraseOptOut(connection, account, PERSON)
             else await said(connection, says)
           }
-          // Whoever died over it begins anew.
+          // A worker that died over it begins anew.
           return once().catch(once)
         })
         let left = doing.length

@@ -1,5 +1,5 @@
 // Pins: that somebody wants no advertising, or wants it again, is acknowledged once as many replicas as are required know of
-// it, whoever said so: over HTTP, or with a stop word. Real: Redis with a replica, HTTP, producer.
+// it, however it was said: over HTTP, or with a stop word. Real: Redis with a replica, HTTP, producer.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Pins: whoever wants no advertising gets none: from the word that they write, the chat product's own report, HTTP, to the
+// Pins: people who want no advertising get none: from the word that they write, the chat product's own report, HTTP, to the
 // campaigns and templates that pass them over; what is no advertising reaches them unless the account says otherwise.
 // Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
 import { createHmac } from 'node:crypto'
@@ -143,7 +143,7 @@ test('a stop word by itself, written or pressed, opts a person out by number and
   expect([await optOutOf('491520556001'), await optOutOf('DE.1')]).toEqual([undefined, undefined])
 })
 
-test('whoever is erased stays opted out, is on no list, and may take it back', async () => {
+test('a person who is erased stays opted out, is on no list, and may take it back', async () => {
   const { redis, tenant, config } = service
   const person = '491520559001'
   const since = Date.now() - 60_000
@@ -178,7 +178,7 @@ test('whoever is erased stays opted out, is on no list, and may take it back', a
   expect((await ask('DELETE', `/opt-outs/${person}`)).status).toBe(404)
 })
 
-test('a stop word in a group is talk among many, and one of whoever is on the list already changes nothing', async () => {
+test('a stop word in a group is talk among many, and one of a person who is on the list already changes nothing', async () => {
   const { redis, tenant } = service
   const stop = { type: 'text', text: 'stop' }
   await applyOptOutKeyword(
@@ -195,7 +195,7 @@ test('a stop word in a group is talk among many, and one of whoever is on the li
   expect(await optOutOf('491520556102')).toEqual(before)
 })
 
-test('a wish that is dated ahead counts from now on, and what comes after it takes it back', async () => {
+test('an opt-out that is dated ahead counts from now on, and what comes after it takes it back', async () => {
   const { redis, tenant } = service
   const person = '491520558803'
   const beganMs = Date.now()
@@ -420,7 +420,7 @@ test('those who opt out while it runs are passed over', async () => {
 test.each([
   ['a request', 491_520_591_000],
   ['a stop word', 491_520_592_000],
-])('nothing leaves to whoever %s has opted out, from its answer on', async (by, first) => {
+])('nothing leaves to a person whom %s has opted out, from its answer on', async (by, first) => {
   const { tenant, phones, reached, become, progress } = await under(50, first)
   const key = await tenant.key('contacts:write')
   const number = (await findSender(service.redis, tenant.cloudLane))?.phone_number_id

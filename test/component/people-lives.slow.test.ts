@@ -90,8 +90,8 @@ async function live(seed: number, random: Random): Promise<void> {
     checked = life.left.length
   }
 
-  /** What may change somebody's wish, whatever else goes on; it has been answered when this ends. */
-  async function wish(of: string, work: () => Promise<void>): Promise<void> {
+  /** What may change whether somebody is opted out, whatever else goes on; it has been answered when this ends. */
+  async function change(of: string, work: () => Promise<void>): Promise<void> {
     checkDepartures()
     await work()
     checkDepartures()
@@ -109,7 +109,7 @@ async function live(seed: number, random: Random): Promise<void> {
     const [one] = random.next() < 0.3 ? pending.slice(at, at + 1) : pending.splice(at, 1)
     if (one === undefined) return
     const death = dies()
-    await wish(one.person, async () => {
+    await change(one.person, async () => {
       // Not answered, it is brought again.
       if (death !== undefined) await one.bring(death)
       // From here on it may be known.
@@ -147,7 +147,7 @@ async function live(seed: number, random: Random): Promise<void> {
   }
 
   async function erase(of: string): Promise<void> {
-    await wish(of, () =>
+    await change(of, () =>
       life.erase(
         of,
         [dies(), dies()].flatMap((n) => n ?? []),
@@ -169,7 +169,7 @@ async function live(seed: number, random: Random): Promise<void> {
     await life.startCampaign(random.below(2))
     const of = person()
     const sending = life.sendChunk({ rate: random.pick([10, 20, 1_000]) })
-    await wish(of, async () => {
+    await change(of, async () => {
       model.stop(of, 'http', await life.optOut(of))
     })
     await sending
@@ -191,7 +191,7 @@ async function live(seed: number, random: Random): Promise<void> {
     'deliver again': deliver,
     'opt out': async () => {
       const of = person()
-      await wish(of, async () => {
+      await change(of, async () => {
         const death = dies()
         if (death !== undefined) await life.optOut(of, death)
         model.stop(of, 'http', await life.optOut(of))
@@ -199,7 +199,7 @@ async function live(seed: number, random: Random): Promise<void> {
     },
     'opt in': async () => {
       const of = person()
-      await wish(of, async () => {
+      await change(of, async () => {
         silentSince.delete(of)
         model.remove(of, await life.optIn(of))
       })
@@ -232,7 +232,7 @@ async function live(seed: number, random: Random): Promise<void> {
 }
 
 test(
-  'nothing of whoever was erased stands anywhere, and no advertising leaves to whoever said stop, through whole lives',
+  'nothing of an erased person stands anywhere, and no advertising leaves to one who said stop, through whole lives',
   async () => {
     const failed: string[] = []
     for (let from = 1; from <= LIVES; from += AT_ONCE) {

@@ -1,4 +1,4 @@
-// Pins: all that is kept of a person can be read and forgotten, of one account only, while campaigns run, and whoever does
+// Pins: all that is kept of a person can be read and forgotten, of one account only, while campaigns run, and a worker that does
 // it may die. Real: Redis, HTTP, producer, worker, files. Stood in for: the chat product.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -306,7 +306,7 @@ test('the command line shows and forgets a person', async () => {
 })
 
 test.each([1, 3, 10, 40, 120])(
-  'whoever dies at the %i. command is followed by another who forgets the rest',
+  'a worker that dies at the %i. command is followed by another that forgets the rest',
   async (n) => {
     const { redis, tenant, config } = service
     const phone = String(491_520_991_000 + n)

@@ -85,7 +85,7 @@ describe('the budget', () => {
     })
   })
 
-  test('counts a person once in 24 hours, whoever writes, and not one who wrote to us', async () => {
+  test('counts a person once in 24 hours, whichever sender writes, and not one who wrote to us', async () => {
     expect(await ask([askOf(1), askOf(1), askOf(1, transactional)], START)).toEqual([
       { verdict: 'ok', counted: true },
       { verdict: 'ok' },

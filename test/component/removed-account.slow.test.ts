@@ -210,7 +210,7 @@ test('only an operator removes an account', async () => {
   expect(await findAccount(redis, tenant.account)).toBeDefined()
 })
 
-test('whoever dies at any command of it is followed by the hourly look, which removes the rest', async () => {
+test('a process that dies at any command of it is followed by the hourly look, which removes the rest', async () => {
   // There are no other processes that the removal must wait for.
   const wait = vi
     .spyOn(globalThis, 'setTimeout')

@@ -76,7 +76,7 @@ describe('a sealed token', () => {
   })
 })
 
-test('whoever writes another address into Redis gets no token sent there', async () => {
+test('another address written into Redis gets no token sent there', async () => {
   const victim = await service.addTenant()
   const { base_url } = await senderOf(victim.partnerLane)
   let stolen = 0

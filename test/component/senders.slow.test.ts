@@ -117,7 +117,7 @@ test('adding a sender survives a crash at any command: it was added, or can be a
   }
 })
 
-test('whoever holds the lock for too long adds nothing', async () => {
+test('a process that holds the lock for too long adds nothing', async () => {
   const [account] = await twoAccounts()
   const sender = await newSender(account)
   const slow = connectWithRetry(service.server.url)

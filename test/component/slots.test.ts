@@ -155,7 +155,7 @@ describe('a worker', () => {
   const deadlineAt = (steadyMs: number) => ({ ...deadlineIn(Number.POSITIVE_INFINITY), steadyMs })
   const taken = { kind: 'accepted', providerId: '1' } as const
   type Departure = Parameters<typeof departureOf>
-  /** Of a message that whoever it is to always gets. */
+  /** Of a message that its recipient always gets. */
   const departure = (
     deps: Departure[0],
     lane: number,

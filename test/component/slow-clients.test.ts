@@ -100,7 +100,7 @@ describe('time', () => {
     expect(await answer()).toContain(`HTTP/1.1 ${status} `)
     expect(socket.destroyed).toBe(false)
     await vi.advanceTimersByTimeAsync(11_000)
-    // The system says so to whoever sends once more.
+    // The system says so to a client that sends once more.
     await vi.waitFor(() => {
       if (!socket.destroyed) socket.write(CHUNK)
       expect(socket.destroyed).toBe(true)

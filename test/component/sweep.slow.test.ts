@@ -12,8 +12,7 @@ import { readMessage } from '../../src/messages/store/records.ts'
 import { resolveUnconfirmed, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import type { LaneQueues } from '../../src/queue/lane/queues.ts'
-import { markLane } from '../../src/queue/lane/queues.ts'
+import { type LaneQueues, markLane } from '../../src/queue/lane/queues.ts'
 import { settleDueLanes, surveyLanes, takeDueLanes } from '../../src/queue/lane/survey.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../../src/redis/lock.ts'
@@ -136,7 +135,7 @@ test('work that nobody marked, as after a process died in between, is found by t
 
 test('a lane with work is woken at once while hundreds of others have thousands of messages to decide', async () => {
   const troubled: number[] = []
-  // One after the other: whoever adds a sender locks out all others.
+  // One after the other: each that adds a sender locks out all others.
   for (let n = 0; n < 300; n += 1) troubled.push(await newLane())
   for (const lane of troubled) {
     const written: Promise<unknown>[] = []

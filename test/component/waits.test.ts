@@ -87,7 +87,7 @@ test('a pause is shown before a cooldown, with its reason', async () => {
   await pauseLane(redis, queues, lane, { reason: 'number under review', by: 'Ada' })
   const sentence = 'Its sender is paused: number under review.'
   expect(await waitsOf(redis, message)).toEqual({ why: 'lane_paused', until: null, sentence })
-  // Also to whoever has just looked at the sender.
+  // Also to a reader who has just looked at the sender.
   await pauseLane(redis, queues, lane, { reason: 'number lost', by: 'Ada' })
   expect(await waitsOf(redis, message)).toMatchObject({ sentence: 'Its sender is paused: number lost.' })
   await resumeLane(redis, queues, lane)

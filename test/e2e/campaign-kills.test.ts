@@ -84,7 +84,7 @@ test('a campaign whose worker is killed when its cursor moves reaches everybody 
   )
   expect([...states.keys()].sort()).toEqual([...phones].sort())
   const sent = new Set(ledger)
-  // Whoever got nothing is flagged, and nobody is said to have got what they did not get.
+  // Everybody who got nothing is flagged, and nobody is said to have got what they did not get.
   for (const [phone, state] of states)
     expect(sent.has(phone) ? state : `${state}, not sent`).toMatch(/^(read|unknown|unknown, not sent)$/)
   const flagged = [...states.values()].filter((state) => state === 'unknown').length

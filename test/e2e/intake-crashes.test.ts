@@ -1,4 +1,4 @@
-// Pins: what is written into the intake queue is taken in once, whoever dies meanwhile: workers, Redis, or the one job
+// Pins: what is written into the intake queue is taken in once, whatever dies meanwhile: workers, Redis, or the one job
 // that kills every worker. Real: Redis, a worker process from dist/, BullMQ with its defaults. Nothing is sent: the
 // lane is paused, so that its jobs are the messages.
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Pins: whoever has a network of IPv6 addresses is one client, however its addresses are spelled, for the rate of an
+// Pins: a client with a network of IPv6 addresses is one client, however its addresses are spelled, for the rate of an
 // address, for wrong keys and at the sign-in; and a port that a proxy writes behind an address makes no other client of it.
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
@@ -22,7 +22,7 @@ test('all addresses of one IPv6 network are one client, and those of another net
   expect(new Set(SAME.map(([first]) => clientOf(first))).size).toBe(SAME.length)
 })
 
-test('whoever tries wrong keys from ever other addresses of a network waits as from one', async () => {
+test('a client that tries wrong keys from ever other addresses of a network waits as from one', async () => {
   const wrongKeys = createWrongKeys()
   for (let i = 0; i < 400; i += 1) await wrongKeys.delayOf(`2001:db8::${i.toString(16)}:0:0:1`)
   expect(await wrongKeys.delayOf('2001:db8::ffff:0:0:1')).toBeGreaterThan(0)

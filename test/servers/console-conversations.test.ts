@@ -1,4 +1,4 @@
-// Pins: conversations, opt-outs, files that people sent and limits are seen in the console and changed by whoever may; a
+// Pins: conversations, opt-outs, files that people sent and limits are seen in the console and changed by keys that may; a
 // key for some senders sees what it may do and nothing else; a page that was refused for a moment mends itself.
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
@@ -62,7 +62,7 @@ test('an opt-out is written down by hand, and a number that is none is refused i
   await tab.page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()
 })
 
-test('whoever may only read contacts sees opt-outs and no way to change them', async () => {
+test('a key that may only read contacts sees opt-outs and no way to change them', async () => {
   const other = await openTab(tab.world.browser, tab.world.baseUrl)
   await signIn(other.page, await tab.world.keyWith(['messages:read', 'contacts:read'], 'reader'), '/console/opt-outs')
   await other.page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()

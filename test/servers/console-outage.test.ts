@@ -84,7 +84,7 @@ test('a page that is opened while Redis is away says so, and is there by itself 
   expect(await page.getByText('cannot reach its storage').count()).toBe(0)
 })
 
-test('whoever is not signed in is asked for a key once Redis is back, and not before', async () => {
+test('a person who is not signed in is asked for a key once Redis is back, and not before', async () => {
   const stranger = await openTab(world.browser, way.url)
   process.kill(redisPid, 'SIGSTOP')
   await stranger.context.addCookies([{ name: 'laneway_session', value: 'x'.repeat(43), url: way.url }])

@@ -200,7 +200,7 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
           ask('/nowhere', { from, headers: { 'x-forwarded-for': `203.0.113.${n}` } }),
         ),
       )
-    // A bucket of its own for whoever has not asked yet; those who write addresses of their own gain nothing.
+    // A bucket of its own for a client that has not asked yet; those who write addresses of their own gain nothing.
     const [loud, quiet] = await Promise.all([many(LOUD[proxy]), ask('/nowhere')])
     expect(loud.some(({ statusCode }) => statusCode === 429)).toBe(true)
     expect(quiet.statusCode).toBe(404)

@@ -31,7 +31,7 @@ import { writeSnapshot } from '../../src/campaigns/store/snapshot.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { FileStore } from '../../src/files/store.ts'
-import { type Chunk, chunkSchema } from '../../src/jobs/chunk.ts'
+import { type Chunk, chunkSchema } from '../../src/jobs/campaigns.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import type { State } from '../../src/messages/lifecycle.ts'
@@ -46,7 +46,7 @@ import { templateSchema } from '../../src/messages/templates/template.ts'
 import { cloudApi, createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { deadLetter, nextJobs } from '../../src/queue/lane/next-jobs.ts'
+import { deadLetter, nextJobs } from '../../src/queue/lane/jobs.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { surveyLanes } from '../../src/queue/lane/survey.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
@@ -342,7 +342,7 @@ async function createLife(world: World, lane: number, total: number) {
 
     describe: async () => describeCampaign(redis, await record()),
 
-    marks: (): Promise<(State | undefined)[]> => readRecipientStates(redis, id, 0, total),
+    recipientStates: (): Promise<(State | undefined)[]> => readRecipientStates(redis, id, 0, total),
 
     states: (): Promise<(State | undefined)[]> =>
       Promise.all(messages.map(async (message) => (await readMessage(redis, message))?.state)),

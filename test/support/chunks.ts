@@ -3,7 +3,7 @@ import { findSender } from '../../src/accounts/store/senders.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
 import { readRecipientStates } from '../../src/campaigns/store/recipient-states.ts'
 import type { FileStore } from '../../src/files/store.ts'
-import type { Chunk } from '../../src/jobs/chunk.ts'
+import type { Chunk } from '../../src/jobs/campaigns.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
@@ -116,6 +116,6 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
       return found.flatMap((name) => parseMessageId(name)?.ulid ?? []).sort()
     },
 
-    marks: () => readRecipientStates(lives.redis, life.id, 0, life.total),
+    states: () => readRecipientStates(lives.redis, life.id, 0, life.total),
   }
 }

@@ -2,8 +2,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
-import type { Scope } from '../../src/telemetry/snapshot.ts'
-import { type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
+import { type Scope, type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { inspect } from './declared-routes.ts'
 import type { Service, Tenant } from './service.ts'
 

@@ -5,8 +5,7 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { type MessageId, newUlid } from '../../src/messages/message-id.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
-import type { Redis } from '../../src/redis/connect.ts'
-import { connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 
 export interface LaneRedis {

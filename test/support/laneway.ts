@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { z } from 'zod'
-import type { TestProcess } from './processes.ts'
-import { nothingLeft, processesNaming, startProcess } from './processes.ts'
+import { nothingLeft, processesNaming, startProcess, type TestProcess } from './processes.ts'
 import { eventually } from './wait.ts'
 
 const ids = z.array(z.number().int().positive())

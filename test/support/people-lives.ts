@@ -1,5 +1,5 @@
 // Lives of people with an account, which a test plays step by step on a real Redis: messages and campaigns go out, what
-// they write comes in late and twice, they opt out and are erased, and whoever works on any of it may die at any command.
+// they write comes in late and twice, they opt out and are erased, and a worker on any of it may die at any command.
 // The chat product is played: it writes down what left, and when.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

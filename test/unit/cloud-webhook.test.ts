@@ -123,8 +123,8 @@ describe('a received message', () => {
   })
 })
 
-describe('a wish about advertising', () => {
-  const wish = (more: object) => ({
+describe('a marketing preference', () => {
+  const preference = (more: object) => ({
     ...{ wa_id: '491700000001', category: 'marketing_messages', value: 'stop', timestamp: 1_763_640_000 },
     ...more,
   })
@@ -135,8 +135,8 @@ describe('a wish about advertising', () => {
 
   test('is read with the person and its time', async () => {
     const { preferences, unreadable } = await read1(
-      wish({}),
-      wish({ value: 'resume', user_id: 'US.1', wa_id: undefined, timestamp: '1763640000000' }),
+      preference({}),
+      preference({ value: 'resume', user_id: 'US.1', wa_id: undefined, timestamp: '1763640000000' }),
     )
     expect(preferences).toEqual([
       { phoneNumberId: '106', people: ['491700000001'], intent: 'stop', atMs: 1_763_640_000_000 },
@@ -146,8 +146,13 @@ describe('a wish about advertising', () => {
   })
 
   test('that is odd, or about something else, drops no neighbour', async () => {
-    const others = [null, wish({ value: 'maybe' }), wish({ wa_id: undefined }), wish({ category: 'calls' })]
-    const { preferences, unreadable } = await read1(...others, wish({ timestamp: 'soon' }))
+    const others = [
+      null,
+      preference({ value: 'maybe' }),
+      preference({ wa_id: undefined }),
+      preference({ category: 'calls' }),
+    ]
+    const { preferences, unreadable } = await read1(...others, preference({ timestamp: 'soon' }))
     expect(preferences).toMatchObject([{ intent: 'stop', atMs: undefined }])
     expect(unreadable).toBe(3)
   })

@@ -1,4 +1,4 @@
-// .env.example is the settings' documentation for whoever runs Laneway; it must say what the schema says.
+// .env.example is the settings' documentation for those who run Laneway; it must say what the schema says.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadConfig, settings } from '../../src/config.ts'

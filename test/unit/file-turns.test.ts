@@ -33,7 +33,7 @@ test('of a hundred files that are looked through, a few have a slice in each tur
   expect(Math.max(...inTurns)).toBeLessThanOrEqual(12)
 })
 
-test('whoever works alone goes on in every turn', async () => {
+test('a task that works alone goes on in every turn', async () => {
   let slices = 0
   const work = worked(20, () => (slices += 1))
   for (let turn = 0; turn < 60; turn += 1) await nextTurn()

@@ -119,7 +119,7 @@ test('a lane in need is served by as many as it needs for as long as somebody sa
   // All that four have in flight is all that they may: a fifth is called.
   expect(first?.inNeed([{ lane: 7, inFlight: 100 }])).toEqual([{ lane: 7, servers: 5 }])
   expect(first?.inNeed([{ lane: 7, inFlight: 1 }])).toEqual([{ lane: 7, servers: 4 }])
-  // Whoever only helps does not ask for help, or the lane would be wide for ever.
+  // A worker that only helps does not ask for help, or the lane would be wide for ever.
   const helper = serving().find((assignment) => assignment.inNeed([{ lane: 7, inFlight: 100 }]).length === 0)
   expect(helper).toBeDefined()
   pass(EXTRA_SERVERS_MS - 1)

@@ -87,7 +87,7 @@ test.each([
     const slots = createLaneSlots(clock, 1, async () => {
       asked.open()
       await answer.opened
-      // At once: whoever it is for would leave before the one that comes after.
+      // At once: the message that it is for would leave before the one that comes after.
       return Array.from({ length: count }, () => slotIn(0))
     })
     const missed = slots.wait('campaign', slotIn(-1_000), PACE, GOOD)

@@ -43,7 +43,7 @@ const busy = (then: string) => `
   ${then}
   function done() { process.stderr.write(String(most)) }`
 
-/** Runs a script whose output goes through a pipe of the system to whoever reads `stdout`. */
+/** Runs a script whose output goes through a pipe of the system to the reader of `stdout`. */
 function run(script: string): ChildProcess {
   return spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
 }

@@ -26,5 +26,5 @@ test.each(CONTENT_TYPES)('a new record of %s of a campaign is read as it was mea
 
 test('a record without a type that is of no campaign is refused, and the field is named', () => {
   const read = recordSchema.safeParse({ s: 'd', t: '491700000001', y: 't', u: '1790000000000' })
-  expect(read.error?.issues.map(({ path }) => path)).toEqual([['k']])
+  expect(read.error?.issues.map(({ path }) => path)).toEqual([['type']])
 })

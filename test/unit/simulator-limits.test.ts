@@ -90,7 +90,7 @@ describe('the 24-hour window', () => {
     expect(limits.isOutsideWindow(submission(), start + day)).toBe(true)
   })
 
-  test('is that of one number on the cloud wire, and open on the partner wire whoever was written to', () => {
+  test('is that of one number on the cloud wire, and open on the partner wire whichever recipient was written to', () => {
     const limits = new Limits()
     limits.window24h = true
     limits.noteInbound('1', '491701234567', start)

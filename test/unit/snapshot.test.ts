@@ -1,4 +1,4 @@
-// Pins: the frozen list of a campaign gives every recipient at their place, and whoever reads it in order asks the store
+// Pins: the frozen list of a campaign gives every recipient at their place, and a reader in order asks the store
 // for larger and larger parts of it. Real: files in a folder.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ async function opened() {
   return { list: await openSnapshot(watched, ID, name), asked }
 }
 
-test('whoever reads it in order gets everybody at their place, with one request for ever more of them', async () => {
+test('a reader in order gets everybody at their place, with one request for ever more of them', async () => {
   const { list, asked } = await opened()
   const all: string[] = []
   for (let place = 0; place < TOTAL; place += CHUNK) {
@@ -55,7 +55,7 @@ test('whoever reads it in order gets everybody at their place, with one request 
   expect(Math.max(...asked)).toBeLessThanOrEqual(256 * 1024)
 })
 
-test('whoever looks one up reads their stride alone', async () => {
+test('looking one up reads their stride alone', async () => {
   const { list, asked } = await opened()
   const place = 7 * STRIDE + 123
   expect((await list.read(place, 1)).map(({ to }) => to)).toEqual([phoneOf(place)])

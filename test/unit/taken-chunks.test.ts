@@ -49,7 +49,7 @@ test('a chunk is done when the last of its messages was taken, and not before', 
   expect([await ended(), chunks.waiting()]).toEqual([{ 1: DONE, 2: DONE }, 0])
 })
 
-test('of those that were read, whoever was not taken is next again', async () => {
+test('of those that were read, those that were not taken are next again', async () => {
   const { chunks } = chunksOf(1)
   const [first, second, third] = chunks.next(3)
   if (second === undefined) throw new Error('nothing waits')

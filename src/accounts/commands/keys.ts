@@ -1,12 +1,12 @@
 // Making, listing, revoking and rotating keys: the same over HTTP and on the command line.
 import { senderIds } from '../../messages/accept/named-senders.ts'
 import { doesNotExist, Refusal } from '../../messages/accept/refusal.ts'
+import { iso, isoOrNull } from '../../messages/instant.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { keysLockKey } from '../../redis/keys.ts'
 import { withLock } from '../../redis/lock.ts'
 import { isWithin } from '../networks.ts'
-import type { KeyDocument } from '../permissions.ts'
-import { hasAccount, isOperator, NO_ACCOUNT, type Permission, permits } from '../permissions.ts'
+import { hasAccount, isOperator, type KeyDocument, NO_ACCOUNT, type Permission, permits } from '../permissions.ts'
 import {
   type Credential,
   createCredential,
@@ -156,9 +156,9 @@ const documentOf = (key: Credential, lastUsedAtMs: number | undefined, nowMs: nu
   senders: key.senders.length === 0 ? null : key.senders,
   addresses: key.addresses.length === 0 ? null : key.addresses,
   state: stateOf(key, nowMs),
-  expires_at: key.expires_at === 0 ? null : new Date(key.expires_at).toISOString(),
-  created_at: new Date(key.created_at).toISOString(),
-  last_used_at: lastUsedAtMs === undefined ? null : new Date(lastUsedAtMs).toISOString(),
+  expires_at: key.expires_at === 0 ? null : iso(key.expires_at),
+  created_at: iso(key.created_at),
+  last_used_at: isoOrNull(lastUsedAtMs),
 })
 
 /** What a key may do, and for how long. */

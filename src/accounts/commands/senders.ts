@@ -140,7 +140,7 @@ export async function existingSender(redis: Redis, id: number, account?: number)
   return sender
 }
 
-/** The same, or one that was removed and of which something is kept. */
+/** The same, or a removed one that something is kept of. */
 export async function keptSender(redis: Redis, id: number, account?: number): Promise<Sender> {
   const sender = await findSender(redis, id)
   if (sender === undefined || (account !== undefined && sender.account !== account)) throw doesNotExist('The sender')

@@ -54,7 +54,7 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
   return account
 }
 
-/** The same, or one that was removed and of which something is kept. */
+/** The same, or a removed one that something is kept of. */
 export async function findKeptAccount(redis: Redis, id: number): Promise<KeptAccount | undefined> {
   const raw = await redis.hgetall(accountKey(id))
   return isThere(raw) ? readRecord(keptSchema, `account ${id}`, raw) : undefined
@@ -86,7 +86,7 @@ export const cachedAccount = cached(1_000, findAccount)
 export const accountLimits = async (redis: Redis, id: number, installation: AccountLimits): Promise<AccountLimits> =>
   limitsOf(await cachedAccount(redis, id), installation)
 
-/** The ids of all accounts of which anything is kept. */
+/** The ids of all accounts that anything is kept of. */
 export const keptAccounts = async (redis: Redis): Promise<number[]> =>
   (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
 

@@ -1,4 +1,4 @@
-// The lanes of which anything is kept: those of senders that are there, and those of removed senders until the last of what
+// The lanes that anything is kept of: those of senders that are there, and those of removed senders until the last of what
 // they sent and received has ended. Work that concerns what is kept (erasing, showing, trimming, telling) goes over these
 // lanes; work that sends goes over senders only (senders.ts).
 //
@@ -19,7 +19,7 @@ function readMember(member: string): RemovedLane {
   return { lane: lane ?? 0, account: account ?? 0 }
 }
 
-/** The lanes of the account of which anything is kept, in their order; without an account, those of all. */
+/** The lanes of the account that anything is kept of, in their order; without an account, those of all. */
 export async function keptLanes(redis: Redis, account?: number): Promise<number[]> {
   const [ofSenders, removed] = await Promise.all([
     redis.hgetall(rootKeys.lanes),
@@ -38,7 +38,7 @@ export async function keepLaneUntil(redis: Redis, lane: RemovedLane, untilMs: nu
   await redis.zadd(rootKeys.removedLanes, untilMs, memberOf(lane))
 }
 
-/** Removed senders' lanes of which nothing is known to be kept any more at this time (epoch ms). */
+/** Removed senders' lanes that nothing is known to be kept of any more at this time (epoch ms). */
 export async function lanesKeptUntil(redis: Redis, nowMs: number): Promise<RemovedLane[]> {
   return (await redis.zrangebyscore(rootKeys.removedLanes, '-inf', nowMs)).map(readMember)
 }

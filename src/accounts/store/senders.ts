@@ -108,7 +108,7 @@ export async function listSenders(redis: Redis, account?: number): Promise<Sende
   )
 }
 
-/** The same with the removed senders of which anything is kept. */
+/** The same with the removed senders that anything is kept of. */
 export const listKeptSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
   readSenders(redis, await keptLanes(redis, account))
 

@@ -4,8 +4,7 @@
 // An import is a person's word: what was told until then counts no more, and what is newer than that does again. The import
 // notes what was told, so that of both at once the one that was told is not lost.
 import { z } from 'zod'
-import type { Template } from '../../messages/templates/template.ts'
-import { templateSchema } from '../../messages/templates/template.ts'
+import { type Template, templateSchema } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { templateStatesKey } from '../../redis/keys.ts'
 import { readWord, type Standing, tellNewest } from '../../redis/newest.ts'

@@ -1,5 +1,4 @@
-// A campaign as people see it: its shape, the same over HTTP, on the command line and in the client. What fills it in is
-// describe.ts.
+// The schema of a campaign document, the same over HTTP, on the command line and in the client. describe.ts fills it in.
 import { z } from 'zod'
 import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
 import type { State } from '../../messages/lifecycle.ts'

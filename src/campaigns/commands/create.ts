@@ -12,8 +12,7 @@ import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type CampaignId, parseCampaignId } from '../campaign.ts'
-import { DEFINITION_MOST, type Definition, definitionSchema, valueSourceKind } from '../definition.ts'
-import { compileComponents } from '../parameters.ts'
+import { compiledOf, DEFINITION_MOST, type Definition, definitionSchema } from '../definition.ts'
 import { createCampaign, findOwnCampaign, idOf, newCampaignId } from '../store/campaigns.ts'
 import { addDraft } from '../store/quotas.ts'
 
@@ -97,7 +96,7 @@ function definitionOf(body: unknown, retentionMs: number): Definition {
 function componentsOf(body: unknown): { stored?: () => unknown[]; faults: readonly Fault[] } {
   const parts = partsSchema.safeParse(body)
   if (!parts.success) return { faults: [] }
-  const result = compileComponents(parts.data.template.components, valueSourceKind(parts.data.recipients))
+  const result = compiledOf(parts.data)
   if (!result.ok) return { faults: result.faults }
   return { stored: result.stored, faults: result.unknown.map(unknownFault) }
 }

@@ -1,7 +1,8 @@
-// A campaign as people see it, the same over HTTP, on the command line and in the client.
+// Builds the document of a campaign for HTTP, the command line and the client.
 
 import { findSender } from '../../accounts/store/senders.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
+import { iso, isoOrNull } from '../../messages/instant.ts'
 import { restingWaits } from '../../portfolios/store/resting.ts'
 import { peopleAllowed } from '../../portfolios/store/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
@@ -37,7 +38,7 @@ export async function describeCampaign(
   const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
   const waitMs = waits && (waits.until === null ? undefined : waits.until - nowMs)
   // What was measured lately says nothing of a lane that stands.
-  const pace = { measured: waits ? 0 : measured, laneRate: sender?.rate ?? 1, running }
+  const pace = { measured: waits ? 0 : measured, laneRate: sender?.rate ?? 1, running: running.length }
   const people = rules && (await peopleAllowed(redis, rules))
   const left =
     waits && waitMs === undefined ? undefined : withLimit(secondsLeft(shares, state, pace, waitMs), shares, people)
@@ -57,9 +58,9 @@ export async function describeCampaign(
     recipients,
     has_rows: campaign.rows_file !== '',
     created_at: iso(campaign.created_at),
-    scheduled_at: isoIfAny(campaign.scheduled_at),
-    started_at: isoIfAny(campaign.started_at),
-    ended_at: isoIfAny(campaign.ended_at),
+    scheduled_at: isoOrNull(campaign.scheduled_at),
+    started_at: isoOrNull(campaign.started_at),
+    ended_at: isoOrNull(campaign.ended_at),
     valid_until: valid_until ?? null,
     retry_capped: definition.retry_capped ?? { times: 0 },
     preflight: campaign.preflight && describePreflight(campaign, nowMs),
@@ -103,6 +104,3 @@ function describePreflight({ definition, preflight, scheduled_at, started_at }: 
   const would_expire = validMs === undefined ? found.would_expire : lateOf(found, validMs)
   return { checked_at: iso(checked_at), ...found, would_expire, seconds, estimated_end: iso(begins + seconds * 1_000) }
 }
-
-const iso = (ms: number): string => new Date(ms).toISOString()
-const isoIfAny = (ms: number | undefined): string | null => (ms === undefined ? null : iso(ms))

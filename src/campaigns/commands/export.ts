@@ -1,8 +1,9 @@
-// What became of every recipient of a campaign, streamed: the frozen list joined with the messages' records.
+// Exports the outcome of every recipient of a campaign as a stream: the frozen list joined with the messages' records.
 
 import { csvLine } from '../../files/csv.ts'
 import type { FileStore } from '../../files/store.ts'
 import { type HistoryEvent, readHistory } from '../../messages/history.ts'
+import { iso } from '../../messages/instant.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
@@ -59,7 +60,7 @@ const COLUMNS = [
   'error',
 ]
 
-/** Whose message was whose cannot be told any more of somebody who was erased. */
+/** A person who was erased: their number and message are not known any more. */
 function lineOfPerson(
   campaign: Campaign,
   person: Recipient,
@@ -83,7 +84,7 @@ function lineOf(
   const history = record ? readHistory(record.history, acceptedAtMs(ulid)) : []
   const at = (code: HistoryEvent['code']): string | null => {
     const event = history.findLast((each) => each.code === code)
-    return event === undefined ? null : new Date(event.atMs).toISOString()
+    return event === undefined ? null : iso(event.atMs)
   }
   const untouched = campaign.state === 'cancelled' ? 'cancelled' : 'queued'
   return {

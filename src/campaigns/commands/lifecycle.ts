@@ -1,5 +1,5 @@
-// Moving a campaign through its life: what the routes, the command line and the client do alike. Each move is one step in Redis; the
-// job that it calls for is added after it. Should the process die in between, the workers' watch adds the job.
+// Moves a campaign through its life, for the routes, the command line and the client. Each move is one step in Redis, and
+// its job is added after it. If the process dies in between, the workers' watch adds the job.
 
 import type { AccountLimits } from '../../accounts/settings.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
@@ -10,8 +10,7 @@ import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import { markLane } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { CampaignId } from '../campaign.ts'
-import { CAMPAIGN_MOVES, type CampaignMove, sharesOf, TEMPLATE_PAUSED } from '../campaign.ts'
+import { CAMPAIGN_MOVES, type CampaignId, type CampaignMove, sharesOf, TEMPLATE_PAUSED } from '../campaign.ts'
 import { type ResumeClass, STATES_OF_CLASS, valueSourceKind } from '../definition.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
 import {
@@ -163,8 +162,8 @@ async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: Resu
 }
 
 /**
- * The template may have been paused after it was looked at: whoever is told that pauses the campaigns that it finds running.
- * Either it finds this one, or this finds what it has written.
+ * The template may have been paused after it was looked at. The process that learns of it pauses the campaigns that it finds
+ * running: either it finds this one, or this one finds what it has written.
  */
 async function pauseIfStopped(deps: MoveDeps, campaign: Campaign): Promise<void> {
   const problem = await templateProblem(deps.redis, campaign)

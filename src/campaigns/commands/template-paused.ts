@@ -3,10 +3,9 @@ import { laneIdsOf } from '../../accounts/store/senders.ts'
 import { type TemplateName, templateStates } from '../../accounts/store/template-states.ts'
 import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { activeCampaignsKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { TEMPLATE_PAUSED } from '../campaign.ts'
-import { type Campaign, findCampaign, moveCampaign } from '../store/campaigns.ts'
+import { type Campaign, findCampaign, moveCampaign, runningOn } from '../store/campaigns.ts'
 import type { MoveDeps } from './lifecycle.ts'
 
 /**
@@ -40,9 +39,8 @@ export async function pauseCampaignsOf(
 async function runningCampaigns(redis: Redis, account: number): Promise<Campaign[]> {
   const campaigns = await Promise.all(
     (await laneIdsOf(redis, account)).map(async (lane) => {
-      const active = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
-      const numbers = active.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : []))
-      return Promise.all(numbers.map((number) => findCampaign(redis, { lane, number }).catch(unlessCorrupt)))
+      const running = await runningOn(redis, lane)
+      return Promise.all(running.map((number) => findCampaign(redis, { lane, number }).catch(unlessCorrupt)))
     }),
   )
   return campaigns.flat().flatMap((campaign) => (campaign?.state === 'running' ? [campaign] : []))

@@ -3,8 +3,8 @@ import { findAccount } from '../../accounts/store/accounts.ts'
 import { findTemplate, otherLanguages } from '../../accounts/store/templates.ts'
 import { shapeOf } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { valueSourceKind } from '../definition.ts'
-import { compileComponents, structuralFaults } from '../parameters.ts'
+import { compiledOf } from '../definition.ts'
+import { structuralFaults } from '../parameters.ts'
 import type { Campaign } from '../store/campaigns.ts'
 
 interface TemplateProblem {
@@ -31,10 +31,10 @@ export async function templateProblem(
  * parameters, buttons or another header: WhatsApp would refuse every message. Another wording is no problem.
  */
 export async function changedTemplate(redis: Redis, campaign: Campaign): Promise<TemplateProblem | undefined> {
-  const { template: wanted, recipients } = campaign.definition
+  const { template: wanted } = campaign.definition
   const { template, isChecked } = await currentTemplate(redis, campaign)
   if (!isChecked || !template || JSON.stringify(template) === JSON.stringify(campaign.template)) return undefined
-  const result = compileComponents(wanted.components, valueSourceKind(recipients))
+  const result = compiledOf(campaign.definition)
   const [fault] = result.ok ? structuralFaults(shapeOf(template), result.compiled) : result.faults
   if (fault === undefined) return undefined
   const sentence = `The template ${wanted.name} has changed and does not fit this campaign any more: ${fault.path}: ${fault.message}.`

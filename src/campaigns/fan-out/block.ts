@@ -1,5 +1,5 @@
-// Blocks or pauses a campaign that no worker can process, with the reason, so that none of them tries again and again:
-// one whose record cannot be read, or whose preflight fails however often it is begun.
+// Blocks or pauses a campaign that no worker can process, and gives the reason: one whose record cannot be read, or whose
+// preflight has failed several times.
 import type { Fault } from '../../messages/fault.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -38,10 +38,7 @@ export async function blockBroken(deps: { redis: Redis; retentionMs: number }, i
 
 async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Promise<Preflight> {
   return {
-    recipients: 0,
-    refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
-    excluded: 0,
-    skipped_capped: 0,
+    ...nobody(),
     checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
     problems,
     rate: 1,
@@ -49,3 +46,11 @@ async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Pr
     would_expire: 0,
   }
 }
+
+/** The counts of a preflight that has found nobody. */
+export const nobody = (): Pick<Preflight, 'recipients' | 'refused' | 'excluded' | 'skipped_capped'> => ({
+  recipients: 0,
+  refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
+  excluded: 0,
+  skipped_capped: 0,
+})

@@ -1,5 +1,6 @@
-// The circuit breaker: when a campaign pauses by itself. Either too large a share of its latest messages failed, or the
-// first answers say that everybody else would be refused as well.
+// The circuit breaker of a campaign. It pauses one when too large a share of its latest messages failed, or when the first
+// answers say that all others would be refused as well.
+import { LRUCache } from 'lru-cache'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { Outcome } from '../../messages/outcome.ts'
@@ -69,7 +70,7 @@ export type CampaignRefusals = ReturnType<typeof createCampaignRefusals>
 /** The refusals in a row of all campaigns that this process sends for. */
 export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: Pick<Config, 'retentionMs'> }) {
   /** `epoch`: the one in which the campaign was paused for them. */
-  const rows = new Map<string, { count: number; epoch: number | undefined }>()
+  const rows = new LRUCache<string, { count: number; epoch: number | undefined }>({ max: MOST })
 
   /** Pauses the campaign; undefined when it goes on, as it runs in a later epoch, or has ended. */
   async function pause(
@@ -111,12 +112,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
       const name = idOf(campaign)
       const row = rows.get(name) ?? { count: 0, epoch: undefined }
       row.count += 1
-      rows.delete(name)
       rows.set(name, row)
-      for (const oldest of rows.keys()) {
-        if (rows.size <= MOST) break
-        rows.delete(oldest)
-      }
       if (row.count < IN_A_ROW) return false
       const reason = `WhatsApp refused ${IN_A_ROW} messages in a row: ${inWords(code)}.`
       row.epoch = await pause(campaign, reason, code, row.epoch)

@@ -7,6 +7,7 @@
 // sends nothing twice. Anywhere else nothing is lost either, because the cursor stands in Redis and another worker takes over
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { Log } from '../../log.ts'
@@ -17,8 +18,7 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { repeatedly } from '../../repeatedly.ts'
 import { traceRound } from '../../tracing.ts'
-import type { CampaignId } from '../campaign.ts'
-import { concluded, sharesOf, unsettled } from '../campaign.ts'
+import { type CampaignId, concluded, sharesOf, unsettled } from '../campaign.ts'
 import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../pace.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
 import { advanceFanOut, type FanOutState, type Parking, parkCampaign } from '../store/fan-out-state.ts'
@@ -182,7 +182,7 @@ async function supply(
     isIdle = isStill && (isWanted || performance.now() - movedAt >= IDLE_MS)
     // No job pauses while another one waits for its place.
     if (isIdle || isWanted) break
-    await pauseUnless(stopped)
+    await sleep(ROUND_PAUSE_MS, undefined, { signal: stopped }).catch(() => {})
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
     await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate: measuredRate, pace: feeding.pace() })
@@ -235,16 +235,4 @@ async function stop(
   if (moved.kind === 'moved') log.info({ campaign: idOf(campaign), state: moved.state, ...fields }, 'campaign.stopped')
   if (moved.kind === 'moved' && move === 'pause') observerOf(redis).campaignPaused('failures')
   return 'over'
-}
-
-function pauseUnless(stopped: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ROUND_PAUSE_MS)
-    function done(): void {
-      clearTimeout(timer)
-      stopped.removeEventListener('abort', done)
-      resolve()
-    }
-    stopped.addEventListener('abort', done)
-  })
 }

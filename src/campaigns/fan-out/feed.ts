@@ -1,6 +1,6 @@
 // Puts recipients of a campaign on its lane, in chunks: a job names places of the list, and the worker that runs it sends
-// to those who have no state by then. Feeding a recipient again is therefore harmless.
-import type { Chunk } from '../../jobs/chunk.ts'
+// to those that have no state yet. So feeding a recipient twice is harmless.
+import type { Chunk } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'

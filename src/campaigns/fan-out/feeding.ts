@@ -1,6 +1,6 @@
-// How many recipients a fan-out may put on its lane in its next round, and how throttling slows it. What it has put there
-// and no worker has taken is known only roughly (a pause drops some, two fan-outs may overlap for a moment), so it is counted
-// from what was put and what was taken, and never believed to be more than stands on the lane at all.
+// How many recipients a fan-out may put on its lane in its next round, the back-pressure of the lane. How many of them still
+// wait is known only roughly (a pause drops some, two fan-outs may overlap for a moment): it is what was put there less what
+// was taken, and at most what stands on the lane.
 import { windowOf } from '../pace.ts'
 
 /** A campaign is never held below this: a message each two seconds shows when the throttling is over. */

@@ -1,5 +1,5 @@
-// Cancels campaigns that nobody starts: after their last change they are kept for LANEWAY_DRAFT_DAYS, and would otherwise be
-// kept for ever, with their rows. They go on being shown as cancelled for as long as any other.
+// Cancels campaigns that were not started within LANEWAY_DRAFT_DAYS of their last change; otherwise they and their rows
+// would be kept for ever. They are shown as cancelled for as long as any other.
 
 import type { Config } from '../../config.ts'
 import { removeOldDrafts } from '../../files/drafts.ts'

@@ -1,5 +1,6 @@
-// What a worker remembers of a campaign from one turn of its fan-out to the next. Nothing depends on it: another worker,
-// or the same after a restart, begins with the figures in Redis and measures again.
+// Measurements of a campaign that a worker keeps between the turns of its fan-out. They are not needed: another worker, or
+// the same one after a restart, starts from the counts in Redis and measures again.
+import { LRUCache } from 'lru-cache'
 import { findSender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { TEMPLATE_PAUSED } from '../campaign.ts'
@@ -33,20 +34,15 @@ function createMemory(campaign: Campaign) {
   }
 }
 
-/** The memories of one worker; a new epoch of a campaign begins without one. */
+/** Of all campaigns of one worker; a new epoch of a campaign begins without any. */
 export function createMemories() {
-  const known = new Map<string, { epoch: number; memory: Memory }>()
+  const known = new LRUCache<string, { epoch: number; memory: Memory }>({ max: MOST })
   return {
     of(campaign: Campaign): Memory {
-      const name = idOf(campaign)
-      const entry = known.get(name)
-      const memory = entry?.epoch === campaign.epoch ? entry.memory : createMemory(campaign)
-      known.delete(name)
-      known.set(name, { epoch: campaign.epoch, memory })
-      for (const oldest of known.keys()) {
-        if (known.size <= MOST) break
-        known.delete(oldest)
-      }
+      const entry = known.get(idOf(campaign))
+      if (entry?.epoch === campaign.epoch) return entry.memory
+      const memory = createMemory(campaign)
+      known.set(idOf(campaign), { epoch: campaign.epoch, memory })
       return memory
     },
     forget(campaign: Campaign): void {

@@ -1,5 +1,5 @@
-// Looks after active campaigns: starts those whose time has come, takes over those whose
-// fan-out has died, gives those a job back that lost it. Every worker watches; each step is harmless when taken twice.
+// Watches active campaigns: starts those that are due, takes over those whose fan-out has died, adds jobs that were lost.
+// Every worker watches; each step is harmless when taken twice.
 
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'

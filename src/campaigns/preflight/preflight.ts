@@ -20,11 +20,11 @@ import { isRedisAway, withTimeout } from '../../redis/errors.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign.ts'
 import { templateProblem } from '../commands/template-problem.ts'
-import { durationOf, lateOf, type Preflight, valueSourceKind } from '../definition.ts'
-import { blockChecked } from '../fan-out/block.ts'
+import { compiledOf, durationOf, lateOf, type Preflight } from '../definition.ts'
+import { blockChecked, nobody } from '../fan-out/block.ts'
 import { MAX_RECIPIENTS } from '../message-ids.ts'
 import { createNumberSet } from '../number-set.ts'
-import { type CompiledComponents, compileComponents, structuralFaults } from '../parameters.ts'
+import { type CompiledComponents, structuralFaults } from '../parameters.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, notePreflightStarts } from '../store/campaigns.ts'
 import { removeFiles } from '../store/files.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
@@ -137,13 +137,13 @@ interface CampaignTemplate {
 }
 
 async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTemplate> {
-  const { template: wanted, recipients } = campaign.definition
+  const { template: wanted } = campaign.definition
   const [account, template, problem] = await Promise.all([
     findAccount(redis, campaign.account),
     findTemplate(redis, campaign.account, wanted.name, wanted.language.code),
     templateProblem(redis, campaign),
   ])
-  const result = compileComponents(wanted.components, valueSourceKind(recipients))
+  const result = compiledOf(campaign.definition)
   const compiled = result.ok ? result.compiled : { sources: [], fill: () => [], withPlaceholders: [] }
   const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem.sentence }])]
   if (!result.ok) problems.push(...result.faults)
@@ -245,13 +245,6 @@ async function report(
   await removeFiles(deps.files, campaign, [campaign.snapshot])
   return true
 }
-
-const nobody = (): Tally => ({
-  recipients: 0,
-  refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
-  excluded: 0,
-  skipped_capped: 0,
-})
 
 /** What went wrong with the files, without their path on the server. */
 function unreadable(error: unknown): string {

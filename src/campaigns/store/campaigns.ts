@@ -245,9 +245,14 @@ export async function notePreflightStarts(
   await startsScript(redis, { campaign: campaignKey(lane, number) }, { epoch, starts })
 }
 
-/** How many campaigns run on the lane. */
-export async function runningOn(redis: Redis, lane: number): Promise<number> {
-  return (await redis.hvals(activeCampaignsKey(lane))).filter((state) => state === 'running').length
+/** The campaigns of the lane that workers look after, by number, with their states. */
+async function activeOn(redis: Redis, lane: number): Promise<[number: number, state: string][]> {
+  return Object.entries(await redis.hgetall(activeCampaignsKey(lane))).map(([number, state]) => [Number(number), state])
+}
+
+/** Numbers of the campaigns that run on the lane. */
+export async function runningOn(redis: Redis, lane: number): Promise<number[]> {
+  return (await activeOn(redis, lane)).flatMap(([number, state]) => (state === 'running' ? [number] : []))
 }
 
 /** A campaign that a worker has to look after. */
@@ -263,15 +268,11 @@ export async function activeCampaigns(redis: Redis): Promise<ActiveCampaign[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
   const active = await Promise.all(
     lanes.map(async (lane) => {
-      const states = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
+      const states = await activeOn(redis, lane)
       if (states.length === 0) await removeCampaignLane(redis, lane)
-      const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : [])))
+      const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [number] : [])))
       const parked = await parkedOn(redis, lane, (number) => running.has(number))
-      return states.map(([number, state]) => ({
-        id: { lane, number: Number(number) },
-        state,
-        parked: parked.get(Number(number)),
-      }))
+      return states.map(([number, state]) => ({ id: { lane, number }, state, parked: parked.get(number) }))
     }),
   )
   return active.flat()

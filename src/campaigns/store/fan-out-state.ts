@@ -1,4 +1,4 @@
-// One round of a fan-out in Redis: the cursor moves and what the next round needs is read, in one step.
+// The state of a fan-out in Redis. One step moves its cursor and reads what the next round needs.
 import { z } from 'zod'
 import { observerOf } from '../../observe.ts'
 import { laneBacklogKeys, laneChunkKeys } from '../../queue/layout.ts'
@@ -55,7 +55,7 @@ const roundReply = z.union([
 ])
 
 /**
- * Moves the cursor if asked to, and tells of those it passes for the first time that they were accepted: who is fed again
+ * Moves the cursor if asked to, and writes events that those it passes for the first time were accepted: who is fed again
  * after a resume was counted before. Undefined when the campaign does not run in this epoch any more.
  */
 export async function advanceFanOut(
@@ -99,7 +99,7 @@ export async function noteThrottled(redis: Redis, lane: number): Promise<void> {
 // are at work. Their job waits in BullMQ until a time, or until somebody wakes it; that costs Redis nothing. The mark says
 // so to the workers' watch, which takes every other silent campaign for one whose worker has died.
 
-/** `idle`: there is nothing to feed. `turn`: its account has its share of the worker's hands. */
+/** `idle`: there is nothing to feed. `turn`: its account has its share of the worker's slots. */
 export type ParkReason = 'idle' | 'turn'
 
 /** That a campaign is parked, until when and why. */

@@ -6,8 +6,7 @@ import type { Readable } from 'node:stream'
 import { SEPARATORS, type Separator } from '../../files/csv-head.ts'
 import { receive } from '../../files/drafts.ts'
 import { type FileStore, removeAll } from '../../files/store.ts'
-import type { RowFormat } from '../campaign.ts'
-import { type CampaignId, campaignId, parseCampaignId } from '../campaign.ts'
+import { type CampaignId, campaignId, parseCampaignId, type RowFormat } from '../campaign.ts'
 
 const CAMPAIGNS = 'campaigns/'
 

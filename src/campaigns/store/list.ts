@@ -6,7 +6,7 @@ import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import { isThere, jsonText, readRecord, UNLISTED_FIELD } from '../../redis/records.ts'
 import { CAMPAIGN_STATES, type CampaignId, type CampaignState, parseCampaignId } from '../campaign.ts'
 import { listedDefinitionSchema } from '../definition.ts'
-import { campaignSchema, idOf } from './campaigns.ts'
+import { campaignSchema, idOf, isKept } from './campaigns.ts'
 
 /** Which of an account's campaigns are listed: those in one of the states, and of those a page. */
 export interface CampaignPage {
@@ -65,15 +65,27 @@ export async function* listCampaigns(
   }
 }
 
-/** Takes those off the account's list that are not kept any more; who lists them does so too. */
+/** Takes those off the account's list that are not kept any more; listing them does so too. */
 export async function trimCampaigns(redis: Redis, account: number): Promise<void> {
-  const names = await redis.zrange(campaignsOfAccountKey(account), '0', '-1')
+  const key = campaignsOfAccountKey(account)
+  const gone = await goneAmong(redis, await redis.zrange(key, '0', '-1'))
+  if (gone.length > 0) await redis.zrem(key, ...gone)
+}
+
+/** Those of these campaigns that are not kept any more, by their names. */
+export async function goneAmong(redis: Redis, names: readonly string[]): Promise<string[]> {
+  const gone: string[] = []
   for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
     const some = names.slice(at, at + NAMES_AT_ONCE)
-    const states = await statesOf(redis, some)
-    const gone = some.filter((_name, i) => states[i] === undefined)
-    if (gone.length > 0) await redis.zrem(campaignsOfAccountKey(account), ...gone)
+    const kept = await Promise.all(
+      some.map((name) => {
+        const id = parseCampaignId(name)
+        return id !== undefined && isKept(redis, id)
+      }),
+    )
+    gone.push(...some.filter((_name, i) => !kept[i]))
   }
+  return gone
 }
 
 /** The states of campaigns by their names, in one round trip; undefined for one that is not kept any more. */

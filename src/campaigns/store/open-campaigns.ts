@@ -4,10 +4,10 @@ import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { SendPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { activeCampaignsKey, campaignKey } from '../../redis/keys.ts'
+import { campaignKey } from '../../redis/keys.ts'
 import type { CampaignId } from '../campaign.ts'
 import { placeInId } from '../message-ids.ts'
-import { findCampaign, idOf } from './campaigns.ts'
+import { findCampaign, idOf, runningOn } from './campaigns.ts'
 import { buildMessage, type MessageSpec, messageSpecOf } from './recipient-message.ts'
 import { readRecipientStates } from './recipient-states.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
@@ -128,8 +128,7 @@ export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettin
 
 /** Numbers of the lane's running campaigns that began at this time and have been fed beyond this place. */
 async function startedThen(redis: Redis, lane: number, startedAtMs: number, place: number): Promise<number[]> {
-  const active = Object.entries(await redis.hgetall(activeCampaignsKey(lane)))
-  const running = active.flatMap(([number, state]) => (state === 'running' ? [Number(number)] : []))
+  const running = await runningOn(redis, lane)
   const found = await Promise.all(running.map((number) => redis.hmget(campaignKey(lane, number), 'started_at', 'next')))
   return running.filter((_number, i) => {
     const [startedAt, next] = found[i] ?? []

@@ -71,8 +71,9 @@ export async function eraseInSnapshot(
   { offset, length }: FoundRecipient,
 ): Promise<void> {
   const head = `["${'0'.repeat(person.length)}"`
-  const bytes = Buffer.from(`${head}${' '.repeat(length - head.length - 1)}]`)
-  await writeOver(files, `${campaignFolder(id)}${snapshot}/${FILES.recipients}`, [{ offset, bytes }])
+  const line = Buffer.from(`${head}${' '.repeat(length - head.length - 1)}]`)
+  const name = `${campaignFolder(id)}${snapshot}/${FILES.recipients}`
+  await writeOver(files, name, [{ offset, length }], (bytes, _span, from) => void line.copy(bytes, 0, from))
 }
 
 /** Writes over the number wherever it stands among those whom a preflight refused. Returns how often it did. */
@@ -86,12 +87,8 @@ export async function eraseAmongRefused(
   // At most 10,000 lines, see snapshot.ts.
   const text = await readPart(files, name).then((bytes) => bytes.toString('latin1'), missing)
   const found = [...(text ?? '').matchAll(new RegExp(numberPattern(person), 'g'))]
-  await writeOver(
-    files,
-    name,
-    found.map(({ 0: typed, index }) => ({ offset: index, bytes: Buffer.from('*'.repeat(typed.length)) })),
-  )
-  return found.length
+  const spans = found.map(({ 0: typed, index: offset }) => ({ offset, length: typed.length }))
+  return writeOver(files, name, spans, (bytes) => void bytes.fill('*'))
 }
 
 // Writing over what must not stand in a file of a campaign any more. Nothing moves by that, so that places and line
@@ -106,37 +103,48 @@ export interface Span {
   length: number
 }
 
-/** Writes a file anew with other bytes in some places, which are in order. */
-async function writeOver(
+/**
+ * Writes a file anew, in one step, and returns how many `spans` there were, which are in order; without any it stays as it
+ * is. `write` changes the bytes of a span, from its place `from` on: a span may lie in two pieces of the file.
+ */
+export async function writeOver<S extends Span>(
   files: FileStore,
   name: string,
-  pieces: readonly { offset: number; bytes: Buffer }[],
-): Promise<void> {
-  if (pieces.length === 0) return
+  spans: Iterable<S> | AsyncIterable<S>,
+  write: (bytes: Buffer, span: S, from: number) => void,
+): Promise<number> {
+  async function* inOrder() {
+    yield* spans
+  }
+  const rest = inOrder()
+  let next = await rest.next()
+  let count = 0
   async function* changed() {
     let begin = 0
     for await (const read of await files.read(name)) {
       const piece = Buffer.from(read)
-      for (const { offset, bytes } of pieces) {
-        const from = Math.max(offset, begin)
-        const to = Math.min(offset + bytes.length, begin + piece.length)
-        if (from < to) bytes.copy(piece, from - begin, from - offset, to - offset)
+      const end = begin + piece.length
+      while (!next.done && next.value.offset < end) {
+        const { offset, length } = next.value
+        const from = Math.max(0, begin - offset)
+        write(piece.subarray(offset + from - begin, offset + length - begin), next.value, from)
+        // Its other half is in the next piece.
+        if (offset + length > end) break
+        count += 1
+        next = await rest.next()
       }
       yield piece
-      begin += piece.length
+      begin = end
     }
   }
-  await replace(files, name, changed())
-}
-
-/** Puts this in the place of a file, in one step. */
-export async function replace(files: FileStore, name: string, content: AsyncIterable<Buffer>): Promise<void> {
-  const draft = await receive(files, content)
+  if (next.done) return 0
+  const draft = await receive(files, changed())
   try {
     await files.take(draft.path, name)
   } finally {
     await draft.discard()
   }
+  return count
 }
 
 /** A file that was purged, or replaced by another upload, has nobody in it. */

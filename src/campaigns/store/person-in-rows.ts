@@ -6,7 +6,7 @@ import type { FileStore } from '../../files/store.ts'
 import { createYielder } from '../../files/yield-to-loop.ts'
 import type { CampaignId } from '../campaign.ts'
 import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
-import { createPersonFinder, replace, type Span, thereOrNothing } from './person-in-files.ts'
+import { createPersonFinder, type Span, thereOrNothing, writeOver } from './person-in-files.ts'
 import { MAX_LINE } from './rows.ts'
 
 const NEWLINE = 10
@@ -182,29 +182,9 @@ export async function eraseInRows(
 ): Promise<number> {
   const name = `${campaignFolder(id)}${rowsFile}`
   const lineEnds = new Set(Buffer.from('\r\n'))
-  const marks = new Set(Buffer.from(`\r\n"${separatorOf(rowsFile)}`))
+  const ends = new Set(Buffer.from(`\r\n"${separatorOf(rowsFile)}`))
   const spans = findInRows(files, id, rowsFile, column, person)
-  let span = await spans.next()
-  let count = 0
-  async function* changed() {
-    let begin = 0
-    for await (const read of await files.read(name)) {
-      const piece = Buffer.from(read)
-      const end = begin + piece.length
-      while (!span.done && span.value.offset < end) {
-        const { offset, length, isPart } = span.value
-        blank(piece.subarray(Math.max(offset - begin, 0), offset + length - begin), isPart ? marks : lineEnds)
-        // Its other half is in the next piece.
-        if (offset + length > end) break
-        count += 1
-        span = await spans.next()
-      }
-      yield piece
-      begin = end
-    }
-  }
-  if (!span.done) await replace(files, name, changed())
-  return count
+  return writeOver(files, name, spans, (bytes, { isPart }) => blank(bytes, isPart ? ends : lineEnds))
 }
 
 function blank(bytes: Buffer, stays: ReadonlySet<number>): void {

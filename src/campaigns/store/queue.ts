@@ -1,4 +1,4 @@
-// The queues of campaign jobs, as those see them who ask for work.
+// Adds jobs to the queues of campaigns.
 import {
   CAMPAIGN_QUEUE,
   type CampaignJob,

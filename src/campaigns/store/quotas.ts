@@ -1,14 +1,12 @@
-// How many campaigns of an account were not started yet. A list of them is kept for counting: a new one is added in the step
-// that checks for room; started and deleted ones are removed only when the list is full. So nothing else has to keep the
-// list right, and an entry that a crash leaves is removed then.
+// Limits how many campaigns of an account are drafts, not started yet. A list of them is kept: a new one is added in the
+// step that checks for room; started and deleted ones are removed only when the list is full, and so is what a crash left.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { draftsOfAccountKey, rowsOfAccountKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { cached, readRecord } from '../../redis/records.ts'
-import { type CampaignState, parseCampaignId } from '../campaign.ts'
-import { isKept } from './campaigns.ts'
-import { statesOf } from './list.ts'
+import type { CampaignState } from '../campaign.ts'
+import { goneAmong, statesOf } from './list.ts'
 
 /** States in which nothing was sent yet. From the others none comes back to these. */
 const NOT_STARTED: ReadonlySet<CampaignState> = new Set(['draft', 'checking', 'ready', 'blocked', 'scheduled'])
@@ -61,7 +59,6 @@ export async function countDrafts(redis: Redis, account: number): Promise<number
 
 /** A hash that is full is looked through so often at most. */
 const ROWS_LOOK_MS = 1_000
-const AT_ONCE = 200
 
 const keepScript = defineScript(import.meta.url, 'rows-keep')
 const kept = z.tuple([z.union([z.literal(0), z.literal(1)]), z.number(), z.number()])
@@ -113,16 +110,7 @@ export async function readRows(
 /** Takes campaigns off the hash that are not kept any more. */
 const removeGone = cached(ROWS_LOOK_MS, async (redis, account: number): Promise<number> => {
   const names = (await redis.hkeys(rowsOfAccountKey(account))).filter((name) => name !== 'total')
-  let gone = 0
-  for (let from = 0; from < names.length; from += AT_ONCE) {
-    await Promise.all(
-      names.slice(from, from + AT_ONCE).map(async (name) => {
-        const id = parseCampaignId(name)
-        if (id !== undefined && (await isKept(redis, id))) return
-        gone += 1
-        await keepScript(redis, { rows: rowsOfAccountKey(account) }, { id: name, bytes: 0, most: 0 })
-      }),
-    )
-  }
-  return gone
+  const gone = await goneAmong(redis, names)
+  for (const id of gone) await keepScript(redis, { rows: rowsOfAccountKey(account) }, { id, bytes: 0, most: 0 })
+  return gone.length
 })

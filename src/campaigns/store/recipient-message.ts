@@ -8,9 +8,9 @@ import { textOf } from '../../messages/text.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import type { CampaignId } from '../campaign.ts'
-import { maySendAgain, valueSourceKind } from '../definition.ts'
+import { compiledOf, maySendAgain } from '../definition.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
-import { type CompiledComponents, compileComponents } from '../parameters.ts'
+import type { CompiledComponents } from '../parameters.ts'
 import { type Campaign, findCampaign, idOf } from './campaigns.ts'
 import type { Recipient } from './snapshot.ts'
 
@@ -25,14 +25,14 @@ export interface MessageSpec {
   withPlaceholders: Content
   /** Epoch ms after which they are not sent. */
   until: number
-  /** They may be second messages to their recipients, by somebody's wish. */
+  /** They may be second messages to their recipients, as somebody has asked. */
   again: boolean
 }
 
 /** `validityMs`: how long messages of a campaign without an end of its own may be sent from its latest start on. */
 export function messageSpecOf(campaign: Campaign, validityMs: number): MessageSpec {
   const { template: wanted, recipients, valid_until } = campaign.definition
-  const result = compileComponents(wanted.components, valueSourceKind(recipients))
+  const result = compiledOf(campaign.definition)
   if (!result.ok) throw new Error(`the components of campaign ${idOf(campaign)} do not compile any more`)
   return {
     id: { lane: campaign.lane, number: campaign.number },
@@ -76,19 +76,37 @@ const contentOf = (name: string, language: string, components: readonly Componen
   template: { name, language: { code: language }, components: [...components] },
 })
 
-// The content of a campaign's messages, made once more from what the campaign defines and what was filled in for the
-// recipient: kept with every message it would take as much room as all else together.
+// Records of a campaign's messages keep only what was filled in: their content and text are the same for all but for that,
+// and would take 200 bytes and more of each of a million. Both are made once more from what the campaign defines.
 
-/** Reads each campaign of one lane once. Open it for a page of messages, no longer: campaigns change. */
-export function createCampaignContent(redis: Redis, lane: number) {
-  const known = new Map<number, Promise<Campaign | undefined>>()
+type CampaignMessage = { run?: number | undefined; filled?: readonly string[] | undefined }
 
-  const campaignOf = (run: number): Promise<Campaign | undefined> => {
-    const reading = known.get(run) ?? findCampaign(redis, { lane, number: run })
-    known.set(run, reading)
+/** Reads each campaign once, with its components compiled. Use it for a page of messages, no longer: campaigns change. */
+function readCampaignsOnce(redis: Redis) {
+  const known = new Map<
+    string,
+    Promise<{ campaign: Campaign; fill: (filled: readonly string[]) => Content } | undefined>
+  >()
+  return ({ lane, number }: CampaignId) => {
+    const name = `${lane} ${number}`
+    const reading = known.get(name) ?? findCampaign(redis, { lane, number }).then(withFill)
+    known.set(name, reading)
     return reading
   }
+}
 
+function withFill(campaign: Campaign | undefined) {
+  if (campaign === undefined) return undefined
+  const { name, language } = campaign.definition.template
+  const result = compiledOf(campaign.definition)
+  const fill = (filled: readonly string[]) =>
+    contentOf(name, language.code, result.ok ? result.compiled.fill(filled) : [])
+  return { campaign, fill }
+}
+
+/** What the messages of the campaigns of one lane hold, and whether they can be sent. */
+export function createCampaignContent(redis: Redis, lane: number) {
+  const campaigns = readCampaignsOnce(redis)
   return {
     /**
      * Why no message of the campaign can be sent; undefined when they can. `campaign_over`: it is cancelled, or not kept
@@ -96,8 +114,8 @@ export function createCampaignContent(redis: Redis, lane: number) {
      */
     async obstacle(run: number): Promise<'campaign_over' | 'unreadable' | undefined> {
       try {
-        const campaign = await campaignOf(run)
-        return campaign === undefined || campaign.state === 'cancelled' ? 'campaign_over' : undefined
+        const found = await campaigns({ lane, number: run })
+        return found === undefined || found.campaign.state === 'cancelled' ? 'campaign_over' : undefined
       } catch (error) {
         if (error instanceof CorruptRecordError) return 'unreadable'
         throw error
@@ -105,59 +123,29 @@ export function createCampaignContent(redis: Redis, lane: number) {
     },
 
     /** The payload of a message, or undefined when the record does not hold what was filled in. */
-    async payloadOf(message: MessageRecord & { run: number }): Promise<SendPayload | undefined> {
-      const campaign = await campaignOf(message.run)
-      if (campaign === undefined || message.filled === undefined) return undefined
-      const { template, recipients } = campaign.definition
-      const compiled = compileComponents(template.components, valueSourceKind(recipients))
-      if (!compiled.ok) return undefined
-      const components = compiled.compiled.fill(message.filled)
-      return {
-        v: 1,
-        to: message.to,
-        class: 'campaign',
-        content: { type: 'template', template: { name: template.name, language: template.language, components } },
-        filled: [...message.filled],
-        until: message.validUntil,
-        run: message.run,
-      }
+    async payloadOf({
+      run,
+      filled,
+      to,
+      validUntil,
+    }: MessageRecord & { run: number }): Promise<SendPayload | undefined> {
+      const found = filled && (await campaigns({ lane, number: run }))
+      if (filled === undefined || found === undefined) return undefined
+      return { v: 1, to, class: 'campaign', content: found.fill(filled), filled: [...filled], until: validUntil, run }
     },
   }
 }
-
-// What the recipients of a campaign read. It is the same for all but for what is filled in, so a record keeps only that,
-// which takes 200 bytes off each of a million.
-
-type CampaignMessage = { run?: number | undefined; filled?: readonly string[] | undefined }
-type Fill = (filled: readonly string[]) => string
 
 /** The text of a campaign's message; undefined for any other. Empty once the campaign is not kept any more. */
 export const campaignText = (redis: Redis, lane: number, message: CampaignMessage): Promise<string | undefined> =>
   campaignTexts(redis)(lane, message)
 
-/** The same for many messages: each campaign is read once, as it is then. */
+/** The same for many messages: each campaign is read once. */
 export function campaignTexts(redis: Redis): (lane: number, message: CampaignMessage) => Promise<string | undefined> {
-  const known = new Map<string, Promise<Fill>>()
+  const campaigns = readCampaignsOnce(redis)
   return async (lane, { run, filled }) => {
     if (run === undefined || filled === undefined) return undefined
-    const name = `${lane} ${run}`
-    const fill = known.get(name) ?? fillOf(redis, lane, run)
-    known.set(name, fill)
-    return (await fill)(filled)
-  }
-}
-
-async function fillOf(redis: Redis, lane: number, number: number): Promise<Fill> {
-  const campaign = await findCampaign(redis, { lane, number })
-  if (campaign === undefined) return () => ''
-  const { template: wanted, recipients } = campaign.definition
-  const result = compileComponents(wanted.components, valueSourceKind(recipients))
-  return (filled) => {
-    const components = result.ok ? result.compiled.fill(filled) : []
-    const content = {
-      type: 'template' as const,
-      template: { name: wanted.name, language: wanted.language, components },
-    }
-    return textOf(content, campaign.template)
+    const found = await campaigns({ lane, number: run })
+    return found === undefined ? '' : textOf(found.fill(filled), found.campaign.template)
   }
 }

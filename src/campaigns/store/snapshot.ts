@@ -18,7 +18,7 @@ import { campaignFolder } from './files.ts'
 /** Lines between two known places: what is read at once. */
 export const STRIDE = 500
 export const PLACE_BYTES = 8
-/** Three chunks of one campaign may be in hand, each of which may begin in one stride and end in the next. */
+/** Three chunks of one campaign may be read at once, and each may begin in one stride and end in the next. */
 const STRIDES_KEPT = 4
 /** Most of a list that is read at once, besides the lines that are asked for. */
 const AHEAD_BYTES = 256 * 1024

@@ -7,7 +7,7 @@ import type { consoleSession } from '../../producer/api/console/routes.ts'
 export type Session = z.infer<(typeof consoleSession.session.answers)[200]>['data']
 
 /**
- * The permissions for each right, of which a key needs one. `viewMessage`, `send` and `controlLanes` are about one message or
+ * The permissions for each right; a key needs one of them. `viewMessage`, `send` and `controlLanes` are about one message or
  * one lane: a key for some senders may do only these. `viewMessages` is all messages and campaigns, `bulkSend` campaigns and
  * requeues, `administer` keys, senders and people.
  */

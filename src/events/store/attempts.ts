@@ -1,5 +1,5 @@
-// What an endpoint answered lately. Failures stand by themselves: at a hundred deliveries a second, successes would drive
-// out within seconds what somebody looks for. Bounded in number and age.
+// The latest answers of an endpoint, limited in number and age. Failures have a list of their own: at a hundred deliveries a
+// second, successes would push them out within seconds.
 import { z } from 'zod'
 import { masked } from '../../messages/masked.ts'
 import type { Redis } from '../../redis/connect.ts'

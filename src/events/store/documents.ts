@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Sender } from '../../accounts/store/senders.ts'
 import { campaignId } from '../../campaigns/campaign.ts'
 import { campaignTexts } from '../../campaigns/store/recipient-message.ts'
+import { iso } from '../../messages/instant.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
 import { findInboundBy } from '../../messages/store/inbound.ts'
@@ -19,8 +20,7 @@ import { readMessagesOrNot } from '../../messages/store/records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { defineScriptOfMany } from '../../redis/lua.ts'
-import type { EventDocument } from '../event-schema.ts'
-import { EVENT_TYPES, type EventType, typeOfState } from '../event-schema.ts'
+import { EVENT_TYPES, type EventDocument, type EventType, typeOfState } from '../event-schema.ts'
 import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../outbox-entry.ts'
 import type { Endpoint } from './endpoints.ts'
 
@@ -179,8 +179,6 @@ function messageData(
     ...(includeContent && { to: content?.to ?? null, text: content?.text ?? null }),
   }
 }
-
-const iso = (ms: number): string => new Date(ms).toISOString()
 
 // The parts of a message that never change, read from the records of all messages of a delivery at once.
 

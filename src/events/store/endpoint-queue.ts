@@ -9,7 +9,7 @@ import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { endpointQueuePrefix, rootKeys } from '../../redis/keys.ts'
 
-/** Of which endpoint a queue is. */
+/** The endpoint that a queue belongs to. */
 export interface QueueOwner {
   account: number
   id: string

@@ -1,7 +1,8 @@
-// Endpoints as they are kept. Secrets are sealed like the tokens of providers.
+// Records of endpoints. Secrets are encrypted like the tokens of providers.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Seal } from '../../accounts/seal.ts'
+import { iso, isoOrNull } from '../../messages/instant.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -134,7 +135,7 @@ export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): P
   await noteDue(redis, { account, id }, 0)
 }
 
-/** Forgets the cursors of the account's endpoints on a lane of which nothing is kept any more. */
+/** Forgets the cursors of the account's endpoints on a lane that nothing is kept of any more. */
 export async function forgetCursors(redis: Redis, account: number, lane: number): Promise<void> {
   const keys = eventKeys(account)
   for (const id of await redis.zrange(keys.endpoints, 0, '-1')) await redis.hdel(keys.cursors(id), String(lane))
@@ -195,8 +196,6 @@ export const endpointDocument = (endpoint: Endpoint): EndpointDocument => ({
   enabled: endpoint.enabled,
   disabled_for: endpoint.disabled_for === '' ? null : endpoint.disabled_for,
   created_at: iso(endpoint.created_at),
-  failing_since: endpoint.failing_since === undefined ? null : iso(endpoint.failing_since),
-  last_success_at: endpoint.last_success_at === undefined ? null : iso(endpoint.last_success_at),
+  failing_since: isoOrNull(endpoint.failing_since),
+  last_success_at: isoOrNull(endpoint.last_success_at),
 })
-
-const iso = (ms: number): string => new Date(ms).toISOString()

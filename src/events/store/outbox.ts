@@ -145,17 +145,6 @@ export interface OutboxEntry {
   events: readonly PlacedEvent[]
 }
 
-/** The next entries after one, at most `most`, in the order they were written. */
-export async function readAfter(
-  redis: Redis,
-  account: number,
-  source: number,
-  after: string,
-  most: number,
-): Promise<OutboxEntry[]> {
-  return readRange(redis, account, source, { from: `(${after}`, to: '+', most })
-}
-
 /** The entries of a range of ids, both ends as XRANGE takes them. */
 export async function readRange(
   redis: Redis,

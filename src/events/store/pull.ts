@@ -1,4 +1,4 @@
-// Events as they are pulled: from where somebody has come to, outbox by outbox, each in the order in which it happened.
+// Pulls events from a cursor on, outbox by outbox, each in the order in which they happened.
 import { listKeptSenders } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { EventDocument, EventType } from '../event-schema.ts'
@@ -10,7 +10,7 @@ import { ACCOUNT_SOURCE, readRange } from './outbox.ts'
 const LOOKED_AT_MOST = 5_000
 const ENTRIES_AT_ONCE = 200
 
-/** What somebody pulls. */
+/** What a client pulls. */
 export interface Pull {
   account: number
   after: Places
@@ -64,7 +64,7 @@ export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: Ev
   return { events: documents.filter((each) => each !== undefined), next }
 }
 
-// Where somebody who pulls events has come to: of each outbox the last event seen. A cursor is opaque to clients, and
+// The cursor of a client that pulls events: the last event seen of each outbox. A cursor is opaque to clients, and
 // short, because an account may have hundreds of lanes: 8 to 12 bytes each. Pure.
 
 /** The place after which the next event of an outbox is looked for: an entry, and how many of its lines were seen. */

@@ -11,7 +11,7 @@ import { eventTypeSchema } from '../event-schema.ts'
 import type { PlacedEvent } from '../outbox-entry.ts'
 import { isFor } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
-import { readAfter, sourcesOf } from './outbox.ts'
+import { readRange, sourcesOf } from './outbox.ts'
 
 const KEEP_MS = 9 * 86_400_000
 
@@ -107,7 +107,7 @@ export async function replayPage(
   const source = cursor === '' ? sources[0] : sources.find((each) => each >= Number(at))
   if (source === undefined) return { events: [], next: undefined }
   const from = String(source) === at && entry !== '' ? entry : `${Math.max(0, order.sinceMs - 1)}-0`
-  const found = await readAfter(redis, endpoint.account, source, from, ENTRIES_AT_ONCE)
+  const found = await readRange(redis, endpoint.account, source, { from: `(${from}`, to: '+', most: ENTRIES_AT_ONCE })
   const within = found.filter((each) => timeOf(each.entry) <= order.untilMs)
   const last = within.at(-1)
   const isEnd = within.length < ENTRIES_AT_ONCE

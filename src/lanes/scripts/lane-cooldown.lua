@@ -12,8 +12,7 @@
 -- include ../../messages/store/scripts/message-cooldowns
 local cooldown = unpack(KEYS)
 local ms, reason, mostMs, isProbe = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = redisNowMs()
 if not mostMs then
   coolLane(cooldown, ms, now, reason)
   return { ms, 1 }

@@ -17,8 +17,7 @@ else
   redis.call('DEL', blocked)
 end
 if redis.call('EXISTS', outbox) == 1 then
-  local t = redis.call('TIME')
-  local event = { about = 'sender', blocked = isBlocked, reason = reason, at = t[1] * 1000 + math.floor(t[2] / 1000) }
+  local event = { about = 'sender', blocked = isBlocked, reason = reason, at = redisNowMs() }
   redis.call('XADD', outbox, '*', 'e', cjson.encode(event))
 end
 return 1

@@ -1,4 +1,4 @@
-// May this key do that? The same answer over HTTP, through the intake queue and for the client library.
+// Checks whether an API key may do something, alike over HTTP, through the intake queue and for the client library.
 import { insideOf } from '../../accounts/networks.ts'
 import { type Permission, permits } from '../../accounts/permissions.ts'
 import { type Credential, cachedCredential, noteKeyUse } from '../../accounts/store/credentials.ts'

@@ -5,8 +5,8 @@
 // - before the name is kept: nothing was made, and the repeat is a first request;
 // - after that: the repeat finds the name, finds nothing of that name, and makes it then;
 // - after it was made: the repeat finds it.
-// Of many requests at once all get the name of the one that came first. A request that makes something under a name that another
-// one has given prepares it for that name: the work for another name may be wrong for this one.
+// Of several requests at once all get the name of the first. A request that makes something under another request's name
+// prepares it for that name: what it prepared for its own name may be wrong for this one.
 import type { Redis } from '../../redis/connect.ts'
 import { forgetKey, recallKey, rememberKey } from '../store/idempotency.ts'
 import { IDEMPOTENCY_KEY_MAX } from './body-limits.ts'

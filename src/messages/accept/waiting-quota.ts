@@ -1,6 +1,6 @@
-// How many messages of an account may wait to be sent. What waits is counted where it stands, on the lanes, so no crash can
-// make the count wrong. It is counted every few seconds, and close to the limit again and again; in between this process adds
-// what it accepts itself. Several processes may therefore pass the limit together by what the others accept within 50 ms.
+// Limits how many messages of an account may wait to be sent. They are counted on the lanes themselves, so no crash can make
+// the count wrong: every few seconds, and more often close to the limit. In between this process adds what it accepts
+// itself, so several processes may together pass the limit by what the others accept within 50 ms.
 import { accountLimits } from '../../accounts/store/accounts.ts'
 import { laneIdsOf } from '../../accounts/store/senders.ts'
 import type { Config } from '../../config.ts'

@@ -1,5 +1,5 @@
-// Messages in a state that few are in, from the lists that the steps and BullMQ keep of them anyway. A search through the
-// index would look at a million to find three.
+// Finds messages in rare states from the lists that the steps and BullMQ keep of them anyway. A search through the index
+// would look at a million to find three.
 import { z } from 'zod'
 import { laneBacklogKeys, laneDeadLettersKey } from '../../queue/layout.ts'
 import type { Redis } from '../../redis/connect.ts'

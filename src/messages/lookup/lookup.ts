@@ -1,17 +1,21 @@
-import type { Sender } from '../../accounts/store/senders.ts'
+import { cachedSender, type Sender } from '../../accounts/store/senders.ts'
 import { campaignId } from '../../campaigns/campaign.ts'
 import { findInChunk, type ListSettings } from '../../campaigns/store/open-campaigns.ts'
 import { campaignText } from '../../campaigns/store/recipient-message.ts'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
+import { type CancelResult, cancelMessage } from '../../lanes/cancel-message.ts'
 import { payloadText, readJob } from '../../queue/lane/jobs.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/records.ts'
 import { readHistory } from '../history.ts'
 import { type State, shownState } from '../lifecycle.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
+import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../message-id.ts'
 import { deadLetter } from '../outcome.ts'
+import { findInbound, type InboundMessage } from '../store/inbound.ts'
 import type { MessageRecord } from '../store/record-format.ts'
 import { readMessage } from '../store/records.ts'
+import type { Delivery } from './message-schema.ts'
 
 /** One message as lookups show it. Times are epoch ms; `state` is the shown one, see lifecycle.ts. */
 export interface FoundMessage {
@@ -137,3 +141,51 @@ export function infoStatus(state: State): 'success' | 'pending' | 'failed' | 'un
 
 /** Whether a lane's sender belongs to the account. */
 export const owns = (sender: Sender | undefined, account: number): sender is Sender => sender?.account === account
+
+// A message of an account by the id that its client has: one that was sent, by our id, or one that was received, by
+// WhatsApp's.
+
+export type OwnMessage = { message: FoundMessage; sender: Sender } | { inbound: InboundMessage }
+
+/** Undefined for one that does not exist, was forgotten after its retention, or belongs to another account. */
+export async function findOwnMessage(
+  redis: Redis,
+  account: number,
+  name: string,
+  nowMs: number,
+  lists: ListSettings,
+): Promise<OwnMessage | undefined> {
+  const id = parseMessageId(name)
+  if (!id) {
+    const inbound = await findInbound(redis, account, name)
+    return inbound && { inbound }
+  }
+  const sender = await cachedSender(redis, id.lane)
+  const message = owns(sender, account) ? await findMessage(redis, id, nowMs, lists) : undefined
+  return sender && message ? { message, sender } : undefined
+}
+
+/** How its delivery stands. */
+export function deliveryOf(found: OwnMessage): Delivery {
+  if ('inbound' in found) return { status: 'delivered', error_message: null }
+  const { state, problem } = found.message
+  const tells = ['failed', 'unconfirmed', 'unknown'].includes(state)
+  return { status: state, error_message: tells ? (problem?.sentence ?? null) : null }
+}
+
+/**
+ * Cancels the message unless it was claimed, has ended or is past its validity. One in a chunk gets a job of its own first,
+ * which is what is cancelled: dying in between, it is sent by that job, as if nobody had asked.
+ */
+export async function cancelWherever(
+  deps: { redis: Redis; queues: LaneQueues; config: ListSettings & { retentionMs: number } },
+  id: MessageId,
+): Promise<CancelResult> {
+  const { redis, queues, config } = deps
+  const result = await cancelMessage(deps, id, config.retentionMs)
+  if (result.verdict !== 'missing') return result
+  const payload = await findInChunk(redis, id, config)
+  if (payload === undefined) return cancelMessage(deps, id, config.retentionMs)
+  await queues.add(messageId(id.lane, id.ulid), payload)
+  return cancelMessage(deps, id, config.retentionMs)
+}

@@ -3,6 +3,7 @@
 import type { Sender } from '../../accounts/store/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type HistoryEvent, readHistory } from '../history.ts'
+import { iso, isoOrNull } from '../instant.ts'
 import { messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
 import type { InboundMessage } from '../store/inbound.ts'
@@ -41,7 +42,7 @@ export function listedSent(message: FoundMessage, sender: Sender | undefined): E
     campaign: message.campaign ?? null,
     provider_id: message.record?.providerId ?? null,
     accepted_at: iso(message.acceptedAtMs),
-    send_at: message.sendAt === undefined ? null : iso(message.sendAt),
+    send_at: isoOrNull(message.sendAt),
     valid_until: iso(message.validUntil),
     problem: message.problem ? problemOf(message.problem, message.record?.cappedUntil) : null,
     ...(message.record?.heldSince !== undefined && { held_since: iso(message.record.heldSince) }),
@@ -107,6 +108,3 @@ export const receivedDocument = (message: InboundMessage, sender: Sender | undef
   waits: null,
   history: [{ at: iso(message.received_at), event: 'received', attempt: null, detail: null }],
 })
-
-/** Epoch ms as ISO 8601 in UTC, with milliseconds. */
-export const iso = (ms: number): string => new Date(ms).toISOString()

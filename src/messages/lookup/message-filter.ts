@@ -1,4 +1,4 @@
-// Which messages a list shows: what a filter says, and whether a message fits it. Pure.
+// The filter of a list of messages: its fields, and whether a message matches it. Pure.
 import { LETTERS, type State } from '../lifecycle.ts'
 import type { ListedMessage } from './message-schema.ts'
 

@@ -1,5 +1,4 @@
-// A message as a document: its shape, the same over HTTP and on the command line. What fills it in is
-// message-document.ts.
+// The schema of a message document, the same over HTTP and on the command line. message-document.ts fills it in.
 import { z } from 'zod'
 import { messageClassSchema } from '../../jobs/send.ts'
 import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'

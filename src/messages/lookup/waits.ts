@@ -11,6 +11,7 @@ import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey, recipientCooldownKey } from '../../redis/keys.ts'
 import type { MessageClass } from '../content.ts'
+import { iso } from '../instant.ts'
 import { type MessageId, messageId } from '../message-id.ts'
 import { nameOfPerson } from '../sealed.ts'
 import type { WAIT_REASONS } from './message-schema.ts'
@@ -35,7 +36,7 @@ export async function waitsOf(
   const { lane } = message.id
   const now = await redisNowMs(redis, laneCooldownKey(lane))
   const { sendAt = 0 } = message
-  if (sendAt > now) return { why: 'send_at', until: sendAt, sentence: `It is to be sent at ${timeOf(sendAt)}.` }
+  if (sendAt > now) return { why: 'send_at', until: sendAt, sentence: `It is to be sent at ${iso(sendAt)}.` }
   const lanes = await laneWaits(redis, lane, now)
   if (lanes) return lanes
   const sender = await cachedSender(redis, lane)
@@ -53,7 +54,7 @@ async function ruleWaits(
   if (of !== 'campaign') return type === 'template' ? spentWaits(redis, owner) : undefined
   const [[capped], resting] = await Promise.all([cappedUntil(redis, owner, [to]), restingWaits(redis, owner)])
   if (capped === undefined) return resting
-  const sentence = `The person has had enough marketing; WhatsApp takes the next at ${timeOf(capped)}.`
+  const sentence = `The person has had enough marketing; WhatsApp takes the next at ${iso(capped)}.`
   return { why: 'person_capped', until: capped, sentence }
 }
 
@@ -69,7 +70,7 @@ async function recipientCooldown(
   const until = turn ?? Math.max(end, next)
   // What remains of a cooldown that is over says only how often there was one.
   if (until <= now) return undefined
-  const sentence = `WhatsApp takes no more messages to this recipient for now; its turn is at ${timeOf(until)}.`
+  const sentence = `WhatsApp takes no more messages to this recipient for now; its turn is at ${iso(until)}.`
   return { why: 'recipient_cooldown', until, sentence }
 }
 
@@ -87,5 +88,3 @@ async function pace(redis: Redis, lane: number, rate: number | undefined): Promi
   const sentence = `${all} ${all === 1 ? 'message waits' : 'messages wait'} for this sender, which sends ${rate} a second.`
   return { why: 'pace', until: null, sentence }
 }
-
-const timeOf = (ms: number): string => new Date(ms).toISOString()

@@ -1,5 +1,5 @@
-// What WhatsApp reports of a message, by its answer, by webhook or by a status poll, and what follows from it: a person who
-// has had enough marketing is left alone for a while, a message is held no more, a held one was dropped.
+// Applies what WhatsApp reports of a message by its answer, a webhook or a status poll, and what follows: a person who has
+// had enough marketing gets none for a while, a held message is released or was dropped.
 //
 // Each step may be done again, and a report that was not answered comes again. That a message failed and that it goes out
 // with the next wave of its campaign is one step; should its job be lost, the sweep gives it another one then.

@@ -1,4 +1,4 @@
-// Which messages a requeue matches. Pure: the route table imports it.
+// The filter of a requeue. Pure: the route table imports it.
 import { MESSAGE_MOVES, type State, shownState } from '../lifecycle.ts'
 
 /** The states that a message can be sent again from. */

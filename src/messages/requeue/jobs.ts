@@ -1,5 +1,5 @@
-// Requeue jobs: their queue, their records, how far each is on each lane, and the bound on open ones per account. A lane's counts
-// are stored beside its messages and change in the same steps, so that they stay true whatever process dies.
+// Requeue jobs: their queue, their records, their progress on each lane, and the limit of open ones per account. A lane's
+// counts are stored beside its messages and change in the same steps, so that they stay true when a process dies.
 import { z } from 'zod'
 import { messageClassSchema } from '../../jobs/send.ts'
 import { openQueue } from '../../queue/open-queue.ts'

@@ -1,5 +1,5 @@
-// Batches steps: what is asked of one lane in the same event-loop tick goes to Redis as one script call, so that it costs one
-// round trip and one sync of Redis' file. (redis/connections.ts batches the writes to the socket.)
+// A batcher of steps: those of one lane in the same event-loop tick go to Redis as one script call, which costs one round
+// trip and one sync of Redis' file. (redis/connections.ts batches the writes to the socket.)
 import type { Redis } from '../../redis/connect.ts'
 import { replyError } from '../../redis/errors.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'

@@ -1,4 +1,4 @@
-// Ends messages that no claim can or may end, so that every recipient gets an outcome and the campaign can finish.
+// Ends messages that cannot or must not be claimed, so that every recipient has an outcome and the campaign can finish.
 import { z } from 'zod'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { observerOf } from '../../observe.ts'

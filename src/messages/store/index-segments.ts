@@ -1,5 +1,4 @@
-// The index of a lane as it is read: which segments there are, and what stands in one. scripts/message-index.lua says
-// what they look like.
+// Reads the index of a lane: its segments and their content. scripts/message-index.lua describes the format.
 import type { Redis } from '../../redis/connect.ts'
 import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { PERSON_HASH_BYTES } from '../message-id.ts'
@@ -46,7 +45,7 @@ export async function segmentsFrom(redis: Redis, lane: number, sinceMs: number):
 }
 
 /**
- * The segments of a lane that may hold anything accepted between the two times. `belowMs`: there are more, of which none
+ * The segments of a lane that may hold anything accepted between the two times. `belowMs`: there are more, and none of them
  * holds anything later than that.
  */
 export async function segmentsBetween(

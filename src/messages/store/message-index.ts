@@ -1,16 +1,16 @@
-// The index of a lane's messages: which there are, in the order of their acceptance, and to whom each goes. It is
-// written before the message itself or together with it, so that a process that dies in between leaves an id without a
-// message, which readers pass over, and never a message that no list shows. scripts/message-index.lua says what it
-// looks like in Redis; index-segments.ts reads it.
+// Writes the index of a lane's messages: their ids in the order of acceptance, and a hash of each recipient. It is
+// written before the message or together with it, so that a process that dies in between leaves an id without a message,
+// which readers skip, and never a message that no list shows. scripts/message-index.lua describes the format;
+// index-segments.ts reads it.
+import { placeInId } from '../../campaigns/message-ids.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { acceptedAtMs, ID_BYTES, PERSON_HASH_BYTES, packTime, packUlid, placeIn } from '../message-id.ts'
+import { acceptedAtMs, ID_BYTES, PERSON_HASH_BYTES, packTime, packUlid } from '../message-id.ts'
 import { indexHashOf } from '../sealed.ts'
 import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
 
 const addScript = defineScript(import.meta.url, 'index-add')
-const addCampaignScript = defineScript(import.meta.url, 'index-add-campaign')
 
 /** What the index is told of a message that is about to be queued. */
 export interface IndexedMessage {
@@ -34,25 +34,25 @@ export async function indexMessages(
   retentionMs: number,
 ): Promise<void> {
   const single = messages.filter(({ run }) => run === undefined)
-  const adding: Promise<unknown>[] = []
-  if (single.length > 0) adding.push(addSingle(redis, lane, single, retentionMs))
-  if (single.length < messages.length) {
-    for (const piece of pieces(messages)) adding.push(addPiece(redis, lane, piece, retentionMs))
-  }
+  const adding = pieces(messages).map(({ run, place, messages: piece }) =>
+    add(redis, lane, piece, retentionMs, { campaigns: campaignPrefix(lane), run, place }),
+  )
+  if (single.length > 0) adding.push(add(redis, lane, single, retentionMs))
   await Promise.all(adding)
 }
 
-function addSingle(
+function add(
   redis: Redis,
   lane: number,
   messages: readonly IndexedMessage[],
   retentionMs: number,
+  ofCampaign?: { campaigns: string; run: number; place: number },
 ): Promise<unknown> {
   const { packedIds: ids, ...packed } = packForIndex(messages, retentionMs)
-  return addScript(redis, { index: messageIndexKey(lane) }, { series: 'o', ids, ...packed })
+  return addScript(redis, { index: messageIndexKey(lane) }, { series: 'o', ids, ...packed, ...ofCampaign })
 }
 
-/** Messages of no campaign as a script adds them to the index, see `indexMessages` in scripts/message-index.lua. */
+/** Messages as a script adds them to the index, see `indexMessages` in scripts/message-index.lua. */
 export function packForIndex(messages: readonly IndexedMessage[], retentionMs: number) {
   const packedIds = Buffer.alloc(messages.length * ID_BYTES)
   const hashes = Buffer.alloc(messages.length * PERSON_HASH_BYTES)
@@ -64,10 +64,14 @@ export function packForIndex(messages: readonly IndexedMessage[], retentionMs: n
     oldestMs = Math.min(oldestMs, at)
     newestMs = Math.max(newestMs, at)
   }
-  return { packedIds, hashes, oldestMs, newestMs, untilMs: lastOf(messages) + retentionMs }
+  return {
+    packedIds,
+    hashes,
+    oldestMs,
+    newestMs,
+    untilMs: Math.max(...messages.map(({ until }) => until)) + retentionMs,
+  }
 }
-
-const lastOf = (messages: readonly IndexedMessage[]): number => Math.max(...messages.map(({ until }) => until))
 
 /** Messages of one campaign that follow each other in its list. */
 interface Piece {
@@ -82,7 +86,7 @@ function pieces(messages: readonly IndexedMessage[]): Piece[] {
   for (const message of messages) {
     const { run, ulid } = message
     if (run === undefined) continue
-    const place = campaignPlace(ulid)
+    const place = placeInId(ulid)
     const startedAtMs = acceptedAtMs(ulid)
     const last = found.at(-1)
     if (last?.run === run && last.startedAtMs === startedAtMs && last.place + last.messages.length === place) {
@@ -92,31 +96,6 @@ function pieces(messages: readonly IndexedMessage[]): Piece[] {
     }
   }
   return found
-}
-
-/** The place in its campaign's list that an id was made from, see campaigns/message-ids.ts. */
-function campaignPlace(ulid: string): number {
-  packUlid(ulid, scratch, 0)
-  return placeIn(scratch)
-}
-
-const scratch = Buffer.alloc(ID_BYTES)
-
-function addPiece(
-  redis: Redis,
-  lane: number,
-  { run, startedAtMs, place, messages }: Piece,
-  retentionMs: number,
-): Promise<unknown> {
-  const ids = Buffer.alloc(messages.length * ID_BYTES)
-  const hashes = Buffer.alloc(messages.length * PERSON_HASH_BYTES)
-  for (const [i, { ulid, to }] of messages.entries()) {
-    packUlid(ulid, ids, i * ID_BYTES)
-    hashes.writeUInt32LE(indexHashOf(to), i * PERSON_HASH_BYTES)
-  }
-  const untilMs = lastOf(messages) + retentionMs
-  const args = { campaigns: campaignPrefix(lane), run, startedAtMs, place, ids, hashes, untilMs }
-  return addCampaignScript(redis, { index: messageIndexKey(lane) }, args)
 }
 
 /** Adds a received message to the index of the lane that received it. */

@@ -21,7 +21,7 @@ const recipientCodes = [...PROVIDER_CODES].flatMap(([code, { concerns }]) => (co
 
 const CONSTANTS = [
   `local ${STATES.map((state) => state.toUpperCase()).join(', ')} = ${STATES.map(letter).join(', ')}`,
-  `local MARKS, PROVEN = ${letters(STATES)}, ${letters(PROVEN_SENT)}`,
+  `local ORDER, PROVEN = ${letters(STATES)}, ${letters(PROVEN_SENT)}`,
   `local RECIPIENT_CODES = '|${recipientCodes.join('|')}|'`,
   `local function moveOf(kind) ${moveOf} error('unknown step ' .. tostring(kind)) end`,
 ].join('; ')

@@ -1,11 +1,11 @@
-// What a record of a message holds and how: a hash with fields of one letter, because a million of them live for weeks.
+// The format of a message's record: a hash with fields of one letter, because a million of them are kept for weeks.
 // In TypeScript only this file knows the letters, in Lua the scripts of the steps do; `load` in message-lifecycle.lua
 // reads what a step needs.
 import { z } from 'zod'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import { jsonText } from '../../redis/records.ts'
 import { CONTENT_TYPES, type Content } from '../content.ts'
-import { LETTERS, type State } from '../lifecycle.ts'
+import { STATES, stateOf } from '../lifecycle.ts'
 import { restoreProviderId, shortenProviderId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
 import { openText, openTextOr, sealText } from '../sealed.ts'
@@ -58,12 +58,8 @@ export const FIELDS = {
   payload: 'p',
 } as const
 
-const STATE_OF = new Map(Object.entries(LETTERS).map(([state, letter]) => [letter, state]))
 /** A state from the letter it is stored under. */
-export const stateSchema = z
-  .string()
-  .transform((letter) => STATE_OF.get(letter))
-  .pipe(z.enum(Object.keys(LETTERS) as [State, ...State[]]))
+export const stateSchema = z.string().transform(stateOf).pipe(z.enum(STATES))
 
 const CLASSES = { t: 'transactional', c: 'campaign' } as const
 /** The class from its letter, for counting: whatever else stands there counts as transactional. */
@@ -108,62 +104,45 @@ const problemSchema = z.string().transform((stored): Problem => {
   return { code: stored.slice(0, at), sentence: openTextOr(stored.slice(at + 1), '') }
 })
 
-/** A record from the hash that Redis has. A field at fault is named by its letter. */
+const NAME_OF = new Map<string, string>(Object.entries(FIELDS).map(([name, letter]) => [letter, name]))
+
+/** A record from the hash that Redis has. */
 export const recordSchema = z
-  .object({
-    [FIELDS.state]: stateSchema,
-    [FIELDS.attempt]: z.string().default(''),
-    [FIELDS.tries]: z.coerce.number().int().default(0),
-    [FIELDS.repeats]: z.coerce.number().int().default(0),
-    [FIELDS.others]: z.string().default(''),
-    [FIELDS.history]: z.string().default(''),
-    [FIELDS.to]: sealedText.prefault(''),
-    [FIELDS.type]: typeSchema.optional(),
-    [FIELDS.text]: sealedText.prefault(''),
-    [FIELDS.filled]: sealedText.pipe(filledText).optional(),
-    [FIELDS.class]: z.enum(['t', 'c']),
-    [FIELDS.validUntil]: z.coerce.number(),
-    [FIELDS.sendAt]: z.coerce.number().optional(),
-    [FIELDS.campaign]: z.string().optional(),
-    [FIELDS.run]: z.coerce.number().int().optional(),
-    [FIELDS.providerId]: sealedText.transform(restoreProviderId).optional(),
-    [FIELDS.problem]: problemSchema.optional(),
-    [FIELDS.cappedUntil]: z.coerce.number().int().optional(),
-    [FIELDS.heldSince]: z.coerce.number().int().optional(),
-    [FIELDS.payload]: z.string().optional(),
+  .preprocess(
+    (hash) => Object.fromEntries(Object.entries(hash ?? {}).map(([letter, value]) => [NAME_OF.get(letter), value])),
+    z.object({
+      state: stateSchema,
+      attempt: z.string().default(''),
+      tries: z.coerce.number().int().default(0),
+      repeats: z.coerce.number().int().default(0),
+      others: z.string().default(''),
+      history: z.string().default(''),
+      to: sealedText.prefault(''),
+      type: typeSchema.optional(),
+      text: sealedText.prefault(''),
+      filled: sealedText.pipe(filledText).optional(),
+      class: z.enum(['t', 'c']).transform((letter) => CLASSES[letter]),
+      validUntil: z.coerce.number(),
+      sendAt: z.coerce.number().optional(),
+      campaign: z.string().optional(),
+      run: z.coerce.number().int().optional(),
+      providerId: sealedText.transform(restoreProviderId).optional(),
+      problem: problemSchema.optional(),
+      cappedUntil: z.coerce.number().int().optional(),
+      heldSince: z.coerce.number().int().optional(),
+      payload: z.string().optional(),
+    }),
+  )
+  .transform((record, context) => {
+    const type = storedType(record.type, record.run)
+    if (type === undefined) context.addIssue({ code: 'custom', path: ['type'], message: 'is missing' })
+    return type === undefined ? z.NEVER : { ...record, type }
   })
-  .transform((raw, context) => ({
-    state: raw[FIELDS.state],
-    attempt: raw[FIELDS.attempt],
-    tries: raw[FIELDS.tries],
-    repeats: raw[FIELDS.repeats],
-    others: raw[FIELDS.others],
-    history: raw[FIELDS.history],
-    to: raw[FIELDS.to],
-    type: storedType(raw[FIELDS.type], raw[FIELDS.run]) ?? missing(context, FIELDS.type),
-    text: raw[FIELDS.text],
-    filled: raw[FIELDS.filled],
-    class: CLASSES[raw[FIELDS.class]],
-    validUntil: raw[FIELDS.validUntil],
-    sendAt: raw[FIELDS.sendAt],
-    campaign: raw[FIELDS.campaign],
-    run: raw[FIELDS.run],
-    providerId: raw[FIELDS.providerId],
-    problem: raw[FIELDS.problem],
-    cappedUntil: raw[FIELDS.cappedUntil],
-    heldSince: raw[FIELDS.heldSince],
-    payload: raw[FIELDS.payload],
-  }))
 export type MessageRecord = z.infer<typeof recordSchema>
 
 /** The type of a message whose record has these; undefined where neither says. */
 export const storedType = <Type extends Content['type']>(type: Type | undefined, run: number | undefined) =>
   type ?? (run === undefined ? undefined : 'template')
-
-function missing(context: z.RefinementCtx, field: string): never {
-  context.addIssue({ code: 'custom', path: [field], message: 'is missing' })
-  return z.NEVER
-}
 
 /** A problem as it is stored. What WhatsApp says of one may repeat the number. */
 export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sealText(sentence)}`

@@ -1,4 +1,4 @@
-// Message records as they are read; record-format.ts says what they hold, the scripts of the steps write them.
+// Reads message records. record-format.ts describes them; the scripts of the steps write them.
 
 import { z } from 'zod'
 import { laneJobKey } from '../../queue/layout.ts'
@@ -16,35 +16,30 @@ export async function readMessage(redis: Redis, id: MessageId): Promise<MessageR
   return readRecord(recordSchema, `message ${messageId(id.lane, id.ulid)}`, raw)
 }
 
-/** The same; `unreadable` for one that is not what Laneway wrote, for callers that must not stop at it. */
-export async function readMessagesOrNot(
-  redis: Redis,
-  lane: number,
-  ulids: readonly string[],
-): Promise<(MessageRecord | 'unreadable' | undefined)[]> {
-  const hashes = await readHashes(
-    redis,
-    ulids.map((ulid) => messageKey(lane, ulid)),
-  )
-  return hashes.map((hash) => {
-    const parsed = isThere(hash) ? recordSchema.safeParse(hash) : undefined
-    return parsed?.success === false ? 'unreadable' : parsed?.data
-  })
-}
-
 /** The records of many messages of one lane in one round trip, in their order. */
-export async function readMessages(
+export const readMessages = (
   redis: Redis,
   lane: number,
   ulids: readonly string[],
-): Promise<(MessageRecord | undefined)[]> {
-  const hashes = await readHashes(
-    redis,
-    ulids.map((ulid) => messageKey(lane, ulid)),
-  )
-  return hashes.map((hash, i) =>
-    isThere(hash) ? readRecord(recordSchema, `message ${messageId(lane, ulids[i] ?? '')}`, hash) : undefined,
-  )
+): Promise<(MessageRecord | undefined)[]> =>
+  readEach(redis, lane, ulids, (hash, ulid) => readRecord(recordSchema, `message ${messageId(lane, ulid)}`, hash))
+
+/** The same; `unreadable` for one that is not what Laneway wrote, for callers that must not stop at it. */
+export const readMessagesOrNot = (
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+): Promise<(MessageRecord | 'unreadable' | undefined)[]> =>
+  readEach(redis, lane, ulids, (hash) => recordSchema.safeParse(hash).data ?? ('unreadable' as const))
+
+async function readEach<T>(
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+  read: (hash: unknown, ulid: string) => T,
+): Promise<(T | undefined)[]> {
+  const keys = ulids.map((ulid) => messageKey(lane, ulid))
+  return (await readHashes(redis, keys)).map((hash, i) => (isThere(hash) ? read(hash, ulids[i] ?? '') : undefined))
 }
 
 /** Whether the message exists in any form: as a record, or still as a job. */
@@ -57,33 +52,30 @@ export async function messageExists(redis: Redis, { lane, ulid }: MessageId): Pr
 }
 
 /** In the order of the ULIDs; undefined for a message that has no record. */
-export async function readStates(redis: Redis, lane: number, ulids: readonly string[]): Promise<(State | undefined)[]> {
-  if (ulids.length === 0) return []
-  const pipeline = redis.pipeline()
-  for (const ulid of ulids) pipeline.hget(messageKey(lane, ulid), FIELDS.state)
-  const replies = (await pipeline.exec()) ?? []
-  return replies.map(([error, letter]) => {
-    if (error) throw error
-    return letter === null ? undefined : stateSchema.parse(letter)
-  })
-}
-
-const shownFields = z.tuple([stateSchema, z.coerce.number()])
-
-/** The states as lookups show them: that a repeat failed proves nothing about the attempt before it. */
-export async function readShownStates(
+export const readStates = async (
   redis: Redis,
   lane: number,
   ulids: readonly string[],
-): Promise<(State | undefined)[]> {
+): Promise<(State | undefined)[]> => (await readProgress(redis, lane, ulids)).map((record) => record?.state)
+
+/** The states as lookups show them: that a repeat failed proves nothing about the attempt before it. */
+export const readShownStates = async (
+  redis: Redis,
+  lane: number,
+  ulids: readonly string[],
+): Promise<(State | undefined)[]> =>
+  (await readProgress(redis, lane, ulids)).map((record) => record && shownState(record))
+
+const storedProgress = z.tuple([stateSchema, z.coerce.number()])
+
+async function readProgress(redis: Redis, lane: number, ulids: readonly string[]) {
   if (ulids.length === 0) return []
   const pipeline = redis.pipeline()
   for (const ulid of ulids) pipeline.hmget(messageKey(lane, ulid), FIELDS.state, FIELDS.repeats)
-  const replies = (await pipeline.exec()) ?? []
-  return replies.map(([error, fields]) => {
+  return ((await pipeline.exec()) ?? []).map(([error, fields]) => {
     if (error) throw error
     if (!Array.isArray(fields) || fields[0] === null) return undefined
-    const [state, repeats] = shownFields.parse(fields)
-    return shownState({ state, repeats })
+    const [state, repeats] = storedProgress.parse(fields)
+    return { state, repeats }
   })
 }

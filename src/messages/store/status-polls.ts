@@ -1,4 +1,4 @@
-// The status polls of a lane: which messages to poll when, within the budget that all workers share.
+// The status polls of a lane: when each message is polled, within the budget that all workers share.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { nextPollKey, pollingKey, pollKey } from '../../redis/keys.ts'

@@ -1,4 +1,4 @@
-// Judges the parameters of one component of a template message: how many, of which kind, and what they hold.
+// Checks the parameters of one component of a template message: their number, kinds and values.
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
 import { filledTextUpTo, linkSchema } from '../bounded.ts'

@@ -1,5 +1,5 @@
-// Holds the components of a template message against the approved template. WhatsApp demands that they match
-// exactly and names one fault per send; here all of them come in one answer, before anything is queued.
+// Checks the components of a template message against the approved template. They must match exactly. WhatsApp names one
+// fault per send; here all faults come in one answer, before anything is queued.
 import { counted, type Fault, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
 import { optionalParameterFaults, parameterFaults, textFaults } from './match-parameters.ts'

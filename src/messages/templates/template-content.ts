@@ -1,7 +1,7 @@
-// The `template` object of a template message: which approved template, and what fills its variables.
-// This schema vouches for the shape only. Which components there must be, how many parameters of which kind, and what
-// they may hold depends on the approved template: match-template.ts judges that, all of it in one answer. That is why
-// the parts below let through what the matcher will refuse, for example a text parameter whose text is a number.
+// The `template` object of a template message: the name of the approved template, and the values of its variables. This
+// schema checks the shape only. Which components and parameters there must be depends on the approved template, and
+// match-template.ts checks that with all faults in one answer. So the schemas below accept some values that it refuses,
+// for example a text parameter whose text is a number.
 import { z } from 'zod'
 import { type Context, filledTextUpTo, holdsMoreThan, listUpTo, textUpTo } from '../bounded.ts'
 import { LIMITS } from '../limits.ts'

@@ -1,4 +1,4 @@
-// An approved template as WhatsApp describes it, and its shape: what of it a message has to match.
+// An approved template as WhatsApp describes it, and its shape: the part that a message must match.
 import { z } from 'zod'
 import { textUpTo } from '../bounded.ts'
 import { valueAt } from '../fault.ts'

@@ -5,8 +5,7 @@ import { SEPARATORS } from '../../files/csv-head.ts'
 import { IDEMPOTENCY_KEY_MAX } from '../../messages/accept/body-limits.ts'
 import { textUpTo } from '../../messages/bounded.ts'
 import { quoted } from '../../messages/fault.ts'
-import { parsePhone } from '../../messages/recipient.ts'
-import { parsePerson } from '../../people/person.ts'
+import { parsePerson, parsePhone } from '../../messages/recipient.ts'
 
 /** A count in an answer. */
 export const count = z.int().nonnegative()

@@ -170,7 +170,7 @@ export function pageOfAll<T>(
   }
 }
 
-/** A page of records with growing ids, of which one more than `limit` was read to know whether another page follows. */
+/** A page of records with growing ids. One more than `limit` was read, to know whether another page follows. */
 export function pageOf<T extends { id: number }>(records: readonly T[], limit: number) {
   const page = records.slice(0, limit)
   return { page, nextAfter: records.length > limit ? (page.at(-1)?.id ?? null) : null }

@@ -1,5 +1,5 @@
-// Takes jobs off a lane that wait but must not be sent, a page at a time, without a worker having to fetch each of them
-// at the pace of the lane. They are moved behind all others first, which takes a tenth of the time, and cleared there.
+// Removes waiting jobs that must not be sent from a lane, a page at a time and not at the pace of the lane. They are moved
+// behind all others first, which takes a tenth of the time, and removed there.
 import { z } from 'zod'
 import type { SendPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'

@@ -2,7 +2,7 @@
 // the ids of their messages in the index of the lane. Every process opens a queue when it first
 // needs it and keeps it; they all share the process's one connection.
 
-import { CHUNK_JOB, type Chunk, chunkJobId } from '../../jobs/chunk.ts'
+import { CHUNK_JOB, type Chunk, chunkJobId } from '../../jobs/campaigns.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../../messages/message-id.ts'
 import { createBatcher } from '../../messages/store/batcher.ts'

@@ -1,8 +1,7 @@
-// How a lane stands, read in one step: for lists, metrics and the console. The sweep has a smaller look of its own
-// (survey.ts).
+// Figures of a lane for lists, metrics and the console, read in one step. The sweeper reads fewer (survey.ts).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { parseChunkJobId } from '../../jobs/chunk.ts'
+import { parseChunkJobId } from '../../jobs/campaigns.ts'
 import { readHistory } from '../../messages/history.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
@@ -97,7 +96,7 @@ export async function readLaneStats(redis: Redis, lane: number): Promise<LaneSta
     numbers.split(' ').map(Number)
   const [paused, cooldownUntil = 0, inDoubt = 0, sending = 0, requeueable = 0, pollsWaiting = 0, ...last] = more
   const [firstPollAt = 0, reopened = 0, slots = 0, lastUs = 0, firstUs = 0, chunkStartedAt = Number.NaN] = last
-  if (Number.isNaN(chunkStartedAt)) throw new Error(`lane ${lane} did not tell how it stands`)
+  if (Number.isNaN(chunkStartedAt)) throw new Error(`lane ${lane} gave no figures`)
   const nowMs = Math.floor(nowUs / 1_000)
   return {
     ...{ lane, nowMs, nowUs, inChunks, delayed, active, deadLetters, inDoubt, sending, requeueable, reopened },

@@ -1,8 +1,7 @@
-// What the sweep looks at: which lanes are due, which have work, which messages and polls it must look after. Code that
-// gives a lane work does that first and marks the lane second; the sweep takes what is due and ends each look with the
-// lane's next time, or with none when nothing is left in it. So the sweep costs what the lanes with work cost, however
-// many others there are. A process that dies in between leaves the lane unmarked; the sweep's slow round over all lanes
-// finds it.
+// What the sweeper reads: lanes that are due, and their work, messages and polls. Code that gives a lane work adds the work
+// first and marks the lane as due second. The sweeper takes the lanes that are due and notes for each when it is due next,
+// or takes the mark off when nothing is left. So a sweep costs as much as the lanes with work, however many others there
+// are. A process that dies in between leaves the lane unmarked; the sweeper's slow round over all lanes finds it.
 
 import { z } from 'zod'
 import { defineMessageScript } from '../../messages/store/message-script.ts'

@@ -4,7 +4,7 @@
 -- `active`.
 -- include job-scores
 
--- What leaves the line at the end of the step, what is active from then on, and what is no more.
+-- Jobs to take out of the line at the end of the step, to make active, and to delete.
 local fromList, fromSet, nowActive, unwanted = {}, {}, {}, {}
 local ended, endedIds = {}, {}
 

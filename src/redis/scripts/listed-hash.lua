@@ -1,4 +1,4 @@
--- Keeps a hash that was created and is listed by now. One that was kept before stays as it is.
+-- Makes a hash permanent that was created (create-hash.lua) and is listed now.
 --
 -- Keys:
 --   hash  HASH

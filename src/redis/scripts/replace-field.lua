@@ -1,4 +1,4 @@
--- Replaces the value of a field, unless it is another one than it was. An empty value stands for no field.
+-- Replaces the value of a field if it is still the expected one. An empty value stands for no field.
 --
 -- Keys:
 --   hash    HASH

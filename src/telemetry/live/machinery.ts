@@ -1,4 +1,5 @@
 // What a snapshot shows besides lanes and campaigns: workers, Redis, failures by code.
+import { iso } from '../../messages/instant.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type KnownWorker, readWorkers } from '../../redis/heartbeats.ts'
 import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'
@@ -54,7 +55,7 @@ export function createMachineryReader(redis: Redis) {
 
 const shown = ({ id, facts }: KnownWorker) => ({
   ...{ id, host: facts?.host ?? '', version: facts?.version ?? '', pid: facts?.pid ?? null },
-  started_at: facts === undefined ? null : new Date(facts.startedAt).toISOString(),
+  started_at: facts === undefined ? null : iso(facts.startedAt),
 })
 const seconds = ({ seenMs }: KnownWorker): number => Number((seenMs / 1_000).toFixed(1))
 

@@ -2,6 +2,7 @@
 // 200 lanes is 72,000 periods, and a page asks every few seconds: what was read is kept, and only what may have changed
 // since is read again.
 import { LRUCache } from 'lru-cache'
+import { iso } from '../../messages/instant.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { COARSE, FINE, type Fields, type Point, pointOf, WHOLE } from '../history.ts'
 import type { Series, Span } from '../snapshot.ts'
@@ -70,6 +71,5 @@ const NOTHING: Fields = new Map()
 
 function shown({ atMs, backlog, oldestSeconds, ...counts }: Point): Series['points'][number] {
   const { accepted, sent, delivered, read, failed, unknown } = counts
-  const at = new Date(atMs).toISOString()
-  return { at, accepted, sent, delivered, read, failed, unknown, waiting: backlog, oldest_s: oldestSeconds }
+  return { at: iso(atMs), accepted, sent, delivered, read, failed, unknown, waiting: backlog, oldest_s: oldestSeconds }
 }

@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { campaignId } from '../../campaigns/campaign.ts'
+import { iso } from '../../messages/instant.ts'
 import { paceOf } from '../../messages/pace.ts'
 import { type RuleWaits, restingWaits } from '../../portfolios/store/resting.ts'
 import { inTurns, type LaneStats, oldestOf, readLaneStats } from '../../queue/lane/stats.ts'
@@ -192,7 +193,7 @@ export function createSnapshots(redis: Redis) {
         account === undefined ? whole.rates(nowMs) : sumOf(found.map((each) => each.known.meter.rates(nowMs)))
       const ages = shown.flatMap(({ oldest_s: age }) => age ?? [])
       const snapshot: Snapshot = {
-        at: new Date(nowMs).toISOString(),
+        at: iso(nowMs),
         totals: {
           accepted_per_s: rounded(rates.accepted),
           sent_per_s: rounded(rates.sent),

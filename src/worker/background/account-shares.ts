@@ -1,5 +1,5 @@
-// Shares the slots of a worker among accounts: an account may hold as many as are left free, so half of them when it is
-// alone. A job that finds none waits in line and is named when one is free, accounts that hold the fewest first.
+// Shares the slots of a worker among accounts, like a semaphore: an account may hold as many as are left free, so half of
+// them when it is alone. A job that finds none waits in line; the account that holds the fewest gets the next free one.
 
 /** How long a freed slot is reserved for the next job in the queue. */
 const KEPT_MS = 2_000
@@ -8,7 +8,7 @@ const LONGEST_LINE = 10_000
 
 export type Shares = ReturnType<typeof createShares>
 
-/** `most` hands in all, `mostEach` of them for one account at most. */
+/** `most` slots in all, `mostEach` of them for one account at most. */
 export function createShares(
   { most, mostEach = most }: { most: number; mostEach?: number },
   now: () => number = () => performance.now(),

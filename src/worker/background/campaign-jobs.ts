@@ -25,12 +25,12 @@ import { createShares, type Shares } from './account-shares.ts'
 
 /**
  * How many campaigns are fed at once in one worker, and how many preflights run: those are long, keep the processor
- * busy and never yield. All that are fed share one event loop: with 200 hands another account's campaign took its steps
+ * busy and never yield. All that are fed share one event loop: with 200 slots another account's campaign took its steps
  * behind 100 others.
  */
 const FED = { most: 64 }
 const CHECKED = { most: 20, mostEach: 2 }
-/** Jobs beyond those in flight, so that one whose account has its share is sent back while all hands are full. */
+/** Jobs beyond those in flight, so that one whose account has its share is sent back while all slots are taken. */
 const TURNED_AWAY = 20
 
 /**

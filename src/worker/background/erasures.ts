@@ -1,8 +1,5 @@
-// The job `erase`: forgets a person. What is being sent at that moment is waited for: the job goes to the back of its
-// queue and looks again.
-//
-// Where the process may die: anywhere. Another worker begins the job anew within seconds; what was forgotten is not found
-// again.
+// The job `erase`: erases a person. While a message to them is being sent, the job goes to the back of its queue and tries
+// again. If the process dies, another worker starts the job again within seconds; what was erased is not found again.
 
 import { isFilesAway } from '../../files/store.ts'
 import { ERASURE_QUEUE, erasurePayloadSchema } from '../../jobs/background.ts'

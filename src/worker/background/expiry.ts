@@ -1,8 +1,8 @@
 // Hourly expiry: files in the trash, drafts that nobody starts, removed accounts, lanes of removed senders. If the worker dies,
 // the next run does the rest.
 //
-// How long something of a lane is kept is known only at its end, because a late status or received message is kept from then
-// on. So each lane is checked when its time seems over and gets more while something is left.
+// Until when a removed sender's lane is needed is not known in advance, because a late status or received message is kept
+// from its arrival on. So each lane is checked when its time seems over, and kept on while something is left.
 import { endAccount } from '../../accounts/commands/remove-account.ts'
 import { findKeptAccount, keptAccounts } from '../../accounts/store/accounts.ts'
 import { dropKeptLane, keepLaneUntil, lanesKeptUntil, type RemovedLane } from '../../accounts/store/kept-lanes.ts'
@@ -94,7 +94,7 @@ export interface ForgetDeps {
 /** Files and records without an end of their own are looked at again after this. */
 const AGAIN_MS = 3_600_000
 
-/** Forgets the lanes of removed senders of which nothing is kept at this time (epoch ms). A fault of one harms no other. */
+/** Forgets the lanes of removed senders that nothing is kept of at this time (epoch ms). A fault of one harms no other. */
 export async function forgetLanes(deps: ForgetDeps, nowMs: number): Promise<void> {
   const { redis, queues, log } = deps
   const due = await lanesKeptUntil(redis, nowMs)

@@ -1,5 +1,5 @@
-// Does the bulk moves of the gallery: parse, move in one atomic step, which also records the outcome.
-// Dies before the step: the job is taken up again by another worker. After it: the step sees its own outcome.
+// Does the bulk moves of the gallery. One atomic step moves the files and records the outcome. If the process dies before the
+// step, another worker runs the job; if after it, the step finds its own outcome.
 
 import { failMove, moveFiles } from '../../gallery/store/moves.ts'
 import { MOVE_QUEUE, movePayloadSchema } from '../../jobs/background.ts'

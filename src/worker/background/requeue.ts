@@ -1,5 +1,5 @@
-// The job `requeue`: queues again what the filter finds, page by page. Between pages it goes to the back of the queue if
-// others stand there, so that a long one holds up nobody else's.
+// The job `requeue`: queues again what its filter matches, page by page. Between pages it goes to the back of the queue if
+// other jobs wait there, so that a long job delays none of them.
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import { retryDeadLetter } from '../../messages/requeue/dead-letters.ts'

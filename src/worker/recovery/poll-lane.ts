@@ -1,5 +1,5 @@
 // Makes the due status polls of one lane, within the lane's budget (messages/store/status-polls.ts). When other lanes may be
-// waiting, the lane gives its place up after a few seconds. A fault of one message is logged and puts off that message only.
+// waiting, the lane gives its place up after a few seconds. A fault of one message is logged and delays that message only.
 
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'

@@ -1,6 +1,6 @@
-// Follows sent messages on wires that bring no evidence by themselves. Each lane has a sorted set of messages by the
-// time of their next poll, and one job that serves it over all workers: it polls what is due (poll-lane.ts), and once it
-// has ended it is added again for the earliest message that is left.
+// Polls statuses of sent messages on wires without webhooks. Each lane has a sorted set of messages by the time of their
+// next poll, and one job across all workers that polls those that are due (poll-lane.ts) and is then added again for the
+// earliest message that is left.
 //
 // Where the process may die, and what happens then:
 // - while it polls: BullMQ gives the job to another worker within 15 s; what was being asked about is due again by then.

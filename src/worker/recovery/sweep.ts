@@ -1,8 +1,8 @@
-// The sweep finds what nothing else would: lanes with work that no worker was woken for, attempts whose worker died, overdue
-// unconfirmed messages, requeued messages without a job, late polls, lanes that nothing leaves. One elected worker sweeps the
+// The sweeper finds what a crash has left behind: lanes with work that no worker was woken for, attempts whose worker died,
+// overdue unconfirmed messages, requeued messages without a job, late polls, stuck lanes. One elected worker sweeps the
 // lanes that are due (queue/lane/survey.ts).
 //
-// Waking comes first and never waits for decisions: an outage on hundreds of lanes leaves thousands of messages to decide.
+// Waking comes first and never waits for decisions: after an outage of hundreds of lanes thousands of messages are overdue.
 import { keptLanes } from '../../accounts/store/kept-lanes.ts'
 import { cachedSender } from '../../accounts/store/senders.ts'
 import { MOST_IN_CHUNK } from '../../campaigns/pace.ts'

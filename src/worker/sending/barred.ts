@@ -44,7 +44,6 @@ export async function barredAmong(
         const { id, message } = messages[i] ?? {}
         if (!id || !message) return
         const sinceMs = acceptedAtMs(id.ulid)
-        if (!(await tombstones.isAny(account, sinceMs))) return
         if ((await tombstones.erasedOf(account, [message.to], sinceMs)).has(message.to)) barred.set(i, personErased)
       }),
     ),

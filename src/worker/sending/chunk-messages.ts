@@ -1,6 +1,5 @@
-// The messages of a chunk that there is something to do for: those of recipients whom nobody has claimed, who have no
-// job of their own, and who were not erased and have not opted out. What comes to an end without being sent is ended
-// here.
+// The messages of a chunk that are left to send: those of recipients that were not claimed, have no job of their own and
+// were not erased. Messages that must not be sent are ended here.
 
 import type { CampaignId } from '../../campaigns/campaign.ts'
 import type { OpenCampaign } from '../../campaigns/store/open-campaigns.ts'
@@ -8,12 +7,11 @@ import { type MessageSpec, payloadOf, ulidOf } from '../../campaigns/store/recip
 import { readRecipientStates } from '../../campaigns/store/recipient-states.ts'
 import { isErased, type Recipient } from '../../campaigns/store/snapshot.ts'
 import type { Config } from '../../config.ts'
-import type { Chunk } from '../../jobs/chunk.ts'
+import type { Chunk } from '../../jobs/campaigns.ts'
 import { messageId } from '../../messages/message-id.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
 import { indexMessages } from '../../messages/store/message-index.ts'
 import { jobKey } from '../../messages/store/steps.ts'
-import { optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { jobStates } from '../../queue/lane/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -39,19 +37,22 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
   const indexed = messages.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
   const ulids = messages.map(({ id }) => id.ulid)
   // Asked together: on a busy Redis each answer takes 10 ms, and a fast lane has nothing to send meanwhile.
-  const [states, barred] = await Promise.all([
+  const [states, erased] = await Promise.all([
     recipientStates(redis, spec.id, from, ulids),
-    barredAmong(deps, campaign, messages),
+    erasedAmong(deps, campaign, messages),
     indexMessages(redis, spec.id.lane, indexed, config.retentionMs),
   ])
-  for (const [i, { id, payload }] of messages.entries()) {
-    if (states[i] === 'dead') await finalizeUnsent(redis, id, 'dead', payload(), config.retentionMs)
+  const waiting: Outgoing[] = []
+  for (const [i, message] of messages.entries()) {
+    const isErased = states[i] === 'waits' && erased.has(message)
+    const end = isErased ? 'erased' : states[i] === 'dead' ? states[i] : undefined
+    if (end !== undefined) await finalizeUnsent(redis, message.id, end, message.payload(), config.retentionMs)
+    else if (states[i] === 'waits') waiting.push(message)
   }
-  const waiting = messages.filter((_message, i) => states[i] === 'waits')
-  return endBarred(deps, waiting, barred)
+  return waiting
 }
 
-/** `waits`: nobody has taken it up. `taken`: it has a mark, or a job of its own. `dead`: its job is a dead letter. */
+/** `waits`: nobody has taken it up. `taken`: it has a state, or a job of its own. `dead`: its job is a dead letter. */
 type RecipientState = 'waits' | 'taken' | 'dead'
 
 /** The recipients from place `from` on, whose messages have these ULIDs, in their order. */
@@ -61,53 +62,28 @@ export async function recipientStates(
   from: number,
   ulids: readonly string[],
 ): Promise<RecipientState[]> {
-  const [marks, jobs] = await Promise.all([
+  const [known, jobs] = await Promise.all([
     readRecipientStates(redis, id, from, ulids.length),
     // Mostly none has a job of its own, and one EXISTS says so of all.
     redis.exists(ulids.map((ulid) => jobKey({ lane: id.lane, ulid }))),
   ])
   const states = jobs === 0 ? [] : await jobStates(redis, id.lane, ulids)
   return ulids.map((_ulid, i) => {
-    if (marks[i] !== undefined) return 'taken'
+    if (known[i] !== undefined) return 'taken'
     if (states[i] === 'dead_letter') return 'dead'
     return states[i] === 'waits' ? 'taken' : 'waits'
   })
 }
 
-/** Why nothing more is sent to a person. */
-type Bar = 'erased' | 'opted_out'
-
-async function endBarred(
-  { redis, config }: Asked,
-  messages: readonly Outgoing[],
-  barred: ReadonlyMap<Outgoing, Bar>,
-): Promise<Outgoing[]> {
-  for (const message of messages) {
-    const bar = barred.get(message)
-    if (bar !== undefined) await finalizeUnsent(redis, message.id, bar, message.payload(), config.retentionMs)
-  }
-  return messages.filter((message) => !barred.has(message))
-}
-
-/** Those whose people have opted out, or were erased since the campaign was made. */
-async function barredAmong(
-  { redis, tombstones }: Asked,
+/** Those whose people were erased since the campaign was made. Opt-outs are asked for before the claim (take.ts). */
+async function erasedAmong(
+  { tombstones }: Asked,
   { account, createdAtMs }: OpenCampaign,
   messages: readonly Outgoing[],
-): Promise<Map<Outgoing, Bar>> {
+): Promise<ReadonlySet<Outgoing>> {
   const people = messages.map(({ message }) => message.to)
-  const [erased, optedOut] = await Promise.all([
-    tombstones
-      .isAny(account, createdAtMs)
-      .then((isAny) => (isAny ? tombstones.erasedOf(account, people, createdAtMs) : new Set<string>())),
-    optedOutAmong(redis, account, people),
-  ])
-  const barred = new Map<Outgoing, Bar>()
-  for (const [i, each] of messages.entries()) {
-    if (isErased(each.message) || erased.has(each.message.to)) barred.set(each, 'erased')
-    else if (optedOut.has(i)) barred.set(each, 'opted_out')
-  }
-  return barred
+  const erased = await tombstones.erasedOf(account, people, createdAtMs)
+  return new Set(messages.filter(({ message }) => isErased(message) || erased.has(message.to)))
 }
 
 function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Outgoing {

@@ -1,8 +1,8 @@
-// The BullMQ Worker that takes the chunks of a lane. It leaves a chunk to wait while Redis is away or full.
+// The BullMQ Worker that takes the chunks of a lane. While Redis is away or full, a chunk goes back to wait.
 
 import { cachedSender } from '../../accounts/store/senders.ts'
 import { chunksAtOnce } from '../../campaigns/pace.ts'
-import { chunkSchema } from '../../jobs/chunk.ts'
+import { chunkSchema } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import { laneChunkQueue } from '../../queue/layout.ts'

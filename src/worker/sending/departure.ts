@@ -1,5 +1,5 @@
-// Lets one claimed message leave in its slot. A process that stood still has missed its slots and must not send all that it
-// had claimed at once: it reserves another slot for each message. Dying here is dying after the claim, see attempt.ts.
+// Sends one claimed message in its slot. A process that stood still has missed its slots and must not send everything that
+// it had claimed at once: it reserves a new slot for each message. If it dies here, it dies after the claim, see attempt.ts.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Deadline, isOver } from '../../deadline.ts'
 import { type CallEnd, MISSED_SLOT } from '../../messages/outcome.ts'

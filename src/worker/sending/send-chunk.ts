@@ -1,13 +1,14 @@
-// The job `chunk`: recipients of a campaign that are neighbours in its list. Their messages wait here, in the order of the list,
-// and the lane takes them like those that have jobs (take.ts). One that has to be tried again gets a job of its own. The chunk
-// is done when none of them waits any more; once claimed they are the sweep's.
+// The job `chunk`: consecutive recipients of a campaign. Their messages wait here, in the order of the list, and the lane
+// takes them like those that have jobs (take.ts). A message that must be tried again gets a job of its own. The chunk is done
+// when none of them waits any more; once claimed they are left to the sweeper.
 //
-// Where the process may die: a recipient that was not claimed has no recorded state, and the chunk, taken up again, goes on with
-// it; one that was claimed is skipped. Two workers on one chunk meet in the claims. The fan-out feeds a lost chunk again.
+// Where the process may die: a recipient that was not claimed has no recorded state, and another worker that takes the chunk
+// sends to it; one that was claimed is skipped. Of two workers on one chunk only one gets each claim. The fan-out feeds a
+// lost chunk again.
 import { moveCampaign } from '../../campaigns/store/campaigns.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../../campaigns/store/open-campaigns.ts'
 import { isFilesAway } from '../../files/store.ts'
-import type { Chunk } from '../../jobs/chunk.ts'
+import type { Chunk } from '../../jobs/campaigns.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { CorruptRecordError } from '../../redis/records.ts'

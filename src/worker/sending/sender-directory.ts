@@ -1,5 +1,5 @@
-// The senders as the pipeline needs them: record, opened token, provider, the account's policies. Read once and kept
-// for a second, because every message needs them and they seldom change.
+// A cache of senders for sending: record, decrypted token, provider, the account's policies. Each is kept for a second,
+// because every message needs them and they seldom change.
 import { type Seal, SealError } from '../../accounts/seal.ts'
 import type { ProviderName } from '../../accounts/sender.ts'
 import { findKeptAccount, type Policy } from '../../accounts/store/accounts.ts'

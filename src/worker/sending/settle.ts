@@ -1,7 +1,7 @@
 // Writes down how an attempt ended and says what becomes of its job. Where the process may die: before a write the
 // message is still `sending` under this attempt, and the sweep finds it; after it nothing is left to do but the wait.
 //
-// Nothing that follows from an outcome keeps it from being written down: a full Redis accepts the step of the message and
+// What follows from an outcome is written after it and may fail without it: a full Redis accepts the step of the message and
 // refuses plain writes (`followUp`).
 //
 // Each outcome has a function of its own: a single one would need 2 KB for each message, and almost all are simply

@@ -1,5 +1,5 @@
-// Takes the next messages of a lane, those with jobs and those of chunks alike: reads them, ends what must not be sent,
-// claims the others in one step.
+// Takes the next messages of a lane, from jobs and from chunks: reads them, ends those that must not be sent, and claims
+// the others in one step.
 //
 // If the process dies before the claim, nothing has changed, because reading takes nothing. After the claim every
 // message is in its record, and the sweep finds it.
@@ -11,7 +11,7 @@ import type { Pace } from '../../messages/pace.ts'
 import { type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
 import { giveBack } from '../../portfolios/store/rules.ts'
-import { nextJobs, releaseRead } from '../../queue/lane/next-jobs.ts'
+import { nextJobs, releaseRead } from '../../queue/lane/jobs.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { admittedAmong } from './admission.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'

@@ -3,7 +3,7 @@
 import { type Job, Worker } from 'bullmq'
 import { SEND_JOB } from '../../../src/jobs/send.ts'
 import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.ts'
-import { deadLetter, nextJobs } from '../../../src/queue/lane/next-jobs.ts'
+import { deadLetter, nextJobs } from '../../../src/queue/lane/jobs.ts'
 import {
   delayedUntil,
   JOB,

@@ -1,4 +1,4 @@
--- A fan-out says that it is at work, also while a single step of it takes long. It is not parked any more.
+-- The heartbeat of a fan-out, also while a single step of it takes long. It ends its being parked.
 --
 -- Keys:
 --   campaign  HASH
@@ -12,6 +12,5 @@ local parking = redis.call('HGET', parked, number)
 if parking and tonumber(string.match(parking, '^%d+')) == epoch then redis.call('HDEL', parked, number) end
 local found = redis.call('HMGET', campaign, 'state', 'epoch')
 if found[1] ~= 'running' or tonumber(found[2]) ~= epoch then return false end
-local t = redis.call('TIME')
-redis.call('HSET', campaign, 'beat', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)))
+redis.call('HSET', campaign, 'beat', string.format('%.0f', redisNowMs()))
 return 'OK'

@@ -32,8 +32,7 @@ local isActive = to == 'running' or to == 'scheduled' or to == 'checking'
   or (to == 'ready' and redis.call('HGET', campaign, 'starts_itself') == '1')
 if isActive and redis.call('EXISTS', closed) == 1 then return { 'closed', state, epoch } end
 
-local t = redis.call('TIME')
-local now = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+local now = string.format('%.0f', redisNowMs())
 if begins then epoch = epoch + 1 end
 local fields = { 'state', to, 'epoch', epoch, 'beat', now }
 if rewind > 0 then

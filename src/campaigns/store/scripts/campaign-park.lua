@@ -1,4 +1,4 @@
--- The process that works on a running campaign lets go of it for a while: nobody need give a sign of life until then.
+-- Parks a running campaign: its fan-out ends for a while and need not send heartbeats until then.
 --
 -- Keys:
 --   campaign  HASH
@@ -14,8 +14,7 @@ local campaign, parked = unpack(KEYS)
 local epoch, number, ms, reason, rate = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local found = redis.call('HMGET', campaign, 'state', 'epoch')
 if found[1] ~= 'running' or tonumber(found[2]) ~= epoch then return 0 end
-local t = redis.call('TIME')
-local untilMs = t[1] * 1000 + math.floor(t[2] / 1000) + ms
+local untilMs = redisNowMs() + ms
 redis.call('HSET', parked, number, string.format('%.0f %.0f %s', epoch, untilMs, reason))
 if rate then redis.call('HSET', campaign, 'rate', rate) end
 return 1

@@ -1,5 +1,4 @@
--- One round of a campaign's fan-out: moves its cursor, says that somebody is at work, and reads all that the next round
--- is decided by, in one step.
+-- One round of a campaign's fan-out: moves its cursor, writes its heartbeat, and reads what the next round needs.
 --
 -- Keys:
 --   campaign       HASH
@@ -38,8 +37,7 @@ if tonumber(found[2]) ~= epoch then
   return { 'over', fed }
 end
 
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = redisNowMs()
 if isMine then cursor = moved.to end
 redis.call('HSET', campaign, 'next', cursor, 'beat', string.format('%.0f', now), 'rate', rate, 'pace', pace)
 

@@ -1,5 +1,5 @@
--- Takes over a running campaign that nobody has worked on for a while: a new epoch begins, so that only one of those
--- who ask takes it, and one that was only slow stops when it looks next.
+-- Takes over a running campaign whose heartbeat is old: a new epoch begins, so that only one of several workers takes it
+-- over, and a fan-out that was only slow stops at its next round.
 --
 -- Keys:
 --   campaign  HASH
@@ -13,8 +13,7 @@ local silentMs, seenHeartbeat = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local found = redis.call('HMGET', campaign, 'state', 'beat')
 if found[1] ~= 'running' then return { 'over' } end
 local heartbeat = found[2] or '0'
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = redisNowMs()
 if now - tonumber(heartbeat) < silentMs or (seenHeartbeat and seenHeartbeat ~= heartbeat) then return { 'on', heartbeat } end
 redis.call('HSET', campaign, 'beat', string.format('%.0f', now))
 return { 'taken', redis.call('HINCRBY', campaign, 'epoch', 1) }

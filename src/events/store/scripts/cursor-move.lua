@@ -1,5 +1,5 @@
--- Moves an endpoint's places in its outboxes. Refused when any of them stands elsewhere: another worker delivers to
--- it by now, and its places must not be moved back.
+-- Moves an endpoint's cursors in its outboxes. Refused when one of them stands elsewhere: another worker delivers to the
+-- endpoint now, and its cursors must not be moved back.
 --
 -- Keys:
 --   cursors   HASH  outbox -> entry

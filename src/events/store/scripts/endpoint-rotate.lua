@@ -1,4 +1,4 @@
--- Replaces the secrets of an endpoint, unless they are others than they were: it was rotated, sealed anew or removed.
+-- Replaces the secrets of an endpoint if they are still those expected: it may have been rotated, resealed or removed.
 --
 -- Keys:
 --   endpoint  HASH  the endpoint

@@ -1,4 +1,4 @@
--- Says whether anybody wants to know what happens to an account, and notes since when nobody does.
+-- Whether an account has listeners for its events, and since when it has none.
 --
 -- Keys:
 --   endpoints  ZSET  endpoints of the account

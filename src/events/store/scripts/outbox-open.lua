@@ -1,5 +1,5 @@
--- Opens an outbox, or keeps it open that was about to be closed. An empty stream is there as soon as one entry was; the
--- entry itself says nothing.
+-- Opens an outbox, or keeps one open that was about to be closed. A stream exists only once it has had an entry; this one
+-- has no meaning.
 --
 -- Keys:
 --   outbox   STREAM  events

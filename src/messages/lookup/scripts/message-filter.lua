@@ -1,5 +1,5 @@
--- Passes over messages that are gone or do not match, so that only those that may match are read. What has no record yet
--- may match anything.
+-- Filters messages: leaves out those that are gone or do not match, so that fewer records are read. A message without a
+-- record yet may match anything.
 --
 -- Keys:
 --   records   HASH  what the keys of the records begin with, for the slot

@@ -1,5 +1,5 @@
--- A page of a sorted set, after a place in it. What stands at the place may be gone by then, and so may what stood
--- before it, so that the place is given by score and member and not by rank.
+-- A page of a sorted set after a place in it. The place is given by score and member and not by rank, because members may
+-- have been removed since.
 --
 -- Keys:
 --   list       ZSET

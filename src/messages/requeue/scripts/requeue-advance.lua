@@ -1,5 +1,5 @@
--- Moves the cursor of a job that sends messages again, and counts what stood in the page behind it. Of two workers that
--- do the same page only one moves on and counts.
+-- Moves the cursor of a requeue job past a page, and counts what the page held. Of two workers with the same page only one
+-- moves it and counts.
 --
 -- Keys:
 --   progress  HASH  how far the job is on this lane

@@ -45,7 +45,7 @@
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
 -- {..., slot, time (µs)}, and 1 besides if it is the probe of its lane; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
--- {'gone', state letter, ''}: a message of a campaign that was claimed before, of which the record is gone. Nothing may
+-- {'gone', state letter, ''}: a message of a campaign that was claimed before and whose record is gone. Nothing may
 -- be sent, nothing was written; message-finalize.lua ends it.
 -- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written, but that the job is put off for so long when only this message waits. `too_early`: its slot would

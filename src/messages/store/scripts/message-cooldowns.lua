@@ -1,5 +1,5 @@
--- Cooldowns: times in which nothing is sent, after WhatsApp has said that it is too much. Written in the same step
--- as the proof that an attempt was refused, asked by every claim. Included by message-claim.lua and message-step.lua.
+-- Cooldowns: times in which nothing is sent because WhatsApp has throttled. They are written in the step that proves an
+-- attempt refused, and read by every claim. Included by message-claim.lua and message-step.lua.
 --
 -- A lane's is a STRING, the time at which it ends (ms). After answers that prove nothing there is another STRING beside it,
 -- the probe `ms|code|sentence`: how long the lane has waited last, and why. While that is there, the cooldown ends for one

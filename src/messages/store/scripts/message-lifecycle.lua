@@ -1,7 +1,7 @@
--- The life of a message as Redis has it, which is what counts. Included by every script that changes a message. The
+-- The life of a message in Redis. Included by every script that changes a message. The
 -- letters of the states and the table of moves are those of src/messages/lifecycle.ts, written in here when the script
 -- is loaded: QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table. PROVEN are the letters of those
--- states that prove a message sent, in their order. What is more than a table stands in step(); a reference model
+-- states that prove a message sent, in their order. The rest stands in step(); a reference model
 -- (test/model/message-lifecycle.ts) is held against it, step by step over thousands of lives.
 -- constants
 
@@ -125,11 +125,6 @@ local function step(p, e, isExpired)
   return 'done'
 end
 
-local function redisNowMs()
-  local t = redis.call('TIME')
-  return t[1] * 1000 + math.floor(t[2] / 1000)
-end
-
 -- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 -- `isMissing`: it is known that there is none.
@@ -175,7 +170,7 @@ local function lastEventMs(history)
   return sign == '-' and -ms or ms
 end
 
--- How many steps a packed history tells of, with those of its middle that were dropped: `~12` stands for twelve.
+-- How many steps a packed history has, with those of its middle that were dropped: `~12` stands for twelve.
 local function stepsOf(history)
   if history == '' then return 0 end
   local _, more = string.gsub(history, '|', '|')
@@ -202,11 +197,11 @@ local function appendHistory(history, letter, atMs, acceptedAt, detail)
   return history .. '|' .. event
 end
 
--- include recipient-marks
+-- include recipient-states
 -- What a step of many messages has changed for campaigns, by number of campaign; nil: each change is written at once.
 local gathered
 
--- Writes changes of one campaign: counts {letter = by how many}, marks {place, mark, place, mark, ...}.
+-- Writes changes of one campaign: counts {letter = by how many}, states {place, state, place, state, ...}.
 local function writeChanges(prefix, run, changes)
   local key = prefix .. run
   local campaign = redis.call('HMGET', key, 'state', 'total')
@@ -216,11 +211,11 @@ local function writeChanges(prefix, run, changes)
     if by ~= 0 then redis.call('HINCRBY', key .. ':counts', letter, by) end
   end
   local total, set = tonumber(campaign[2] or '0'), {}
-  for i = 1, #changes.marks, 2 do
+  for i = 1, #changes.states, 2 do
     -- An id that was not made from the list must not make the string grow.
-    if changes.marks[i] < total then
+    if changes.states[i] < total then
       local n = #set
-      set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'SET', 'u4', '#' .. changes.marks[i], changes.marks[i + 1]
+      set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'SET', 'u4', '#' .. changes.states[i], changes.states[i + 1]
     end
   end
   if #set > 0 then redis.call('BITFIELD', key .. ':states', unpack(set)) end
@@ -248,13 +243,13 @@ local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
   if not run or from == to then return end
   -- A record has the number as text, an argument as a number.
   run = tonumber(run)
-  local changes = gathered and gathered[run] or { counts = {}, marks = {} }
-  local counts, marks = changes.counts, changes.marks
+  local changes = gathered and gathered[run] or { counts = {}, states = {} }
+  local counts, states = changes.counts, changes.states
   if wasExempt ~= nowExempt then counts.exempt = (counts.exempt or 0) + (nowExempt and 1 or -1) end
   if from then counts[from] = (counts[from] or 0) - 1 end
   counts[to] = (counts[to] or 0) + 1
-  marks[#marks + 1] = placeOf(ulid)
-  marks[#marks + 1] = string.find(MARKS, to, 1, true)
+  states[#states + 1] = placeOf(ulid)
+  states[#states + 1] = string.find(ORDER, to, 1, true)
   if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
 end
 
@@ -263,7 +258,7 @@ end
 local function countAside(prefix, run, what, was, now)
   if not run or was == now then return end
   run = tonumber(run)
-  local changes = gathered and gathered[run] or { counts = {}, marks = {} }
+  local changes = gathered and gathered[run] or { counts = {}, states = {} }
   changes.counts[what] = (changes.counts[what] or 0) + (now and 1 or -1)
   if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
 end

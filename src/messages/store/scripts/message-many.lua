@@ -28,7 +28,7 @@ local function scoreOf(key, member)
   return redis.call('ZSCORE', key, member)
 end
 
--- Takes the step for each message, of which the first argument is its ulid; returns what it came to for each,
+-- Takes the step for each message, whose first argument is its ulid; returns what it came to for each,
 -- {'error', text} where it failed. `campaigns` is what the keys of the lane's campaigns begin with.
 local function forEach(each, campaigns, take)
   gathered = {}

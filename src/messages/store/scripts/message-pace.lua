@@ -1,8 +1,8 @@
--- Slots: each request of a lane leaves at a time of its own, on Redis' clock, which no stalled worker can bunch up.
--- src/messages/pace.ts has the numbers. The state of a lane is one LIST, its latest slots (µs), the last one first: as
--- many as a window of the pace holds. Included by message-claim.lua and message-slot.lua.
+-- Slots: each request of a lane leaves at a time of its own on Redis' clock, so that a stalled worker cannot send a burst.
+-- src/messages/pace.ts has the numbers. A lane has one LIST of its latest slots (µs), the last one first: as many as a
+-- window of the pace holds. Included by message-claim.lua and message-slot.lua.
 
--- No slot is reserved so far ahead (µs): one that is was reserved before Redis' clock was set back.
+-- No slot is reserved further ahead than this (µs). One that is was reserved before Redis' clock was set back.
 local FARTHEST = 5000000
 
 local function redisNowUs()

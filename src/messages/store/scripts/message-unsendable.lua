@@ -34,7 +34,7 @@ local function settle(m, p, exists, now, before, happened, detail, problem)
   count(m.campaigns, m.run, m.ulid, before, p.state, false, isExempt(p.state, problem))
 end
 
--- A message of a campaign that was claimed before, of which the record is gone: the letter of the state that the campaign
+-- A message of a campaign that was claimed before and whose record is gone: the letter of the state that the campaign
 -- knows, or nil.
 local function isGone(m, exists)
   return m.run and not exists and recipientStateOf(m.campaigns, m.run, m.ulid) or nil

@@ -1,5 +1,4 @@
--- No status poll of the lane leaves for so long: the provider has said that they are too many. A cooldown that ends later
--- stays.
+-- A cooldown of the lane's status polls, because the provider has throttled them. One that ends later stays.
 --
 -- Keys:
 --   nextPoll  STRING  when the next poll may leave (ms)

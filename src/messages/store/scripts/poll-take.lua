@@ -1,5 +1,5 @@
--- Takes status polls of a lane that are due, within its budget. Every worker passes here, so the budget is the lane's,
--- any worker that polls. A poll that is taken is due again when its lease ends, should its worker die over it.
+-- Takes status polls of a lane that are due, within the budget that all workers share. A poll that was taken is due again
+-- when its lease ends, in case its worker has died.
 --
 -- Keys:
 --   polls     ZSET    messages to poll, by when (ms)
@@ -15,8 +15,7 @@
 -- include message-cooldowns
 local polls, underWay, nextPoll = unpack(KEYS)
 local atOnce, spacingMs, inOneGo, leaseMs, giveUpMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = redisNowMs()
 
 -- What could not be asked about within its day is given up here and costs no poll: this bounds the list.
 redis.call('ZREMRANGEBYSCORE', polls, '-inf', now - giveUpMs)

@@ -5,8 +5,7 @@ import type { Problem } from '../../../messages/outcome.ts'
 import { OPTED_OUT_THERE } from '../../../messages/provider-codes.ts'
 import { type InboundMessage, namesOfWriter } from '../../../messages/store/inbound.ts'
 import type { Redis } from '../../../redis/connect.ts'
-import type { OptOutSource } from '../opt-out.ts'
-import { keywordIntent } from '../opt-out.ts'
+import { keywordIntent, type OptOutSource } from '../opt-out.ts'
 import { addOptOuts, optOutsHold, removeOptOuts } from '../store/opt-outs.ts'
 
 /** Kinds whose text the person has written or chosen, and not what stands below a picture. */

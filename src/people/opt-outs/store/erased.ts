@@ -1,6 +1,5 @@
-// That a person who was erased had opted out, without saying who: a ZSET of HMACs by the time since which, beside the list
-// of people. A campaign that is made later must still leave them out; somebody who knows a number can ask for it, and
-// nobody can read numbers out of it.
+// Opt-outs of erased people, without their numbers: a ZSET of HMACs by the time of the opt-out, beside the list of people.
+// A later campaign must still leave them out. One can ask whether a given number is in it, but not read numbers out of it.
 //
 // The HMAC is under a random key of the account, made when it is first needed and sealed under LANEWAY_SECRET_KEYS. So a
 // copy of Redis answers nobody's question, and `secrets rotate` seals the key anew while the HMACs stay: they are kept for
@@ -41,7 +40,7 @@ const hmacOf = (key: string, person: string): string =>
   createHmac('sha256', key).update(`laneway opt-out\n${person}`).digest('base64url')
 
 /**
- * What stands for each of the people once they are erased; undefined for an account of which nobody was erased who had
+ * What stands for each of the people once they are erased; undefined for an account where nobody was erased who had
  * opted out. Throws a SealError when the account's key was sealed under a secret that this process does not have.
  */
 export async function erasedHmacsOf(

@@ -1,10 +1,11 @@
-// Who wants no advertising of an account: a ZSET of people by the time since which, a HASH of who said so and when, and a
-// ZSET of who wanted it again, under one hash tag. A person in the first ZSET is opted out, whatever the others say.
-// Who was erased stands in another ZSET, by what stands for them (erased.ts), and is opted out as well. One script
-// writes all of it, so that dying leaves a word taken or not.
+// Opt-outs of an account: a ZSET of people by the time of their opt-out, a HASH of who said so and when, and a ZSET of those
+// who opted in again, under one hash tag. A person in the first ZSET is opted out, whatever the others say. Erased people
+// are in another ZSET, by HMAC (erased.ts), and are opted out as well. One script writes all of it, so that a change is
+// written whole or not at all.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import { iso } from '../../../messages/instant.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { contactKeys } from '../../../redis/keys.ts'
 import { defineScript } from '../../../redis/lua.ts'
@@ -141,7 +142,7 @@ const timesSchema = jsonText.pipe(z.partialRecord(z.enum(OPT_OUT_SOURCES), z.tup
 function shown(person: string, at: number, times: string | null): OptOut {
   const said = Object.entries(timesSchema.catch({}).parse(times)).sort(([, one], [, other]) => one[0] - other[0])
   const [first] = said.flatMap(([source]) => OPT_OUT_SOURCES.filter((known) => known === source))
-  return { person, source: first ?? 'http', since: new Date(at).toISOString() }
+  return { person, source: first ?? 'http', since: iso(at) }
 }
 
 // Why an opt-out holds from its answer on, although workers ask for opt-outs before a message leaves and not in the step

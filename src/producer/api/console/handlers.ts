@@ -11,6 +11,7 @@ import { createSession, endSession, SESSION_MS } from '../../../accounts/store/s
 import { laneOf } from '../../../lanes/control.ts'
 import { assertForSender, checkCredential } from '../../../messages/accept/check-key.ts'
 import { Refusal } from '../../../messages/accept/refusal.ts'
+import { iso } from '../../../messages/instant.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { createSeriesReader } from '../../../telemetry/live/series.ts'
 import { isInScope, type Scope, scopeKey } from '../../../telemetry/snapshot.ts'
@@ -41,7 +42,7 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
       permissions: permissionsOf({ permissions, senders }),
       senders: senders.length === 0 ? null : [...senders],
       default_sender: senders.length === 0 || senders.includes((await defaultSender(redis, account))?.id ?? 0),
-      expires_at: endsAtMs === 0 ? null : new Date(endsAtMs).toISOString(),
+      expires_at: endsAtMs === 0 ? null : iso(endsAtMs),
     }
   }
 
@@ -104,7 +105,7 @@ const ADDRESSES_MAX = 10_000
 
 /**
  * Limits sign-ins with a wrong key, in this process. A key of 190 bits is never guessed: the limit protects the log from
- * being flooded, and keys of which somebody knows a part. `perf` is the clock.
+ * being flooded, and keys that somebody knows a part of. `perf` is the clock.
  */
 export function createSignInAttempts(perf: { now: () => number } = performance) {
   const wrong = new LRUCache<string, { count: number; untilMs: number }>({ max: ADDRESSES_MAX })

@@ -1,6 +1,7 @@
 // The conversation with a person.
 import { assertForSender } from '../../../messages/accept/check-key.ts'
 import { senderOf } from '../../../messages/accept/prepare-message.ts'
+import { isoOrNull } from '../../../messages/instant.ts'
 import { replyWindowOf, WINDOW_MS } from '../../../messages/store/inbound.ts'
 import { findOptOut } from '../../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -23,7 +24,7 @@ export const conversationRoutes = ({ redis }: { redis: Redis }): Route[] =>
         person,
         sender: sender.number,
         open: isHeard ? until !== undefined : null,
-        open_until: until === undefined ? null : new Date(until).toISOString(),
+        open_until: isoOrNull(until),
         last_received_at: until === undefined ? null : new Date(until - WINDOW_MS).toISOString(),
         opted_out: optOut !== undefined,
       })

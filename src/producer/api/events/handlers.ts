@@ -20,6 +20,7 @@ import {
 import { notePull } from '../../../events/store/outbox.ts'
 import { pullEvents, readPlaces, writePlaces } from '../../../events/store/pull.ts'
 import { findReplay } from '../../../events/store/replays.ts'
+import { iso, isoOrNull } from '../../../messages/instant.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -95,7 +96,7 @@ export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
       )
       return shows(state, {
         ...{ replay_id: id, state, delivered, created_at: iso(created_at) },
-        ended_at: ended_at === undefined ? null : iso(ended_at),
+        ended_at: isoOrNull(ended_at),
       })
     },
     async attempts(call) {
@@ -107,5 +108,3 @@ export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
     },
   })
 }
-
-const iso = (ms: number): string => new Date(ms).toISOString()

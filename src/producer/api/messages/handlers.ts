@@ -9,9 +9,17 @@ import { existingSenders } from '../../../messages/accept/named-senders.ts'
 import type { State } from '../../../messages/lifecycle.ts'
 import { readCursor, writeCursor } from '../../../messages/lookup/entries.ts'
 import { findMessages } from '../../../messages/lookup/find-messages.ts'
-import { type FoundMessage, findMessage, infoStatus, owns } from '../../../messages/lookup/lookup.ts'
+import {
+  cancelWherever,
+  deliveryOf,
+  type FoundMessage,
+  findMessage,
+  findOwnMessage,
+  infoStatus,
+  type OwnMessage,
+  owns,
+} from '../../../messages/lookup/lookup.ts'
 import { receivedDocument, sentDocument } from '../../../messages/lookup/message-document.ts'
-import { cancelWherever, deliveryOf, findOwnMessage, type OwnMessage } from '../../../messages/lookup/own-message.ts'
 import { type MessageId, messageId, parseMessageId } from '../../../messages/message-id.ts'
 import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'

@@ -1,7 +1,7 @@
 // Requeueing many messages as a job that a worker does, and its progress.
 import { permits } from '../../../accounts/permissions.ts'
 import type { Config } from '../../../config.ts'
-import { iso } from '../../../messages/lookup/message-document.ts'
+import { iso, isoOrNull } from '../../../messages/instant.ts'
 import { hasFilter, requeueOrder } from '../../../messages/requeue/accept-requeue.ts'
 import {
   findRequeueJob,
@@ -85,7 +85,7 @@ export function requeueHandlers(deps: RequeueDeps): Handlers<Pick<typeof message
         requeued: counts.requeued,
         ...blocked(counts),
         created_at: iso(job.created_at),
-        ended_at: job.ended_at === undefined ? null : iso(job.ended_at),
+        ended_at: isoOrNull(job.ended_at),
       })
     },
   }

@@ -1,6 +1,6 @@
 // A person's data: showing it as it is read, and having a worker erase it.
 import type { Config } from '../../../config.ts'
-import { iso } from '../../../messages/lookup/message-document.ts'
+import { iso, isoOrNull } from '../../../messages/instant.ts'
 import { type Erasure, type ErasureQueue, findErasure, newErasureId } from '../../../people/erasures.ts'
 import { type GatherDeps, personPieces } from '../../../people/gather.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
@@ -49,5 +49,5 @@ export const erasureDocument = (id: string, { state, contacts, messages, receive
   state,
   ...{ contacts, messages, received, recipients },
   created_at: iso(at.created_at),
-  ended_at: at.ended_at === undefined ? null : iso(at.ended_at),
+  ended_at: isoOrNull(at.ended_at),
 })

@@ -1,6 +1,7 @@
 // The templates of an account.
 import { importDefinitions } from '../../../accounts/commands/templates.ts'
 import { type ListedTemplate, listTemplates, removeTemplate } from '../../../accounts/store/templates.ts'
+import { isoOrNull } from '../../../messages/instant.ts'
 import type { Template } from '../../../messages/templates/template.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -44,7 +45,7 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
 const listed = ({ name, language, category, status, quality, componentsChangedAt }: ListedTemplate) => ({
   ...{ id: `${name}/${language}`, name, language, category, status },
   quality: quality ?? null,
-  components_changed_at: componentsChangedAt === undefined ? null : new Date(componentsChangedAt).toISOString(),
+  components_changed_at: isoOrNull(componentsChangedAt),
 })
 
 /** An import says nothing of its quality. */

@@ -1,7 +1,7 @@
--- How many recipients wait in chunks of a lane: those of running campaigns without a mark. A recipient who has one was
--- claimed, and waits, if at all, in a job of their own; chunks of a campaign that does not run are dropped.
+-- How many recipients wait in chunks of a lane: those of running campaigns that have no state yet. A recipient with a
+-- state was claimed, and waits, if at all, in a job of their own; chunks of a campaign that does not run are dropped.
 --
--- `chunks`: ids of chunks, of which some may name the same places. `states`: of the campaigns of the lane, by their number
+-- `chunks`: ids of chunks; some may name the same places. `states`: of the campaigns of the lane, by their number
 -- as text. `campaigns`: what the keys of campaigns begin with.
 local function placesInChunks(chunks, states, campaigns)
   local spans, waits = {}, 0

@@ -9,8 +9,7 @@
 -- Output: {the time that they are put off to (ms), lane, lane, ...}
 local due = unpack(KEYS)
 local againMs, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = redisNowMs()
 local till = now + againMs
 local taken = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)
 for _, lane in ipairs(taken) do

@@ -35,8 +35,7 @@ local jobs, name, ids, payloads, times, waits, notBefore, priorities, packedIds,
 if redis.call('EXISTS', closed) == 1 then return 'closed' end
 
 -- The index first: an id without a message is passed over, a message that no list shows is not found.
-local time = redis.call('TIME')
-local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+local nowMs = redisNowMs()
 if packedIds then
   -- A broken index is a matter for people, and no message waits for that: its id finds it all the same.
   pcall(indexMessages, index, 'o', packedIds, hashes, oldestMs, newestMs, untilMs, nowMs)

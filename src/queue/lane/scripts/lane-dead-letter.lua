@@ -16,8 +16,7 @@ local waiting, prioritized, failed, deaths = unpack(KEYS)
 local jobs, id, reason, keptMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local MOST_SWEPT = 500
 if redis.call('LREM', waiting, -1, id) == 0 and redis.call('ZREM', prioritized, id) == 0 then return 0 end
-local t = redis.call('TIME')
-local nowMs = t[1] * 1000 + math.floor(t[2] / 1000)
+local nowMs = redisNowMs()
 local now = string.format('%.0f', nowMs)
 redis.call('HSET', jobs .. id, 'failedReason', reason, 'finishedOn', now)
 redis.call('ZADD', failed, now, id)

@@ -26,8 +26,7 @@ local sole = redis.call('GET', clearedBy)
 if sole and sole ~= by then return { -1, 0 } end
 redis.call('SET', clearedBy, by, 'PX', SOLE_MS)
 local isList = redis.call('TYPE', waiting).ok == 'list'
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = redisNowMs()
 
 local states = {}
 local function isHeld(run)

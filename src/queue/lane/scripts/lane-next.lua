@@ -26,8 +26,7 @@
 local waiting, prioritized, delayed, meta, counter, readers, deaths = unpack(KEYS)
 local jobs, most, firstOnly, by = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local MOST_DUE, MOST_DEATHS, STALE_MS, KEPT_MS = 200, 10000, 2000, 604800000
-local t = redis.call('TIME')
-local nowMs = t[1] * 1000 + math.floor(t[2] / 1000)
+local nowMs = redisNowMs()
 
 local function untilDue()
   local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]

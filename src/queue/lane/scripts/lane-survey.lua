@@ -24,8 +24,7 @@ local waiting, prioritized, delayed, active, meta, cooldown, inDoubt, queuedAgai
 local function earliest(key)
   return redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ''
 end
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = redisNowMs()
 local waits = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
 local head, held, chunkHead = '', '0', redis.call('LINDEX', chunksWaiting, -1) or ''
 if

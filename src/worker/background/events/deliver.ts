@@ -11,6 +11,7 @@ import { documentsOf } from '../../../events/store/documents.ts'
 import { secretsAt, signatures } from '../../../events/store/endpoint-secrets.ts'
 import { type Endpoint, noteOutcome } from '../../../events/store/endpoints.ts'
 import type { Log } from '../../../log.ts'
+import { iso } from '../../../messages/instant.ts'
 import { observerOf } from '../../../observe.ts'
 import type { Redis } from '../../../redis/connect.ts'
 
@@ -105,7 +106,7 @@ export async function send(
   const [first] = documents
   const isBatch = endpoint.max_events > 1
   const beganMs = await deps.nowMs()
-  const timestamp = new Date(beganMs).toISOString()
+  const timestamp = iso(beganMs)
   const body = JSON.stringify(isBatch ? { type: 'batch', timestamp, data: documents } : first)
   const post = { id, body, atMs: beganMs }
   const end = await postEvents(target.agent, endpoint.url, secretsAt(endpoint, seal, beganMs), post, how.stopped)
@@ -116,7 +117,7 @@ export async function send(
   const retryMs = ok || status === 410 ? undefined : how.retryIn(askedMs)
   // Written while the next delivery is made: each write waits for the disk of Redis.
   noteAttempt(redis, endpoint.account, endpoint.id, {
-    at: new Date(nowMs).toISOString(),
+    at: iso(nowMs),
     delivery: id,
     ok,
     events: documents.length,
@@ -126,7 +127,7 @@ export async function send(
     problem: problem ?? null,
     took_ms: tookMs,
     answer,
-    retry_at: retryMs === undefined ? null : new Date(nowMs + retryMs).toISOString(),
+    retry_at: retryMs === undefined ? null : iso(nowMs + retryMs),
   }).catch((error: unknown) => log.debug({ endpoint: endpoint.id, err: error }, 'events.error'))
   if (ok) {
     target.failures = 0

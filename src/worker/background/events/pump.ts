@@ -1,15 +1,14 @@
-// Delivers new events to an endpoint, straight from the outboxes of its account: its cursors there move on once the events
-// before them were taken, or a job stands for them. Events of one message are delivered in order, others side by side. An
-// endpoint that fails is tried with one delivery at a time, and ever less often, up to a minute; what it does not take
-// meanwhile stays in the outboxes.
+// Delivers new events to an endpoint from the outboxes of its account. A cursor moves on once the events before it were
+// delivered, or have a retry job. Events of one message are delivered in order, others in parallel. An endpoint that fails
+// gets one delivery at a time, with backoff up to a minute; meanwhile its events stay in the outboxes.
 //
-// Dying before the cursors are moved delivers the same events again, under the same ids. Two pumps of one endpoint, as after
-// a process was frozen, repeat events; the cursors of the late one are refused.
+// If the process dies before the cursors are moved, the same events are delivered again, under the same ids. Two pumps of
+// one endpoint, as after a process was frozen, repeat events; the later one's moves of the cursors are refused.
 import { orderingKey, type PlacedEvent } from '../../../events/outbox-entry.ts'
 import { probeWaitMs } from '../../../events/retry-times.ts'
 import { isFor } from '../../../events/store/documents.ts'
 import { moveCursors, readCursors } from '../../../events/store/endpoints.ts'
-import { ACCOUNT_SOURCE, type OutboxEntry, readAfter } from '../../../events/store/outbox.ts'
+import { ACCOUNT_SOURCE, type OutboxEntry, readRange } from '../../../events/store/outbox.ts'
 import { MOST_AT_ONCE } from '../../../events/targets.ts'
 import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
 import type { Retries } from './retries.ts'
@@ -55,7 +54,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
 
   async function know(): Promise<void> {
     const wanted = [ACCOUNT_SOURCE, ...target.senders.keys()]
-    // Lanes of which nothing is kept any more.
+    // Lanes that nothing is kept of any more.
     for (const source of sources.keys())
       if (source !== ACCOUNT_SOURCE && !target.senders.has(source)) sources.delete(source)
     if (wanted.every((source) => sources.has(source))) return
@@ -83,7 +82,11 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
         if (state.lookAt > now || known >= enough) return
         const likely = Math.ceil((enough - known) / state.density)
         const most = Math.min(MOST_ENTRIES, Math.max(FEWEST_ENTRIES, likely))
-        const found = await readAfter(deps.redis, target.endpoint.account, source, state.read, most)
+        const found = await readRange(deps.redis, target.endpoint.account, source, {
+          from: `(${state.read}`,
+          to: '+',
+          most,
+        })
         const last = found.at(-1)
         if (last !== undefined) {
           const events = found.reduce((sum, each) => sum + each.events.length, 0)

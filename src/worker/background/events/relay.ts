@@ -1,8 +1,8 @@
 // The relay: one worker at a time keeps the outboxes open and delivers events to the endpoints. Each endpoint has a loop of
 // its own, so that none waits for another.
 //
-// Two relays at once, as after one was frozen, repeat events and harm nothing: the places of an endpoint move only from
-// where they stand (store/scripts/cursor-move.lua).
+// Two relays at once, as after one was frozen, repeat events and do no other harm: an endpoint's cursors move by
+// compare-and-set (store/scripts/cursor-move.lua).
 import type { Seal } from '../../../accounts/seal.ts'
 import { listKeptSenders, type Sender } from '../../../accounts/store/senders.ts'
 import type { Config } from '../../../config.ts'

@@ -1,5 +1,5 @@
-// The jobs of an endpoint's queue: deliveries that it did not take, tests, replays. The queue is worked on only while
-// something of it is due.
+// The jobs of an endpoint's queue: failed deliveries, tests, replays. The queue has a worker only while one of them is
+// due.
 import type { Config } from '../../../config.ts'
 import { TEST_TYPE } from '../../../events/event-schema.ts'
 import type { PlacedEvent } from '../../../events/outbox-entry.ts'
@@ -23,9 +23,9 @@ import {
   replayPage,
 } from '../../../events/store/replays.ts'
 import { type EventJob, eventJobSchema } from '../../../jobs/background.ts'
+import { iso } from '../../../messages/instant.ts'
 import { endpointQueue } from '../../../queue/layout.ts'
-import type { Queue } from '../../../queue/open-queue.ts'
-import { promote, retry } from '../../../queue/open-queue.ts'
+import { promote, type Queue, retry } from '../../../queue/open-queue.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../../../queue/worker.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { endpointQueuePrefix } from '../../../redis/keys.ts'
@@ -80,7 +80,7 @@ export function createRetries(
 
   async function test(id: string, at: number): Promise<OwnEnd> {
     const data = { event_id: id, id: owner.id, reason: null }
-    const documents = [{ type: TEST_TYPE, timestamp: new Date(at).toISOString(), data }]
+    const documents = [{ type: TEST_TYPE, timestamp: iso(at), data }]
     await send(deps, target, { id, documents }, { attempt: 1, retryIn: () => undefined, stopped })
     return { kind: 'done' }
   }

@@ -1,4 +1,4 @@
-// What each job of the intake queue asks for, and which permission its key must have. To add one: its name and shape in
+// The jobs of the intake queue by name: what each does, and which permission its key must have. To add one: its name and shape in
 // src/jobs/intake.ts, its line here, its section in docs/reference/jobs.md.
 
 import { createHash } from 'node:crypto'
@@ -21,8 +21,8 @@ import type { IntakeContract, IntakeJob, intakeAnswers } from '../../../jobs/int
 import { type AcceptDeps, acceptMessage } from '../../../messages/accept/accept-message.ts'
 import { doesNotExist, invalidFields, Refusal } from '../../../messages/accept/refusal.ts'
 import { faultsOf } from '../../../messages/fault.ts'
-import { deliveryOf, findOwnMessage } from '../../../messages/lookup/own-message.ts'
-import { parsePerson } from '../../../people/person.ts'
+import { deliveryOf, findOwnMessage } from '../../../messages/lookup/lookup.ts'
+import { parsePerson } from '../../../messages/recipient.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
 import type { Redis } from '../../../redis/connect.ts'
 
@@ -145,8 +145,7 @@ export const PERSON_ERASED = 'person_erased'
  */
 async function refuseErased({ tombstones }: VerbDeps, { account, addedAtMs }: CheckedJob, to: unknown): Promise<void> {
   const person = typeof to === 'string' ? parsePerson(to) : undefined
-  if (person === undefined || !(await tombstones.isAny(account, addedAtMs))) return
-  if (!(await tombstones.erasedOf(account, [person], addedAtMs)).has(person)) return
+  if (person === undefined || !(await tombstones.erasedOf(account, [person], addedAtMs)).has(person)) return
   throw new Refusal('overtaken', PERSON_ERASED, 'The recipient was erased after the job was written.')
 }
 

@@ -25,8 +25,7 @@ local APART = 60 * 1000
 -- WhatsApp brings a word for 7 days. What ended longer ago than this is forgotten.
 local KEPT = 8 * 24 * 3600 * 1000
 
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local now = redisNowMs()
 local said = at
 -- A time to come is none.
 if not said or said > now + APART then said = now end

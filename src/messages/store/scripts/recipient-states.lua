@@ -1,6 +1,7 @@
 -- A campaign keeps the state of each of its recipients in a STRING, half a byte each, in the order of its list: 0 for one
--- whose message was never claimed, else the place of the state's letter in MARKS, 15 where it cannot be known any more
--- (src/campaigns/store/recipient-states.ts). It outlives the records, so that nobody is sent to again because a record has expired.
+-- whose message was never claimed, else the place of the state's letter in ORDER, 15 where it cannot be known any more
+-- (src/campaigns/store/recipient-states.ts). It outlives the records, so that nobody is sent to again because a record has
+-- expired.
 
 -- A recipient's place in the list, from the id of the message (src/campaigns/message-ids.ts).
 local function placeOf(ulid)
@@ -28,8 +29,8 @@ local function recipientStateOf(prefix, run, ulid)
   local name = run .. ' ' .. from
   blocks[name] = blocks[name] or redis.call('GETRANGE', prefix .. run .. ':states', from, from + BLOCK - 1)
   local byte = string.byte(blocks[name], byteAt - from + 1) or 0
-  local mark = place % 2 == 0 and math.floor(byte / 16) or byte % 16
-  if mark == 0 then return nil end
-  local letter = string.sub(MARKS, mark, mark)
+  local state = place % 2 == 0 and math.floor(byte / 16) or byte % 16
+  if state == 0 then return nil end
+  local letter = string.sub(ORDER, state, state)
   return letter == '' and UNKNOWN or letter
 end
