@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { excerpt, type Refusal } from './chat-errors.ts'
 import type { Component, Template } from './message-schema.ts'
+import { ACTION_BUTTONS, actionFault, offerFault, RICH_HEADERS, richHeaderFault } from './template-parts.ts'
 
 type Wire = 'partner' | 'cloud'
 
@@ -35,7 +36,8 @@ export function templateFault(template: Template, wire: Wire): Refusal | null {
     return { code: 132001, details }
   }
   const at = "template['components']"
-  return componentsFault(template.components ?? [], at, ['header', 'body', 'button', 'carousel'], wire)
+  const allowed = ['header', 'body', 'button', 'carousel', ...(wire === 'cloud' ? ['limited_time_offer'] : [])]
+  return componentsFault(template.components ?? [], at, allowed, wire)
 }
 
 function componentsFault(components: Component[], at: string, allowed: string[], wire: Wire): Refusal | null {
@@ -64,12 +66,13 @@ function componentFault(type: string, component: Component, at: string, wire: Wi
   if (!parsed.success)
     return { code: 100, details: `Param ${at}['parameters'] must be an array of objects with a type.` }
   const parameters = parsed.data
-  if (type === 'header') return headerFault(parameters)
+  if (type === 'header') return headerFault(parameters, wire)
+  if (type === 'limited_time_offer') return offerFault(parameters)
   if (type === 'body') return bodyFault(parameters)
   return buttonFault(component, parameters, at, wire)
 }
 
-function headerFault(parameters: Parameter[]): Refusal | null {
+function headerFault(parameters: Parameter[], wire: Wire): Refusal | null {
   const [parameter] = parameters
   if (parameter === undefined || parameters.length > 1) {
     return {
@@ -79,14 +82,16 @@ function headerFault(parameters: Parameter[]): Refusal | null {
   }
   const kind = parameter.type.toLowerCase()
   if (kind === 'text') return textFault(parameter.text, 'header', 60)
-  if (!MEDIA.includes(kind)) {
+  if (wire === 'cloud' && RICH_HEADERS.includes(kind)) return richHeaderFault(kind, parameter[kind])
+  const media = wire === 'cloud' ? [...MEDIA, 'gif'] : MEDIA
+  if (!media.includes(kind)) {
     return {
       code: 132012,
-      details: `header: Format mismatch, expected one of {TEXT, ${listed(MEDIA)}}, received ${excerpt(parameter.type)}`,
+      details: `header: Format mismatch, expected one of {TEXT, ${listed(media)}}, received ${excerpt(parameter.type)}`,
     }
   }
-  const media = mediaSchema.safeParse(parameter[kind])
-  if (!media.success || (media.data.id === undefined) === (media.data.link === undefined)) {
+  const file = mediaSchema.safeParse(parameter[kind])
+  if (!file.success || (file.data.id === undefined) === (file.data.link === undefined)) {
     return { code: 132018, details: `header: ${kind} needs exactly one of id and link` }
   }
   return null
@@ -114,12 +119,14 @@ function buttonFault(component: Component, parameters: Parameter[], at: string, 
   if (!isTaken || !/^\d$/.test(String(index)))
     return { code: 100, details: `Param ${at}['index'] must be a button's place, "0" to "9".` }
   const subType = excerpt(component.sub_type).toLowerCase()
+  const place = `button at index ${excerpt(index)} of type ${subType}`
+  const actions = wire === 'cloud' ? ACTION_BUTTONS : []
+  if (actions.includes(subType)) return actionFault(subType, parameters, place)
   const wanted = BUTTON_PARAMETER.get(subType)
   if (wanted === undefined) {
-    const kinds = listed([...BUTTON_PARAMETER.keys()])
+    const kinds = listed([...BUTTON_PARAMETER.keys(), ...actions])
     return { code: 100, details: `Param ${at}['sub_type'] must be one of {${kinds}} - got "${excerpt(subType)}".` }
   }
-  const place = `button at index ${excerpt(index)} of type ${subType}`
   const [parameter] = parameters
   if (parameter === undefined) {
     return subType === 'quick_reply' ? null : { code: 131008, details: `${place} requires a parameter` }

@@ -82,11 +82,14 @@ const EXPECTED: Readonly<Record<ValueSourceKind, string>> = {
  * recipient by recipient, with matchTemplate.
  */
 export function structuralFaults(shape: TemplateShape, { sources, fill }: CompiledComponents): Fault[] {
-  // A sample that is good as a text is no link, and the other way round: a fault that disappears with one of them is not structural.
-  const [asText = [], asLink = []] = ['1', 'https://example.com/1'].map((sample) =>
+  // A sample that is good as a text is no link and no time, and the other way round: a fault that disappears with one of them
+  // is not structural.
+  const [asText = [], ...others] = ['1', 'https://example.com/1', '1800000000000'].map((sample) =>
     matchTemplate(shape, fill(sources.map(() => sample))),
   )
-  return asText.filter((fault) => asLink.some(({ path, message }) => path === fault.path && message === fault.message))
+  const isIn = (faults: readonly Fault[], fault: Fault) =>
+    faults.some(({ path, message }) => path === fault.path && message === fault.message)
+  return asText.filter((fault) => others.every((faults) => isIn(faults, fault)))
 }
 
 /** A copy of the value in which `replace` has answered for every placeholder. */
@@ -121,12 +124,13 @@ function fillAll(components: readonly Component[], values: readonly string[]): C
 const fillParameters = (parameters: readonly Parameter[], values: readonly string[]): Parameter[] =>
   parameters.map((parameter) => ({ ...parameter, [parameter.type]: fillHeld(parameter[parameter.type], values) }))
 
-/** What a parameter holds: a text, or an object of texts such as a link and a file name. */
+/** What a parameter holds: a text, or an object of texts such as a link and a file name, or lists of these. */
 function fillHeld(held: unknown, values: readonly string[]): unknown {
   if (typeof held === 'string') {
     const n = placeholderIn(held)
     return n === undefined ? held : (values[n] ?? '')
   }
   if (typeof held !== 'object' || held === null) return held
+  if (Array.isArray(held)) return held.map((each) => fillHeld(each, values))
   return Object.fromEntries(Object.entries(held).map(([key, each]) => [key, fillHeld(each, values)]))
 }

@@ -67,8 +67,20 @@ export const LIMITS = {
   parameterName: 60,
   /** What a parameter holds, before the approved template says how much of it may be there. Ours. */
   held: { values: 50, characters: 4_096 },
+  /** The same of what a button of a catalogue or a flow is given. Thirty products in ten sections have some 110 values. Ours. */
+  heldByAction: { values: 300, characters: 16_384 },
   /** A template's body with its variables filled in. */
   templateBody: 1024,
+  /** The same of a template with a limited-time offer. */
+  offerBody: 600,
+  /** Sections and products of a multi-product button, and the title of a section. */
+  productSections: 10,
+  products: 30,
+  productSection: 24,
+  /** An id of a product or a catalogue. Ours: WhatsApp names none. */
+  productId: 100,
+  /** A flow token. Ours. */
+  flowToken: 512,
   /** The body of a carousel's card with its variables filled in. */
   cardBody: 160,
   /** The address of a URL button with its variable filled in. */

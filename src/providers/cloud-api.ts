@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
 import { type Fill, fieldsWithPlaceholders } from '../messages/placeholders.ts'
 import { isUserId } from '../messages/recipient.ts'
+import type { Component } from '../messages/templates/template-content.ts'
 import { type Refused, readSend } from './answer-body.ts'
 import type { HttpAgent } from './http-agent.ts'
 import { postJson, traceHeader } from './http-call.ts'
@@ -69,15 +70,25 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
   }
 }
 
-/**
- * Component, button and parameter kinds are lower case on this wire; the rest of the content is the same. Done on the
- * JSON text: no string in it can look like such a field, because quotes in a string are escaped.
- */
+/** Kinds of components and buttons are lower case on this wire; the rest of the content is the same. */
 function wireJson(content: Content): string {
-  const json = JSON.stringify(content)
-  return content.type === 'template' ? json.replace(KIND, (kind) => kind.toLowerCase()) : json
+  if (content.type !== 'template' || content.template.components === undefined) return JSON.stringify(content)
+  const components = content.template.components.map(inLowerCase)
+  return JSON.stringify({ ...content, template: { ...content.template, components } })
 }
-const KIND = /"(?:sub_)?type":"[^"\\]*"/g
+
+/** Only of the component itself: what is given to a flow may have a `type` of its own. */
+const inLowerCase = ({ type, sub_type: subType, cards, ...rest }: Component): object => ({
+  type: type.toLowerCase(),
+  ...(subType !== undefined && { sub_type: subType.toLowerCase() }),
+  ...rest,
+  ...(cards && {
+    cards: cards.map(({ components, ...card }) => ({
+      ...card,
+      ...(components && { components: components.map(inLowerCase) }),
+    })),
+  }),
+})
 
 function refusedBy(body: unknown): Refused | undefined {
   const error = refusal.safeParse(body).data?.error

@@ -110,6 +110,16 @@ describe('on cloud-api', () => {
     })
   })
 
+  test('what is given to a flow stays as it is, whatever its fields are called', async () => {
+    const data = { type: 'Table For TWO', sub_type: 'A' }
+    const parameters = [{ type: 'action', action: { flow_token: 'T', flow_action_data: data } }]
+    const components = [{ type: 'BUTTON', sub_type: 'FLOW', index: '0', parameters }]
+    await send(cloud, { type: 'template', template: { name: 'visit', language: { code: 'en' }, components } })
+    expect(got?.body.template).toMatchObject({
+      components: [{ type: 'button', sub_type: 'flow', index: '0', parameters }],
+    })
+  })
+
   const graphError = (error: object) =>
     JSON.stringify({ error: { message: '(#1) X', type: 'OAuthException', ...error } })
   test.each<[string, number, string, object]>([

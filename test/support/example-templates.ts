@@ -89,6 +89,56 @@ export const oneTimeCode = definition('one_time_code', 'AUTHENTICATION', [
   { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Copy code', url: 'https://otp.example/?code=otp{{1}}' }] },
 ])
 
+/** A place in the header, a form behind the button. */
+export const visit = definition('visit', 'UTILITY', [
+  { type: 'HEADER', format: 'LOCATION' },
+  { type: 'BODY', text: 'We meet here, {{1}}.' },
+  {
+    type: 'BUTTONS',
+    buttons: [{ type: 'FLOW', text: 'Book', flow_id: '1', flow_action: 'navigate', navigate_screen: 'A' }],
+  },
+])
+
+/** An offer that ends, with its code. */
+export const lastDay = definition('last_day', 'MARKETING', [
+  { type: 'HEADER', format: 'GIF' },
+  { type: 'LIMITED_TIME_OFFER', limited_time_offer: { text: 'Ends soon', has_expiration: true } },
+  { type: 'BODY', text: 'Only today, {{1}}.' },
+  {
+    type: 'BUTTONS',
+    buttons: [
+      { type: 'COPY_CODE', text: 'Copy', example: 'SAVE20' },
+      { type: 'URL', text: 'Shop', url: 'https://shop.example/{{1}}' },
+    ],
+  },
+])
+
+/** One product. */
+export const oneProduct = definition('one_product', 'MARKETING', [
+  { type: 'HEADER', format: 'PRODUCT' },
+  { type: 'BODY', text: 'Back again.' },
+  { type: 'BUTTONS', buttons: [{ type: 'SPM', text: 'View' }] },
+])
+
+/** Some products of a catalogue. */
+export const someProducts = definition('some_products', 'MARKETING', [
+  { type: 'BODY', text: 'You left these.' },
+  { type: 'BUTTONS', buttons: [{ type: 'MPM', text: 'View items' }] },
+])
+
+/** The whole catalogue. */
+export const allProducts = definition('all_products', 'MARKETING', [
+  { type: 'BODY', text: 'Have a look.' },
+  { type: 'BUTTONS', buttons: [{ type: 'CATALOG', text: 'View catalog' }] },
+])
+
+/** A code as a definition for the import writes it, with a button that fills it in. */
+export const writtenCode = definition('written_code', 'AUTHENTICATION', [
+  { type: 'BODY', add_security_recommendation: true },
+  { type: 'FOOTER', code_expiration_minutes: 10 },
+  { type: 'BUTTONS', buttons: [{ type: 'OTP', otp_type: 'ONE_TAP', text: 'Copy', autofill_text: 'Fill in' }] },
+])
+
 /** Nothing to fill in. */
 export const plainHello = definition('plain_hello', 'UTILITY', [{ type: 'BODY', text: 'Hello!' }])
 

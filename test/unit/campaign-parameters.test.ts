@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileComponents, structuralFaults } from '../../src/campaigns/parameters.ts'
 import { matchTemplate } from '../../src/messages/templates/match-template.ts'
-import { flashSale, newArrivals, orderUpdate, shape } from '../support/example-templates.ts'
+import { flashSale, lastDay, newArrivals, orderUpdate, shape, visit } from '../support/example-templates.ts'
 
 const text = (value: unknown) => ({ type: 'text', text: value })
 const body = (...values: unknown[]) => ({ type: 'BODY', parameters: values.map(text) })
@@ -44,6 +44,20 @@ describe('filling in', () => {
     expect(button?.parameters).toEqual([{ type: 'coupon_code', coupon_code: 'SAVE' }])
     expect(carousel?.cards?.[0]?.components?.[0]?.parameters).toEqual([
       { type: 'image', image: { link: 'https://x.example/1.png' } },
+    ])
+  })
+
+  test('reaches places, flows and lists of products, and leaves lists what they are', () => {
+    const action = (held: object) => [{ type: 'action', action: held }]
+    const flow = { flow_token: { from: 'row.id' }, flow_action_data: { tables: [4, { from: 'row.table' }] } }
+    const products = { sections: [{ title: 'Shoes', product_items: [{ product_retailer_id: { from: 'row.shoe' } }] }] }
+    const { fill } = compiled([
+      { type: 'button', sub_type: 'flow', index: 0, parameters: action(flow) },
+      { type: 'button', sub_type: 'mpm', index: 1, parameters: action(products) },
+    ])
+    expect(fill(['7', 'window', 'a-1']).map(({ parameters }) => parameters)).toEqual([
+      action({ flow_token: '7', flow_action_data: { tables: [4, 'window'] } }),
+      action({ sections: [{ title: 'Shoes', product_items: [{ product_retailer_id: 'a-1' }] }] }),
     ])
   })
 
@@ -119,4 +133,28 @@ describe('structural faults', () => {
   test('name a missing carousel', () => {
     expect(structuralFaults(shape(newArrivals), compiled([]))).toHaveLength(1)
   })
+})
+
+test('values of columns fit a place and the end of an offer, as far as can be told before they are known', () => {
+  const from = (column: string) => ({ from: `row.${column}` })
+  const place = { type: 'location', location: { latitude: from('lat'), longitude: from('lon'), name: from('name') } }
+  const button = { type: 'button', sub_type: 'flow', index: '0' }
+  const { compiled: ofPlace } = {
+    compiled: compiled([{ type: 'header', parameters: [place] }, body(from('name')), button]),
+  }
+  expect(structuralFaults(shape(visit), ofPlace)).toEqual([])
+  const offer = { type: 'limited_time_offer', limited_time_offer: { expiration_time_ms: from('end') } }
+  const ofOffer = compiled([
+    { type: 'header', parameters: [{ type: 'gif', gif: { link: from('gif') } }] },
+    { type: 'limited_time_offer', parameters: [offer] },
+    body(from('name')),
+    {
+      type: 'button',
+      sub_type: 'copy_code',
+      index: 0,
+      parameters: [{ type: 'coupon_code', coupon_code: from('code') }],
+    },
+    { type: 'button', sub_type: 'url', index: 1, parameters: [text(from('code'))] },
+  ])
+  expect(structuralFaults(shape(lastDay), ofOffer)).toEqual([])
 })

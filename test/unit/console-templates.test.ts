@@ -9,12 +9,22 @@ import {
   fillingsFor,
   fillingsOf,
   openSlots,
+  type Slot,
   slotsOf,
   type Template,
 } from '../../src/console/logic/template-slots.ts'
 import { matchTemplate } from '../../src/messages/templates/match-template.ts'
 import { shapeOf, templateSchema } from '../../src/messages/templates/template.ts'
 import { templateContentSchema } from '../../src/messages/templates/template-content.ts'
+import {
+  allProducts,
+  lastDay,
+  oneProduct,
+  parsed,
+  someProducts,
+  visit,
+  writtenCode,
+} from '../support/example-templates.ts'
 
 const templates = readDemoTemplates()
 const named = templateSchema.parse({
@@ -29,11 +39,24 @@ const named = templateSchema.parse({
     { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Go', url: 'https://shop.example/{{1}}' }] },
   ],
 })
-const all: [string, Template][] = [...templates, named].map((template) => [template.name, template])
+const newer = [visit, lastDay, oneProduct, someProducts, allProducts, writtenCode].map(parsed)
+const all: [string, Template][] = [...templates, named, ...newer].map((template) => [template.name, template])
+
+/** What a person types where any text will not do. */
+const TYPED: Partial<Record<Slot['kind'], string>> = {
+  link: 'https://shop.example/a.png',
+  number: '12.5',
+  moment: '2026-12-01T08:30:00.000Z',
+  products: 'Shoes: a-1, a-2; Hats: b-1',
+  json: '{"table":4,"of":["a"]}',
+}
 
 const filledFor = (template: Template, of: (id: string) => Filling): Map<string, Filling> =>
   new Map(
-    slotsOf(template).map(({ id, kind }) => [id, kind === 'link' ? { fixed: 'https://shop.example/a.png' } : of(id)]),
+    slotsOf(template).map(({ id, kind }) => {
+      const fixed = TYPED[kind]
+      return [id, fixed === undefined ? of(id) : { fixed }]
+    }),
   )
 
 test.each(all)('%s: filled in everywhere, it is what the approved template asks for', (_name, template) => {
@@ -84,6 +107,28 @@ test('a preview shows the message as the person will see it, and what is not kno
     footer: 'The shop',
     buttons: [{ label: 'Go', detail: 'https://shop.example/⟨1⟩' }],
   })
+})
+
+test('a preview of a place, an offer, a product, a form and a code says what the phone will show', () => {
+  const seen = (raw: object, ...values: [string, string][]) =>
+    previewOf(parsed(raw), new Map(values.map(([id, fixed]) => [id, { fixed }])))
+  expect(seen(visit, ['header latitude', '1'], ['header longitude', '2'], ['header name', 'The shop'])).toMatchObject({
+    note: 'Map: The shop, 1, 2',
+    buttons: [{ label: 'Book' }],
+  })
+  expect(seen(lastDay)).toMatchObject({ media: { kind: 'gif' }, note: 'Ends soon, ends ⟨time⟩' })
+  expect(seen(oneProduct, ['header product', 'a-1']).note).toContain('Product a-1')
+  expect(seen(someProducts, ['button 0 products', 'Shoes: a']).buttons).toEqual([
+    { label: 'View items', detail: 'Shoes: a' },
+  ])
+  expect(seen(writtenCode).buttons).toEqual([{ label: 'Copy', detail: '⟨code⟩' }])
+  const zeroTap = {
+    ...writtenCode,
+    components: [{ type: 'BUTTONS', buttons: [{ type: 'OTP', otp_type: 'zero_tap' }] }],
+  }
+  expect(seen(zeroTap).buttons).toEqual([])
+  const order = { ...visit, components: [{ type: 'BUTTONS', buttons: [{ type: 'ORDER_DETAILS', text: 'Pay' }] }] }
+  expect(seen(order).buttons).toEqual([{ label: 'Pay', detail: 'cannot be filled in' }])
 })
 
 test('what comes from the recipient is filled in with what the sample has, and is empty without', () => {

@@ -6,14 +6,20 @@ import type { Fault } from '../../src/messages/fault.ts'
 import { matchTemplate } from '../../src/messages/templates/match-template.ts'
 import { templateBody } from '../support/example-messages.ts'
 import {
+  allProducts,
   flashSale,
   invoice,
+  lastDay,
   newArrivals,
+  oneProduct,
   oneTimeCode,
   orderUpdate,
   plainHello,
   shape,
+  someProducts,
+  visit,
   welcome,
+  writtenCode,
 } from '../support/example-templates.ts'
 
 const text = (value: unknown) => ({ type: 'text', text: value })
@@ -33,6 +39,19 @@ const button = (sub_type: unknown, index: unknown, ...parameters: unknown[]) => 
 const card = (card_index: number, ...components: unknown[]) => ({ card_index, components })
 const carousel = (...cards: unknown[]) => ({ type: 'CAROUSEL', cards })
 
+const action = (held: object) => ({ type: 'action', action: held })
+const place = (more: object = {}) => ({
+  type: 'location',
+  location: { latitude: '51.5', longitude: -0.1, name: 'The shop', ...more },
+})
+const ending = (expiration_time_ms: unknown) => ({
+  type: 'limited_time_offer',
+  limited_time_offer: { expiration_time_ms },
+})
+const sections = (products: number, title = 'Shoes') => [
+  { title, product_items: Array.from({ length: products }, (_, i) => ({ product_retailer_id: `a-${i}` })) },
+]
+
 /** What the template needs, and nothing else. */
 const matching = {
   order_update: [header(text('A-1')), body(text('Ann'), text('Monday')), button('URL', '0', text('A-1'))],
@@ -45,6 +64,20 @@ const matching = {
   invoice: [header(file('document', 'invoice.pdf')), body(text('May')), button('URL', '1', text('42'))],
   welcome: [header(named('first_name', 'Ann')), body(named('day', 'Monday'), named('place', 'the pier'))],
   one_time_code: [body(text('123456')), button('URL', '0', text('123456'))],
+  visit: [
+    header(place()),
+    body(text('Ann')),
+    button('FLOW', '0', action({ flow_token: 'a', flow_action_data: { type: 'Big' } })),
+  ],
+  last_day: [
+    header({ type: 'gif', gif: { link: 'https://files.example/a.mp4' } }),
+    { type: 'LIMITED_TIME_OFFER', parameters: [ending(1_790_000_000_000)] },
+    body(text('Ann')),
+    button('COPY_CODE', '0', { type: 'coupon_code', coupon_code: 'SAVE20' }),
+    button('URL', '1', text('sale')),
+  ],
+  one_product: [header({ type: 'product', product: { product_retailer_id: 'a-1', catalog_id: '12' } })],
+  some_products: [button('MPM', '0', action({ thumbnail_product_retailer_id: 'a-1', sections: sections(2) }))],
 }
 
 const cardComponents = [header(file('image', 'a.png')), body(text('Shoes')), button('URL', '0', text('shoes'))]
@@ -71,6 +104,23 @@ describe('a message that matches', () => {
       [carousel(card(1, ...cardComponents), card(0, ...cardComponents))],
     ],
     ['a one-time code', oneTimeCode, matching.one_time_code],
+    ['a place, a flow', visit, matching.visit],
+    ['a flow that is only named', visit, replaced<object>(matching.visit, 2, button('FLOW', '0'))],
+    ['an offer that ends', lastDay, matching.last_day],
+    [
+      'an offer that ends at a time given as text',
+      lastDay,
+      replaced<object>(matching.last_day, 1, { type: 'LIMITED_TIME_OFFER', parameters: [ending('1790000000000')] }),
+    ],
+    ['one product', oneProduct, matching.one_product],
+    ['some products', someProducts, matching.some_products],
+    ['a catalogue without a word', allProducts, undefined],
+    [
+      'a catalogue and its picture',
+      allProducts,
+      [button('CATALOG', 0, action({ thumbnail_product_retailer_id: 'a' }))],
+    ],
+    ['a code as its definition was written', writtenCode, matching.one_time_code],
     ['nothing to fill in, no components', plainHello, undefined],
     ['nothing to fill in, an empty list', plainHello, []],
     ['nothing to fill in, a body without parameters', plainHello, [{ type: 'BODY' }]],
@@ -128,18 +178,79 @@ describe('a component', () => {
     ['HEADER', plainHello, header(text('a'))],
     ['BUTTON', plainHello, button('URL', 0, text('a'))],
     ['CAROUSEL', plainHello, goodCarousel],
+    ['LIMITED_TIME_OFFER', plainHello, matching.last_day[1]],
   ])('%s that the template does not have is a fault', (type, raw, component) => {
     const message = `expected no ${type} component: the approved template has none here`
     expect(faultsOf(raw, [component])).toEqual([{ path: `${at}[0]`, message }])
   })
 
-  test.each(['FOOTER', 'BUTTONS', 'LIMITED_TIME_OFFER', 'constructor'])(
-    'of type %s is a fault, none takes it',
-    (type) => {
-      const message = `expected "HEADER", "BODY", "BUTTON" or "CAROUSEL", got "${type.toUpperCase()}"`
-      expect(faultsOf(plainHello, [{ type }])).toEqual([{ path: `${at}[0].type`, message }])
-    },
-  )
+  test.each(['FOOTER', 'BUTTONS', 'constructor'])('of type %s is a fault, none takes it', (type) => {
+    const kinds = '"HEADER", "BODY", "BUTTON", "CAROUSEL" or "LIMITED_TIME_OFFER"'
+    const message = `expected ${kinds}, got "${type.toUpperCase()}"`
+    expect(faultsOf(plainHello, [{ type }])).toEqual([{ path: `${at}[0].type`, message }])
+  })
+
+  test.each<[string, object, unknown[], string, string]>([
+    ['a place', visit, matching.visit.slice(1), at, 'a HEADER component is missing: the header is of kind location'],
+    [
+      'a flow',
+      visit,
+      matching.visit.slice(0, 2),
+      at,
+      'a BUTTON 0 component is missing: this FLOW button has to be named',
+    ],
+    ['products', someProducts, [], at, 'a BUTTON 0 component is missing: this MPM button needs its products'],
+    [
+      'the end of an offer',
+      lastDay,
+      matching.last_day.toSpliced(1, 1),
+      at,
+      'a LIMITED_TIME_OFFER component is missing: the offer says when it ends',
+    ],
+    [
+      'a latitude beyond the pole',
+      visit,
+      replaced<object>(matching.visit, 0, header(place({ latitude: 91 }))),
+      `${at}[0].parameters[0].location.latitude`,
+      'expected degrees from -90 to 90',
+    ],
+    [
+      'a field of a place that WhatsApp does not know',
+      visit,
+      replaced<object>(matching.visit, 0, header(place({ floor: 2 }))),
+      `${at}[0].parameters[0].location.floor`,
+      'unknown field',
+    ],
+    [
+      'seconds for milliseconds',
+      lastDay,
+      replaced<object>(matching.last_day, 1, { type: 'LIMITED_TIME_OFFER', parameters: [ending(1_790_000_000)] }),
+      `${at}[1].parameters[0].limited_time_offer.expiration_time_ms`,
+      'expected milliseconds since 1970',
+    ],
+    [
+      'too many products',
+      someProducts,
+      [button('MPM', 0, action({ sections: [...sections(20), ...sections(11, 'Hats')] }))],
+      `${at}[0].parameters[0].action.sections`,
+      'at most 30 products in all sections',
+    ],
+    [
+      'a button of one product',
+      oneProduct,
+      [...matching.one_product, button('SPM', 0)],
+      `${at}[1]`,
+      'expected no component for button 0: it is SPM and has nothing to fill in',
+    ],
+  ])('is judged by what its kind takes: %s', (_, raw, components, path, message) => {
+    expect(faultsOf(raw, components)).toEqual([{ path, message: expect.stringContaining(message) }])
+  })
+
+  test('of a template that cannot be filled in is not looked at: the template is the fault', () => {
+    const raw = { ...plainHello, components: [{ type: 'BUTTONS', buttons: [{ type: 'ORDER_DETAILS' }] }] }
+    const message = 'the template cannot be sent: It has a button that Laneway cannot fill in: ORDER_DETAILS.'
+    expect(faultsOf(raw, [body(text('a'))])).toEqual([{ path: 'template.name', message }])
+  })
 
   test('that comes twice is a fault, once per place', () => {
     const [first, second, third] = matching.order_update

@@ -462,6 +462,43 @@ describe('templates', () => {
     expect(ofPartner(button)?.code).toBe(100)
   })
 
+  const acting = (sub_type: string, ...parameters: unknown[]) => [{ type: 'button', sub_type, index: '0', parameters }]
+  const action = (held: unknown) => ({ type: 'action', action: held })
+  const products = { sections: [{ title: 'Shoes', product_items: [{ product_retailer_id: 'a' }] }] }
+  const place = { latitude: '1.5', longitude: -2 }
+  const ends = { type: 'limited_time_offer', limited_time_offer: { expiration_time_ms: 1_790_000_000_000 } }
+
+  test.each<[string, unknown]>([
+    ['a place', [{ type: 'header', parameters: [{ type: 'location', location: place }] }]],
+    [
+      'a product',
+      [{ type: 'header', parameters: [{ type: 'product', product: { product_retailer_id: 'a', catalog_id: 'b' } }] }],
+    ],
+    ['a GIF', [{ type: 'header', parameters: [{ type: 'gif', gif: { link: LINK } }] }]],
+    ['an offer', [{ type: 'limited_time_offer', parameters: [ends] }]],
+    ['a flow that is only named', acting('flow')],
+    ['a flow', acting('FLOW', action({ flow_token: 'a', flow_action_data: { a: [1] } }))],
+    ['a catalogue', acting('catalog', action({ thumbnail_product_retailer_id: 'a' }))],
+    ['products', acting('mpm', action(products))],
+  ])('only the cloud wire takes %s', (_, components) => {
+    expect(ofCloud(components)).toBeNull()
+    expect(ofPartner(components)).not.toBeNull()
+  })
+
+  test.each<[string, unknown, number]>([
+    [
+      'a place without a longitude',
+      [{ type: 'header', parameters: [{ type: 'location', location: { latitude: 1 } }] }],
+      132012,
+    ],
+    ['an offer without an end', [{ type: 'limited_time_offer', parameters: [] }], 132012],
+    ['products without products', acting('mpm'), 131008],
+    ['a flow with a text', acting('flow', text('a')), 132018],
+    ['a button of one product', acting('spm'), 100],
+  ])('the cloud wire refuses %s', (_, components, code) => {
+    expect(ofCloud(components)?.code).toBe(code)
+  })
+
   test.each<[string, unknown, number]>([
     ['an unknown component', [{ type: 'FOOTER' }], 100],
     ['parameters that are no objects', [{ type: 'BODY', parameters: ['x'] }], 100],

@@ -11,6 +11,7 @@ import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { Log } from '../../log.ts'
 import type { Fault } from '../../messages/fault.ts'
 import { matchTemplate } from '../../messages/templates/match-template.ts'
+import { cloudApiOnlyFaults } from '../../messages/templates/rich-parameters.ts'
 import { shapeOf, type Template, type TemplateShape } from '../../messages/templates/template.ts'
 import { peopleAllowed } from '../../portfolios/store/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
@@ -138,7 +139,8 @@ interface CampaignTemplate {
 
 async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTemplate> {
   const { template: wanted } = campaign.definition
-  const [account, template, problem] = await Promise.all([
+  const [sender, account, template, problem] = await Promise.all([
+    findSender(redis, campaign.lane),
     findAccount(redis, campaign.account),
     findTemplate(redis, campaign.account, wanted.name, wanted.language.code),
     templateProblem(redis, campaign),
@@ -147,6 +149,7 @@ async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTem
   const compiled = result.ok ? result.compiled : { sources: [], fill: () => [], withPlaceholders: [] }
   const problems = [...(problem === undefined ? [] : [{ path: 'template.name', message: problem.sentence }])]
   if (!result.ok) problems.push(...result.faults)
+  if (sender?.provider === 'partner-api') problems.push(...cloudApiOnlyFaults(compiled.withPlaceholders))
   if (!template || account?.template_check === 'off') return { template, shape: undefined, compiled, problems }
   const shape = shapeOf(template)
   const faults = structuralFaults(shape, compiled)

@@ -5,7 +5,8 @@ import { variablesOf } from '../../messages/templates/variables.ts'
 
 export type { Template }
 
-type Part = Exclude<Template['components'][number], { type: 'CAROUSEL' }>
+/** A part of a template outside of its cards, or of one card. */
+export type Part = Exclude<Template['components'][number], { type: 'CAROUSEL' }>
 
 /** The value of a slot: the same for everybody, or a field of each recipient (`contact.name`, `row.city`). */
 export type Filling = { fixed: string } | { from: string }
@@ -15,7 +16,7 @@ export type Fillings = ReadonlyMap<string, Filling>
 export interface Slot {
   /** Unique in the template. */
   id: string
-  kind: 'text' | 'link' | 'filename' | 'coupon' | 'payload'
+  kind: 'text' | 'link' | 'filename' | 'coupon' | 'payload' | 'number' | 'id' | 'moment' | 'products' | 'json'
   label: string
   /** May stay empty. */
   optional: boolean
@@ -58,6 +59,20 @@ export function slotsOf(template: Pick<Template, 'components'>): Slot[] {
       if (part.type === 'HEADER' && part.format === 'TEXT') {
         return variablesOf(part.text).map((name) => slot(`header ${name}`, 'text', `Heading {{${name}}}`))
       }
+      if (part.type === 'LIMITED_TIME_OFFER') {
+        return part.limited_time_offer?.has_expiration ? [slot('offer end', 'moment', 'End of the offer')] : []
+      }
+      if (part.type === 'HEADER' && part.format === 'LOCATION') {
+        return [
+          slot('header latitude', 'number', 'Latitude of the place'),
+          slot('header longitude', 'number', 'Longitude of the place'),
+          slot('header name', 'text', 'Name of the place', true),
+          slot('header address', 'text', 'Address of the place', true),
+        ]
+      }
+      if (part.type === 'HEADER' && part.format === 'PRODUCT') {
+        return [slot('header product', 'id', 'Id of the product'), slot('header catalog', 'id', 'Id of its catalogue')]
+      }
       if (part.type === 'HEADER') {
         const link = slot('header link', 'link', `Link to the ${part.format.toLowerCase()}`)
         return part.format === 'DOCUMENT'
@@ -72,7 +87,22 @@ export function slotsOf(template: Pick<Template, 'components'>): Slot[] {
             slot(`button ${i} ${each}`, 'text', `End of the address of the button “${name}”`),
           )
         }
+        if (button.type === 'OTP') return [slot(`button ${i} 1`, 'text', `Code of the button “${name}”`)]
         if (button.type === 'COPY_CODE') return [slot(`button ${i} coupon`, 'coupon', `Code of the button “${name}”`)]
+        if (button.type === 'FLOW') {
+          return [
+            slot(`button ${i} token`, 'text', `Token of the flow “${name}”`, true),
+            slot(`button ${i} data`, 'json', `Data of the flow “${name}” as JSON`, true),
+          ]
+        }
+        if (button.type === 'CATALOG' || button.type === 'MPM') {
+          const picture = slot(`button ${i} picture`, 'id', `Product whose picture “${name}” shows`, true)
+          if (button.type === 'CATALOG') return [picture]
+          return [
+            picture,
+            slot(`button ${i} products`, 'products', `Products of “${name}”: a section and its ids a line`),
+          ]
+        }
         if (button.type === 'QUICK_REPLY') {
           return [slot(`button ${i} payload`, 'payload', `Payload of the button “${name}”`, true)]
         }
@@ -109,6 +139,20 @@ function componentsOfBlock({ card, parts }: Block, fillings: Fillings, named: bo
       const parameters = texts(part.text, part.type.toLowerCase(), named)
       return parameters.length === 0 ? [] : [{ type: part.type, parameters }]
     }
+    if (part.type === 'LIMITED_TIME_OFFER') {
+      if (!part.limited_time_offer?.has_expiration) return []
+      const offer = { expiration_time_ms: momentOf(valueAt('offer end')) }
+      return [{ type: part.type, parameters: [{ type: 'limited_time_offer', limited_time_offer: offer }] }]
+    }
+    if (part.type === 'HEADER' && part.format === 'LOCATION') {
+      const place = filledOnly({ name: valueAt('header name'), address: valueAt('header address') })
+      const location = { latitude: valueAt('header latitude'), longitude: valueAt('header longitude'), ...place }
+      return [{ type: 'HEADER', parameters: [{ type: 'location', location }] }]
+    }
+    if (part.type === 'HEADER' && part.format === 'PRODUCT') {
+      const product = { product_retailer_id: valueAt('header product'), catalog_id: valueAt('header catalog') }
+      return [{ type: 'HEADER', parameters: [{ type: 'product', product }] }]
+    }
     if (part.type === 'HEADER') {
       const kind = part.format.toLowerCase()
       const filename = part.format === 'DOCUMENT' ? valueAt('header filename') : ''
@@ -117,7 +161,22 @@ function componentsOfBlock({ card, parts }: Block, fillings: Fillings, named: bo
     }
     if (part.type !== 'BUTTONS') return []
     return part.buttons.flatMap((button, i): object[] => {
-      const filled = (parameters: object[]) => [{ type: 'BUTTON', sub_type: button.type, index: String(i), parameters }]
+      const subType = button.type === 'OTP' ? 'URL' : button.type
+      const filled = (parameters: object[]) => [{ type: 'BUTTON', sub_type: subType, index: String(i), parameters }]
+      const acts = (action: object) => (Object.keys(action).length === 0 ? [] : [{ type: 'action', action }])
+      const picture = () => filledOnly({ thumbnail_product_retailer_id: valueAt(`button ${i} picture`) })
+      if (button.type === 'OTP') return filled(texts('{{1}}', `button ${i}`, false))
+      if (button.type === 'FLOW') {
+        const data = dataOf(valueAt(`button ${i} data`))
+        return filled(acts(filledOnly({ flow_token: valueAt(`button ${i} token`), flow_action_data: data })))
+      }
+      if (button.type === 'MPM') {
+        return filled(acts({ ...picture(), sections: sectionsOf(valueAt(`button ${i} products`)) }))
+      }
+      if (button.type === 'CATALOG') {
+        const parameters = acts(picture())
+        return parameters.length === 0 ? [] : filled(parameters)
+      }
       if (button.type === 'URL') {
         const parameters = texts(button.url, `button ${i}`, false)
         return parameters.length === 0 ? [] : filled(parameters)
@@ -129,6 +188,54 @@ function componentsOfBlock({ card, parts }: Block, fillings: Fillings, named: bo
       return payload === '' ? [] : filled([{ type: 'payload', payload }])
     })
   })
+}
+
+const filledOnly = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''))
+
+/** An ISO time as WhatsApp counts it. What is no time stays as it is: marks of `fillingsOf`, a column, epoch ms. */
+function momentOf(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\d{4}-/.test(value)) return value
+  const ms = Date.parse(value)
+  return Number.isNaN(ms) ? value : ms
+}
+
+/** Data of a flow that were typed as JSON. */
+function dataOf(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.trim().startsWith('{')) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** Sections of products as they are typed: `Title: id, id`, separated by lines or semicolons. */
+function sectionsOf(value: unknown): unknown {
+  if (typeof value !== 'string' || value.startsWith('\u0000')) return value
+  return value
+    .split(/[\n;]+/)
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const colon = line.indexOf(':')
+      const ids = line.slice(colon + 1).split(',')
+      return {
+        title: line.slice(0, Math.max(colon, 0)).trim(),
+        product_items: ids.map((id) => ({ product_retailer_id: id.trim() })),
+      }
+    })
+}
+
+/** The same the other way, for a copy. */
+function typedFrom(given: unknown): string | undefined {
+  if (typeof given === 'number') return given < 1e12 ? String(given) : new Date(given).toISOString()
+  if (!Array.isArray(given)) return isObject(given) && given.from === undefined ? JSON.stringify(given) : undefined
+  const lines = given.map((section: unknown) => {
+    if (!isObject(section) || !Array.isArray(section.product_items)) return ''
+    const ids = section.product_items.map((item: unknown) => (isObject(item) ? String(item.product_retailer_id) : ''))
+    return `${String(section.title)}: ${ids.join(', ')}`
+  })
+  return lines.join('; ')
 }
 
 /** Fillings for one recipient, for a test send or a preview: each `from` is replaced by the recipient's value. */
@@ -170,6 +277,10 @@ export function fillingsOf(template: Template, components: unknown): Fillings {
     if (typeof mark === 'string' && mark.startsWith('\u0000')) {
       if (typeof given === 'string') found.set(mark.slice(1), { fixed: given })
       else if (isObject(given) && typeof given.from === 'string') found.set(mark.slice(1), { from: given.from })
+      else {
+        const fixed = typedFrom(given)
+        if (fixed !== undefined) found.set(mark.slice(1), { fixed })
+      }
     } else if (Array.isArray(mark) && Array.isArray(given)) {
       const byName = new Map(given.map((member: unknown, i) => [nameOf(member, i), member]))
       for (const [i, member] of mark.entries()) walk(member, byName.get(nameOf(member, i)))

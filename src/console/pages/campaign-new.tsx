@@ -204,7 +204,7 @@ function FillingsCard({
   return (
     <Card title="Values">
       {slots.length === 0 && <p class="quiet">This template has nothing to fill in.</p>}
-      {slots.map(({ id, label, optional }) => {
+      {slots.map(({ id, kind, label, optional }) => {
         const filling = fillings.get(id) ?? { fixed: '' }
         const set = (filling: { fixed: string } | { from: string }): void =>
           onChange(new Map([...fillings, [id, filling]]))
@@ -224,7 +224,13 @@ function FillingsCard({
               options={[[FIXED, 'the same for everybody'], ...known.map((each) => [each, sourceName(each)] as const)]}
             />
             {'fixed' in filling && (
-              <Field half label="Value" value={filling.fixed} onValue={(fixed) => set({ fixed })} />
+              <Field
+                half
+                kind={kind === 'moment' ? 'time' : 'text'}
+                label="Value"
+                value={filling.fixed}
+                onValue={(fixed) => set({ fixed })}
+              />
             )}
           </fieldset>
         )

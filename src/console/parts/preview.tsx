@@ -21,7 +21,7 @@ export function Preview({ content }: { content: PreviewContent }) {
 }
 
 function Bubble({ block }: { block: PreviewBlock }) {
-  const { media, heading, body, footer, buttons } = block
+  const { media, heading, note, body, footer, buttons } = block
   return (
     <div class="bubble">
       {media && (
@@ -31,6 +31,7 @@ function Bubble({ block }: { block: PreviewBlock }) {
         </p>
       )}
       <Line text={heading} class="heading" />
+      <Line text={note} class="media" />
       <Line text={body} />
       <Line text={footer} class="quiet" />
       {buttons.map(({ label, detail }) => (

@@ -17,6 +17,7 @@ import { replyWindowOf } from '../store/inbound.ts'
 import { readMessage } from '../store/records.ts'
 import { withoutUnusedNames } from '../templates/match-parameters.ts'
 import { matchTemplate } from '../templates/match-template.ts'
+import { cloudApiOnlyFaults } from '../templates/rich-parameters.ts'
 import type { Template } from '../templates/template.ts'
 import { wordingOf } from '../text.ts'
 import type { Address, ReadSend, ServiceMessage, TemplateMessage, UnreadableSend } from './read-send.ts'
@@ -242,7 +243,7 @@ function times(
 
 function refuseUnsupported(sender: Sender, { content, to }: Address & { content: Content }): void {
   const isCloud = sender.provider === 'cloud-api'
-  const faults = isCloud ? cloudApiFaults(content) : partnerApiFaults(to)
+  const faults = isCloud ? cloudApiFaults(content) : partnerApiFaults(to, content)
   if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
 }
 
@@ -255,11 +256,13 @@ export function cloudApiFaults(content: Content): Fault[] {
   return [{ path: 'interactive.header.type', message }]
 }
 
-/** Faults for the partner wire alone, which takes all of the interface but user ids: its recipients are numbers. */
-function partnerApiFaults(to: string): Fault[] {
-  return isUserId(to)
-    ? [{ path: 'to', message: 'expected a phone number: this sender’s provider takes no user ids' }]
-    : []
+/** Faults for the partner wire alone, which takes all of the interface but user ids, and no newer kinds of templates. */
+function partnerApiFaults(to: string, content: Content): Fault[] {
+  const faults = content.type === 'template' ? cloudApiOnlyFaults(content.template.components) : []
+  if (isUserId(to)) {
+    faults.push({ path: 'to', message: 'expected a phone number: this sender’s provider takes no user ids' })
+  }
+  return faults
 }
 
 const outsideWindow = (): Refusal =>

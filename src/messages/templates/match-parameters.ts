@@ -5,6 +5,7 @@ import { filledTextUpTo, linkSchema } from '../bounded.ts'
 import type { TemplateMessageContent } from '../content.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
+import { richParameters } from './rich-parameters.ts'
 import type { TemplateShape, TextShape } from './template.ts'
 import type { Component, Parameter } from './template-content.ts'
 import { fillIn, valuesOf } from './variables.ts'
@@ -23,7 +24,7 @@ const textSchema = z
 
 const fileSchema = z.object({ link: linkSchema })
 
-/** What a parameter of each kind holds. Its kind is its `type`. */
+/** What a parameter of each kind holds. Its kind is its `type`, but for the kinds of `action`. */
 const schemas = {
   text: z.object({ text: textSchema }),
   image: z.object({ image: fileSchema }),
@@ -31,9 +32,14 @@ const schemas = {
   document: z.object({ document: fileSchema.extend({ filename: filledTextUpTo(LIMITS.filename).optional() }) }),
   coupon_code: z.object({ coupon_code: filledTextUpTo(LIMITS.couponCode) }),
   payload: z.object({ payload: filledTextUpTo(LIMITS.quickReplyPayload) }),
+  gif: z.object({ gif: fileSchema }),
+  ...richParameters,
 }
 
 export type ParameterKind = keyof typeof schemas
+
+const ACTIONS: ReadonlySet<ParameterKind> = new Set(['flow', 'catalog', 'products'])
+const typeOf = (kind: ParameterKind): string => (ACTIONS.has(kind) ? 'action' : kind)
 
 /** Exactly `expected` parameters of one kind: the file of a header, the coupon of a button. */
 export function parameterFaults(
@@ -45,7 +51,7 @@ export function parameterFaults(
   return [...countFaults(parameters, expected, at), ...kindFaults(parameters, kind, at)]
 }
 
-/** At most one parameter: the payload of a quick reply, which may be left out. */
+/** At most one parameter: the payload of a quick reply, the action of a flow, which may be left out. */
 export function optionalParameterFaults(parameters: readonly Parameter[], kind: ParameterKind, at: string): Fault[] {
   return parameterFaults(parameters, kind, Math.min(parameters.length, 1), at)
 }
@@ -82,8 +88,8 @@ function countFaults(parameters: readonly Parameter[], expected: number, at: str
 function kindFaults(parameters: readonly Parameter[], kind: ParameterKind, at: string): Fault[] {
   return parameters.flatMap((parameter, position) => {
     const here = `${at}.parameters[${position}]`
-    if (parameter.type !== kind) {
-      return [{ path: `${here}.type`, message: `expected "${kind}", got ${quoted(parameter.type)}` }]
+    if (parameter.type !== typeOf(kind)) {
+      return [{ path: `${here}.type`, message: `expected "${typeOf(kind)}", got ${quoted(parameter.type)}` }]
     }
     const parsed = schemas[kind].safeParse(parameter)
     return parsed.success ? [] : faultsOf(parsed.error, parameter, here)

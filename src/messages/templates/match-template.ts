@@ -2,21 +2,24 @@
 // fault per send; here all faults come in one answer, before anything is queued.
 import { counted, type Fault, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
-import { optionalParameterFaults, parameterFaults, textFaults } from './match-parameters.ts'
+import { optionalParameterFaults, type ParameterKind, parameterFaults, textFaults } from './match-parameters.ts'
 import type { BlockShape, ButtonShape, HeaderShape, TemplateShape } from './template.ts'
 import type { Component } from './template-content.ts'
 
-type Block = BlockShape & { cards?: BlockShape[] }
+type Block = BlockShape & Pick<TemplateShape, 'cards' | 'offer'>
 type Rules = { named: boolean; bodyLimit: number }
 
-const componentTypes = ['HEADER', 'BODY', 'BUTTON', 'CAROUSEL']
+const componentTypes = ['HEADER', 'BODY', 'BUTTON', 'CAROUSEL', 'LIMITED_TIME_OFFER']
 
 /**
  * Every fault of a message's components, none when they match; paths begin with `template.components`.
  * Components may be absent when the template needs none.
  */
 export function matchTemplate(shape: TemplateShape, components: readonly Component[] = []): Fault[] {
-  const rules = { named: shape.named, bodyLimit: LIMITS.templateBody }
+  if (shape.notSendable !== undefined) {
+    return [{ path: 'template.name', message: `the template cannot be sent: ${shape.notSendable}` }]
+  }
+  const rules = { named: shape.named, bodyLimit: shape.offer ? LIMITS.offerBody : LIMITS.templateBody }
   const faults = blockFaults(shape, components, rules, 'template.components')
   return shape.category === 'AUTHENTICATION' ? [...faults, ...codeFaults(components)] : faults
 }
@@ -46,7 +49,14 @@ function slotOf({ type, index }: Component): string | undefined {
   return componentTypes.includes(type) ? type : undefined
 }
 
-function slotsToFill({ header, body, buttons, cards }: Block): { slot: string; because: string }[] {
+/** Why a button has to be there. WhatsApp refuses a flow that is not named, though nothing of it must be filled in. */
+const NEEDS: Partial<Record<ButtonShape['kind'], string>> = {
+  COPY_CODE: 'needs its code',
+  FLOW: 'has to be named',
+  MPM: 'needs its products',
+}
+
+function slotsToFill({ header, body, buttons, cards, offer }: Block): { slot: string; because: string }[] {
   const slots: { slot: string; because: string }[] = []
   if (header && header.kind !== 'text') slots.push({ slot: 'HEADER', because: `the header is of kind ${header.kind}` })
   if (header?.kind === 'text' && header.variables.length > 0) {
@@ -57,15 +67,16 @@ function slotsToFill({ header, body, buttons, cards }: Block): { slot: string; b
   }
   buttons.forEach(({ kind, url }, index) => {
     if (url) slots.push({ slot: `BUTTON ${index}`, because: 'the address of this URL button has a variable' })
-    if (kind === 'COPY_CODE') slots.push({ slot: `BUTTON ${index}`, because: 'this COPY_CODE button needs its code' })
+    if (NEEDS[kind]) slots.push({ slot: `BUTTON ${index}`, because: `this ${kind} button ${NEEDS[kind]}` })
   })
+  if (offer?.ends) slots.push({ slot: 'LIMITED_TIME_OFFER', because: 'the offer says when it ends' })
   if (cards) slots.push({ slot: 'CAROUSEL', because: `the template has ${counted(cards.length, 'card')}` })
   return slots
 }
 
 function componentFaults(block: Block, component: Component, rules: Rules, at: string): Fault[] {
   const { type, parameters = [] } = component
-  const { header, body, buttons, cards } = block
+  const { header, body, buttons, cards, offer } = block
   switch (type) {
     case 'HEADER':
       return header ? headerFaults(header, component, rules, at) : notThere(type, at)
@@ -75,6 +86,8 @@ function componentFaults(block: Block, component: Component, rules: Rules, at: s
       return buttons.length > 0 ? buttonFaults(buttons, component, at) : notThere(type, at)
     case 'CAROUSEL':
       return cards ? carouselFaults(cards, component, rules, at) : notThere(type, at)
+    case 'LIMITED_TIME_OFFER':
+      return offer ? parameterFaults(parameters, 'limited_time_offer', 1, at) : notThere(type, at)
     default:
       return [{ path: `${at}.type`, message: notOneOf(componentTypes, type) }]
   }
@@ -89,6 +102,11 @@ function headerFaults(header: HeaderShape, { parameters = [] }: Component, { nam
   return textFaults(parameters, header, { named, limit: LIMITS.headerText }, at)
 }
 
+/** What a button may be given. */
+const OPTIONAL: Partial<Record<ButtonShape['kind'], ParameterKind>> = {
+  ...{ QUICK_REPLY: 'payload', FLOW: 'flow', CATALOG: 'catalog' },
+}
+
 /** `index` counts all buttons of the block from 0, also those that take no component. */
 function buttonFaults(buttons: readonly ButtonShape[], component: Component, at: string): Fault[] {
   const { index, sub_type: subType, parameters = [] } = component
@@ -100,7 +118,9 @@ function buttonFaults(buttons: readonly ButtonShape[], component: Component, at:
   const byPosition = { named: false, limit: LIMITS.buttonUrl }
   if (button.url) return [...faults, ...textFaults(parameters, button.url, byPosition, at)]
   if (button.kind === 'COPY_CODE') return [...faults, ...parameterFaults(parameters, 'coupon_code', 1, at)]
-  if (button.kind === 'QUICK_REPLY') return [...faults, ...optionalParameterFaults(parameters, 'payload', at)]
+  if (button.kind === 'MPM') return [...faults, ...parameterFaults(parameters, 'products', 1, at)]
+  const optional = OPTIONAL[button.kind]
+  if (optional) return [...faults, ...optionalParameterFaults(parameters, optional, at)]
   if (faults.length > 0) return faults
   const message = `expected no component for button ${index}: it is ${button.kind} and has nothing to fill in`
   return [{ path: at, message }]

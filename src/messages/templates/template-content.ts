@@ -23,8 +23,8 @@ const describedParameter = z.custom<Parameter>().meta({
       type: 'string',
       maxLength: LIMITS.word,
       description:
-        'In upper or lower case: `text`, `image`, `video`, `document`, `coupon_code` or `payload`, as the approved ' +
-        'template wants it.',
+        'In upper or lower case: `text`, `image`, `video`, `document`, `gif`, `location`, `product`, `coupon_code`, ' +
+        '`payload`, `limited_time_offer` or `action`, as the approved template wants it.',
     },
     parameter_name: { type: ['string', 'null'], maxLength: LIMITS.parameterName },
     text: { type: 'string' },
@@ -37,6 +37,16 @@ const describedParameter = z.custom<Parameter>().meta({
         link: { type: 'string', maxLength: LIMITS.link },
         filename: { type: 'string', minLength: 1, maxLength: LIMITS.filename },
       },
+    },
+    gif: { type: 'object', required: ['link'], properties: { link: { type: 'string', maxLength: LIMITS.link } } },
+    location: { type: 'object', description: '`latitude`, `longitude`, and perhaps `name` and `address`.' },
+    product: { type: 'object', description: '`product_retailer_id` and `catalog_id`.' },
+    limited_time_offer: { type: 'object', description: '`expiration_time_ms`: when the offer ends, in epoch ms.' },
+    action: {
+      type: 'object',
+      description:
+        'Of a FLOW button `flow_token` and `flow_action_data`, of a CATALOG button `thumbnail_product_retailer_id`, ' +
+        'of an MPM button that and `sections`, each with `title` and `product_items`.',
     },
     coupon_code: { type: 'string', minLength: 1, maxLength: LIMITS.couponCode },
     payload: { type: 'string', minLength: 1, maxLength: LIMITS.quickReplyPayload },
@@ -77,13 +87,14 @@ function wordOf(given: Record<string, unknown>, field: string, max: number, cont
   return undefined
 }
 
-const fileKinds = new Set(['image', 'video', 'document'])
+const fileKinds = new Set(['image', 'video', 'document', 'gif'])
 
 /** What a parameter holds, for the matcher to judge; a fault when it is so much that nothing could take it. */
 function heldOf(type: string, held: unknown, context: Context): unknown {
   const kept = fileKinds.has(type) && isObject(held) ? fileOf(held) : held
-  if (!holdsMoreThan(kept, LIMITS.held)) return kept
-  const { values, characters } = LIMITS.held
+  const most = type === 'action' ? LIMITS.heldByAction : LIMITS.held
+  if (!holdsMoreThan(kept, most)) return kept
+  const { values, characters } = most
   const message = `at most ${characters} characters and ${values} values, got more`
   context.issues.push({ code: 'custom', path: [type], message, input: held })
   return z.NEVER
