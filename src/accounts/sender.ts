@@ -32,11 +32,11 @@ export const senderDocumentSchema = z
 export type SenderDocument = z.infer<typeof senderDocumentSchema>
 
 /** Fields whose rules depend on the provider. */
-export type SenderField = 'phoneNumberId' | 'honoursIdempotency'
+export type SenderField = 'phoneNumberId' | 'honoursIdempotency' | 'wabaId'
 
 /** Faults of fields that do not fit the provider; `providerName` is what the caller's interface calls that field. */
 export function senderFaults(
-  sender: { provider: ProviderName; phoneNumberId: string; honoursIdempotency: boolean },
+  sender: { provider: ProviderName; phoneNumberId: string; honoursIdempotency: boolean; wabaId?: string | undefined },
   providerName: string,
 ): { field: SenderField; message: string }[] {
   const isCloud = sender.provider === 'cloud-api'
@@ -46,6 +46,9 @@ export function senderFaults(
   }
   if (!isCloud && sender.phoneNumberId !== '') {
     faults.push({ field: 'phoneNumberId', message: `only known with ${providerName} cloud-api` })
+  }
+  if (!isCloud && sender.wabaId) {
+    faults.push({ field: 'wabaId', message: `only known with ${providerName} cloud-api` })
   }
   if (isCloud && sender.honoursIdempotency) {
     faults.push({ field: 'honoursIdempotency', message: `only known with ${providerName} partner-api` })

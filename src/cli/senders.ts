@@ -30,6 +30,7 @@ import { type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
 const newName = nameUpTo(100).refine(isSenderName, 'expected a name with at least one letter')
 const digits = parser('digits, as WhatsApp shows them', (id) => (/^\d{1,30}$/.test(id) ? id : undefined))
+const wabaDigits = parser('digits, as WhatsApp shows them', (id) => (PROVIDER_ID.test(id) ? id : undefined))
 const FROM_INPUT = '; - reads it from standard input and keeps it out of the shell history'
 const asDefault = flag('send service messages of the account from this number')
 
@@ -71,7 +72,7 @@ export const verbs: readonly Verb[] = [
     summary: 'add a number to an account; its first one becomes the default',
     act: 'sender.create',
     example:
-      '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.example --phone-number-id 1065550100 --token - < token.txt',
+      '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.facebook.com --phone-number-id 1065550100 --waba-id 1022901293 --token - < token.txt',
     values: {
       account: option(accountId, 'id', 'account that owns the number'),
       number: option(phoneNumber, 'number', 'full international number'),
@@ -79,6 +80,11 @@ export const verbs: readonly Verb[] = [
       baseUrl: option(httpAddress, 'address', "address of the provider's server"),
       token: option(z.string(), 'token', `token or api_key of the provider${FROM_INPUT}`),
       phoneNumberId: option(digits.default(''), 'id', "WhatsApp's id of the number (required with cloud-api)"),
+      wabaId: option(
+        wabaDigits.default(''),
+        'id',
+        'WhatsApp Business Account of the number; its templates are taken over by themselves',
+      ),
       name: option(newName.default(''), 'name', 'alias for the sender'),
       rate: option(rate.default(DEFAULT_RATE), 'number', `messages per second (default: ${DEFAULT_RATE})`),
       honoursIdempotency: flag('the provider honours our Idempotency-Key, which makes a repeat safe (partner-api)'),

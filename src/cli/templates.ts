@@ -1,8 +1,12 @@
-// templates: import, list, show, remove. What is imported counts as approved unless the file says otherwise.
+// templates: import, sync, list, show, remove. What is imported counts as approved unless the file says otherwise.
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { readDefinitions } from '../accounts/commands/templates.ts'
+import { askForSyncs, showSync, type TemplateSyncDocument } from '../accounts/commands/template-syncs.ts'
+import { hasMorePages, MORE_PAGES, readDefinitions } from '../accounts/commands/templates.ts'
+import type { SyncedAccount } from '../accounts/store/template-syncs.ts'
 import { importTemplate, type ListedTemplate, listTemplates, removeTemplate } from '../accounts/store/templates.ts'
+import { Refusal } from '../messages/accept/refusal.ts'
 import type { Fault } from '../messages/fault.ts'
 import { type BlockShape, shapeOf, type Template } from '../messages/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -23,15 +27,19 @@ const templateFile = z.union([
 const FAULTS_SHOWN = 5
 
 type Listed = Pick<Template, 'name' | 'language' | 'category' | 'status'>
-const COLUMNS: Columns<Listed & { quality?: string | null }> = {
+const COLUMNS: Columns<Listed & { quality?: string | null; cannot_be_sent?: string | null }> = {
   NAME: ({ name }) => name,
   LANGUAGE: ({ language }) => language,
   CATEGORY: ({ category }) => category,
   STATUS: ({ status }) => status,
   QUALITY: ({ quality }) => quality ?? '',
+  NOTE: ({ cannot_be_sent: why }) => why ?? '',
 }
 const documentOf = ({ name, language, category, status }: Template): Listed => ({ name, language, category, status })
-const statedOf = (template: ListedTemplate) => ({ ...documentOf(template), quality: template.quality ?? null })
+const statedOf = ({ template, quality, listing, notSendable }: ListedTemplate) => ({
+  ...documentOf(template),
+  ...{ quality: quality ?? null, waba_id: listing?.wabaId ?? null, cannot_be_sent: notSendable ?? null },
+})
 
 const oneTemplate = {
   name: z.string(),
@@ -55,10 +63,31 @@ export const verbs: readonly Verb[] = [
       ),
     },
     async run({ file, account }, { redis, stdin }) {
-      const templates = await readTemplates(file, stdin)
+      const { templates, isMore } = await readTemplates(file, stdin)
       for (const template of templates) await importTemplate(redis, account, template)
       const acted = templates.map(({ name, language }) => ({ account, target: name, detail: language }))
-      return { ...listed(templates.map(documentOf), COLUMNS, ''), acted }
+      const { json, text } = listed(templates.map(documentOf), COLUMNS, '')
+      return { json, text: isMore ? `${text}\n\n${MORE_PAGES}` : text, acted }
+    },
+  }),
+
+  verb({
+    usage: 'sync',
+    summary: 'take templates over from WhatsApp’s own list, now rather than within the hour; needs a running worker',
+    act: 'template.sync',
+    example: '--account 1 --sender "shop"',
+    values: {
+      account: option(accountId, 'id', 'account that may send them'),
+      sender: option(z.string().optional(), 'sender', 'only of the account at WhatsApp that it belongs to'),
+    },
+    async run({ account, sender }, { redis }) {
+      const asked = await askForSyncs(redis, account, sender).catch(refusedInWords)
+      const done = await Promise.all(asked.map((each) => followSync(redis, each)))
+      const failed = done.find(({ state }) => state !== 'done')
+      if (failed)
+        throw new CliFailure(`${failed.waba_id}: ${failed.problem?.sentence ?? 'the sync goes on; look again.'}`)
+      const acted = asked.map(({ wabaId }) => ({ account, target: wabaId }))
+      return { json: done, text: done.map(syncSentence).join('\n'), acted }
     },
   }),
 
@@ -101,6 +130,44 @@ export const verbs: readonly Verb[] = [
   }),
 ]
 
+/** A list of 20,000 templates takes less; what WhatsApp makes wait is not waited for. */
+const FOLLOWED_MS = 120_000
+const LOOK_MS = 200
+/** A worker looks once a second. */
+const NO_WORKER_MS = 10_000
+
+/** Follows a sync that was just asked for to its end, or to where it has to wait. */
+async function followSync(redis: Redis, synced: SyncedAccount): Promise<TemplateSyncDocument> {
+  const asked = (await showSync(redis, synced)).asked_at ?? ''
+  for (const startedAt = performance.now(); ; await sleep(LOOK_MS)) {
+    const sync = await showSync(redis, synced)
+    const isOver = sync.state !== 'running' && (sync.ended_at ?? '') >= asked && (sync.began_at ?? '') >= asked
+    if (isOver || (sync.state === 'waiting' && sync.problem !== null)) return sync
+    const waitedMs = performance.now() - startedAt
+    if (waitedMs > FOLLOWED_MS) return sync
+    if (sync.state !== 'running' && waitedMs > NO_WORKER_MS) {
+      throw new CliFailure('No worker is running. The templates are taken over once one starts.')
+    }
+  }
+}
+
+function syncSentence({ waba_id, listed: all, added, changed, removed, ...rest }: TemplateSyncDocument): string {
+  const more = [
+    [rest.kept_deleted, 'kept as DELETED for a campaign'],
+    [rest.not_sendable, 'cannot be filled in'],
+    [rest.unreadable, 'are no templates'],
+    [rest.of_another, 'belong to another account at WhatsApp'],
+  ] as const
+  const notes = more.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []))
+  const problem = rest.problem === null ? [] : [rest.problem.sentence]
+  const figures = `${waba_id}: ${all} templates; ${added} new, ${changed} changed, ${removed} removed.`
+  return [figures, ...notes.map((note) => `${note}.`), ...problem].join(' ')
+}
+
+function refusedInWords(error: unknown): never {
+  throw error instanceof Refusal ? new CliFailure(error.message) : error
+}
+
 interface Wanted {
   account: number
   name: string
@@ -109,8 +176,7 @@ interface Wanted {
 
 /** The template in the language that was typed, or in all; a CliFailure when there is none. */
 async function findTemplates(redis: Redis, { account, name, language }: Wanted): Promise<Template[]> {
-  const all = (await listTemplates(redis, account)).map(({ quality: _q, componentsChangedAt: _at, ...rest }) => rest)
-  const named = all.filter((template) => template.name === name)
+  const named = (await listTemplates(redis, account, { name })).map(({ template }) => template)
   const found = named.filter((template) => language === undefined || template.language === language)
   if (found.length > 0) return found
   const others = named.map((template) => template.language)
@@ -119,15 +185,16 @@ async function findTemplates(redis: Redis, { account, name, language }: Wanted):
 }
 
 /** All templates of the file, or a failure that names what is wrong with them: all are imported or none. */
-async function readTemplates(path: string, stdin: Readable): Promise<Template[]> {
-  const definitions = templateFile.safeParse(await readJson(path, stdin))
+async function readTemplates(path: string, stdin: Readable): Promise<{ templates: Template[]; isMore: boolean }> {
+  const content = await readJson(path, stdin)
+  const definitions = templateFile.safeParse(content)
   const file = shownFile(path)
   if (!definitions.success || definitions.data.length === 0) {
     throw new CliFailure(`${file}: expected a template, a list of templates or {"data": [...]}, got none.`)
   }
   const read = readDefinitions(definitions.data, (place) => `[${place}]`)
   if ('faults' in read) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(read.faults)}.`)
-  return read.templates
+  return { templates: read.templates, isMore: hasMorePages(content) }
 }
 
 function sentenceFor(faults: readonly Fault[]): string {
@@ -144,12 +211,20 @@ function templateSummary(template: Template): string {
     ['Language', template.language],
     ['Category', template.category],
     ['Status', template.status],
+    ...(shape.notSendable === undefined ? [] : [['Note', shape.notSendable] as const]),
     ...blockFacts(shape, shape.named),
     ...(shape.cards ?? []).flatMap((card, i) => [
       ['Card', `card_index ${i}`] as const,
       ...blockFacts(card, shape.named).map(([name, value]) => [`  ${name}`, value] as const),
     ]),
   ])
+}
+
+const NEEDS: Partial<Record<BlockShape['buttons'][number]['kind'], string>> = {
+  COPY_CODE: ', needs a coupon code',
+  MPM: ', needs sections of products',
+  FLOW: ', may have a flow token and data',
+  CATALOG: ', may have a product whose picture is shown',
 }
 
 function blockFacts({ header, body, buttons }: BlockShape, named: boolean): [string, string][] {
@@ -160,11 +235,13 @@ function blockFacts({ header, body, buttons }: BlockShape, named: boolean): [str
   const shown: [string, string][] = []
   if (header) {
     const isText = header.kind === 'text'
-    shown.push(['Header', isText ? `${header.text} (${filled(header.variables)})` : `${header.kind}, by its link`])
+    const isLinked = header.kind !== 'location' && header.kind !== 'product'
+    const other = isLinked ? `${header.kind}, by its link` : header.kind
+    shown.push(['Header', isText ? `${header.text} (${filled(header.variables)})` : other])
   }
   if (body) shown.push(['Body', `${body.text} (${filled(body.variables)})`])
   for (const [index, { kind, url }] of buttons.entries()) {
-    const needs = kind === 'COPY_CODE' ? ', needs a coupon code' : url ? `, needs the end of ${url.text}` : ''
+    const needs = NEEDS[kind] ?? (url ? `, needs the end of ${url.text}` : '')
     shown.push(['Button', `index ${index}: ${kind}${needs}`])
   }
   return shown

@@ -43,6 +43,10 @@ export const rootKeys = {
   trimmed: 'lw:trimmed',
   /** HASH account → the turn of its latest erasure; `now`: the one that is being worked on. It expires. */
   erasureTurns: 'lw:erasure-turns',
+  /** ZSET `<account>/<account at WhatsApp>` → when its templates must be listed (ms), see accounts/store/template-syncs.ts. */
+  templateSyncs: 'lw:template-syncs',
+  /** STRING: there once somebody has looked in this minute for accounts at WhatsApp whose templates are not listed yet. */
+  templateSyncsPlanned: 'lw:template-syncs:planned',
   /** STRING: there once the expiry job has run in this period. */
   expired: 'lw:expired',
   /** ZSET SHA-256 of gallery content → when a file of it was removed for good (ms): perhaps nobody has it any more. */
@@ -87,10 +91,17 @@ export const accountActivityKey = (account: number): string => `lw:account:${acc
 export const keysLockKey = (account: number): string => `lw:account:${account}:keys-lock`
 /** HASH sender digits → lane id, and `name:<name>` → lane id. */
 export const sendersOfAccountKey = (account: number): string => `lw:account:${account}:senders`
-/** HASH `<name>/<language>` → template definition, JSON. */
+/**
+ * HASH `<name>/<language>` → template definition, JSON, and `listed <name>/<language>` → when and where WhatsApp has listed it,
+ * see template-list.lua.
+ */
 export const templatesKey = (account: number): string => `lw:account:${account}:templates`
 /** HASH `<group> <name>/<language>` → what WhatsApp has told of a template, see accounts/store/template-states.ts. */
 export const templateStatesKey = (account: number): string => `lw:account:${account}:template-states`
+/** HASH: how far the sync of the templates of an account at WhatsApp is, and what came of the last. It expires. */
+export const templateSyncKey = (account: number, wabaId: string): string => `lw:template-sync:${account}:${wabaId}`
+/** STRING: who lists the templates of an account at WhatsApp now; it expires. */
+export const templateSyncLeaseKey = (wabaId: string): string => `lw:template-sync-lease:${wabaId}`
 /** ZSET campaign id → time (ms) it was created. */
 export const campaignsOfAccountKey = (account: number): string => `lw:account:${account}:campaigns`
 /** HASH of one business portfolio. */

@@ -15,6 +15,7 @@ import { useDataKeys } from '../messages/sealed.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi, createOpaqueIds } from '../providers/cloud-api.ts'
+import { createGraphApi } from '../providers/graph-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { partnerApi } from '../providers/partner-api.ts'
 import { openLaneQueues } from '../queue/lane/queues.ts'
@@ -36,6 +37,7 @@ import { startExpiry } from './background/expiry.ts'
 import { startIntake } from './background/intake/intake.ts'
 import { startMoves } from './background/move-files.ts'
 import { startRequeues } from './background/requeue.ts'
+import { startTemplateSyncs } from './background/templates/template-syncs.ts'
 import { startStatusPolls } from './recovery/status-polls.ts'
 import { createSweep, SWEEP_MS } from './recovery/sweep.ts'
 import { createLaneAssignment } from './sending/lane-assignment.ts'
@@ -127,6 +129,9 @@ export async function startWorker(
   const requeues = startRequeues({ redis, config, log, queues })
   const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
   const erasures = await startErasures({ redis, files, config, log, queues })
+  const graph = createGraphApi(config.cloudApiVersion)
+  const retentionMs = config.retentionMs
+  const templateSyncs = startTemplateSyncs({ redis, retentionMs, log, graph, seal: createSeal(secretKeys) })
 
   const reopen = (lane: number): void => {
     // Whatever it is that keeps those who serve it from doing so, others are woken by the next look at the lane.
@@ -214,7 +219,9 @@ export async function startWorker(
         relay.stop(limitMs),
         erasures.stop(limitMs),
         intake.stop(limitMs),
+        templateSyncs.stop(limitMs),
       ])
+      await graph.close()
       if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
       await withTimeout(
         LAST_WORDS_MS,

@@ -31,6 +31,7 @@ import { clearAccount, dropAccount, findKeptAccount, markAccountRemoved } from '
 import { forgetCredentials } from '../store/credentials.ts'
 import { keptLanes } from '../store/kept-lanes.ts'
 import { listSenders } from '../store/senders.ts'
+import { dropSync, plannedSyncs } from '../store/template-syncs.ts'
 import { dropSender, type SenderDeps, whyBusy } from './senders.ts'
 
 type RemovalDeps = Pick<SenderDeps, 'redis' | 'queues'>
@@ -87,6 +88,7 @@ async function forgetBelongings(redis: Redis, id: number): Promise<void> {
   await forgetGallery(redis, id)
   await forgetPortfolios(redis, id)
   await forgetNotices(redis, id)
+  for (const synced of await plannedSyncs(redis, id)) await dropSync(redis, synced)
   for (const key of [templatesKey(id), templateStatesKey(id), draftsOfAccountKey(id), rowsOfAccountKey(id)])
     await redis.del(key)
   await clearAccount(redis, id, [ERASED_KEY_FIELD])

@@ -24,6 +24,7 @@ import {
   setSenderProvider,
   tokenPlaceOf,
 } from '../store/senders.ts'
+import { askForSync } from '../store/template-syncs.ts'
 import { hasWebhookSecret } from '../store/webhook-secrets.ts'
 
 /** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEYS. */
@@ -38,7 +39,7 @@ export interface SenderDeps {
 }
 
 /** A sender to add, with its token in clear. */
-export type SenderToAdd = Omit<NewSender, 'sealedToken'> & { token: string }
+export type SenderToAdd = Omit<NewSender, 'sealedToken'> & { token: string; wabaId?: string }
 
 /** What may be changed of a sender; what is left out stays. An empty name means that it has none. */
 export interface SenderChanges {
@@ -74,8 +75,9 @@ export async function makeSender(
   if (holder) throw new SenderTakenError('number', holder)
   // The workers could not open a token that is sealed under another key.
   if (all[0] !== undefined) seal.decrypt(all[0].token, tokenPlaceOf(all[0]))
-  const { token, ...rest } = wanted
+  const { token, wabaId, ...rest } = wanted
   const id = await addSender(redis, { ...rest, sealedToken: seal.encrypt(token) })
+  if (wabaId) await belongTo(redis, { id, account: wanted.account }, wabaId)
   return showSender(redis, id)
 }
 
@@ -90,7 +92,8 @@ export async function changeSender(
   if (wabaId && sender.provider !== 'cloud-api') {
     throw invalidFields([{ path: 'waba_id', message: 'only known with the provider cloud-api' }])
   }
-  await setSenderProvider(redis, id, { wabaId, followProvider })
+  await setSenderProvider(redis, id, { followProvider, ...(wabaId === '' && { wabaId }) })
+  if (wabaId) await belongTo(redis, sender, wabaId)
   if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
   if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
   if (token !== undefined || baseUrl !== undefined) {
@@ -100,6 +103,12 @@ export async function changeSender(
   }
   if (isDefault) await setDefaultSender(redis, sender.account, id)
   return showSender(redis, id)
+}
+
+/** Writes down the account at WhatsApp that it belongs to, whose templates are taken over at once. */
+async function belongTo(redis: Redis, { id, account }: Pick<Sender, 'id' | 'account'>, wabaId: string): Promise<void> {
+  await setSenderProvider(redis, id, { wabaId })
+  await askForSync(redis, { account, wabaId }, 'person')
 }
 
 /**

@@ -1,9 +1,18 @@
 // Importing templates: from a file of the command line or the body of a request, all or none.
+import { z } from 'zod'
 import { invalidFields } from '../../messages/accept/refusal.ts'
 import { type Fault, faultsOf } from '../../messages/fault.ts'
 import { type Template, templateSchema } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { importTemplate } from '../store/templates.ts'
+
+const pagedSchema = z.object({ paging: z.object({ next: z.string().min(1) }) })
+
+/** What is said of an answer of WhatsApp's list that is not its last page. */
+export const MORE_PAGES = 'The list has more pages: fetch the address in `paging.next` and import it as well.'
+
+/** Whether definitions were given as a page of WhatsApp's list that others follow. */
+export const hasMorePages = (given: unknown): boolean => pagedSchema.safeParse(given).success
 
 /** Definitions as templates, or what is wrong with them; `at` names the place of one by its number. */
 export function readDefinitions(

@@ -1,6 +1,7 @@
-// What WhatsApp has told of templates since they were imported: status, category, quality, and that their parts changed. It
-// is kept beside the registry, also for templates that are not in it: a campaign may send one without a check.
+// What WhatsApp has told of templates since they were imported or listed: status, category, quality, and that their parts
+// changed. It is kept beside the registry, also for templates that are not in it: a campaign may send one without a check.
 //
+// A list of WhatsApp supersedes what was told before it was read, by WhatsApp's own clock, however late that arrives.
 // An import is a person's word: what was told until then counts no more, and what is newer than that does again. The import
 // notes what was told, so that of both at once the one that was told is not lost.
 import { z } from 'zod'
@@ -50,30 +51,50 @@ export interface TemplateState {
   componentsChangedAt: number | undefined
 }
 
-/** The states of these templates, in their order. */
+/** The states of these templates, in their order; `listedMs`: when WhatsApp's list was read that has them (by its clock). */
 export async function templateStates(
   redis: Redis,
   account: number,
-  templates: readonly TemplateName[],
+  templates: readonly (TemplateName & { listedMs?: number | undefined })[],
 ): Promise<TemplateState[]> {
   if (templates.length === 0) return []
   const found = await redis.hmget(templateStatesKey(account), ...templates.flatMap(fieldsOf))
-  return templates.map((_template, i) => stateOf(found.slice(i * FIELDS.length, (i + 1) * FIELDS.length)))
+  return templates.map(({ listedMs = 0 }, i) =>
+    stateOf(found.slice(i * FIELDS.length, (i + 1) * FIELDS.length), listedMs),
+  )
 }
 
 const FIELDS = ['status', 'category', 'components', 'quality', 'imported'] as const
 const fieldsOf = (template: TemplateName): string[] => FIELDS.map((each) => fieldOf(each, template))
 
-function stateOf([status, category, components, quality, imported]: (string | null)[]): TemplateState {
+function stateOf(
+  [status, category, components, quality, imported]: (string | null)[],
+  listedMs: number,
+): TemplateState {
   const before = importedSchema.parse(imported ? readJson(imported) : {})
-  const since = (group: 'status' | 'category' | 'components', text: string | null | undefined) =>
-    text === before[group] ? undefined : readWord(text)
-  return {
-    status: since('status', status)?.value,
-    category: templateSchema.shape.category.safeParse(since('category', category)?.value).data,
-    quality: readWord(quality)?.value,
-    componentsChangedAt: since('components', components)?.atMs,
+  // Webhooks count in seconds: of both in one second the webhook counts.
+  const sinceMs = Math.floor(listedMs / 1_000) * 1_000
+  const since = (text: string | null | undefined) => {
+    const word = readWord(text)
+    return word !== undefined && word.atMs >= sinceMs ? word : undefined
   }
+  const told = (group: 'status' | 'category' | 'components', text: string | null | undefined) =>
+    text === before[group] ? undefined : since(text)
+  return {
+    status: told('status', status)?.value,
+    category: templateSchema.shape.category.safeParse(told('category', category)?.value).data,
+    quality: since(quality)?.value,
+    componentsChangedAt: told('components', components)?.atMs,
+  }
+}
+
+/** Forgets what was told of templates that are no longer in the registry. */
+export async function forgetTemplateStates(
+  redis: Redis,
+  account: number,
+  templates: readonly TemplateName[],
+): Promise<void> {
+  if (templates.length > 0) await redis.hdel(templateStatesKey(account), ...templates.flatMap(fieldsOf))
 }
 
 function readJson(text: string): unknown {

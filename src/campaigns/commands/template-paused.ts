@@ -1,6 +1,7 @@
 // A template that WhatsApp has paused or disabled: its campaigns pause, so that nothing more of them is refused.
 import { laneIdsOf } from '../../accounts/store/senders.ts'
-import { type TemplateName, templateStates } from '../../accounts/store/template-states.ts'
+import type { TemplateName } from '../../accounts/store/template-states.ts'
+import { toldStatus } from '../../accounts/store/templates.ts'
 import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
@@ -9,15 +10,26 @@ import { type Campaign, findCampaign, moveCampaign, runningOn } from '../store/c
 import type { MoveDeps } from './lifecycle.ts'
 
 /**
- * Pauses the running campaigns of the account that send this template, unless it may be sent by what is known by now.
- * Nothing of them is claimed from then on. Doing it again changes nothing.
+ * Pauses the running campaigns of the account that send this template (without one: any template), unless it may be sent by
+ * what WhatsApp has told. Nothing of them is claimed from then on. Doing it again changes nothing.
  */
-export async function pauseForTemplate(deps: MoveDeps, account: number, template: TemplateName): Promise<void> {
-  const [state] = await templateStates(deps.redis, account, [template])
-  if (state?.status === undefined || state.status === 'APPROVED') return
-  const said = `WhatsApp says that the template ${template.name} (${template.language}) is ${state.status}.`
-  await pauseCampaignsOf(deps, account, template, `${TEMPLATE_PAUSED}: ${said}`)
+export async function pauseForTemplate(deps: MoveDeps, account: number, template?: TemplateName): Promise<void> {
+  const campaigns = await runningCampaigns(deps.redis, account)
+  const all = template === undefined ? campaigns.map(templateOf) : [template]
+  const sent = new Map(all.map((each) => [`${each.name}/${each.language}`, each]))
+  for (const each of sent.values()) {
+    const status = await toldStatus(deps.redis, account, each)
+    if (status === undefined || status === 'APPROVED') continue
+    const said = `WhatsApp says that the template ${each.name} (${each.language}) is ${status}.`
+    await pauseCampaignsOf(deps, account, each, `${TEMPLATE_PAUSED}: ${said}`)
+  }
 }
+
+/** As WhatsApp's templates write languages. */
+const templateOf = ({ definition: { template } }: Campaign): TemplateName => ({
+  name: template.name,
+  language: template.language.code.replaceAll('-', '_'),
+})
 
 /** Pauses the running campaigns of the account that send this template. */
 export async function pauseCampaignsOf(
@@ -27,8 +39,8 @@ export async function pauseCampaignsOf(
   reason: string,
 ): Promise<void> {
   for (const campaign of await runningCampaigns(deps.redis, account)) {
-    const { name, language } = campaign.definition.template
-    if (name !== template.name || language.code.replaceAll('-', '_') !== template.language) continue
+    const { name, language } = templateOf(campaign)
+    if (name !== template.name || language !== template.language) continue
     // It may have ended by itself meanwhile.
     const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.retentionMs, { fields: { reason } })
     if (moved.kind === 'moved') observerOf(deps.redis).campaignPaused('template')

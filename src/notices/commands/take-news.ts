@@ -3,6 +3,7 @@
 import { NO_ACCOUNT } from '../../accounts/permissions.ts'
 import { findSender, heedBlock, type Sender, tellSender } from '../../accounts/store/senders.ts'
 import { tellTemplate } from '../../accounts/store/template-states.ts'
+import { askForSync } from '../../accounts/store/template-syncs.ts'
 import { pauseForTemplate } from '../../campaigns/commands/template-paused.ts'
 import { blockLane, resumeLane } from '../../lanes/control.ts'
 import { observerOf } from '../../observe.ts'
@@ -36,6 +37,8 @@ export async function takeNews(deps: NewsDeps, news: ProviderNews, account: numb
   const isTimed = news.atMs !== undefined
   const concerned = await whomItConcerns(deps.redis, news, account)
   for (const each of concerned) for (const change of news.changes) await apply(deps, each, { news, change, atMs })
+  // What the webhook does not say of a template, its list does.
+  if (news.template !== undefined) for (const each of concerned) await listAgain(deps.redis, each, news)
   const to = concerned.length === 0 ? [{ account: NO_ACCOUNT, senders: [] }] : concerned
   const kept: Kept[] = []
   for (const each of to)
@@ -43,6 +46,11 @@ export async function takeNews(deps: NewsDeps, news: ProviderNews, account: numb
   // Not of a webhook that WhatsApp brings again.
   if (kept.some((each) => each === 'kept' || each === 'missed')) observerOf(deps.redis).noticed(news)
   return kept
+}
+
+async function listAgain(redis: Redis, { account, senders }: Concerned, { wabaId }: ProviderNews): Promise<void> {
+  const known = new Set(senders.map(({ waba_id: id }) => id).filter((id) => id !== '' && (wabaId ?? id) === id))
+  for (const id of known) await askForSync(redis, { account, wabaId: id }, 'webhook')
 }
 
 function noticeOf(news: ProviderNews, { account, senders }: Concerned, times: { atMs: number; nowMs: number }): Notice {

@@ -66,6 +66,7 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
             baseUrl: body.base_url,
             token: body.token,
             phoneNumberId: body.phone_number_id ?? '',
+            wabaId: body.waba_id ?? '',
             rate: body.rate,
             honoursIdempotency: body.honours_idempotency,
             isDefault: body.default,

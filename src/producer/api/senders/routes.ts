@@ -28,7 +28,17 @@ const tokenField = textUpTo(4_096)
 const addressField = textUpTo(2_048)
   .refine(isServerAddress, 'expected an address that begins with http:// or https://')
   .describe('The provider’s server. Only an operator may name one that no sender of the account uses yet.')
+const wabaField = z
+  .string()
+  .regex(PROVIDER_ID, 'expected digits, as WhatsApp shows them')
+  .describe('WhatsApp Business Account that it belongs to; its templates are taken over by themselves.')
 const rateField = z.number().min(MIN_RATE).max(MAX_RATE).describe('Messages per second.')
+
+const PATHS = {
+  phoneNumberId: 'phone_number_id',
+  honoursIdempotency: 'honours_idempotency',
+  wabaId: 'waba_id',
+} as const
 
 const newSender = z
   .strictObject({
@@ -40,19 +50,19 @@ const newSender = z
       .string()
       .regex(/^\d{1,30}$/, 'expected digits, as WhatsApp shows them')
       .optional(),
+    waba_id: wabaField.optional(),
     name: nameField.optional(),
     rate: rateField.default(80),
     honours_idempotency: z.boolean().default(false),
     default: z.boolean().default(false),
   })
-  .superRefine(
-    ({ provider, phone_number_id: phoneNumberId = '', honours_idempotency: honoursIdempotency }, context) => {
-      const paths = { phoneNumberId: 'phone_number_id', honoursIdempotency: 'honours_idempotency' } as const
-      for (const { field, message } of senderFaults({ provider, phoneNumberId, honoursIdempotency }, 'the provider')) {
-        context.addIssue({ code: 'custom', path: [paths[field]], message })
-      }
-    },
-  )
+  .superRefine(({ provider, phone_number_id: phoneNumberId = '', ...rest }, context) => {
+    const { honours_idempotency: honoursIdempotency, waba_id: wabaId } = rest
+    const sender = { provider, phoneNumberId, honoursIdempotency, wabaId }
+    for (const { field, message } of senderFaults(sender, 'the provider')) {
+      context.addIssue({ code: 'custom', path: [PATHS[field]], message })
+    }
+  })
 
 const changes = changesOf({
   name: nameField.nullable(),
@@ -60,7 +70,7 @@ const changes = changesOf({
   token: tokenField,
   base_url: addressField,
   portfolio: idField.nullable().describe('Business portfolio of the account whose daily limit it shares; null: none.'),
-  waba_id: z.string().regex(PROVIDER_ID, 'expected digits, as WhatsApp shows them').nullable(),
+  waba_id: wabaField.nullable(),
   follow_provider: z.boolean(),
   default: z.literal(true),
 })

@@ -1,37 +1,48 @@
 // The templates of an account.
-import { importDefinitions } from '../../../accounts/commands/templates.ts'
+import { askForSyncs, showSync, showSyncs } from '../../../accounts/commands/template-syncs.ts'
+import { hasMorePages, importDefinitions, MORE_PAGES } from '../../../accounts/commands/templates.ts'
 import { type ListedTemplate, listTemplates, removeTemplate } from '../../../accounts/store/templates.ts'
 import { isoOrNull } from '../../../messages/instant.ts'
-import type { Template } from '../../../messages/templates/template.ts'
+import { type Template, whyNotSendable } from '../../../messages/templates/template.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { notFound } from '../../errors.ts'
 import { lists, says, shows } from '../answers.ts'
-import { byText, pageOfAll } from '../requests.ts'
 import { templates } from './routes.ts'
 
 export function templateRoutes({ redis }: { redis: Redis }): Route[] {
   /** The template of the path in all its languages, or in the one that is asked for. */
-  async function named(account: number, name: string, language: string | undefined): Promise<ListedTemplate[]> {
-    const found = (await listTemplates(redis, account)).filter(
-      (each) => each.name === name && (language === undefined || each.language === language),
-    )
+  async function named(account: number, name: string, language: string | undefined): Promise<Template[]> {
+    const all = (await listTemplates(redis, account, { name })).map(({ template }) => template)
+    const found = all.filter((each) => language === undefined || each.language === language)
     if (found.length === 0) throw notFound('The template')
     return found
   }
 
   return bind(templates)({
-    async list({ caller, query }) {
-      return lists(pageOfAll((await listTemplates(redis, caller.account)).map(listed), byText, query))
+    async list({ caller, query: { limit, cursor } }) {
+      // One more than asked for tells whether there is another page.
+      const found = await listTemplates(redis, caller.account, { after: cursor, limit: limit + 1 })
+      const page = found.slice(0, limit).map(listed)
+      return lists({ data: page, next: found.length > limit ? (page.at(-1)?.id ?? null) : null })
     },
     async import({ caller, body, audit }) {
       const definitions = 'data' in body && Array.isArray(body.data) ? body.data : [body]
       const imported = await importDefinitions(redis, caller.account, definitions)
       audit({ target: [...new Set(imported.map(({ name }) => name))].join(','), detail: `${imported.length} imported` })
-      return shows('imported', imported.map(justImported))
+      return shows(hasMorePages(body) ? `imported. ${MORE_PAGES}` : 'imported', imported.map(justImported))
+    },
+    async sync({ caller, body, audit }) {
+      const asked = await askForSyncs(redis, caller.account, body.sender)
+      audit({ detail: asked.map(({ wabaId }) => wabaId).join(',') })
+      const data = await Promise.all(asked.map((each) => showSync(redis, each)))
+      return { status: 202 as const, ...shows('queued', data) }
+    },
+    async syncs({ caller }) {
+      return shows('syncs', await showSyncs(redis, caller.account))
     },
     async show({ caller, params, query }) {
-      return shows('template', (await named(caller.account, params.name, query.language)).map(definitionOf))
+      return shows('template', await named(caller.account, params.name, query.language))
     },
     async remove({ caller, params, query, audit }) {
       const languages = (await named(caller.account, params.name, query.language)).map(({ language }) => language)
@@ -42,13 +53,21 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
   })
 }
 
-const listed = ({ name, language, category, status, quality, componentsChangedAt }: ListedTemplate) => ({
-  ...{ id: `${name}/${language}`, name, language, category, status },
-  quality: quality ?? null,
-  components_changed_at: isoOrNull(componentsChangedAt),
-})
+function listed({ template, listing, quality, componentsChangedAt, notSendable }: ListedTemplate) {
+  const { name, language, category, status } = template
+  return {
+    ...{ id: `${name}/${language}`, name, language, category, status },
+    quality: quality ?? null,
+    components_changed_at: isoOrNull(componentsChangedAt),
+    waba_id: listing?.wabaId ?? null,
+    listed_at: isoOrNull(listing?.atMs),
+    cannot_be_sent: notSendable ?? null,
+  }
+}
 
 /** An import says nothing of its quality. */
-const justImported = (template: Template) => listed({ ...template, quality: undefined, componentsChangedAt: undefined })
-
-const definitionOf = ({ quality: _quality, componentsChangedAt: _at, ...definition }: ListedTemplate) => definition
+const justImported = (template: Template) =>
+  listed({
+    ...{ template, listing: undefined, quality: undefined, componentsChangedAt: undefined },
+    notSendable: whyNotSendable(template),
+  })

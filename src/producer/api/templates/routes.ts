@@ -1,8 +1,9 @@
 // Templates that messages are checked against, in WhatsApp's own format.
 import { z } from 'zod'
+import { templateSyncDocumentSchema } from '../../../accounts/commands/template-syncs.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
-import { named, one, page } from '../answers.ts'
-import { routesOf } from '../define.ts'
+import { doneWith, named, one, page } from '../answers.ts'
+import { orNothing, routesOf } from '../define.ts'
 import { idempotencyHeaders, pageQuery } from '../fields.ts'
 
 const access = { in: 'bearer', permission: 'admin' } as const
@@ -26,7 +27,13 @@ const listedSchema = named('ListedTemplate', {
   category: z.string(),
   status: z.string().describe('Only `APPROVED` may be sent. As WhatsApp told last, or as it was imported.'),
   quality: z.string().nullable().describe('As WhatsApp told last, such as `GREEN`; null while it has told nothing.'),
-  components_changed_at: z.iso.datetime().nullable().describe('When its parts changed at WhatsApp since the import.'),
+  components_changed_at: z.iso
+    .datetime()
+    .nullable()
+    .describe('When its parts changed at WhatsApp since it was imported or listed.'),
+  waba_id: z.string().nullable().describe('The account at WhatsApp that it was listed in; null: it was imported.'),
+  listed_at: z.iso.datetime().nullable().describe('When WhatsApp listed it last, by its clock.'),
+  cannot_be_sent: z.string().nullable().describe('Why no message of it can be sent, whatever its status.'),
 })
 
 /** As it was imported. */
@@ -37,7 +44,7 @@ const definitionSchema = named('Template', {
 
 const importSchema = z.union(
   [
-    z.object({ data: z.array(z.unknown()).min(1).max(IMPORT_MAX) }),
+    z.looseObject({ data: z.array(z.unknown()).min(1).max(IMPORT_MAX) }),
     z.looseObject({ name: z.unknown(), language: z.unknown(), components: z.unknown() }),
   ],
   `expected name, language and components, or data with a list of 1 to ${IMPORT_MAX} of these`,
@@ -52,6 +59,14 @@ const definition = {
   components: [{ type: 'BODY', text: 'Your gift for {{1}} is on its way.' }],
 }
 
+const at = '2026-11-24T09:00:00.000Z'
+const synced = {
+  ...{ waba_id: '102290129340398', state: 'done', problem: null },
+  ...{ asked_at: at, began_at: at, ended_at: '2026-11-24T09:00:02.000Z', again_at: null },
+  ...{ listed: 212, added: 1, changed: 2, removed: 1, kept_deleted: 0, not_sendable: 3, unreadable: 0, of_another: 0 },
+}
+const nobodyYet = { ...synced, state: 'waiting', began_at: null, ended_at: null, listed: 0, added: 0, changed: 0 }
+
 export const templates = {
   list: look.get('/admin/templates', "Lists the account's templates by name and language.", {
     query: pageQuery(600),
@@ -61,7 +76,10 @@ export const templates = {
     '/admin/templates',
     "Imports templates in WhatsApp's format, all or none, replacing older ones.",
     {
-      details: 'One definition, or `data` with several, as WhatsApp lists them. Doing it again changes nothing.',
+      details:
+        'One definition, or `data` with several, as WhatsApp lists them. Doing it again changes nothing. A list with ' +
+        '`paging.next` has more pages, which the `message` of the answer says. Those of a sender with a `waba_id` come by ' +
+        'themselves.',
       act: 'template.import',
       headers: idempotencyHeaders,
       body: { as: 'json', limit: IMPORT_BYTES, schema: importSchema },
@@ -69,9 +87,38 @@ export const templates = {
       examples: [{ body: { data: [definition] }, says: 'imported' }],
     },
   ),
+  sync: change.post(
+    '/admin/templates/sync',
+    "Takes the templates of a sender's account at WhatsApp over from its list.",
+    {
+      details:
+        'It happens by itself at the start, every hour, and after webhooks about templates. A worker reads the list; ' +
+        '`GET /admin/template-syncs` tells how far it is. Without `sender`: of all accounts at WhatsApp.',
+      act: 'template.sync',
+      body: orNothing(
+        z.strictObject({
+          sender: textUpTo(255).optional().describe('One of the account’s senders, by number, name or id.'),
+        }),
+      ),
+      answers: { 202: doneWith(z.array(templateSyncDocumentSchema)) },
+      errors: { 400: ['unknown_sender'] },
+      examples: [
+        {
+          body: { sender: 'shop' },
+          says: 'queued',
+          data: [{ ...nobodyYet, removed: 0, not_sendable: 0 }],
+        },
+      ],
+    },
+  ),
+  syncs: look.get(
+    '/admin/template-syncs',
+    'Shows how far the templates of each account at WhatsApp are taken over, and what came of the last time.',
+    { answers: one(z.array(templateSyncDocumentSchema)), examples: [{ says: 'syncs', data: [synced] }] },
+  ),
   show: look.get(
     '/admin/templates/:name',
-    'Shows a template in all its languages, as it was imported, with its status of now.',
+    'Shows a template in all its languages, as it was imported or listed, with its status of now.',
     {
       query: language,
       answers: one(z.array(definitionSchema)),

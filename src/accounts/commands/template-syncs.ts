@@ -1,0 +1,86 @@
+// Having templates taken over from WhatsApp's list, and showing how far that is: the same over HTTP and on the command line.
+import { z } from 'zod'
+import { existingSenders } from '../../messages/accept/named-senders.ts'
+import { invalidFields } from '../../messages/accept/refusal.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { listSenders, type Sender } from '../store/senders.ts'
+import {
+  askForSync,
+  findTemplateSync,
+  plannedSyncs,
+  type SyncedAccount,
+  type TemplateSync,
+} from '../store/template-syncs.ts'
+
+const time = z.iso.datetime().nullable()
+const count = z.int().nonnegative()
+
+/** A sync as it is shown: the one under way, or what came of the last one. */
+export const templateSyncDocumentSchema = z
+  .strictObject({
+    waba_id: z.string().describe('The account at WhatsApp.'),
+    state: z.enum(['waiting', 'running', 'done', 'failed']),
+    problem: z
+      .strictObject({ code: z.string(), sentence: z.string() })
+      .nullable()
+      .describe('Why it waits or failed; `throttled`: WhatsApp is asked too often.'),
+    asked_at: time,
+    began_at: time,
+    ended_at: time,
+    again_at: time.describe('When it goes on, after a problem; otherwise within the hour.'),
+    listed: count.describe('Templates in the list so far; the other counts are those of the same list.'),
+    added: count,
+    changed: count,
+    removed: count.describe('Not in the list any more, and removed.'),
+    kept_deleted: count.describe('Not in the list any more, and kept as `DELETED` because a campaign names them.'),
+    not_sendable: count.describe('With a part that Laneway cannot fill in.'),
+    unreadable: count.describe('Entries that are no templates.'),
+    of_another: count.describe('Left out: another account at WhatsApp of this account has one of the same name.'),
+  })
+  .meta({ id: 'TemplateSync' })
+export type TemplateSyncDocument = z.infer<typeof templateSyncDocumentSchema>
+
+/** Asks for the templates of the account at WhatsApp that a sender belongs to; without one, of all. Throws a Refusal. */
+export async function askForSyncs(redis: Redis, account: number, sender?: string): Promise<SyncedAccount[]> {
+  const all = await listSenders(redis, account)
+  const named = sender === undefined ? all : existingSenders(all, sender, account)
+  const wabaIds = [...new Set(named.flatMap((each) => wabaIdOf(each) ?? []))]
+  if (wabaIds.length === 0) throw invalidFields([{ path: 'sender', message: whyNoList(named) }])
+  const asked = wabaIds.map((wabaId) => ({ account, wabaId }))
+  for (const each of asked) await askForSync(redis, each, 'person')
+  return asked
+}
+
+const wabaIdOf = ({ provider, waba_id: wabaId }: Sender): string | undefined =>
+  provider === 'cloud-api' && wabaId !== '' ? wabaId : undefined
+
+const whyNoList = (senders: readonly Sender[]): string =>
+  senders.some(({ provider }) => provider === 'cloud-api')
+    ? 'its account at WhatsApp is not known; set its waba_id'
+    : 'only WhatsApp’s Cloud API has a list of templates; import them as JSON'
+
+/** A sync as it is now. */
+export const showSync = async (redis: Redis, synced: SyncedAccount): Promise<TemplateSyncDocument> =>
+  documentOf(synced, await findTemplateSync(redis, synced))
+
+/** Those of an account. */
+export async function showSyncs(redis: Redis, account: number): Promise<TemplateSyncDocument[]> {
+  const all = await plannedSyncs(redis, account)
+  return Promise.all(all.map((synced) => showSync(redis, synced)))
+}
+
+function documentOf({ wabaId }: SyncedAccount, sync: TemplateSync): TemplateSyncDocument {
+  const { state, problem, sentence, listed, added, changed, removed, not_sendable, unreadable, of_another } = sync
+  const iso = (ms: number | undefined): string | null => (ms ? new Date(ms).toISOString() : null)
+  return {
+    waba_id: wabaId,
+    state,
+    problem: problem === '' ? null : { code: problem, sentence },
+    asked_at: iso(sync.asked_at),
+    began_at: iso(sync.began_at),
+    ended_at: iso(sync.ended_at),
+    again_at: iso(sync.again_at),
+    ...{ listed, added, changed, removed, kept_deleted: sync.kept_deleted },
+    ...{ not_sendable, unreadable, of_another },
+  }
+}

@@ -1,0 +1,184 @@
+// Questions to WhatsApp's Graph API: GET only, of templates, numbers, accounts and tokens. The token travels in a header and in
+// nothing that is told or logged; what WhatsApp says of an error is cleared of it, since it repeats bad ones. No redirect is
+// followed: it could lead anywhere, with the token.
+import { type Agent, request } from 'undici'
+import { z } from 'zod'
+import { createTargetAgent, createTargetRule } from '../events/targets.ts'
+import { parseJson } from './answer-body.ts'
+import { plainText } from './webhook-fields.ts'
+
+/** Connections of one process to all servers. */
+const MOST_OPEN = 16
+/** What a question may cost unless it says otherwise. */
+const LIMITS = { ms: 10_000, bytes: 256 * 1024 }
+
+/** Whose question it is. */
+export interface GraphAccess {
+  baseUrl: string
+  token: string
+}
+
+/** How a question ended. */
+export type GraphEnd =
+  /** `atMs`: the answer knows all that was so at this time, by WhatsApp's clock, which is never taken to be ahead of ours. */
+  | { kind: 'answer'; body: unknown; atMs: number; restMs: number | undefined }
+  /** `restMs`: it is asked too often, and how long to wait, where it says so. */
+  | GraphRefusal
+  /** No answer that could be read; `cause` is a word for the log. */
+  | { kind: 'unavailable'; cause: string }
+
+export interface GraphRefusal {
+  kind: 'refused'
+  status: number
+  code: number | undefined
+  subcode: number | undefined
+  /** WhatsApp's own sentence, without numbers and secrets. */
+  says: string
+  isThrottled: boolean
+  restMs: number | undefined
+}
+
+export type GraphApi = ReturnType<typeof createGraphApi>
+
+/** `version`: of the Graph API, as in `v25.0`. */
+export function createGraphApi(version: string, now: () => number = Date.now) {
+  // Who configures a sender may name any network, as for its messages.
+  const agent: Agent = createTargetAgent(createTargetRule(['0.0.0.0/0', '::/0']), MOST_OPEN)
+
+  return {
+    /**
+     * Asks for `path` (below the version) and never rejects. The answer is an object of at most `bytes`, and whole within
+     * `ms`.
+     */
+    async ask(
+      { baseUrl, token }: GraphAccess,
+      path: string,
+      query: Readonly<Record<string, string>> = {},
+      { ms, bytes, signal }: { ms: number; bytes: number; signal?: AbortSignal } = LIMITS,
+    ): Promise<GraphEnd> {
+      const startedMs = now()
+      const bound = AbortSignal.timeout(ms)
+      try {
+        const { statusCode, headers, body } = await request(
+          `${baseUrl}/${version}/${path}?${new URLSearchParams(query)}`,
+          {
+            dispatcher: agent,
+            headers: { authorization: `Bearer ${token}`, 'user-agent': 'laneway', 'accept-encoding': 'identity' },
+            signal: signal ? AbortSignal.any([bound, signal]) : bound,
+          },
+        )
+        const text = await upTo(bytes, body)
+        const answer = parseJson(text)
+        const restMs = restOf(headers)
+        if (statusCode !== 200) return refusalOf(statusCode, answer, { token, restMs: restMs ?? retryAfterOf(headers) })
+        if (typeof answer !== 'object' || answer === null) return { kind: 'unavailable', cause: 'unreadable_answer' }
+        // A proxy may answer 200 to an error.
+        if ('error' in answer) return refusalOf(statusCode, answer, { token, restMs })
+        return { kind: 'answer', body: answer, restMs, atMs: momentOf(headers, startedMs, now()) }
+      } catch (error) {
+        return { kind: 'unavailable', cause: bound.aborted ? 'timeout' : causeOf(error) }
+      }
+    },
+
+    close: (): Promise<void> => agent.destroy(),
+  }
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+const headerOf = (headers: Headers, name: string): string | undefined => {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** Its clock at the answer, less the time that the question took; ours at the question where it tells no time. */
+function momentOf(headers: Headers, startedMs: number, endedMs: number): number {
+  const date = Date.parse(headerOf(headers, 'date') ?? '')
+  return Number.isNaN(date) ? startedMs : Math.min(date - (endedMs - startedMs), startedMs)
+}
+
+const errorSchema = z.object({
+  error: z.object({
+    message: z.string().optional().catch(undefined),
+    error_user_msg: z.string().optional().catch(undefined),
+    code: z.number().optional().catch(undefined),
+    error_subcode: z.number().optional().catch(undefined),
+  }),
+})
+
+/** Too many calls: of the app, a user, a business account, a number. */
+const THROTTLED: ReadonlySet<number | undefined> = new Set([4, 17, 32, 341, 613, 80007, 80008, 80014, 130429])
+
+function refusalOf(
+  status: number,
+  answer: unknown,
+  { token, restMs }: { token: string; restMs: number | undefined },
+): GraphEnd {
+  const { data } = errorSchema.safeParse(answer)
+  if (data === undefined) {
+    if (status === 429)
+      return { ...NOTHING, kind: 'refused', status, says: 'too many requests', isThrottled: true, restMs }
+    return { kind: 'unavailable', cause: `http_${status}` }
+  }
+  const { code, error_subcode: subcode, message, error_user_msg: sentence } = data.error
+  const said = (sentence ?? message ?? '').slice(0, 2_000).replaceAll(token, '…')
+  // A token that was cut, or another one, is a long word.
+  const says = plainText.parse(said.replace(/[\w-]{40,}/g, '…'))
+  const isThrottled = status === 429 || THROTTLED.has(code)
+  return { kind: 'refused', status, code, subcode, says, isThrottled, restMs }
+}
+
+const NOTHING = { code: undefined, subcode: undefined }
+
+const usageSchema = z.record(
+  z.string(),
+  z.array(
+    z.object({
+      call_count: z.number().optional().catch(undefined),
+      total_cputime: z.number().optional().catch(undefined),
+      total_time: z.number().optional().catch(undefined),
+      /** Minutes. */
+      estimated_time_to_regain_access: z.number().optional().catch(undefined),
+    }),
+  ),
+)
+
+/** A rest is no longer than this, whatever an answer says. */
+const LONGEST_REST_MS = 3_600_000
+/** When all that is allowed is used, and nobody says for how long. */
+const USED_UP_MS = 300_000
+
+/** What WhatsApp tells of how much of its allowance is used: how long to rest; undefined where something is left. */
+function restOf(headers: Headers): number | undefined {
+  const text = headerOf(headers, 'x-business-use-case-usage')
+  const usage = text === undefined ? undefined : usageSchema.safeParse(parseJson(text)).data
+  const all = Object.values(usage ?? {}).flat()
+  const minutes = Math.max(0, ...all.map((each) => each.estimated_time_to_regain_access ?? 0))
+  if (minutes > 0) return Math.min(minutes * 60_000, LONGEST_REST_MS)
+  const isUsedUp = all.some(({ call_count: calls = 0, total_cputime: cpu = 0, total_time: time = 0 }) =>
+    [calls, cpu, time].some((percent) => percent >= 100),
+  )
+  return isUsedUp ? USED_UP_MS : undefined
+}
+
+function retryAfterOf(headers: Headers): number | undefined {
+  const text = headerOf(headers, 'retry-after')
+  if (text === undefined || !/^\d{1,6}$/.test(text)) return undefined
+  return Math.min(Number(text) * 1_000, LONGEST_REST_MS)
+}
+
+async function upTo(limit: number, body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let read = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    read += chunk.length
+    if (read > limit) throw Object.assign(new Error('too large'), { code: 'answer_too_large' })
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** A word, never an address. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return ('code' in error && typeof error.code === 'string' ? error.code : error.name).toLowerCase()
+}
