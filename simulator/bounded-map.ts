@@ -11,6 +11,10 @@ export class BoundedMap<Value> {
     return this.#entries.get(key)
   }
 
+  keys(): string[] {
+    return [...this.#entries.keys()]
+  }
+
   /** Sets an entry and makes it the newest. */
   set(key: string, value: Value): void {
     this.#entries.delete(key)

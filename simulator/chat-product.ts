@@ -4,6 +4,7 @@
 import { behaviourNamed, behaviourOfNumber, type Rejection, type SpoiltAnswer } from './behaviours.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { SimulatorConfig } from './config.ts'
+import { GraphAccount } from './graph-account.ts'
 import { type Ledger, openLedger } from './ledger.ts'
 import { Limits } from './limits.ts'
 import { MediaFiles } from './media.ts'
@@ -52,6 +53,8 @@ export class ChatProduct {
   readonly webhooks: Webhooks
   /** What message info answers, by id. */
   readonly infos = new BoundedMap<MessageInfo>(INFOS_KEPT)
+  /** What the Graph API knows besides messages. */
+  readonly graph = new GraphAccount()
   /** Files that people have sent. */
   readonly media = new MediaFiles()
   honoursIdempotency: boolean

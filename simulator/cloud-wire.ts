@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Answer, answerTo, refusalAnswer } from './answers.ts'
 import { chatError, excerpt, type Refusal, tokenRefusal } from './chat-errors.ts'
 import type { ChatProduct } from './chat-product.ts'
+import { serveGraph } from './graph-wire.ts'
 import { readJsonBody } from './json-body.ts'
 import { cloudMessage, digitsOf, templateName } from './message-schema.ts'
 import { checkMessage } from './request-check.ts'
@@ -26,6 +27,12 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   const asked = request.method === 'GET' ? OBJECT_PATH.exec(path)?.[1] : undefined
   const described = asked === undefined ? undefined : product.media.described(asked, request)
   if (described !== undefined) return { http: 200, body: described }
+  const answer = serveGraph(
+    product.graph,
+    { request, path, query: queryOf(request), token: bearerOf(request) ?? '' },
+    { error: graphError, missing: () => noSuchObject(request, path) },
+  )
+  if (answer !== undefined) return answer
   const phoneNumberId = MESSAGES_PATH.exec(path)?.[1]
   if (phoneNumberId === undefined || request.method !== 'POST') return noSuchObject(request, path)
   const read = await readJsonBody(request, 'json')
@@ -56,6 +63,15 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   })
   await product.mayAnswer()
   return answerTo(verdict, acknowledge, errorEnvelope)
+}
+
+const queryOf = (request: IncomingMessage): URLSearchParams =>
+  new URL(request.url ?? '/', 'http://localhost').searchParams
+
+/** A refusal with any code, also one that no message is refused with. */
+function graphError(code: number, http: number, headers: Record<string, string>): Answer {
+  const error = { message: `(#${code}) Refused`, type: 'OAuthException', code, fbtrace_id: traceId() }
+  return { http, headers, body: { error } }
 }
 
 /** A file that a person sent, by the address that the API has given. */

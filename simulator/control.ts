@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { BEHAVIOURS, behaviourNamed } from './behaviours.ts'
 import type { ChatProduct } from './chat-product.ts'
+import { accountControlSchema } from './graph-account.ts'
 import { digitsOf } from './message-schema.ts'
 import { plansSchema } from './physics/plan.ts'
 
@@ -41,6 +42,8 @@ export const controlSchema = z
     throughput: z.int().min(1).max(100_000).nullable().optional(),
     /** Hidden rules of portfolios; null switches all off. */
     physics: plansSchema.nullable().optional(),
+    /** What the Graph API answers of templates, numbers, accounts and tokens. */
+    account: accountControlSchema.optional(),
   })
   .refine(({ behaviour, match, count, seed }) => behaviour !== undefined || (match ?? count ?? seed) === undefined, {
     error: 'is required with match, count or seed',
@@ -64,6 +67,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
   if (body.window_24h !== undefined) product.limits.window24h = body.window_24h
   if (body.throughput !== undefined) product.limits.throughput = body.throughput
   if (body.physics !== undefined) product.switchPhysicsOn(body.physics ?? [])
+  if (body.account !== undefined) product.graph.set(body.account)
   return {
     rules: product.rules.list(),
     webhook_url: product.webhooks.url,
@@ -74,6 +78,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
     window_24h: product.limits.window24h,
     throughput: product.limits.throughput,
     physics: product.physics.plans(),
+    account: product.graph.shown(),
   }
 }
 

@@ -2,6 +2,7 @@
 // Any id is an account, and any other id a number of it; what is so of all of them, `POST /_control` sets with `account`.
 
 import { z } from 'zod'
+import { BoundedMap } from './bounded-map.ts'
 
 const fields = z.record(z.string(), z.unknown())
 
@@ -31,6 +32,8 @@ export const accountControlSchema = z.strictObject({
   number: fields.optional(),
   business: fields.optional(),
   token: fields.optional(),
+  /** Ids of the numbers of the account; null: of all that were asked for. */
+  numbers: z.array(z.string()).nullable().optional(),
   /** Ids of the apps that get webhooks; null: of the token's own. */
   subscribed_apps: z.array(z.string()).nullable().optional(),
 })
@@ -50,6 +53,7 @@ const usual = () => ({
   number: {} as Record<string, unknown>,
   business: {} as Record<string, unknown>,
   token: {} as Record<string, unknown>,
+  numbers: null as readonly string[] | null,
   subscribedApps: null as readonly string[] | null,
 })
 
@@ -86,6 +90,8 @@ export class GraphAccount {
   #state = usual()
   /** Questions so far. */
   asked = 0
+  /** Numbers that were asked for; the latest are enough. */
+  readonly #known = new BoundedMap<true>(1_000)
 
   /** Changes what is so; returns what `POST /_control` then shows. */
   set(change: AccountControl): void {
@@ -102,6 +108,7 @@ export class GraphAccount {
     if (change.number !== undefined) state.number = change.number
     if (change.business !== undefined) state.business = change.business
     if (change.token !== undefined) state.token = change.token
+    if (change.numbers !== undefined) state.numbers = change.numbers
     if (change.subscribed_apps !== undefined) state.subscribedApps = change.subscribed_apps
   }
 
@@ -137,7 +144,13 @@ export class GraphAccount {
     return { data, paging: { ...(paging !== 'foreign' && { cursors: at }), next: next.href } }
   }
 
+  numbers(): Record<string, unknown> {
+    const ids = this.#state.numbers ?? this.#known.keys()
+    return { data: ids.map((id) => ({ id, display_phone_number: '+1 555 020 0001' })) }
+  }
+
   number(id: string): Record<string, unknown> {
+    this.#known.set(id, true)
     const known = {
       ...{ id, display_phone_number: '+1 555 020 0001', verified_name: 'The shop', name_status: 'APPROVED' },
       ...{ status: 'CONNECTED', platform_type: 'CLOUD_API', code_verification_status: 'VERIFIED', account_mode: 'LIVE' },

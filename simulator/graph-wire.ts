@@ -15,7 +15,7 @@ interface Question {
 }
 
 /** A refusal in the envelope of the Graph API, and headers that go with it. */
-export type GraphError = (code: number, http: number, details?: string) => Answer
+export type GraphError = (code: number, http: number, headers: Record<string, string>) => Answer
 
 const PATH = /^\/v\d+\.\d+\/(debug_token|\d+)(?:\/(\w+))?$/
 const NUMBER_FIELD = /display_phone_number|quality_rating|throughput|name_status|messaging_limit/
@@ -36,17 +36,11 @@ export function serveGraph(
   if (refusal !== null) {
     const { code, http, retry_after_s: retryS, regain_access_min: minutes } = refusal
     const usage = { type: 'messaging', call_count: 100, total_cputime: 1, total_time: 1 }
-    return {
-      ...error(code, http),
-      headers: {
-        ...(retryS !== undefined && { 'retry-after': String(retryS) }),
-        ...(minutes !== undefined && {
-          'x-business-use-case-usage': JSON.stringify({
-            [id]: [{ ...usage, estimated_time_to_regain_access: minutes }],
-          }),
-        }),
-      },
-    } as Answer
+    const used = JSON.stringify({ [id]: [{ ...usage, estimated_time_to_regain_access: minutes }] })
+    return error(code, http, {
+      ...(retryS !== undefined && { 'retry-after': String(retryS) }),
+      ...(minutes !== undefined && { 'x-business-use-case-usage': used }),
+    })
   }
   const isOfAccount = edge !== undefined && edge !== 'register'
   if (isOfAccount && !account.isAccount(id)) return missing()
@@ -60,7 +54,7 @@ const ok = (body: unknown): Answer => ({ http: 200, body })
 const ANSWERS: Readonly<Record<string, (account: GraphAccount, asked: Asked) => Answer | undefined>> = {
   'GET message_templates': (account, { query, base }) =>
     ok(account.templates(query.get('after'), Number(query.get('limit') ?? 25), base)),
-  'GET phone_numbers': (account) => ok(numbersOf(account)),
+  'GET phone_numbers': (account) => ok(account.numbers()),
   'GET subscribed_apps': (account) => ok(account.apps()),
   'GET debug_token': (account) => ok(account.token()),
   'GET object'(account, { id, query }) {
@@ -76,12 +70,6 @@ const ANSWERS: Readonly<Record<string, (account: GraphAccount, asked: Asked) => 
     account.subscribe()
     return ok({ success: true })
   },
-}
-
-/** Any number is one of the account, unless the fields of numbers say another id. */
-function numbersOf(account: GraphAccount): unknown {
-  const { id, ...rest } = account.number('')
-  return { data: id === '' ? [] : [{ id, ...rest }], any: id === '' }
 }
 
 /** The fields that were asked for; the id always comes along. */

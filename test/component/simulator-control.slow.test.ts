@@ -67,6 +67,7 @@ describe('a rule', () => {
       pair_limit: false,
       window_24h: false,
       physics: [],
+      account: { waba_id: null, templates: 1, page: 1_000, refuse: null, paging: 'good', asked: 0 },
       throughput: null,
     })
     expect((await control({ clear: true })).body).toMatchObject({ rules: [] })

@@ -1,0 +1,113 @@
+// Pins: wherever a sync of templates dies, the next one ends in the same registry. Real: Redis.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createSeal } from '../../src/accounts/seal.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { addSender } from '../../src/accounts/store/add-sender.ts'
+import { setSenderProvider } from '../../src/accounts/store/senders.ts'
+import { findTemplateSync, type TemplateSync } from '../../src/accounts/store/template-syncs.ts'
+import { listTemplates } from '../../src/accounts/store/templates.ts'
+import type { GraphApi, GraphEnd } from '../../src/providers/graph-api.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { syncTemplates } from '../../src/worker/background/templates/sync-templates.ts'
+import { silentLog } from '../support/app.ts'
+import { dyingAfter, startRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectWithRetry(server.url)
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+const seal = createSeal(['a key for the tests that is long enough'])
+
+/** A list of WhatsApp, two templates a page. */
+function listOf(names: readonly string[]): Pick<GraphApi, 'ask'> {
+  return {
+    async ask(_access, _path, { after = '0' } = {}): Promise<GraphEnd> {
+      const from = Number(after)
+      const data = names.slice(from, from + 2).map((name) => ({
+        ...{ name, language: 'en_US', category: 'UTILITY', status: 'APPROVED' },
+        components: [{ type: 'BODY', text: `Hello ${name}` }],
+      }))
+      const to = from + 2
+      const paging = to < names.length ? { cursors: { after: String(to) }, next: 'https://graph.facebook.com/x' } : {}
+      return { kind: 'answer', body: { data, paging }, atMs: Date.now(), restMs: undefined }
+    },
+  }
+}
+
+let numbers = 0
+async function newSender(): Promise<{ account: number; wabaId: string }> {
+  const account = await createAccount(redis, 'Shop')
+  numbers += 1
+  const phone = { number: `4917000${10_000 + numbers}`, phoneNumberId: `77${numbers}`, name: '' }
+  const sender = { account, ...phone, provider: 'cloud-api', baseUrl: 'https://graph.facebook.com' } as const
+  const rest = { sealedToken: seal.encrypt('token'), rate: 80, honoursIdempotency: false, isDefault: false }
+  const lane = await addSender(redis, { ...sender, ...rest })
+  const wabaId = `88${numbers}`
+  await setSenderProvider(redis, lane, { wabaId })
+  return { account, wabaId }
+}
+
+const how = { stopped: new AbortController().signal, mayGoOn: async () => true }
+const depsOf = (on: Redis, names: readonly string[]) => ({
+  ...{ redis: on, retentionMs: 1_000, log: silentLog, seal },
+  graph: listOf(names),
+})
+const namesOf = async (account: number) => (await listTemplates(redis, account)).map(({ template }) => template.name)
+
+test('dying after any command of it changes nothing of how it ends', async () => {
+  let hasEnded = false
+  for (let commands = 1; !hasEnded && commands < 100; commands += 1) {
+    const synced = await newSender()
+    await syncTemplates(depsOf(redis, ['a', 'b', 'c', 'x']), synced, how)
+    const dying = await dyingAfter(server.url, commands)
+    const names = ['a', 'b', 'd', 'e', 'f']
+    hasEnded = await syncTemplates(depsOf(dying, names), synced, how).then(
+      () => true,
+      () => false,
+    )
+    dying.disconnect()
+    await syncTemplates(depsOf(redis, names), synced, how)
+    expect(await namesOf(synced.account), `after ${commands} commands`).toEqual(names)
+    const ended: TemplateSync = await findTemplateSync(redis, synced)
+    expect(ended).toMatchObject({ state: 'done', after: '', problem: '' })
+  }
+  expect(hasEnded).toBe(true)
+})
+
+test('a worker that no longer holds the lease stops before the next page, and removes nothing', async () => {
+  const synced = await newSender()
+  await syncTemplates(depsOf(redis, ['a', 'b', 'c']), synced, how)
+  let pages = 0
+  const mayGoOn = async () => {
+    pages += 1
+    return pages < 2
+  }
+  expect(await syncTemplates(depsOf(redis, ['d', 'e', 'f']), synced, { ...how, mayGoOn })).toBe('stopped')
+  expect(await namesOf(synced.account)).toEqual(['a', 'b', 'c', 'd', 'e'])
+})
+
+test('a list with more templates than any account may have ends at the bound, and removes nothing', async () => {
+  const synced = await newSender()
+  await syncTemplates(depsOf(redis, ['a']), synced, how)
+  const endless: Pick<GraphApi, 'ask'> = {
+    async ask(_access, _path, { after = '0' } = {}): Promise<GraphEnd> {
+      const data = Array.from({ length: 5_000 }, (_, i) => ({
+        ...{ name: `t_${after}_${i}`, language: 'en', category: 'UTILITY', status: 'APPROVED', components: [] },
+      }))
+      const next = String(Number(after) + 1)
+      const body = { data, paging: { cursors: { after: next }, next: 'https://graph.facebook.com/x' } }
+      return { kind: 'answer', body, atMs: Date.now(), restMs: undefined }
+    },
+  }
+  await syncTemplates({ ...depsOf(redis, []), graph: endless }, synced, how)
+  const { state, problem, listed } = await findTemplateSync(redis, synced)
+  expect([state, problem, listed]).toEqual(['failed', 'too_many', 20_000])
+  expect(await namesOf(synced.account)).toContain('a')
+})
