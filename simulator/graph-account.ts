@@ -6,7 +6,10 @@ import { BoundedMap } from './bounded-map.ts'
 
 const fields = z.record(z.string(), z.unknown())
 
-/** `account` of `POST /_control`: each field that is given replaces what was so before; `reset` begins with it as it was. */
+/**
+ * `account` of `POST /_control`: what is given holds from now on, of `number`, `business` and `token` each field by itself;
+ * `reset` begins with all as it was at first.
+ */
 export const accountControlSchema = z.strictObject({
   reset: z.literal(true).optional(),
   /** The one account that there is; others do not exist for the token. Null: any. */
@@ -100,14 +103,15 @@ export class GraphAccount {
     const { templates } = change
     if (change.waba_id !== undefined) state.wabaId = change.waba_id
     if (templates !== undefined) {
-      state.templates = typeof templates === 'number' ? Array.from({ length: templates }, (_, i) => madeUp(i)) : templates
+      state.templates =
+        typeof templates === 'number' ? Array.from({ length: templates }, (_, i) => madeUp(i)) : templates
     }
     if (change.page !== undefined) state.page = change.page
     if (change.refuse !== undefined) state.refuse = change.refuse && { ...change.refuse }
     if (change.paging !== undefined) state.paging = change.paging
-    if (change.number !== undefined) state.number = change.number
-    if (change.business !== undefined) state.business = change.business
-    if (change.token !== undefined) state.token = change.token
+    state.number = { ...state.number, ...change.number }
+    state.business = { ...state.business, ...change.business }
+    state.token = { ...state.token, ...change.token }
     if (change.numbers !== undefined) state.numbers = change.numbers
     if (change.subscribed_apps !== undefined) state.subscribedApps = change.subscribed_apps
   }
@@ -153,7 +157,12 @@ export class GraphAccount {
     this.#known.set(id, true)
     const known = {
       ...{ id, display_phone_number: '+1 555 020 0001', verified_name: 'The shop', name_status: 'APPROVED' },
-      ...{ status: 'CONNECTED', platform_type: 'CLOUD_API', code_verification_status: 'VERIFIED', account_mode: 'LIVE' },
+      ...{
+        status: 'CONNECTED',
+        platform_type: 'CLOUD_API',
+        code_verification_status: 'VERIFIED',
+        account_mode: 'LIVE',
+      },
       ...{ quality_rating: 'GREEN', throughput: { level: 'STANDARD' } },
       ...{ whatsapp_business_manager_messaging_limit: 'TIER_2K', health_status: { can_send_message: 'AVAILABLE' } },
     }
@@ -177,7 +186,9 @@ export class GraphAccount {
 
   apps(): Record<string, unknown> {
     const ids = this.#state.subscribedApps ?? [APP_ID]
-    const data = ids.map((id) => ({ whatsapp_business_api_data: { id, name: 'The shop', link: 'https://shop.example' } }))
+    const data = ids.map((id) => ({
+      whatsapp_business_api_data: { id, name: 'The shop', link: 'https://shop.example' },
+    }))
     return { data }
   }
 

@@ -1,7 +1,8 @@
-// senders: add, list, change, renew, remove. The provider's token is sealed before it is stored and never shown.
+// senders: add, list, check, change, renew, remove. The provider's token is sealed before it is stored and never shown.
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
+import { checkSender } from '../accounts/commands/check-sender.ts'
 import {
   changeSender,
   dropSender,
@@ -19,6 +20,7 @@ import {
   senderFaults,
   TOKEN,
 } from '../accounts/sender.ts'
+import type { SenderCheck } from '../accounts/sender-check.ts'
 import { SenderTakenError } from '../accounts/store/add-sender.ts'
 import { DEFAULT_RATE, type Sender } from '../accounts/store/senders.ts'
 import { putIntoPortfolio } from '../portfolios/commands/portfolios.ts'
@@ -119,6 +121,22 @@ export const verbs: readonly Verb[] = [
   }),
 
   verb({
+    usage: 'check <sender>',
+    summary: 'ask WhatsApp all that it tells of a sender, and say what is missing and what to do',
+    example: '1',
+    values: { sender: senderName },
+    async run({ sender: named }, context) {
+      const { redis, config, use } = context
+      const sender = await senderNamed(redis, named)
+      const { createGraphApi } = await import('../providers/graph-api.ts')
+      const graph = use(createGraphApi(config.cloudApiVersion))
+      const seal = createSeal(secretKeysOf(config))
+      const check = await checkSender({ redis, seal, graph, appSecret: config.cloudApi.appSecret }, sender)
+      return { json: check, text: checkText(check) }
+    },
+  }),
+
+  verb({
     usage: 'change <sender>',
     summary: 'change the name of a sender, or make it the default of its account; for its rate see `lanes rate`',
     act: 'sender.change',
@@ -201,6 +219,17 @@ export const verbs: readonly Verb[] = [
     },
   }),
 ]
+
+const MARKS = { good: 'ok', warning: 'warning', missing: 'MISSING', unknown: 'unknown' } as const
+
+function checkText({ ok, findings }: SenderCheck): string {
+  const rows = findings.map(({ what, state, sentence, do: todo }) => {
+    const name = `${MARKS[state].padEnd(8)} ${what.replaceAll('_', ' ').padEnd(21)}`
+    return todo === null || state === 'good' ? `${name} ${sentence}` : `${name} ${sentence}\n${' '.repeat(31)}${todo}`
+  })
+  const missing = findings.filter(({ state }) => state === 'missing').length
+  return [...rows, '', ok ? 'Nothing is missing.' : `${missing} missing.`].join('\n')
+}
 
 async function depsOf(context: CommandContext): Promise<SenderDeps> {
   const { redis, config } = context

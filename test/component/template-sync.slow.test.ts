@@ -346,7 +346,11 @@ test('over HTTP it is asked for and shown', async () => {
   await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: waba })
   const call = async (method: string, path: string, body?: object) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${service.url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    const answer = await fetch(`${service.url}${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    })
     return { status: answer.status, body: z.object({ data: z.array(z.looseObject({})) }).parse(await answer.json()) }
   }
   expect(await call('POST', '/admin/templates/sync', { sender: 'cloud' })).toMatchObject({

@@ -9,6 +9,7 @@ import { openErasureQueue } from '../../people/erasures.ts'
 import { createTombstones } from '../../people/tombstones.ts'
 import { createOpaqueIds } from '../../providers/cloud-api.ts'
 import { createMediaSource } from '../../providers/cloud-media.ts'
+import { createGraphApi } from '../../providers/graph-api.ts'
 import { openLaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { createSnapshots } from '../../telemetry/live/snapshots.ts'
@@ -52,6 +53,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
   const [opaqueIds, seal] = [createOpaqueIds(secretKeys), createSeal(secretKeys)]
   const tombstones = createTombstones(redis, secretKeys)
   const media = createMediaSource(config.cloudApiVersion)
+  const graph = createGraphApi(config.cloudApiVersion)
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (scope) => snapshots.take(scope), log })
   const queues = openLaneQueues(redis, config.retentionMs)
@@ -77,7 +79,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     ...accountRoutes(deps),
     ...limitRoutes(deps),
     ...keyRoutes(deps),
-    ...senderRoutes({ ...deps, production: config.production, appSecret: config.cloudApi.appSecret }),
+    ...senderRoutes({ ...deps, graph, production: config.production, appSecret: config.cloudApi.appSecret }),
     ...portfolioRoutes(deps),
     ...templateRoutes(deps),
     ...webhookSecretRoutes(deps),
@@ -96,7 +98,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     /** Ends the live pages, which would keep their connections open for ever. */
     endStreams: () => streams.close(),
     async close(): Promise<void> {
-      for (const each of [media, moves, campaigns, requeues, erasures, queues]) await each.close()
+      for (const each of [media, graph, moves, campaigns, requeues, erasures, queues]) await each.close()
     },
   }
 }

@@ -1,4 +1,5 @@
 // Senders of an account, and for operators of all.
+import { type CheckDeps, checkSender } from '../../../accounts/commands/check-sender.ts'
 import {
   changeSender,
   dropSender,
@@ -21,7 +22,7 @@ import { created, lists, says, shows } from '../answers.ts'
 import { byId, makeOnceById, pageOfAll } from '../requests.ts'
 import { senders } from './routes.ts'
 
-export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number } }): Route[] {
+export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentionMs: number } }): Route[] {
   const { redis, config } = deps
 
   /** The sender of the path, if it is the caller's. Acts on it go to the audit log of its account. */
@@ -79,6 +80,10 @@ export function senderRoutes(deps: SenderDeps & { config: { retentionMs: number 
 
     async show(call) {
       return shows('sender', await showSender(redis, (await own(call)).id))
+    },
+
+    async check(call) {
+      return shows('checked', await checkSender(deps, await own(call)))
     },
 
     async change(call) {

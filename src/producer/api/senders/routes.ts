@@ -11,6 +11,7 @@ import {
   senderFaults,
   TOKEN,
 } from '../../../accounts/sender.ts'
+import { senderCheckSchema } from '../../../accounts/sender-check.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
@@ -109,6 +110,31 @@ export const senders = {
     answers: one(senderDocumentSchema),
     examples: [{ says: 'sender' }],
   }),
+  check: route.get(
+    '/admin/senders/:id/check',
+    'Asks WhatsApp all that it tells of a sender, and says what is missing.',
+    {
+      details:
+        'Token, permissions, number, name, quality, throughput, limit, account, templates and webhooks, each in one sentence ' +
+        'with what to do. Nothing is changed. It takes up to 16 s.',
+      answers: one(senderCheckSchema),
+      examples: [
+        {
+          says: 'checked',
+          data: {
+            ...{ sender: 1, checked_at: '2026-11-24T09:00:00.000Z', ok: false },
+            findings: [
+              {
+                ...{ what: 'number', state: 'missing' },
+                sentence: 'The number is not ready to send: its status is PENDING.',
+                do: 'Register it with a PIN: POST /1065550100/register, see docs/guides/whatsapp.md.',
+              },
+            ],
+          },
+        },
+      ],
+    },
+  ),
   change: route.patch(
     '/admin/senders/:id',
     'Changes name, rate, token, address, portfolio or account at WhatsApp of a sender, or makes it the default.',

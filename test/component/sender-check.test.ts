@@ -1,0 +1,311 @@
+// Pins: a check of a sender says of everything that WhatsApp tells how it stands and what to do, shows no secret, and ends in time
+// whatever the provider answers. Real: Redis, HTTP, producer, simulator.
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { checkSender } from '../../src/accounts/commands/check-sender.ts'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
+import { senderCheckSchema } from '../../src/accounts/sender-check.ts'
+import { findSender, setSenderAccess, setSenderProvider } from '../../src/accounts/store/senders.ts'
+import { createGraphApi } from '../../src/providers/graph-api.ts'
+import { listen } from '../../testbed/free-port.ts'
+import { runCli } from '../support/cli.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const TOKEN = 'EAAGsecretsecretsecret'
+let service: Service
+let tenant: Tenant
+let admin: string
+let own: string
+
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  admin = await tenant.key('admin')
+  own = tenant.cloudNumber
+  await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '4711' })
+})
+beforeEach(async () => {
+  await reachedAt(service.simulator.url)
+  await control({ reset: true, number: { display_phone_number: `+${own}` } })
+})
+afterAll(() => service?.close())
+
+async function reachedAt(baseUrl: string): Promise<void> {
+  const sealedToken = createSeal(secretKeysOf(service.config)).encrypt(TOKEN)
+  await setSenderAccess(service.redis, tenant.cloudLane, { baseUrl, sealedToken })
+}
+
+async function control(account: object): Promise<void> {
+  const answer = await fetch(`${service.simulator.url}/_control`, { method: 'POST', body: JSON.stringify({ account }) })
+  expect(answer.status, await answer.text()).toBe(200)
+}
+
+/** Over HTTP. */
+async function check() {
+  const headers = { authorization: `Bearer ${admin}` }
+  const answer = await fetch(`${service.url}/admin/senders/${tenant.cloudLane}/check`, { headers })
+  const text = await answer.text()
+  expect(answer.status, text).toBe(200)
+  expect(text).not.toContain(TOKEN)
+  const { data } = z.object({ data: senderCheckSchema }).parse(JSON.parse(text))
+  return { ...data, of: (what: string) => data.findings.find((each) => each.what === what) }
+}
+
+test('of a sender that is set up nothing is missing', async () => {
+  const { ok, findings } = await check()
+  expect(ok).toBe(true)
+  expect(Object.fromEntries(findings.map(({ what, state }) => [what, state]))).toEqual({
+    ...{ token: 'good', permissions: 'good', number: 'good', health: 'good', name: 'good', quality: 'good' },
+    // It is set to 1,000 a second, and belongs to no portfolio.
+    ...{ throughput: 'warning', limit: 'warning', account: 'good', verification: 'good', templates: 'good' },
+    ...{ webhook_subscription: 'good', webhook_secret: 'good', lane: 'good' },
+  })
+})
+
+const IN_A_WEEK = Math.floor(Date.now() / 1_000) + 7 * 86_400
+
+test.each<[string, object, string, string, RegExp, RegExp]>([
+  ['a token that is not valid', { token: { is_valid: false } }, 'token', 'missing', /not valid/, /senders renew/],
+  [
+    'a token that has ended',
+    { token: { expires_at: 1_700_000_000 } },
+    'token',
+    'missing',
+    /ended at 2023/,
+    /never ends/,
+  ],
+  ['a token that ends', { token: { expires_at: IN_A_WEEK } }, 'token', 'warning', /ends at/, /senders renew/],
+  [
+    'a token without a permission',
+    { token: { scopes: ['whatsapp_business_messaging'] } },
+    'permissions',
+    'missing',
+    /lacks the permission whatsapp_business_management/,
+    /system user/,
+  ],
+  [
+    'a token for another account',
+    { token: { granular_scopes: [{ scope: 'whatsapp_business_messaging', target_ids: ['99'] }] } },
+    'permissions',
+    'missing',
+    /not for the account 4711/,
+    /system user/,
+  ],
+  ['a number that is not registered', { number: { status: 'PENDING' } }, 'number', 'missing', /PENDING/, /PIN/],
+  [
+    'a number that is registered elsewhere',
+    { number: { platform_type: 'ON_PREMISE' } },
+    'number',
+    'missing',
+    /not registered for the Cloud API/,
+    /PIN/,
+  ],
+  [
+    'a number that is not verified',
+    { number: { code_verification_status: 'NOT_VERIFIED' } },
+    'number',
+    'missing',
+    /not verified/,
+    /SMS/,
+  ],
+  [
+    'the id of another number',
+    { number: { display_phone_number: '+1 555 020 9999' } },
+    'number',
+    'missing',
+    /another number, which ends in 9999/,
+    /Remove the sender/,
+  ],
+  [
+    'a missing payment method',
+    {
+      number: {
+        health_status: {
+          can_send_message: 'BLOCKED',
+          entities: [{ entity_type: 'WABA', errors: [{ error_description: 'No payment method.' }] }],
+        },
+      },
+    },
+    'health',
+    'missing',
+    /cannot send: No payment method\./,
+    /payment method/,
+  ],
+  ['a name that was refused', { number: { name_status: 'DECLINED' } }, 'name', 'warning', /DECLINED/, /rules/],
+  ['a bad quality', { number: { quality_rating: 'RED' } }, 'quality', 'warning', /RED/, /asked for it/],
+  [
+    'a small limit',
+    { number: { whatsapp_business_manager_messaging_limit: 'TIER_250' } },
+    'limit',
+    'warning',
+    /250 people/,
+    /portfolio/,
+  ],
+  [
+    'an account that the token does not know',
+    { waba_id: '99' },
+    'account',
+    'missing',
+    /Object with ID/,
+    /Check `waba_id` 4711/,
+  ],
+  ['a number of another account', { numbers: ['1'] }, 'account', 'missing', /does not belong/, /waba_id/],
+  [
+    'a business that is not verified',
+    { business: { business_verification_status: 'not_verified' } },
+    'verification',
+    'warning',
+    /not verified/,
+    /security center/,
+  ],
+  ['an account without templates', { templates: 0 }, 'templates', 'warning', /no template yet/, /WhatsApp Manager/],
+  [
+    'webhooks that nobody gets',
+    { subscribed_apps: [] },
+    'webhook_subscription',
+    'missing',
+    /No app/,
+    /subscribed_apps/,
+  ],
+  [
+    'webhooks that only others get',
+    { subscribed_apps: ['12'] },
+    'webhook_subscription',
+    'missing',
+    /not that of the token/,
+    /subscribed_apps/,
+  ],
+  [
+    'a quality that is not known yet',
+    { number: { quality_rating: 'UNKNOWN' } },
+    'quality',
+    'unknown',
+    /not rated/,
+    /^$/,
+  ],
+])('%s is said in a sentence, with what to do', async (_, account, what, state, sentence, todo) => {
+  await control(account)
+  const { ok, of } = await check()
+  expect(of(what)).toMatchObject({ state, sentence: expect.stringMatching(sentence) })
+  expect(of(what)?.do ?? '').toMatch(todo)
+  expect(ok).toBe(state !== 'missing')
+})
+
+test('a sender whose account at WhatsApp is not known is told so, and asked of what can be asked', async () => {
+  await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '' })
+  const { ok, findings, of } = await check()
+  expect([ok, of('account')?.state, of('token')?.state]).toEqual([false, 'missing', 'good'])
+  expect(findings.some(({ what }) => what === 'webhook_subscription')).toBe(false)
+  await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '4711' })
+})
+
+/** A server that answers everything alike. */
+async function withServer(
+  answer: { status: number; body: string } | 'nothing',
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const server = createServer((_request, response) => {
+    if (answer !== 'nothing') response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body)
+  })
+  const port = await listen(server)
+  try {
+    await work(`http://127.0.0.1:${port}`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+test('a wrong token is said once for each thing, and WhatsApp’s own words never repeat it', async () => {
+  const error = { message: `Malformed access token ${TOKEN}`, type: 'OAuthException', code: 190 }
+  await withServer({ status: 401, body: JSON.stringify({ error }) }, async (url) => {
+    await reachedAt(url)
+    const { ok, of } = await check()
+    expect([ok, of('token')?.sentence]).toEqual([false, 'WhatsApp does not take the token.'])
+    const refused = { error: { message: `(#100) bad ${TOKEN} and ${'x'.repeat(60)}`, code: 100 } }
+    await withServer({ status: 400, body: JSON.stringify(refused) }, async (other) => {
+      await reachedAt(other)
+      expect((await check()).of('number')?.sentence).toBe('WhatsApp refuses it: (#100) bad … and …')
+    })
+  })
+})
+
+test.each([
+  ['is no JSON', '<html>'],
+  ['is empty', '{}'],
+  ['has other kinds', '{"data":{"data":[[]]},"status":5,"health_status":"x","throughput":[]}'],
+  ['is a list', '[]'],
+  ['has a list of anything', JSON.stringify({ data: [null, 5, { id: 'x' }, { whatsapp_business_api_data: 1 }] })],
+])('an answer that %s is no answer, and no fault of ours', async (_, body) => {
+  await withServer({ status: 200, body }, async (url) => {
+    await reachedAt(url)
+    const { findings } = await check()
+    expect(findings.length).toBeGreaterThan(3)
+    for (const { sentence } of findings) expect(sentence).toMatch(/\.$/)
+  })
+})
+
+test('a server that is not there, and one that asks to wait, are told apart', async () => {
+  await reachedAt('http://127.0.0.1:1')
+  expect((await check()).of('number')).toMatchObject({
+    state: 'unknown',
+    sentence: expect.stringContaining('econnrefused'),
+  })
+  await withServer({ status: 429, body: JSON.stringify({ error: { code: 80007, message: 'x' } }) }, async (url) => {
+    await reachedAt(url)
+    expect((await check()).of('number')?.sentence).toContain('asked too often')
+  })
+})
+
+test('a server that never answers is waited for no longer than told, and simultaneous checks are one', async () => {
+  let asked = 0
+  const graph = createGraphApi('v25.0')
+  const slow = {
+    ask: async (...[access, path, query]: Parameters<typeof graph.ask>) => {
+      asked += 1
+      return graph.ask(access, path, query, { ms: 300, bytes: 1_000 })
+    },
+  }
+  await withServer('nothing', async (url) => {
+    await reachedAt(url)
+    const sender = await findSender(service.redis, tenant.cloudLane)
+    if (sender === undefined) throw new Error('no sender')
+    const deps = {
+      redis: service.redis,
+      seal: createSeal(secretKeysOf(service.config)),
+      graph: slow,
+      appSecret: undefined,
+    }
+    const [one, other] = await Promise.all([checkSender(deps, sender), checkSender(deps, sender)])
+    expect(one).toBe(other)
+    expect(asked).toBe(6)
+    expect(one.findings.find(({ what }) => what === 'number')?.sentence).toContain('timeout')
+    expect(one.findings.find(({ what }) => what === 'webhook_secret')?.state).toBe('missing')
+  })
+  await graph.close()
+})
+
+test('the command line says the same, a line each', async () => {
+  await control({ number: { display_phone_number: `+${own}`, status: 'PENDING' } })
+  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const run = await runCli(['senders', 'check', String(tenant.cloudLane)], env)
+  expect(run.stderr).toBe('')
+  expect(run.stdout).toContain('MISSING  number')
+  expect(run.stdout).toContain('status is PENDING')
+  // The command line has no app secret here.
+  expect(run.stdout).toMatch(/2 missing\.\n$/)
+  expect(run.stdout).not.toContain(TOKEN)
+  const partner = await runCli(['senders', 'check', String(tenant.partnerLane)], env)
+  expect(partner.stdout).toContain('nothing that could be asked')
+})
+
+test('only who may administer the account may check, and only its own senders', async () => {
+  const other = await service.addTenant()
+  const path = `${service.url}/admin/senders/${tenant.cloudLane}/check`
+  const ask = async (key: string) => (await fetch(path, { headers: { authorization: `Bearer ${key}` } })).status
+  expect(await ask(await other.key('admin'))).toBe(404)
+  expect(await ask(tenant.apiKey)).toBe(403)
+})
