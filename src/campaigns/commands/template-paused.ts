@@ -14,8 +14,7 @@ import type { MoveDeps } from './lifecycle.ts'
  * what WhatsApp has told. Nothing of them is claimed from then on. Doing it again changes nothing.
  */
 export async function pauseForTemplate(deps: MoveDeps, account: number, template?: TemplateName): Promise<void> {
-  const campaigns = await runningCampaigns(deps.redis, account)
-  const all = template === undefined ? campaigns.map(templateOf) : [template]
+  const all = template === undefined ? (await runningCampaigns(deps.redis, account)).map(templateOf) : [template]
   const sent = new Map(all.map((each) => [`${each.name}/${each.language}`, each]))
   for (const each of sent.values()) {
     const status = await toldStatus(deps.redis, account, each)

@@ -21,7 +21,14 @@ import { Preview } from '../parts/preview.tsx'
 import { Gauge, words } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { call, dataOf, uploadFile } from '../state/http.ts'
-import { firstContact, loadTags, loadTemplate, loadTemplates, senderChoices } from '../state/library.ts'
+import {
+  firstContact,
+  type ListedTemplate,
+  loadTags,
+  loadTemplate,
+  loadTemplates,
+  senderChoices,
+} from '../state/library.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 import { Recipients } from './recipients.tsx'
@@ -86,10 +93,7 @@ export function NewCampaign() {
                     label="Template"
                     value={template === undefined ? '' : `${template.name}/${template.language}`}
                     onValue={(id) => void choose(id)}
-                    options={[
-                      ['', 'Choose a template'],
-                      ...all.map(({ id, name, language }) => [id, `${name}, ${language}`] as const),
-                    ]}
+                    options={[['', 'Choose a template'], ...all.map((each) => [each.id, choiceOf(each)] as const)]}
                   />
                 )
               }
@@ -141,6 +145,12 @@ const WAVES = Array.from(
       times === 0 ? 'fail' : `are tried again the next day, ${times === 1 ? 'once' : `up to ${times} times`}`,
     ] as const,
 )
+
+/** One that cannot be sent is there to be seen, and says so. */
+const choiceOf = ({ name, language, status, cannot_be_sent: reason }: ListedTemplate): string => {
+  const why = reason === null ? status.toLowerCase() : 'cannot be filled in'
+  return `${name}, ${language}${why === 'approved' ? '' : ` (${why})`}`
+}
 
 const NoTemplate = () => (
   <p>

@@ -13,6 +13,7 @@ import { useData, useLoad } from '../state/hooks.ts'
 import { actingFor, call, type Data, dataOf, randomHex } from '../state/http.ts'
 import { loadPortfolios } from '../state/library.ts'
 import { session } from '../state/session.ts'
+import { showCheck } from './sender-check.tsx'
 
 /** The list, with buttons to add, change and remove. */
 export function Senders() {
@@ -49,6 +50,7 @@ export function Senders() {
           { title: 'At WhatsApp', cell: Standing, note: ({ restricted }) => restricted },
         ]}
         actions={(sender) => [
+          ...(sender.provider === 'cloud-api' ? [checkOf(sender)] : []),
           ['Change', `sender ${sender.id}`, () => changeSender(sender, portfolios)],
           ['Remove', `sender ${sender.id}`, () => removeSender(sender)],
         ]}
@@ -75,6 +77,12 @@ const Standing = ({ quality, restricted, verified_name }: Sender) => (
 const portfolioName = (portfolios: readonly Portfolio[], id: number | null): string =>
   id === null ? '–' : (portfolios.find((each) => each.id === id)?.name ?? String(id))
 
+const checkOf = ({ id, name, number }: Sender): RowAction => [
+  'Check',
+  `sender ${id}`,
+  () => showCheck(id, `sender ${id}, ${name || number}`),
+]
+
 const PROVIDERS = [
   ['cloud-api', 'WhatsApp’s Cloud API'],
   ['partner-api', 'a partner'],
@@ -83,6 +91,10 @@ const PROVIDERS = [
 const NAME = { label: 'Name', help: 'Requests may name the sender by it.' }
 const RATE = { kind: 'number', label: 'Messages per second', step: 'any', required: true } as const
 const TOKEN = { kind: 'password', autocomplete: 'off' } as const
+const WABA = {
+  label: 'WhatsApp Business Account id',
+  help: 'Its templates are taken over by themselves.',
+} as const
 const IS_DEFAULT = { kind: 'check', label: 'Sends what names no sender' } as const
 
 const newSender = (): void =>
@@ -93,18 +105,16 @@ const newSender = (): void =>
       number: { label: 'Number', required: true, placeholder: '+44 7700 900123' },
       name: NAME,
       provider: { label: 'Reached through', options: PROVIDERS, value: 'cloud-api' },
-      base_url: { kind: 'url', label: 'Address', required: true },
+      base_url: { kind: 'url', label: 'Address', required: true, value: 'https://graph.facebook.com' },
       phone_number_id: { label: 'Phone number id', required: true, when: ({ provider }) => provider === 'cloud-api' },
+      waba_id: { ...WABA, when: ({ provider }) => provider === 'cloud-api' },
       token: { ...TOKEN, label: 'Token', required: true },
       rate: { ...RATE, value: '80' },
       default: IS_DEFAULT,
     },
-    act: async ({ name, rate, phone_number_id, ...values }, headers) => {
-      const body = {
-        ...values,
-        rate: Number(rate),
-        ...nonEmpty({ name, phone_number_id: values.provider === 'cloud-api' ? phone_number_id : '' }),
-      }
+    act: async ({ name, rate, phone_number_id, waba_id, ...values }, headers) => {
+      const ids = values.provider === 'cloud-api' ? { phone_number_id, waba_id: waba_id.trim() } : {}
+      const body = { ...values, rate: Number(rate), ...nonEmpty({ name, ...ids }) }
       const { id } = await dataOf<Sender>('POST', '/admin/senders', { body, headers })
       return `Sender ${id} is added; its lane is ${id}.`
     },
@@ -117,6 +127,7 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
     fields: {
       name: { ...NAME, value: sender.name ?? '' },
       rate: { ...RATE, value: String(sender.rate) },
+      waba: { ...WABA, value: sender.waba_id ?? '', when: () => sender.provider === 'cloud-api' },
       token: {
         ...TOKEN,
         label: 'New token',
@@ -135,7 +146,7 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
       },
       isDefault: { ...IS_DEFAULT, value: sender.default, disabled: sender.default },
     },
-    act: async ({ name, rate, token, portfolio, follows, isDefault }) => {
+    act: async ({ name, rate, token, waba, portfolio, follows, isDefault }) => {
       const body = {
         ...(portfolio === String(sender.portfolio ?? '')
           ? {}
@@ -144,6 +155,7 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
         ...(name.trim() === (sender.name ?? '') ? {} : { name: name.trim() || null }),
         ...(Number(rate) === sender.rate ? {} : { rate: Number(rate) }),
         ...(token === '' ? {} : { token }),
+        ...(waba.trim() === (sender.waba_id ?? '') ? {} : { waba_id: waba.trim() || null }),
         ...(isDefault && !sender.default ? { default: true } : {}),
       }
       if (Object.keys(body).length > 0) await call('PATCH', `/admin/senders/${sender.id}`, { body })

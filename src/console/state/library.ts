@@ -21,9 +21,27 @@ const all =
     dataOf('GET', path, { query: { limit: MOST }, signal })
 
 export const loadAccounts = all<Account>('/admin/accounts')
-export const loadTemplates = all<ListedTemplate>('/admin/templates')
 export const loadSenders = all<SenderDocument>('/admin/senders')
 export const loadPortfolios = all<PortfolioDocument>('/admin/portfolios')
+
+/** Pages of templates: as many as WhatsApp lets an account have, and more. */
+const TEMPLATE_PAGES = 20
+
+/** All templates of the account. */
+export async function loadTemplates(signal: AbortSignal): Promise<ListedTemplate[]> {
+  const found: ListedTemplate[] = []
+  for (let cursor: string | undefined, page = 0; page < TEMPLATE_PAGES; page += 1) {
+    const { data, next } = await call<Page<ListedTemplate>>('GET', '/admin/templates', {
+      query: { limit: MOST, cursor },
+      signal,
+    })
+    found.push(...data)
+    if (next === null) break
+    cursor = next
+  }
+  return found
+}
+
 export const loadTags = all<Tag>('/contacts/tags')
 
 /** The address of a template; the query names its language. */
