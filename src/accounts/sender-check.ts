@@ -2,7 +2,7 @@
 // the answers are given.
 import { z } from 'zod'
 
-export const findingSchema = z
+const findingSchema = z
   .strictObject({
     what: z.string().describe('What was looked at, such as `token` or `webhook_subscription`.'),
     state: z

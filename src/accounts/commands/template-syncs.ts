@@ -1,5 +1,4 @@
 // Having templates taken over from WhatsApp's list, and showing how far that is: the same over HTTP and on the command line.
-import { z } from 'zod'
 import { existingSenders } from '../../messages/accept/named-senders.ts'
 import { invalidFields } from '../../messages/accept/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -11,34 +10,7 @@ import {
   type SyncedAccount,
   type TemplateSync,
 } from '../store/template-syncs.ts'
-
-const time = z.iso.datetime().nullable()
-const count = z.int().nonnegative()
-
-/** A sync as it is shown: the one under way, or what came of the last one. */
-export const templateSyncDocumentSchema = z
-  .strictObject({
-    waba_id: z.string().describe('The account at WhatsApp.'),
-    state: z.enum(['waiting', 'running', 'done', 'failed']),
-    problem: z
-      .strictObject({ code: z.string(), sentence: z.string() })
-      .nullable()
-      .describe('Why it waits or failed; `throttled`: WhatsApp is asked too often.'),
-    asked_at: time,
-    began_at: time,
-    ended_at: time,
-    again_at: time.describe('When it goes on, after a problem; otherwise within the hour.'),
-    listed: count.describe('Templates in the list so far; the other counts are those of the same list.'),
-    added: count,
-    changed: count,
-    removed: count.describe('Not in the list any more, and removed.'),
-    kept_deleted: count.describe('Not in the list any more, and kept as `DELETED` because a campaign names them.'),
-    not_sendable: count.describe('With a part that Laneway cannot fill in.'),
-    unreadable: count.describe('Entries that are no templates.'),
-    of_another: count.describe('Left out: another account at WhatsApp of this account has one of the same name.'),
-  })
-  .meta({ id: 'TemplateSync' })
-export type TemplateSyncDocument = z.infer<typeof templateSyncDocumentSchema>
+import type { TemplateSyncDocument } from '../template-sync.ts'
 
 /** Asks for the templates of the account at WhatsApp that a sender belongs to; without one, of all. Throws a Refusal. */
 export async function askForSyncs(redis: Redis, account: number, sender?: string): Promise<SyncedAccount[]> {

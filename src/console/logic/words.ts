@@ -56,6 +56,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'sender.remove': 'removed a sender',
   'sender.renew': 'renewed the token of a sender',
   'template.import': 'imported templates',
+  'template.sync': 'had templates taken over from WhatsApp',
   'template.remove': 'removed a template',
   'webhook.add_secret': 'added a webhook secret',
   'webhook.remove_secret': 'removed a webhook secret',

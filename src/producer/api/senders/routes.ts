@@ -127,7 +127,7 @@ export const senders = {
               {
                 ...{ what: 'number', state: 'missing' },
                 sentence: 'The number is not ready to send: its status is PENDING.',
-                do: 'Register it with a PIN: POST /1065550100/register, see docs/guides/whatsapp.md.',
+                do: 'Register it with a PIN: POST /106540352242922/register, see docs/guides/whatsapp.md.',
               },
             ],
           },

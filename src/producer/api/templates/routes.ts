@@ -1,6 +1,6 @@
 // Templates that messages are checked against, in WhatsApp's own format.
 import { z } from 'zod'
-import { templateSyncDocumentSchema } from '../../../accounts/commands/template-syncs.ts'
+import { templateSyncDocumentSchema } from '../../../accounts/template-sync.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { doneWith, named, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
