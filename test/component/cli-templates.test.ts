@@ -73,7 +73,28 @@ test.each([
   const run = await importFile(JSON.stringify(content), '--json')
   expect(run).toMatchObject({ code: 0, stderr: '' })
   expect(JSON.parse(run.stdout)).toEqual(documents)
-  expect(await list()).toEqual(documents.map((each) => ({ ...each, quality: null })))
+  const unlisted = { quality: null, waba_id: null, cannot_be_sent: null }
+  expect(await list()).toEqual(documents.map((each) => ({ ...each, ...unlisted })))
+})
+
+test('an import of a page of the list says that there is more', async () => {
+  const paging = { cursors: { after: 'x' }, next: 'https://graph.facebook.com/v25.0/1/message_templates?after=x' }
+  const run = await importFile(JSON.stringify({ data: [template('first')], paging }))
+  expect(run).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/The list has more pages: fetch .*paging\.next.*\n$/),
+  })
+  const last = await importFile(JSON.stringify({ data: [template('last')], paging: { cursors: { after: 'x' } } }))
+  expect(last.stdout).not.toContain('more pages')
+})
+
+test('a template with a part that no message can fill is imported, and listed with the reason', async () => {
+  const components = [{ type: 'BUTTONS', buttons: [{ type: 'ORDER_DETAILS', text: 'Pay' }] }]
+  expect(await importFile(JSON.stringify({ ...template('pays'), components }))).toMatchObject({ code: 0 })
+  const reason = 'It has a button that Laneway cannot fill in: ORDER_DETAILS.'
+  expect(await list()).toMatchObject([{ name: 'pays', cannot_be_sent: reason }])
+  const shown = await runCli(['templates', 'show', 'pays', '--account', account], { REDIS_URL: server.url })
+  expect(shown.stdout).toContain(reason)
 })
 
 test('the definition of a template is replaced by a later one', async () => {

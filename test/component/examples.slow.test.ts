@@ -225,6 +225,10 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     await ask('POST', '/admin/templates', byName('templatesImport')?.body)
     return {}
   },
+  async templatesSync() {
+    await ask('PATCH', '/admin/senders/2', { waba_id: '4711' })
+    return { body: { sender: '2' } }
+  },
   async templatesRemove() {
     await ask('POST', '/admin/templates', byName('templatesImport')?.body)
     return {}

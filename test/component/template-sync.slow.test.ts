@@ -6,11 +6,18 @@ import { z } from 'zod'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { setSenderAccess, setSenderProvider } from '../../src/accounts/store/senders.ts'
 import { tellTemplate } from '../../src/accounts/store/template-states.ts'
-import { askForSync, dueSyncs, findTemplateSync, type TemplateSync } from '../../src/accounts/store/template-syncs.ts'
+import {
+  askForSync,
+  dueSyncs,
+  findTemplateSync,
+  type TemplateSync,
+  writeTemplateSync,
+} from '../../src/accounts/store/template-syncs.ts'
 import { findTemplate, importTemplate, listTemplates } from '../../src/accounts/store/templates.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
 import { syncTemplates } from '../../src/worker/background/templates/sync-templates.ts'
+import { startWorker } from '../../src/worker/main.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
@@ -314,6 +321,39 @@ test('while Redis is away nothing is lost, and the sync goes on by itself afterw
   await askForSync(service.redis, { account: tenant.account, wabaId: waba }, 'person')
   await eventually(async () => (await names()).length === 1 || undefined, 'it is taken over', 40_000)
   stand.close()
+})
+
+test('several workers list an account at WhatsApp one at a time', async () => {
+  let underWay = 0
+  let most = 0
+  const stand = await standIn(async () => {
+    underWay += 1
+    most = Math.max(most, underWay)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    underWay -= 1
+    return { data: [definition('a')] }
+  })
+  await stand.serve()
+  const others = await Promise.all([1, 2].map(() => startWorker(service.config, service.server.url, silentLog)))
+  await sync()
+  await sync()
+  await Promise.all(others.map((each) => each.close()))
+  expect([most, stand.calls()]).toEqual([1, 2])
+  stand.close()
+})
+
+test('at the start of a worker lists that are older are read again', async () => {
+  const { redis } = service
+  const synced = { account: tenant.account, wabaId: waba }
+  await control({ templates: [definition('a')] })
+  const first = await sync()
+  await service.stopWorker()
+  await writeTemplateSync(redis, synced, { ended_at: Date.now() - 3_600_000 })
+  await service.startWorker()
+  await eventually(async () => {
+    const { began_at: beganMs = 0, state } = await findTemplateSync(redis, synced)
+    return (state === 'done' && beganMs > (first.began_at ?? 0)) || undefined
+  }, 'it is read again')
 })
 
 test('two accounts at WhatsApp that have a template of one name do not take it from each other', async () => {

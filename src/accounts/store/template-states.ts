@@ -51,17 +51,20 @@ export interface TemplateState {
   componentsChangedAt: number | undefined
 }
 
-/** The states of these templates, in their order; `listedMs`: when WhatsApp's list was read that has them (by its clock). */
+/** What is known of a template, when WhatsApp's list that has it was read at this time (ms, by its clock); 0: by none. */
+export type StateSince = (listedMs: number) => TemplateState
+
+/** The states of these templates, in their order. */
 export async function templateStates(
   redis: Redis,
   account: number,
-  templates: readonly (TemplateName & { listedMs?: number | undefined })[],
-): Promise<TemplateState[]> {
+  templates: readonly TemplateName[],
+): Promise<StateSince[]> {
   if (templates.length === 0) return []
   const found = await redis.hmget(templateStatesKey(account), ...templates.flatMap(fieldsOf))
-  return templates.map(({ listedMs = 0 }, i) =>
-    stateOf(found.slice(i * FIELDS.length, (i + 1) * FIELDS.length), listedMs),
-  )
+  return templates.map((_template, i) => (listedMs) => {
+    return stateOf(found.slice(i * FIELDS.length, (i + 1) * FIELDS.length), listedMs)
+  })
 }
 
 const FIELDS = ['status', 'category', 'components', 'quality', 'imported'] as const

@@ -79,12 +79,14 @@ export async function findTemplate(
   language: string,
 ): Promise<Template | undefined> {
   const field = fieldOf(name, language)
-  const [raw, listed] = await redis.hmget(templatesKey(account), field, `${LISTED}${field}`)
+  const [[raw, listed], [since]] = await Promise.all([
+    redis.hmget(templatesKey(account), field, `${LISTED}${field}`),
+    templateStates(redis, account, [{ name, language }]),
+  ])
   if (raw === null || raw === undefined) return undefined
   const listing = readListing(listed)
-  const [state] = await templateStates(redis, account, [{ name, language, listedMs: listing?.atMs }])
   const template = readRecord(stored, `template ${field}`, raw)
-  return state === undefined ? template : current(template, state, listing)
+  return since === undefined ? template : current(template, since(listing?.atMs ?? 0), listing)
 }
 
 /**
@@ -95,7 +97,7 @@ export async function toldStatus(redis: Redis, account: number, template: Templa
   const { name, language } = template
   const listing = readListing(await redis.hget(templatesKey(account), `${LISTED}${fieldOf(name, language)}`))
   if (listing !== undefined) return (await findTemplate(redis, account, name, language))?.status
-  return (await templateStates(redis, account, [template]))[0]?.status
+  return (await templateStates(redis, account, [template]))[0]?.(0).status
 }
 
 /** The same as it was within the last second, with the shape that messages are held against. */
@@ -167,10 +169,10 @@ async function readSome(redis: Redis, account: number, fields: readonly string[]
   const states = await templateStates(
     redis,
     account,
-    read.map(({ template: { name, language }, listing }) => ({ name, language, listedMs: listing?.atMs })),
+    read.map(({ template }) => template),
   )
   return read.flatMap(({ template, listing }, i): ListedTemplate[] => {
-    const state = states[i]
+    const state = states[i]?.(listing?.atMs ?? 0)
     if (state === undefined) return []
     return [
       {
