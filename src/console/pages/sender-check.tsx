@@ -1,9 +1,9 @@
 // What WhatsApp tells of a sender: how each thing stands, and what to do about it.
-import type { Finding, SenderCheck } from '../../accounts/sender-check.ts'
+import type { SenderCheck } from '../../accounts/sender-check.ts'
 import { Dialog, openDialog } from '../parts/form.tsx'
 import { Table } from '../parts/list.tsx'
 import { WhenLoaded } from '../parts/page.tsx'
-import { Badge, type Tone } from '../parts/text.tsx'
+import { Badge } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
 
 /** Opens it for a sender; `name` is what people call it. */
@@ -15,9 +15,7 @@ const TONES: Readonly<Record<Finding['state'], Tone>> = {
   missing: 'bad',
   unknown: 'quiet',
 }
-const WORDS: Readonly<Record<Finding['state'], string>> = {
-  ...{ good: 'ok', warning: 'look at it', missing: 'missing', unknown: 'not known' },
-}
+const WORDS = { good: 'ok', warning: 'look at it', missing: 'missing', unknown: 'not known' } as const
 
 function Check({ id, name }: { id: number; name: string }) {
   const loaded = useData<SenderCheck>(`/admin/senders/${id}/check`)

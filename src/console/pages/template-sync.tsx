@@ -3,7 +3,7 @@ import type { templates } from '../../producer/api/templates/routes.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { WhenLoaded } from '../parts/page.tsx'
 import { Button, notify } from '../parts/press.tsx'
-import { Ago, Badge, Text, type Tone } from '../parts/text.tsx'
+import { Ago, Badge, Text } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
 import { call, type Data } from '../state/http.ts'
 import { may } from '../state/session.ts'
@@ -46,7 +46,7 @@ export function TemplateSyncs() {
   )
 }
 
-const TONES: Readonly<Record<Sync['state'], Tone>> = { done: 'good', running: 'busy', waiting: 'wait', failed: 'bad' }
+const TONES = { done: 'good', running: 'busy', waiting: 'wait', failed: 'bad' } as const
 
 function Line({ sync }: { sync: Sync }) {
   const { waba_id, state, problem, ended_at, listed, added, changed, removed, not_sendable, unreadable } = sync
