@@ -9,12 +9,12 @@ import { useData } from '../state/hooks.ts'
 /** Opens it for a sender; `name` is what people call it. */
 export const showCheck = (id: number, name: string): void => openDialog(<Check id={id} name={name} />)
 
-const TONES: Readonly<Record<Finding['state'], Tone>> = {
+const TONES = {
   good: 'good',
   warning: 'wait',
   missing: 'bad',
   unknown: 'quiet',
-}
+} as const
 const WORDS = { good: 'ok', warning: 'look at it', missing: 'missing', unknown: 'not known' } as const
 
 function Check({ id, name }: { id: number; name: string }) {
