@@ -9,12 +9,13 @@ export const PAGE_SIZE = 250
 /** Fewer make no sense: a template has some 20 KB at most. */
 const LEAST_PAGE_SIZE = 25
 /** A page of 250 has some 500 KB. */
-const PAGE_LIMITS = { ms: 30_000, bytes: 8 * 1024 * 1024 }
+const PAGE_LIMITS = { ms: 20_000, bytes: 8 * 1024 * 1024 }
 const FIELDS = 'id,name,language,status,category,parameter_format,components,quality_score'
 
-/** A template of a page, and what WhatsApp says of its quality. */
+/** A template of a page as it is and as text, and what WhatsApp says of its quality. */
 export interface ProviderTemplate {
   template: Template
+  text: string
   quality: string | undefined
 }
 
@@ -35,6 +36,8 @@ export type TemplatePageEnd =
   | Exclude<GraphEnd, { kind: 'answer' }>
 
 const CURSOR_MAX = 2_000
+/** A definition of ten cards has some 10 KB. */
+const TEXT_MAX = 64 * 1024
 const pageSchema = z.object({
   data: z.array(z.unknown()).max(5_000),
   paging: z
@@ -105,7 +108,9 @@ function readTemplate(raw: unknown): ProviderTemplate | undefined {
   const parsed = templateSchema.safeParse(raw)
   const odd = { type: 'UNKNOWN', was: whereOdd(parsed.error) }
   const template = parsed.success ? parsed.data : templateSchema.safeParse({ ...raw, components: [odd] }).data
-  return template && { template, quality: listed.quality_score?.score.toUpperCase() }
+  if (template === undefined) return undefined
+  const text = JSON.stringify(template)
+  return text.length > TEXT_MAX ? undefined : { template, text, quality: listed.quality_score?.score.toUpperCase() }
 }
 
 const whereOdd = (error: z.ZodError | undefined): string =>

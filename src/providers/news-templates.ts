@@ -68,7 +68,7 @@ export const quality = z
 /** Only that they changed: of headers with media it does not say enough to make a definition. */
 export const components = z.object(named).transform(
   (value): Told => ({
-    ...ofTemplate(value, 'has other parts; import it again'),
+    ...ofTemplate(value, 'has other parts; sync or import it again'),
     event: undefined,
     changes: [{ of: 'template', group: 'components', value: 'changed' }],
     details: {},

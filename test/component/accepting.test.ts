@@ -9,7 +9,7 @@ import { messageId, newUlid, parseMessageId } from '../../src/messages/message-i
 import { bodyDigest, rememberKey } from '../../src/messages/store/idempotency.ts'
 import { errorOf } from '../support/api-error.ts'
 import { audioBody, buttonsBody, imageBody, listBody } from '../support/example-messages.ts'
-import { flashSale, invoice, orderUpdate, plainHello } from '../support/example-templates.ts'
+import { flashSale, invoice, oneTimeCode, orderUpdate, plainHello, visit } from '../support/example-templates.ts'
 import { acknowledgedId, audioTo, deliveryOf, infoOf, reaches } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
@@ -28,7 +28,10 @@ let tenant: Tenant
 let cloudTenant: Tenant
 beforeAll(async () => {
   const paused = { ...plainHello, name: 'paused', status: 'PAUSED' }
-  service = await startService({ worker: false, templates: [orderUpdate, flashSale, invoice, plainHello, paused] })
+  service = await startService({
+    worker: false,
+    templates: [orderUpdate, flashSale, invoice, plainHello, paused, oneTimeCode, visit],
+  })
   tenant = await service.addTenant()
   cloudTenant = await service.addTenant({ defaultProvider: 'cloud-api' })
 })
@@ -519,4 +522,37 @@ test('a refusal names the first fault in its sentence and all of them in its det
   expect(rest.length).toBeGreaterThanOrEqual(1)
   expect(message).toContain(`${first?.path}: ${first?.message}`)
   expect(message).toContain(`${rest.length} more`)
+})
+
+describe('a template of a newer kind', () => {
+  const place = { type: 'location', location: { latitude: 51.5, longitude: '-0.1' } }
+  const components = [
+    { type: 'HEADER', parameters: [place] },
+    { type: 'BODY', parameters: [{ type: 'text', text: 'Ann' }] },
+    { type: 'BUTTON', sub_type: 'FLOW', index: 0 },
+  ]
+
+  test('is taken for the Cloud API, and refused for a partner, which has no words for it', async () => {
+    const body = templateTo({ sender: cloudTenant.cloudNumber }, { name: 'visit', components })
+    const taken = await send(body, {}, TEMPLATE, cloudTenant)
+    expect(taken.status, JSON.stringify(taken.body)).toBe(200)
+    const refused = await send(templateTo({}, { name: 'visit', components }), {}, TEMPLATE)
+    expect(refusal(refused)).toEqual({
+      ...{ status: 400, code: 'not_supported_by_provider' },
+      paths: ['template.components[0]', 'template.components[2]'],
+    })
+  })
+
+  test('that carries a code is sent to a number, and not to a user id', async () => {
+    const text = [{ type: 'text', text: '123456' }]
+    const code = [
+      { type: 'BODY', parameters: text },
+      { type: 'BUTTON', sub_type: 'URL', index: '0', parameters: text },
+    ]
+    const to = (recipient: string) =>
+      templateTo({ to: recipient, sender: cloudTenant.cloudNumber }, { name: 'one_time_code', components: code })
+    expect((await send(to('+49 170 0000001'), {}, TEMPLATE, cloudTenant)).status).toBe(200)
+    const refused = await send(to('US.13491208655302741918'), {}, TEMPLATE, cloudTenant)
+    expect(refusal(refused)).toMatchObject({ status: 400, paths: ['to'] })
+  })
 })

@@ -115,9 +115,10 @@ test('a kind that cannot be filled in is listed with the reason, and what is no 
     definition('torn', { components: [{ type: 'BODY' }] }),
     { name: 'nameless in part' },
     definition('news', { category: 'SOMETHING' }),
+    definition('novel', { components: [{ type: 'BODY', text: 'x'.repeat(70_000) }] }),
   ]
   await control({ templates: [...odd, definition('good')] })
-  expect(await sync()).toMatchObject({ state: 'done', listed: 3, not_sendable: 2, unreadable: 2 })
+  expect(await sync()).toMatchObject({ state: 'done', listed: 3, not_sendable: 2, unreadable: 3 })
   const all = await listTemplates(service.redis, tenant.account)
   expect(all.map(({ template, notSendable }) => [template.name, notSendable])).toEqual([
     ['good', undefined],

@@ -122,6 +122,14 @@ test('a preview of a place, an offer, a product, a form and a code says what the
     { label: 'View items', detail: 'Shoes: a' },
   ])
   expect(seen(writtenCode).buttons).toEqual([{ label: 'Copy', detail: '⟨code⟩' }])
+  const listedAs = (type: string) => {
+    const url = `https://www.whatsapp.com/otp/code/?otp_type=${type}&code=otp{{1}}`
+    return { ...writtenCode, components: [{ type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Copy code', url }] }] }
+  }
+  expect(seen(listedAs('ONE_TAP'), ['button 0 1', '123456']).buttons).toEqual([
+    { label: 'Copy code', detail: '123456' },
+  ])
+  expect(seen(listedAs('ZERO_TAP')).buttons).toEqual([])
   const zeroTap = {
     ...writtenCode,
     components: [{ type: 'BUTTONS', buttons: [{ type: 'OTP', otp_type: 'zero_tap' }] }],

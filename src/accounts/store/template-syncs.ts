@@ -36,6 +36,7 @@ const recordSchema = z.object({
   /** Of the next page, while it is under way. */
   after: z.string().default(''),
   pages: count,
+  bytes: count,
   /** Templates in the list, and what became of them. */
   listed: count,
   added: count,

@@ -201,17 +201,17 @@ export interface ListPage {
 /** Templates written by one step: it takes Redis some 5 ms. */
 const WRITTEN_AT_ONCE = 100
 
-/** Writes templates as WhatsApp has just listed them, and says what became of each. Doing it again changes nothing. */
+/** Writes templates, each as it is stored, as WhatsApp has just listed them, and says what became of each. Doing it again changes nothing. */
 export async function writeListed(
   redis: Redis,
   account: number,
   { wabaId, atMs, beganMs }: ListPage,
-  templates: readonly { template: Template; quality: string | undefined }[],
+  templates: readonly { template: TemplateName; text: string; quality: string | undefined }[],
 ): Promise<ListedEnd[]> {
   const ends: ListedEnd[] = []
   for (let from = 0; from < templates.length; from += WRITTEN_AT_ONCE) {
-    const each = templates.slice(from, from + WRITTEN_AT_ONCE).map(({ template, quality = '-' }) => ({
-      args: { field: fieldOf(template.name, template.language), text: JSON.stringify(template), quality },
+    const each = templates.slice(from, from + WRITTEN_AT_ONCE).map(({ template, text, quality = '-' }) => ({
+      args: { field: fieldOf(template.name, template.language), text, quality },
     }))
     const args = { waba: wabaId, at: atMs, began: beganMs }
     ends.push(...listReply.parse(await listScript(redis, { templates: templatesKey(account) }, args, each)))

@@ -86,7 +86,10 @@ function previewBlock({ card, parts }: Block, fillings: Fillings): PreviewBlock 
     const label = button.text ?? LABELS[button.type] ?? button.type
     switch (button.type) {
       case 'URL':
-        return isZeroTap(button.url) ? [] : [{ label, detail: filled(button.url, `button ${i}`) }]
+        if (isZeroTap(button.url)) return []
+        return [
+          { label, detail: isCode(button.url) ? textOf(`button ${i} 1`, '⟨code⟩') : filled(button.url, `button ${i}`) },
+        ]
       case 'OTP':
         // The phone fills the code in by itself.
         return button.otp_type === 'ZERO_TAP' ? [] : [{ label, detail: textOf(`button ${i} 1`, '⟨code⟩') }]
@@ -107,5 +110,6 @@ type Button = Extract<Part, { type: 'BUTTONS' }>['buttons'][number]
 
 const MEDIA = { IMAGE: 'image', VIDEO: 'video', DOCUMENT: 'document', GIF: 'gif' } as const
 
-/** As WhatsApp lists the button of a code that the phone takes by itself. */
+/** As WhatsApp lists the button of a code, and that of one that the phone takes by itself. */
+const isCode = (url: string): boolean => /[?&]otp_type=/.test(url)
 const isZeroTap = (url: string): boolean => /[?&]otp_type=ZERO_TAP\b/.test(url)

@@ -111,7 +111,8 @@ async function prepareTemplate(
   ])
   const messageClass = classOf(content, template?.category)
   const valid = times(deps.config, messageClass, message, nowMs)
-  assertSound(sender, [...faults, ...senderFaults(sender), ...valid.faults], message)
+  const ofCode = template?.category === 'AUTHENTICATION' && isUserId(to) ? [NO_CODE_TO_USER_ID] : []
+  assertSound(sender, [...faults, ...ofCode, ...senderFaults(sender), ...valid.faults], message)
   refuseUnsupported(sender, message)
   const campaign = campaignId === undefined || campaignId === '' ? {} : { campaign: campaignId }
   const wording = template && wordingOf(template)
@@ -129,6 +130,9 @@ async function prepareTemplate(
     },
   }
 }
+
+/** WhatsApp refuses it (131062). */
+const NO_CODE_TO_USER_ID: Fault = { path: 'to', message: 'expected a phone number: codes are sent to no user ids' }
 
 /** A template as it was found for a message: `content` is without what has no meaning in it. */
 interface CheckedTemplate {

@@ -129,6 +129,7 @@ export const templates = {
     '/admin/templates/:name',
     'Removes a template, in one language or in all; messages with it are then refused.',
     {
+      details: 'One that WhatsApp still lists comes back with the next sync.',
       act: 'template.remove',
       query: language,
       examples: [{ says: 'removed in en_US' }],

@@ -25,8 +25,8 @@ import { rootKeys } from '../../../redis/keys.ts'
 export type SyncDeps = MoveDeps & { graph: Pick<GraphApi, 'ask'>; seal: Seal; log: Log }
 
 /** More than WhatsApp lets an account have, in pages of the smallest size. */
-const MOST = { pages: 1_000, templates: 20_000 }
-/** A list that takes longer is begun anew: its first pages are too old to tell what is gone. */
+const MOST = { pages: 1_000, templates: 20_000, bytes: 128 * 1024 * 1024 }
+/** A list that takes longer, its rests among it, is begun anew: its first pages are too old to tell what is gone. */
 const LONGEST_MS = 3 * 3_600_000
 /** How long to rest when WhatsApp is asked too often and does not say for how long. */
 const THROTTLED_MS = 300_000
@@ -61,7 +61,7 @@ export async function syncTemplates(
     size = page.size
     await take(deps, synced, run, page)
     if (page.next === undefined) return finish(deps, synced, run)
-    const problem = whyNoFurther(run, page.next, seen)
+    const problem = whyNoFurther(run, page.next, seen, await nowOf(deps))
     if (problem !== undefined) return broken(deps, synced, run, problem)
     seen.add(page.next)
     run.after = page.next
@@ -79,10 +79,10 @@ interface Run extends Counts {
 }
 type Counts = Pick<
   TemplateSync,
-  'pages' | 'listed' | 'added' | 'changed' | 'not_sendable' | 'unreadable' | 'of_another'
+  'pages' | 'bytes' | 'listed' | 'added' | 'changed' | 'not_sendable' | 'unreadable' | 'of_another'
 >
 const NOTHING: Counts = {
-  ...{ pages: 0, listed: 0, added: 0, changed: 0, not_sendable: 0, unreadable: 0, of_another: 0 },
+  ...{ pages: 0, bytes: 0, listed: 0, added: 0, changed: 0, not_sendable: 0, unreadable: 0, of_another: 0 },
 }
 
 const nowOf = ({ redis }: SyncDeps): Promise<number> => redisNowMs(redis, rootKeys.templateSyncs)
@@ -120,6 +120,7 @@ async function take(deps: SyncDeps, { account, wabaId }: SyncedAccount, run: Run
   const countOf = (end: string): number => ends.filter((each) => each === end).length
   run.pages += 1
   run.listed += page.templates.length
+  run.bytes += page.templates.reduce((sum, { text }) => sum + text.length, 0)
   run.added += countOf('new')
   run.changed += countOf('changed')
   run.of_another += countOf('of_another')
@@ -128,9 +129,10 @@ async function take(deps: SyncDeps, { account, wabaId }: SyncedAccount, run: Run
 }
 
 /** Why the next page is not asked for. */
-function whyNoFurther(run: Run, next: string, seen: ReadonlySet<string>): string | undefined {
+function whyNoFurther(run: Run, next: string, seen: ReadonlySet<string>, nowMs: number): string | undefined {
   if (next === run.after || seen.has(next)) return 'page_loop'
-  return run.pages >= MOST.pages || run.listed >= MOST.templates ? 'too_many' : undefined
+  if (nowMs - run.beganMs > LONGEST_MS) return 'too_long'
+  return run.pages >= MOST.pages || run.listed >= MOST.templates || run.bytes >= MOST.bytes ? 'too_many' : undefined
 }
 
 /** The senders that belong to it, with their tokens. */
@@ -247,7 +249,8 @@ const sentenceFor = ({ code, says }: GraphRefusal): string =>
 const FAULTS: Readonly<Record<string, string>> = {
   page_loop: 'WhatsApp’s list leads in circles; nothing was removed.',
   foreign_page: 'WhatsApp’s list goes on at another server, which is not asked; nothing was removed.',
-  too_many: `WhatsApp’s list has more than ${MOST.templates} templates; those beyond were not taken over.`,
+  too_many: `WhatsApp’s list has more than ${MOST.templates} templates, or too long ones; nothing was removed.`,
+  too_long: 'WhatsApp’s list took hours; nothing was removed.',
   unreadable_answer: 'The answer is not a list of templates.',
   no_token: 'The token of the sender cannot be opened.',
 }

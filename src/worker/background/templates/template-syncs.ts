@@ -23,12 +23,14 @@ import { type SyncDeps, syncTemplates } from './sync-templates.ts'
 const LOOK_MS = 1_000
 /** Accounts at WhatsApp that one worker lists at a time. */
 const AT_ONCE = 3
-/** Longer than a page takes: it is prolonged before each. */
-const LEASE_MS = 60_000
+/** Longer than a page takes that is asked for in ever smaller ones: it is prolonged before each. */
+const LEASE_MS = 120_000
+/** Those that others work on are among them. */
+const MOST_DUE = 50
 /** At the start of a worker, lists that are older are read again: webhooks may have been missed. */
 const FRESH_MS = 600_000
 
-/** Starts to look, once a second. `retryMs`: when something failed here that no other worker would do better. */
+/** Starts to look, once a second. */
 export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) => Promise<void> } {
   const { redis, log } = deps
   const stopping = new AbortController()
@@ -38,9 +40,9 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
   async function look(): Promise<void> {
     const nowMs = await redisNowMs(redis, rootKeys.templateSyncs)
     if (isNew) await refreshOld(deps, nowMs)
+    if (isNew || (await isFirstToPlan(redis))) await planSyncs(deps, nowMs)
     isNew = false
-    if (await isFirstToPlan(redis)) await planSyncs(deps, nowMs)
-    for (const synced of await dueSyncs(redis, nowMs, AT_ONCE * 2)) {
+    for (const synced of await dueSyncs(redis, nowMs, MOST_DUE)) {
       if (running.size >= AT_ONCE || stopping.signal.aborted) return
       const { wabaId } = synced
       const holder = newHolder()
