@@ -121,8 +121,8 @@ function refusalOf(
   }
   const { code, error_subcode: subcode, message, error_user_msg: sentence } = data.error
   const said = (sentence ?? message ?? '').slice(0, 2_000).replaceAll(token, '…')
-  // A token that was cut, or another one, is a long word.
-  const says = plainText.parse(said.replace(/[\w-]{40,}/g, '…'))
+  // That takes long words out, too: a token that was cut, or another one.
+  const says = plainText.parse(said)
   const isThrottled = status === 429 || THROTTLED.has(code)
   return { kind: 'refused', status, code, subcode, says, isThrottled, restMs }
 }
