@@ -47,8 +47,18 @@ const textPart = (type: 'HEADER' | 'BODY', most: number, named: boolean): fc.Arb
     })),
   )
 
+const place = fc.record({
+  latitude: fc.double({ min: -90, max: 90, noNaN: true }),
+  longitude: fc.integer({ min: -180, max: 180 }).map(String),
+})
+const product = fc.constant({ product_retailer_id: 'a-1', catalog_id: '12' })
+
 const mediaHeader: fc.Arbitrary<Filled> = fc
-  .tuple(fc.constantFrom('image', 'video', 'document'), file)
+  .oneof(
+    fc.tuple(fc.constantFrom('image', 'video', 'document', 'gif'), file),
+    fc.tuple(fc.constant('location'), place),
+    fc.tuple(fc.constant('product'), product),
+  )
   .map(([kind, held]) => ({
     definition: [{ type: 'HEADER', format: kind.toUpperCase() }],
     components: [{ type: 'HEADER', parameters: [{ type: kind, [kind]: held }] }],
@@ -72,11 +82,32 @@ const replyButton: Button = {
   fill: { type: 'BUTTON', sub_type: 'QUICK_REPLY', parameters: [{ type: 'payload', payload: 'stop' }] },
   needed: false,
 }
+const acting = (type: string, needed: boolean, action?: object): Button => ({
+  definition: { type, text: 'Open' },
+  fill: { type: 'BUTTON', sub_type: type, parameters: action ? [{ type: 'action', action }] : [] },
+  needed,
+})
+const actionButtons: Button[] = [
+  acting('FLOW', true),
+  acting('FLOW', true, { flow_token: 't', flow_action_data: { type: 'Big', of: [1, { a: null }] } }),
+  acting('CATALOG', false, { thumbnail_product_retailer_id: 'a-1' }),
+  acting('MPM', true, { sections: [{ title: 'Shoes', product_items: [{ product_retailer_id: 'a-1' }] }] }),
+]
+const codeButton: fc.Arbitrary<Button> = fc.constantFrom('ONE_TAP', 'ZERO_TAP', 'COPY_CODE').map((otp_type) => ({
+  definition: { type: 'OTP', otp_type },
+  fill: { type: 'BUTTON', sub_type: 'URL', parameters: [{ type: 'text', text: '123456' }] },
+  needed: true,
+}))
 const silentButtons: Button[] = [
+  { definition: { type: 'SPM', text: 'View' }, needed: false },
   { definition: { type: 'URL', text: 'Go', url: 'https://shop.example/' }, needed: false },
   { definition: { type: 'PHONE_NUMBER', text: 'Call', phone_number: '+14155550123' }, needed: false },
 ]
-const button = fc.oneof(urlButton, fc.constantFrom(couponButton, replyButton, ...silentButtons))
+const button = fc.oneof(
+  urlButton,
+  codeButton,
+  fc.constantFrom(couponButton, replyButton, ...actionButtons, ...silentButtons),
+)
 
 const buttons = (most: number): fc.Arbitrary<Filled[]> =>
   fc.array(button, { maxLength: most }).map((list) => [

@@ -55,10 +55,14 @@ function wrongs(list: readonly TestComponent[], at: string): Wrong[] {
   ]
 }
 
-/** Quick replies may be left out, and so may what has no parameters. */
+/** Quick replies and catalogues may be left out, and so may what has no parameters; but a flow has to be named. */
 function isNeeded({ sub_type, parameters, cards }: TestComponent): boolean {
-  return sub_type !== 'QUICK_REPLY' && ((parameters ?? []).length > 0 || cards !== undefined)
+  if (sub_type === 'QUICK_REPLY' || sub_type === 'CATALOG') return false
+  return sub_type === 'FLOW' || (parameters ?? []).length > 0 || cards !== undefined
 }
+
+/** Buttons whose parameter may be left out. */
+const BARE = ['QUICK_REPLY', 'CATALOG', 'FLOW']
 
 function parameterWrongs(
   { parameters, sub_type }: TestComponent,
@@ -78,7 +82,7 @@ function parameterWrongs(
   parameters.forEach((parameter, position) => {
     const place = `${here}.parameters[${position}]`
     const changedTo = (other: Record<string, unknown>) => with_({ parameters: parameters.with(position, other) })
-    if (sub_type !== 'QUICK_REPLY') {
+    if (!BARE.includes(sub_type ?? '')) {
       faults.push({
         what: 'a parameter too few',
         components: with_({ parameters: parameters.toSpliced(position, 1) }),
@@ -87,7 +91,7 @@ function parameterWrongs(
     }
     faults.push({
       what: 'a parameter of another kind',
-      components: changedTo({ ...parameter, type: 'location' }),
+      components: changedTo({ ...parameter, type: 'voice' }),
       path: `${place}.type`,
     })
     const held = `${parameter.type}`
