@@ -49,8 +49,6 @@ export interface Seen {
 /** The provider's refusals come in bursts of what was in flight: those within a second are one. */
 const REACT_EVERY_MS = 1_000
 
-export type Feeding = ReturnType<typeof createFeeding>
-
 /** `pace` is what throttling has left of the pace so far. */
 export function createFeeding(pace: number | undefined) {
   let waiting: number | undefined
