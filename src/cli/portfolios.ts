@@ -7,7 +7,7 @@ import { type Columns, clockTime, listed } from './print.ts'
 import { accountId, nameUpTo, numberOf, parser } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
-const portfolioId = numberOf('a portfolio, see `portfolios list`')
+const portfolioId = numberOf('a portfolio, see `portfolios list --account <id>`')
 const people = parser('a number of people from 1 to 100000000, or none', (text) => {
   if (text === 'none') return null
   return /^[1-9]\d{0,8}$/.test(text) && Number(text) <= 100_000_000 ? Number(text) : undefined
