@@ -92,7 +92,7 @@ const BESIDES_RECORDS = 1.15
  * Connections of a worker and of a producer to each primary; of each besides, a worker's that block on the queues of no
  * lane; and of a worker for each lane with a campaign that it serves. Counted with one and with three primaries.
  */
-export const CONNECTIONS = { perNode: { worker: 2, producer: 1 }, besides: { worker: 7, producer: 1 }, perCampaign: 1 }
+export const CONNECTIONS = { perNode: { worker: 2, producer: 1 }, besides: { worker: 7 }, perCampaign: 1 }
 /**
  * Messages in flight that a worker is planned with: half of LANEWAY_MAX_IN_FLIGHT. With more, busy lanes are held to equal
  * parts; and of two workers one can take all when the other dies.
@@ -205,7 +205,7 @@ function connectionsOf(of: { workers: number; producers: number; primaries: numb
   const servers = Math.min(of.workers, serversOfEach(of.workers, of.senders))
   return (
     of.workers * (perNode.worker * of.primaries + besides.worker) +
-    of.producers * (perNode.producer * of.primaries + besides.producer) +
+    of.producers * perNode.producer * of.primaries +
     perCampaign * servers * of.senders
   )
 }

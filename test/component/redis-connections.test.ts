@@ -42,7 +42,7 @@ test('a producer and a worker have as many to one Redis as the formula says', as
   const service = await startService({ worker: false })
   const { perNode, besides } = CONNECTIONS
   // One of them is the test's own.
-  const withProducer = 1 + perNode.producer + besides.producer
+  const withProducer = 1 + perNode.producer
   await has(service.redis, withProducer)
   await service.startWorker()
   await has(service.redis, withProducer + perNode.worker + besides.worker)
