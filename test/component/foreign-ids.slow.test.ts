@@ -236,6 +236,7 @@ const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
   'POST /admin/lanes/:lane/end-cooldown': ({ lane }) =>
     request(ours.key, 'POST', `/admin/lanes/${lane}/end-cooldown`, {}),
   'GET /admin/senders/:id': ({ lane }) => request(ours.key, 'GET', `/admin/senders/${lane}`),
+  'GET /admin/senders/:id/check': ({ lane }) => request(ours.key, 'GET', `/admin/senders/${lane}/check`),
   'PATCH /admin/senders/:id': ({ lane }) => request(ours.key, 'PATCH', `/admin/senders/${lane}`, { rate: 7 }),
   'GET /admin/portfolios/:id': ({ portfolio }) => request(ours.key, 'GET', `/admin/portfolios/${portfolio}`),
   'PATCH /admin/portfolios/:id': ({ portfolio }) =>
