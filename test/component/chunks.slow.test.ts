@@ -80,7 +80,7 @@ test.each([2, 3])('%i chunks that begin at once share the room of their lane', a
   product.answers(async () => {
     inFlight += 1
     most = Math.max(most, inFlight)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, 25))
     inFlight -= 1
     return ACCEPTED
   })
