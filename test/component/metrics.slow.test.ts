@@ -216,7 +216,7 @@ describe('with 1,000 lanes that have work', () => {
     const looking: number[] = []
     const repeating: number[] = []
     const reading: number[] = []
-    for (let i = 0; i < 5; i += 1) {
+    for (let i = 0; i < 15; i += 1) {
       nowMs += 5_000
       looking.push(await cpuMs(scrape))
       repeating.push(await cpuMs(scrape))

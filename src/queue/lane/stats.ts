@@ -99,8 +99,21 @@ export async function readLaneStats(redis: Redis, lane: number): Promise<LaneSta
   if (Number.isNaN(chunkStartedAt)) throw new Error(`lane ${lane} gave no figures`)
   const nowMs = Math.floor(nowUs / 1_000)
   return {
-    ...{ lane, nowMs, nowUs, inChunks, delayed, active, deadLetters, inDoubt, sending, requeueable, reopened },
-    ...{ pollsWaiting, firstPollAt, isPaused: paused === 1, head: head || headOfCampaigns },
+    lane,
+    nowMs,
+    nowUs,
+    inChunks,
+    delayed,
+    active,
+    deadLetters,
+    inDoubt,
+    sending,
+    requeueable,
+    reopened,
+    pollsWaiting,
+    firstPollAt,
+    isPaused: paused === 1,
+    head: head || headOfCampaigns,
     waiting: { transactional, campaign },
     oldest: {
       transactional: waitsSince(head, history),
