@@ -19,7 +19,7 @@ import { startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 })
 
 const CODE = {
   ...{ name: 'ready', category: 'UTILITY', language: 'en_US', status: 'APPROVED' },
@@ -96,7 +96,7 @@ test('a campaign stops at the limit less the reserve and goes on by itself; code
   expect(await used()).toBe(20)
 
   await setPortfolio(service.redis, portfolio, { daily_limit: 100 })
-  await service.reaches(id, 'done', 60_000)
+  await service.reaches(id, 'done', 120_000)
   expect((await service.show(id)).progress).toMatchObject({ sent: 50, failed: 0 })
 })
 
@@ -123,7 +123,7 @@ test('a campaign on one number leaves the reserve of another number of the portf
   await eventually(async () => ((await waitsOf(`/messages/${third}`)) === null ? true : undefined), 'it leaves', 75_000)
   expect(await used()).toBe(20)
   await setPortfolio(redis, portfolio, { daily_limit: null })
-  await service.reaches(id, 'done', 60_000)
+  await service.reaches(id, 'done', 120_000)
 })
 
 test('a sender that moves while its campaign runs is counted where it is, and nobody is missed or sent to twice', async () => {
@@ -137,11 +137,11 @@ test('a sender that moves while its campaign runs is counted where it is, and no
   const id = await world.started(50)
   await eventually(async () => (await service.show(id)).progress.sent === 18 || undefined, '18 are sent')
   await joinPortfolio(redis, { id: lane, account: tenant.account }, second)
-  await eventually(async () => (await service.show(id)).progress.sent === 36 || undefined, '18 more are sent', 30_000)
+  await eventually(async () => (await service.show(id)).progress.sent === 36 || undefined, '18 more are sent', 90_000)
   expect([await usedOf(portfolio), await usedOf(second)]).toEqual([18, 18])
   await joinPortfolio(redis, { id: lane, account: tenant.account }, null)
   expect(await removePortfolio(redis, { id: second, account: tenant.account })).toEqual([])
-  const { progress } = await service.reaches(id, 'done', 60_000)
+  const { progress } = await service.reaches(id, 'done', 120_000)
   expect(progress).toMatchObject({ sent: 50, failed: 0 })
   expect(await usedOf(portfolio)).toBe(18)
   // Without a code of the test before.
@@ -155,7 +155,7 @@ test('a person who has written to the number lately does not count', async () =>
   for (const phone of phones.slice(0, 20)) await openReplyWindow(service.redis, service.lane, phone, nowMs, nowMs)
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')
-  await service.reaches(id, 'done', 60_000)
+  await service.reaches(id, 'done', 120_000)
   expect(await used()).toBe(10)
 })
 
