@@ -95,6 +95,9 @@ test('a campaign stops at the limit less the reserve and goes on by itself; code
   expect(product.state.calls).toHaveLength(21)
   expect(await used()).toBe(20)
 
+  // It asks again within a minute, and would count in the portfolio of a later test.
+  expect((await service.request('POST', `/messages/${late}/cancel`)).status).toBe(200)
+
   await setPortfolio(service.redis, portfolio, { daily_limit: 100 })
   await service.reaches(id, 'done', 120_000)
   expect((await service.show(id)).progress).toMatchObject({ sent: 50, failed: 0 })
