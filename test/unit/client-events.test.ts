@@ -2,6 +2,8 @@
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { EventsRefused, isNews, verifyEvents } from '../../packages/client/src/events.ts'
+import type { LanewayEvent } from '../../packages/client/src/types.ts'
+import { EVENT_TYPES, TEST_TYPE } from '../../src/events/event-names.ts'
 import { newSecret, signatures } from '../../src/events/store/endpoint-secrets.ts'
 
 const secret = newSecret()
@@ -62,4 +64,10 @@ test('an event is news when its seq is above what is known', () => {
   const { events } = verifyEvents(secret, signed(JSON.stringify(event)), JSON.stringify(event))
   const [read] = events
   expect(read && [undefined, 4, 5, 6].map((known) => isNews(read, known))).toEqual([true, true, false, false])
+})
+
+test('the client has a name for every type of event', () => {
+  // Held by the compiler: a type that the client lacks cannot be assigned.
+  const named: readonly LanewayEvent['type'][] = [...EVENT_TYPES, TEST_TYPE]
+  expect(new Set(named).size).toBe(named.length)
 })

@@ -6,7 +6,6 @@ import type { campaignDocumentSchema } from '../../../src/campaigns/commands/cam
 import type { definitionSchema } from '../../../src/campaigns/definition.ts'
 import type {
   campaignEventData,
-  EventType,
   endpointEventData,
   messageEventData,
   noticeEventData,
@@ -49,10 +48,24 @@ export type ReceivedMessage = Extract<z.output<typeof listedMessageSchema>, { di
 
 /** Any event, as an endpoint gets it. A type that this release does not know has data of any shape. */
 export type LanewayEvent = { timestamp: string } & (
-  | { type: Exclude<EventType & `message.${string}`, 'message.received'>; data: z.output<typeof messageEventData> }
+  | {
+      type:
+        | 'message.sent'
+        | 'message.delivered'
+        | 'message.read'
+        | 'message.failed'
+        | 'message.expired'
+        | 'message.cancelled'
+        | 'message.unconfirmed'
+        | 'message.unknown'
+      data: z.output<typeof messageEventData>
+    }
   | { type: 'message.received'; data: z.output<typeof receivedEventData> }
-  | { type: EventType & `campaign.${string}`; data: z.output<typeof campaignEventData> }
-  | { type: EventType & `sender.${string}`; data: z.output<typeof senderEventData> }
+  | {
+      type: 'campaign.started' | 'campaign.paused' | 'campaign.done' | 'campaign.cancelled'
+      data: z.output<typeof campaignEventData>
+    }
+  | { type: 'sender.blocked' | 'sender.recovered'; data: z.output<typeof senderEventData> }
   | { type: 'provider.notice'; data: z.output<typeof noticeEventData> }
   | { type: 'endpoint.disabled' | 'endpoint.test'; data: z.output<typeof endpointEventData> }
 )
