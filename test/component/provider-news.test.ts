@@ -235,6 +235,19 @@ test('a sender that does not follow keeps its rate, and its portfolio its limit;
   expect((await findPortfolio(redis, id))?.daily_limit).toBe(500)
 })
 
+test('what WhatsApp tells of a number that is none of ours changes none of ours', async () => {
+  const { redis, lane } = service
+  await setSenderRate(redis, lane, 20)
+  await setSenderProvider(redis, lane, { followProvider: true })
+  const before = await findSender(redis, lane)
+  const elsewhere = { display_phone_number: '15550000000' }
+  await bring('phone_number_quality_update', { ...elsewhere, event: 'THROUGHPUT_UPGRADE' }, NOW + 80)
+  await bring('phone_number_quality_update', { ...elsewhere, event: 'FLAGGED' }, NOW + 80)
+  const named = { ...elsewhere, decision: 'APPROVED', requested_verified_name: 'Elsewhere' }
+  await bring('phone_number_name_update', named, NOW + 80)
+  expect(await findSender(redis, lane)).toEqual(before)
+})
+
 test('a template of another category sends in another class from then on', async () => {
   await importTemplate(service.redis, service.tenant.account, templateSchema.parse({ ...SPRING, name: 'moved' }))
   const send = async () => {

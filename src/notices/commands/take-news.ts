@@ -88,6 +88,8 @@ async function apply(deps: NewsDeps, { account, senders }: Concerned, { news, ch
       return
     }
     case 'sender':
+      // Of a number that is at the same account and none of ours; only a block is about the account.
+      if (change.group !== 'block' && isOfAnother(news, senders)) return
       for (const sender of senders) await tellOfSender(deps, sender, { change, atMs })
       return
     case 'portfolio': {
@@ -98,6 +100,9 @@ async function apply(deps: NewsDeps, { account, senders }: Concerned, { news, ch
     }
   }
 }
+
+const isOfAnother = ({ digits }: ProviderNews, senders: readonly Sender[]): boolean =>
+  digits !== undefined && senders.every(({ number }) => number !== digits)
 
 async function tellOfSender(
   { redis, queues }: NewsDeps,
