@@ -34,3 +34,12 @@ test('a number that no sender has is told by its id, and whatever is no id by no
     ['webhook.unknown_number', null],
   ])
 })
+
+test('however many numbers nobody has are named within an hour, the log gets some of them', () => {
+  const asides = createAsides(log)
+  for (let round = 0; round < 2; round++) for (let id = 1; id <= 2_000; id++) asides.unknownNumber(String(id))
+  expect(lines.length).toBeLessThanOrEqual(500)
+  vi.advanceTimersByTime(3_601_000)
+  asides.unknownNumber('2000')
+  expect(lines.at(-1)?.phone_number_id).toBe('2000')
+})

@@ -178,6 +178,10 @@ export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: n
   await redis.hset(senderKey(id), 'sent_after_block', blockedAtMs)
 }
 
+/** Whether a sender of another account belongs to this account at WhatsApp, as far as is known. */
+export const isWabaOfOthers = async (redis: Redis, wabaId: string, account: number): Promise<boolean> =>
+  (await listSenders(redis)).some((sender) => sender.waba_id === wabaId && sender.account !== account)
+
 /** An id for a new sender and its lane; one that nobody uses leaves a gap. */
 export const newSenderId = (redis: Redis): Promise<number> => nextId(redis, 'lane')
 

@@ -12,7 +12,7 @@ import {
 } from '../../../accounts/commands/senders.ts'
 import { isOperator } from '../../../accounts/permissions.ts'
 import { SenderTakenError } from '../../../accounts/store/add-sender.ts'
-import { listSenders, newSenderId } from '../../../accounts/store/senders.ts'
+import { isWabaOfOthers, listSenders, newSenderId } from '../../../accounts/store/senders.ts'
 import { putIntoPortfolio } from '../../../portfolios/commands/portfolios.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -44,6 +44,13 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
     throw new ApiError(403, 'forbidden', `base_url: ${message}.`, { details: [{ path: 'base_url', message }] })
   }
 
+  /** Senders hear what WhatsApp tells of the account that they are said to belong to: an admin may not name that of others. */
+  async function refuseOthersWaba(caller: Caller, account: number, wabaId: string): Promise<void> {
+    if (isOperator(caller) || !(await isWabaOfOthers(redis, wabaId, account))) return
+    const message = 'that of senders of another account takes a key with the permission operator'
+    throw new ApiError(403, 'forbidden', `waba_id: ${message}.`, { details: [{ path: 'waba_id', message }] })
+  }
+
   return bind(senders)({
     async list({ caller, query }) {
       return lists(pageOfAll(await showSenders(redis, accountOf(caller)), byId, query))
@@ -53,6 +60,7 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
       const { caller, body } = call
       const { account } = caller
       await refuseNewServer(caller, account, body.base_url)
+      if (body.waba_id !== undefined) await refuseOthersWaba(caller, account, body.waba_id)
       // The token is not part of what is stored of the request.
       const { token: _token, ...sent } = call.sent
       const data = await makeOnceById(redis, { ...call, sent }, 'sender', {
@@ -91,6 +99,7 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
       const { name, rate, token, base_url: baseUrl, default: isDefault, follow_provider: followProvider } = call.body
       const { waba_id: waba, portfolio } = call.body
       if (baseUrl !== undefined) await refuseNewServer(call.caller, sender.account, baseUrl)
+      if (waba) await refuseOthersWaba(call.caller, sender.account, waba)
       if (portfolio !== undefined) await putIntoPortfolio(redis, sender, portfolio)
       const settings = { name: name === null ? '' : name, rate, token, baseUrl, isDefault }
       const changes = { ...settings, followProvider, wabaId: waba === null ? '' : waba }

@@ -32,7 +32,9 @@ const addressField = textUpTo(2_048)
 const wabaField = z
   .string()
   .regex(PROVIDER_ID, 'expected digits, as WhatsApp shows them')
-  .describe('WhatsApp Business Account that it belongs to; its templates are taken over by themselves.')
+  .describe(
+    'WhatsApp Business Account that it belongs to; its templates are taken over by themselves. Only an operator may name that of another account’s senders.',
+  )
 const rateField = z.number().min(MIN_RATE).max(MAX_RATE).describe('Messages per second.')
 
 const PATHS = {

@@ -6,7 +6,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Seal } from '../../../accounts/seal.ts'
-import { cachedSender, senderOfPhoneNumberId, setSenderProvider } from '../../../accounts/store/senders.ts'
+import {
+  cachedSender,
+  isWabaOfOthers,
+  type Sender,
+  senderOfPhoneNumberId,
+  setSenderProvider,
+} from '../../../accounts/store/senders.ts'
 import {
   addWebhookSecret,
   countWebhookSecrets,
@@ -46,6 +52,8 @@ interface WebhookDeps {
   seal: Seal
   queues: LaneQueues
   asides: Asides
+  /** Numbers of accounts at WhatsApp that webhooks have named of late, by the address they came to. */
+  looked: LRUCache<string, true>
 }
 
 /** The account that a webhook is for, undefined for all of them, and the secrets that may have signed it. */
@@ -54,8 +62,9 @@ interface Source {
   secrets: readonly string[]
 }
 
-export function webhookRoutes(given: Omit<WebhookDeps, 'asides'>): Route[] {
-  const deps: WebhookDeps = { ...given, asides: createAsides(given.log) }
+export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'looked'>): Route[] {
+  const looked = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
+  const deps: WebhookDeps = { ...given, looked, asides: createAsides(given.log) }
   const { redis, seal } = deps
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)
@@ -154,12 +163,20 @@ async function learnAccounts(
   account: number | undefined,
 ): Promise<void> {
   for (const { phoneNumberId, wabaId } of numbers) {
-    if (!deps.asides.isNewNumber(phoneNumberId, wabaId)) continue
+    const seen = `${account} ${phoneNumberId} ${wabaId}`
+    if (deps.looked.has(seen)) continue
     const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
-    if (sender?.waba_id !== '' || (account !== undefined && sender.account !== account)) continue
-    await setSenderProvider(deps.redis, sender.id, { wabaId })
+    if (sender?.waba_id === '' && (account === undefined || (await mayLearn(deps.redis, sender, wabaId, account)))) {
+      await setSenderProvider(deps.redis, sender.id, { wabaId })
+    }
+    // Only now: should Redis be away, the webhook that comes again finds it still to be done.
+    deps.looked.set(seen, true)
   }
 }
+
+/** At the address of an account its own app signs: its word counts for its own senders, and for no account at WhatsApp of others. */
+const mayLearn = async (redis: Redis, sender: Sender, wabaId: string, account: number): Promise<boolean> =>
+  sender.account === account && !(await isWabaOfOthers(redis, wabaId, account))
 
 /** The sender with the number, if it is of the account that the webhook is for. */
 async function senderFor(deps: WebhookDeps, phoneNumberId: string, account: number | undefined) {
@@ -222,8 +239,6 @@ export interface Asides {
   otherField(field: string): void
   /** Notices of a field come so fast that they are only counted. */
   missedNotice(field: string): void
-  /** Whether this number was not seen as one of this account at WhatsApp within the hour. */
-  isNewNumber(phoneNumberId: string, wabaId: string): boolean
   /** A message or preference for a number that no sender has, or one of another account. */
   unknownNumber(phoneNumberId: string): void
 }
@@ -232,6 +247,8 @@ export function createAsides(log: Log): Asides {
   const logged = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
   const isNew = (what: string): boolean => {
     if (logged.has(what)) return false
+    // One that is told never makes room for another.
+    if (logged.size >= REMEMBERED && !logged.purgeStale()) return false
     logged.set(what, true)
     return true
   }
@@ -242,7 +259,6 @@ export function createAsides(log: Log): Asides {
     missedNotice(field) {
       if (isNew(`missed ${field}`)) log.warn({ field }, 'webhook.missed_notices')
     },
-    isNewNumber: (phoneNumberId, wabaId) => isNew(`waba ${phoneNumberId} ${wabaId}`),
     unknownNumber(phoneNumberId) {
       const id = ID.test(phoneNumberId) ? phoneNumberId : null
       if (isNew(`number ${id}`)) log.warn({ phone_number_id: id }, 'webhook.unknown_number')

@@ -1,0 +1,69 @@
+// Pins: an account that signs webhooks of its own, or names the account at WhatsApp of another one, neither hears what that
+// one is told nor keeps it from hearing it. Real: Redis, HTTP, producer. The test itself plays WhatsApp.
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findSender } from '../../src/accounts/store/senders.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const OWN_SECRET = 'the-secret-of-their-own-app'
+
+let service: Service
+let us: Tenant
+let them: Tenant
+beforeAll(async () => {
+  service = await startService({ worker: false })
+  us = await service.addTenant({ defaultProvider: 'cloud-api' })
+  them = await service.addTenant({ defaultProvider: 'cloud-api' })
+  await ask(them, 'PUT', '/admin/webhook-secrets/webhook.app_secret', { secret: OWN_SECRET })
+  await eventually(async () => (await bring(them, '1', [])) === 200 || undefined, 'their secret is good')
+})
+afterAll(() => service?.close())
+
+async function ask({ key }: Tenant, method: string, path: string, body?: object) {
+  const answer = await fetch(`${service.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${await key('admin')}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, text: await answer.text() }
+}
+
+/** Brings a webhook to the address of an account, signed by its own app, or to that of the installation. */
+async function bring(to: Tenant | undefined, wabaId: string, changes: object[]): Promise<number> {
+  const time = Math.floor(Date.now() / 1_000)
+  const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: wabaId, time, changes }] })
+  const signature = createHmac('sha256', to ? OWN_SECRET : 'app-secret')
+    .update(body)
+    .digest('hex')
+  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
+  const path = `/webhooks/cloud-api${to ? `/${to.account}` : ''}`
+  return (await fetch(service.url + path, { method: 'POST', headers, body })).status
+}
+const ofNumber = async ({ cloudLane }: Tenant) => {
+  const id = (await findSender(service.redis, cloudLane))?.phone_number_id
+  return { field: 'messages', value: { metadata: { phone_number_id: id }, statuses: [] } }
+}
+const wabaOf = async ({ cloudLane }: Tenant) => (await findSender(service.redis, cloudLane))?.waba_id
+
+test('what they say of our number does not keep it from being learned', async () => {
+  const change = await ofNumber(us)
+  expect(await bring(them, '8001', [change])).toBe(200)
+  expect(await wabaOf(us)).toBe('')
+  expect(await bring(undefined, '8001', [change])).toBe(200)
+  expect(await wabaOf(us)).toBe('8001')
+})
+
+test('they get nothing that is told of our account at WhatsApp, whether they name it themselves or by a webhook', async () => {
+  expect(await bring(them, '8001', [await ofNumber(them)])).toBe(200)
+  expect(await wabaOf(them)).toBe('')
+  const claimed = await ask(them, 'PATCH', `/admin/senders/${them.cloudLane}`, { waba_id: '8001' })
+  expect([claimed.status, claimed.text]).toEqual([403, expect.stringContaining('operator')])
+  const sender = { number: '+447700900888', provider: 'cloud-api', base_url: service.simulator.url, token: 'a-token' }
+  const added = await ask(them, 'POST', '/admin/senders', { ...sender, phone_number_id: '777', waba_id: '8001' })
+  expect([added.status, added.text]).toEqual([403, expect.stringContaining('waba_id')])
+  const value = { entity_type: 'WABA', alert_type: 'OURS_ALONE' }
+  expect(await bring(undefined, '8001', [{ field: 'account_alerts', value }])).toBe(200)
+  expect((await ask(us, 'GET', '/admin/notices')).text).toContain('OURS_ALONE')
+  expect((await ask(them, 'GET', '/admin/notices')).text).not.toContain('OURS_ALONE')
+})
