@@ -1,11 +1,11 @@
-// What physics did, for whoever judges a run: one line for each message that a rule touched, and for each change of a rule.
+// What physics did, for the judge of a run: one line for each message that a rule touched, and for each change of a rule.
 // `GET /_physics` gives all lines; what was sent beside is in the ledger.
 
 /** What happened: to a message, or to a template or number from then on. */
 export type Event =
   /** It was refused, or will fail, since its person has had enough: until `until_ms`. */
   | 'capped'
-  /** The same of a person of whom the business had been told so, at `told_ms`. */
+  /** The same, after the business had been told of that cap at `told_ms`. */
   | 'within_cap'
   /** Taken and held until `until_ms`; then it is sent, or dropped. */
   | 'held'

@@ -145,7 +145,7 @@ export class Portfolio {
     return known
   }
 
-  /** How people like a template; of a portfolio that has so many there is no more than one line each. */
+  /** How people like a template. */
   #qualityOf({ name, language }: TemplateName): TemplateQuality {
     const key = `${name} ${language}`
     const known = this.#templates.get(key) ?? new TemplateQuality(this.plan.quality?.pauses_template_at)

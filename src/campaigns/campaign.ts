@@ -132,7 +132,7 @@ export function sharesOf(counts: Partial<Shares>, total: number, state: Campaign
 /** Recipients whose message can still change by our own doing. */
 export const unsettled = (shares: Shares): number => shares.queued + shares.sending + shares.unconfirmed
 
-/** Recipients of whom it is known what became of their message, by the word of the provider or by ours. */
+/** Recipients with nothing open any more: the provider or we have said what became of their message. */
 export const concluded = ({ sent, delivered, read, failed, expired, cancelled }: Shares): number =>
   sent + delivered + read + failed + expired + cancelled
 

@@ -16,7 +16,7 @@ import { rateKey } from '../redis/keys.ts'
 import { ApiError } from './errors.ts'
 import type { Caller } from './route.ts'
 
-/** Of whom there are counters. */
+/** What requests are counted by. */
 type RateOf = 'key' | 'account' | 'address'
 
 /** Whether a request may come, and what is left. */

@@ -22,7 +22,7 @@ const READERS: Readonly<Record<NewsField, z.ZodType<Told>>> = {
 }
 const readers = new Map<string, z.ZodType<Told>>(Object.entries(READERS))
 
-/** What a webhook tells, before it is known of whom; when, where its items say so and its entry does not. */
+/** What a webhook tells, before we know whom it concerns. `atMs`: set where its items have a time and its entry has none. */
 export type Read = Omit<ProviderNews, 'wabaId' | 'atMs'> & { atMs?: number | undefined }
 
 /** What a field says; by its shape alone where it is not known. */

@@ -16,7 +16,7 @@ export interface CheckDeps {
   appSecret: string | undefined
 }
 
-/** Checks under way in this process: whoever asks meanwhile gets the same one. */
+/** Checks under way in this process, so that a second request gets the same one. */
 const underWay = new WeakMap<Redis, Map<number, Promise<SenderCheck>>>()
 
 /** Checks a sender; it takes some 16 s at most. Simultaneous checks of one sender are one. */

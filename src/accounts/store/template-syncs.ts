@@ -1,5 +1,5 @@
 // When the templates of each account at WhatsApp are listed next, how far that is, and what came of it last. One ZSET says what
-// is due, a hash for each says the rest. Whoever dies leaves it due, and the next one goes on after the last page.
+// is due, a hash for each says the rest. A worker that dies leaves it due, and the next one goes on after the last page.
 import { z } from 'zod'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -202,7 +202,7 @@ function buttonShape(button: z.infer<typeof buttonSchema>): ButtonShape[] {
   switch (button.type) {
     case 'UNKNOWN':
       return []
-    // Whoever wrote the definition asked for one of these; WhatsApp made it a URL that takes the code.
+    // The definition asked for one of these; WhatsApp made it a URL that takes the code.
     case 'OTP':
       return [{ kind: 'URL', url: textShape('{{1}}') }]
     case 'URL': {

@@ -1,5 +1,5 @@
 // Takes what a webhook tells besides messages: changes what it is about, then keeps a notice. Each part can be done any
-// number of times and in any order: whoever dies in between answers no 200, and WhatsApp brings the webhook again.
+// number of times and in any order: a process that dies in between answers no 200, and WhatsApp posts the webhook again.
 import { NO_ACCOUNT } from '../../accounts/permissions.ts'
 import { findSender, heedBlock, type Sender, tellSender } from '../../accounts/store/senders.ts'
 import { tellTemplate } from '../../accounts/store/template-states.ts'
@@ -27,7 +27,7 @@ export interface NewsDeps {
 const SENTENCE_MAX = 300
 
 /**
- * Changes what the news is about and keeps it as a notice of whom it concerns, or of the installation where nobody knows.
+ * Changes what the news is about and keeps it as a notice of each account it concerns, else of the installation.
  * `account` is the one of the address it came to. Says what came of each notice.
  */
 export async function takeNews(deps: NewsDeps, news: ProviderNews, account: number | undefined): Promise<Kept[]> {
@@ -125,8 +125,8 @@ const BLOCKED = 'WhatsApp has closed the account: '
 
 /**
  * Stops the lane, or lets it go on if it was stopped for this. What is carried out is what is known by now, whatever this
- * webhook says, until nothing newer has come meanwhile: so any order ends alike, and whoever dies in between does it
- * again. A webhook that is repeated later stops no lane that a person has resumed since.
+ * webhook says, until nothing newer has come meanwhile: so any order ends alike. If the process dies in between, the
+ * webhook comes again and does it. A webhook that is repeated later stops no lane that a person has resumed since.
  */
 async function tellOfBlock(
   { redis, queues }: Pick<NewsDeps, 'redis' | 'queues'>,

@@ -1,5 +1,5 @@
-// The notices of an account, and of the installation, which has those of all accounts in one list and those of which nobody
-// knows whose they are. Bounded in time, in number and by kind, see notice-keep.lua.
+// The notices of an account, and of the installation: its one list has those of all accounts, and those that belong to no
+// known account. Bounded in time, in number and by kind, see notice-keep.lua.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../../accounts/permissions.ts'

@@ -88,8 +88,8 @@ function fieldsOf({ name, daily_limit, reserve_percent }: PortfolioChanges): Rec
 }
 
 /**
- * Removes a portfolio that no sender belongs to, and returns the lanes of those that do; none when it is gone. What is
- * known of its people ends by itself within two days.
+ * Removes a portfolio that no sender belongs to, and returns the lanes of those that do; none when it is gone. What it
+ * counted ends by itself within 25 hours, and its caps when they are over (`LANEWAY_CAP_SECONDS`).
  */
 export function removePortfolio(redis: Redis, { id, account }: Pick<Portfolio, 'id' | 'account'>): Promise<number[]> {
   return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {

@@ -176,7 +176,7 @@ export async function holdPlace(redis: Redis, owner: RulesOwner, name: string, {
   await redis.pexpire(rootKeys.holdingLanes, HELD_MS)
 }
 
-/** Lanes of senders without a portfolio of which WhatsApp may hold messages, at most so many. */
+/** Up to `most` lanes whose sender has no portfolio and may have messages that WhatsApp holds. */
 export const lanesHolding = async (redis: Redis, most: number, { nowMs = Date.now() }: At = {}): Promise<number[]> =>
   (await redis.zrangebyscore(rootKeys.holdingLanes, nowMs, '+inf', 'LIMIT', 0, most)).map(Number)
 

@@ -38,13 +38,14 @@ export async function admittedAmong(
   const counted = new Map<Outgoing, Counted>()
   const putOff = new Map<Outgoing, number>()
   const resting = new Set<Outgoing>()
-  const none = { counted, putOff, resting, restMs: undefined }
+  // Its collections are filled below.
+  const withoutRest: Admitted = { counted, putOff, resting, restMs: undefined }
   const isCounted = (rules.portfolio?.dailyLimit ?? null) !== null
   const isCampaign = ({ message }: Outgoing): boolean => message.class === 'campaign'
   const isTemplate = ({ message }: Outgoing): boolean => isCounted && message.type === 'template'
   const of = messages.filter((each) => isCampaign(each) || isTemplate(each))
   const [first] = of
-  if (first === undefined) return none
+  if (first === undefined) return withoutRest
   const { lane } = first.id
   const templates = of.filter(isTemplate)
   const people = templates.map(({ message }) => message.to)
@@ -87,7 +88,7 @@ export async function admittedAmong(
     }
   }
   const waitMs = rest?.leftMs ?? refusal?.waitMs
-  if (waitMs === undefined) return none
+  if (waitMs === undefined) return withoutRest
   const restMs = Math.max(1, Math.min(waitMs, MOST_REST_MS))
   // For people who ask why nothing leaves; nothing else reads it.
   if (refusal !== undefined) await noteResting(redis, rules, refusal, restMs)

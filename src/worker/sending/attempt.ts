@@ -177,7 +177,7 @@ async function callProvider(
     async () => {
       const wantedUntil = wantedUntilOf(entry, message)
       const { run } = message
-      // Whoever paused it was told that nothing more leaves, and a machine that is late may be seconds late.
+      // A person who pauses it is told that nothing more leaves, and a late machine may be seconds late.
       if (run !== undefined && !(await mayLeave(deps.redis, { lane: id.lane, number: run }))) return undefined
       if (await isCappedNow(deps, entry, message)) return undefined
       barred = (await barredAmong(deps, entry, [{ id, message }])).get(0)

@@ -1,5 +1,5 @@
 // One sync: lists the templates of an account at WhatsApp page by page and takes them over. How far it is stands in Redis after
-// each page, so that whoever goes on, because this process died or WhatsApp made it wait, begins after the last one. Doing a
+// each page, so that the worker that goes on, after a death or a wait for WhatsApp, begins after the last one. Doing a
 // page twice changes nothing. Only a list that was read to its end tells what is gone.
 import { type Seal, SealError } from '../../../accounts/seal.ts'
 import { listSenders, type Sender, tokenPlaceOf } from '../../../accounts/store/senders.ts'
