@@ -77,6 +77,12 @@ export function figuresOf(played: Played, run: Run): Figure[] {
       unit: 'requests',
       atMost: 0,
     },
+    {
+      what: 'templates of whose pause the service was told',
+      value: count('pause_told'),
+      unit: 'templates',
+      atLeast: 1,
+    },
     { what: 'refused while a number was held back', value: count('held_back'), unit: 'requests' },
     ...lostTime(played, timeLimit(run, MOST_LOST)),
     { what: 'readings of campaigns that added up', value: readings(seen), unit: '', atLeast: seen.length },
@@ -90,7 +96,12 @@ const readings = (seen: readonly Seen[]): number => sum(seen, (each) => each.rea
 /** From asking for a code until WhatsApp took it, of those that it took. */
 function codeTimes({ seen, ledger }: Played): number[] {
   const taken = new Map(ledger.map(({ id, atMs }) => [id, atMs]))
-  return seen.flatMap(({ codes }) => codes.flatMap(({ id, askedMs }) => (taken.get(id) ?? askedMs) - askedMs))
+  return seen.flatMap(({ codes }) =>
+    codes.flatMap(({ id, askedMs }) => {
+      const takenMs = taken.get(id)
+      return takenMs === undefined ? [] : [takenMs - askedMs]
+    }),
+  )
 }
 
 /**
