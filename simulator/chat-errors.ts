@@ -152,6 +152,9 @@ export const CHAT_ERRORS = {
 /** A code that the simulator knows. */
 export type ChatErrorCode = keyof typeof CHAT_ERRORS
 
+/** Whether the simulator knows a code. */
+export const isChatErrorCode = (code: unknown): code is ChatErrorCode => typeof code === 'number' && code in CHAT_ERRORS
+
 /** A request refused by WhatsApp: its code and, where the check knows better than the table, the details. */
 export interface Refusal {
   code: ChatErrorCode

@@ -13,6 +13,7 @@ import type { Plan } from './physics/plan.ts'
 import { Rules } from './rules.ts'
 import type { Submission } from './submission.ts'
 import { ARRIVES, type StatusUpdate, standingOf, updatesOf } from './timeline.ts'
+import { Uploads } from './uploads.ts'
 import { type MessageFacts, outboundId } from './wamid.ts'
 import type { Change } from './webhook-body.ts'
 import { Webhooks } from './webhooks.ts'
@@ -57,6 +58,8 @@ export class ChatProduct {
   readonly graph = new GraphAccount()
   /** Files that people have sent. */
   readonly media = new MediaFiles()
+  /** Files that businesses have uploaded. */
+  readonly uploads = new Uploads()
   honoursIdempotency: boolean
   /** How long lookups of the partner wire take to be answered. */
   lookupDelayMs = 0
@@ -88,13 +91,17 @@ export class ChatProduct {
     const refusal = this.limits.refuse(submission, now)
     if (refusal !== null) return { kind: 'rejected', rejection: refusal }
 
-    const fate = this.limits.isOutsideWindow(submission, now) ? behaviourNamed('outside-window') : plan.fate
-    const { wire, to, opaque, sender, account } = submission
+    const fate = this.limits.isOutsideWindow(submission, now)
+      ? behaviourNamed('outside-window')
+      : this.uploads.linksRefused && submission.hasLinks === true
+        ? behaviourNamed('media-failed')
+        : plan.fate
+    const { wire, to, opaque, sender, account, mediaIds = [] } = submission
     const id = outboundId({ wire, to, acceptedMs: now, fateNumber: fate?.number ?? null })
     const portfolio = wire === 'cloud' ? this.physics.of(account) : undefined
     const ruling = portfolio?.judge({ ...submission, id }, now)
     if (ruling?.kind === 'refused') return { kind: 'rejected', rejection: { code: ruling.code } }
-    this.ledger.append({ at_ms: now, wire, id, opaque, to, sender })
+    this.ledger.append({ at_ms: now, wire, id, opaque, to, sender, ...(mediaIds.length > 0 && { media: mediaIds }) })
     const change = this.#announcerOf(id, submission, { wabaId: portfolio?.plan.waba_id, told: ruling?.told })
     const timeline = fate?.timeline ?? ARRIVES
     const usual = wire === 'cloud' && timeline.silent !== true ? updatesOf(timeline, now, this.config) : []

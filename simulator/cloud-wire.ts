@@ -10,10 +10,12 @@ import { serveGraph } from './graph-wire.ts'
 import { readJsonBody } from './json-body.ts'
 import { cloudMessage, digitsOf, templateName } from './message-schema.ts'
 import { checkMessage } from './request-check.ts'
+import { mediaIn } from './uploads.ts'
 
 const OBJECT_PATH = /^\/v\d+\.\d+\/(\d+)$/
 const HELD = 'held_for_quality_assessment'
 const MESSAGES_PATH = /^\/v\d+\.\d+\/(\d+)\/messages$/
+const UPLOAD_PATH = /^\/v\d+\.\d+\/(\d+)\/media$/
 
 /** Whether a path begins with a version of the Cloud API, such as `/v21.0/`. */
 export function isCloudPath(path: string): boolean {
@@ -27,6 +29,11 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   const asked = request.method === 'GET' ? OBJECT_PATH.exec(path)?.[1] : undefined
   const described = asked === undefined ? undefined : product.media.described(asked, request)
   if (described !== undefined) return { http: 200, body: described }
+  const uploader = request.method === 'POST' ? UPLOAD_PATH.exec(path)?.[1] : undefined
+  if (uploader !== undefined) {
+    const taken = await product.uploads.take(uploader, request)
+    return 'id' in taken ? { http: 200, body: taken } : refusalAnswer(taken.refusal, errorEnvelope)
+  }
   const answer = serveGraph(
     product.graph,
     { request, path, query: queryOf(request), token: bearerOf(request) ?? '' },
@@ -43,6 +50,9 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   const { message } = checked
   const input = message.to ?? message.recipient
   if (input === undefined) return refusalAnswer({ code: 100, details: 'The parameter to is required.' }, errorEnvelope)
+  const media = mediaIn(message)
+  const unknown = product.uploads.unknownIn(media, phoneNumberId)
+  if (unknown !== undefined) return refusalAnswer(unknown, errorEnvelope)
   const isNumber = message.to !== undefined
   const to = isNumber ? digitsOf(input) : input
   const template = message.type === 'template' ? templateName(message.template) : null
@@ -53,6 +63,8 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
     to,
     opaque: message.biz_opaque_callback_data ?? null,
     template,
+    hasLinks: media.some(({ link }) => link !== undefined),
+    mediaIds: media.flatMap(({ id }) => id ?? []),
   })
   const isHeld = verdict.kind === 'accepted' && verdict.isHeld
   if (verdict.kind === 'accepted' && verdict.early !== null) await product.webhooks.deliver([verdict.early])

@@ -2,10 +2,12 @@
 
 import { z } from 'zod'
 import { BEHAVIOURS, behaviourNamed } from './behaviours.ts'
+import { CHAT_ERRORS, isChatErrorCode } from './chat-errors.ts'
 import type { ChatProduct } from './chat-product.ts'
 import { accountControlSchema } from './graph-account.ts'
 import { digitsOf } from './message-schema.ts'
 import { plansSchema } from './physics/plan.ts'
+import type { Uploads } from './uploads.ts'
 
 const matchSchema = z.strictObject({
   to: z.string().transform(digitsOf).pipe(z.string().min(1, 'must be a phone number')).optional(),
@@ -44,6 +46,20 @@ export const controlSchema = z
     physics: plansSchema.nullable().optional(),
     /** What the Graph API answers of templates, numbers, accounts and tokens. */
     account: accountControlSchema.optional(),
+    /** Every link of a file is refused with 429 where WhatsApp fetches it. */
+    links_refused: z.boolean().optional(),
+    /** Milliseconds that the id of an upload is good for. */
+    media_lasts_ms: z.int().min(0).optional(),
+    /** All ids of uploads end now. */
+    end_media: z.literal(true).optional(),
+    /** A code that uploads are refused with; null: none is. */
+    uploads_refused_with: z
+      .int()
+      .refine((code) => code in CHAT_ERRORS, 'no such code is known')
+      .nullable()
+      .optional(),
+    /** Milliseconds before an upload is answered. */
+    upload_delay_ms: z.int().min(0).max(600_000).optional(),
   })
   .refine(({ behaviour, match, count, seed }) => behaviour !== undefined || (match ?? count ?? seed) === undefined, {
     error: 'is required with match, count or seed',
@@ -68,6 +84,7 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
   if (body.throughput !== undefined) product.limits.throughput = body.throughput
   if (body.physics !== undefined) product.switchPhysicsOn(body.physics ?? [])
   if (body.account !== undefined) product.graph.set(body.account)
+  controlUploads(product.uploads, body)
   return {
     rules: product.rules.list(),
     webhook_url: product.webhooks.url,
@@ -79,7 +96,21 @@ export function control(product: ChatProduct, body: Control): Record<string, unk
     throughput: product.limits.throughput,
     physics: product.physics.plans(),
     account: product.graph.shown(),
+    links_refused: product.uploads.linksRefused,
+    media_lasts_ms: product.uploads.lastsMs,
+    uploads_refused_with: product.uploads.refusedWith,
+    upload_delay_ms: product.uploads.delayMs,
   }
+}
+
+function controlUploads(uploads: Uploads, body: Control): void {
+  if (body.links_refused !== undefined) uploads.linksRefused = body.links_refused
+  if (body.media_lasts_ms !== undefined) uploads.lastsMs = body.media_lasts_ms
+  if (body.end_media === true) uploads.endAll()
+  const code = body.uploads_refused_with
+  if (code === null) uploads.refusedWith = null
+  else if (code !== undefined && isChatErrorCode(code)) uploads.refusedWith = code
+  if (body.upload_delay_ms !== undefined) uploads.delayMs = body.upload_delay_ms
 }
 
 /** The table for people and programs: name, number in the usual spelling, and what happens. */

@@ -18,6 +18,8 @@ export interface LedgerEntry {
   to: string
   /** Phone number id on the cloud wire; `sender` of a template on the partner wire, else null. */
   sender: string | null
+  /** Ids of uploads that it names, where it does. */
+  media?: readonly string[]
 }
 
 /** Where accepted requests are recorded, in the order of acceptance. */

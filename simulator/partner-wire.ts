@@ -18,6 +18,7 @@ import {
 } from './message-schema.ts'
 import { textOf } from './message-text.ts'
 import { checkMessage } from './request-check.ts'
+import { mediaIn } from './uploads.ts'
 import { readOutboundId } from './wamid.ts'
 
 /** The number that service messages come from: their requests name none. */
@@ -74,7 +75,9 @@ export class PartnerWire {
     const to = digitsOf(message.to)
     const sender = message.type === 'template' ? message.sender : null
     const template = message.type === 'template' ? templateName(message.template) : null
-    const verdict = this.#product.take({ wire: 'partner', account: apiKey, sender, to, opaque: key, template })
+    const hasLinks = mediaIn(message).some(({ link }) => link !== undefined)
+    const submission = { wire: 'partner', account: apiKey, sender, to, opaque: key, template, hasLinks } as const
+    const verdict = this.#product.take(submission)
     const acknowledge = (id: string): Acknowledgement => ({
       messaging_product: 'chatapp',
       contacts: [{ input: message.to, wa_id: to }],

@@ -2,7 +2,7 @@
 // only the first fault: code 100 with the parameter in brackets where the shape is wrong, 131009 where a value is.
 
 import type { z } from 'zod'
-import { CHAT_ERRORS, type ChatErrorCode, excerpt, type Refusal } from './chat-errors.ts'
+import { type ChatErrorCode, excerpt, isChatErrorCode, type Refusal } from './chat-errors.ts'
 import type { CheckedMessage } from './message-schema.ts'
 import { templateFault } from './template-check.ts'
 
@@ -52,11 +52,7 @@ function limitCode(path: readonly PropertyKey[]): ChatErrorCode {
 
 function codeOf(params: Record<string, unknown> | undefined): ChatErrorCode {
   const code = params?.code
-  return isCode(code) ? code : 100
-}
-
-function isCode(code: unknown): code is ChatErrorCode {
-  return typeof code === 'number' && code in CHAT_ERRORS
+  return isChatErrorCode(code) ? code : 100
 }
 
 function oneOf(param: string, options: unknown, value: unknown): string {

@@ -13,4 +13,8 @@ export interface Submission {
   opaque: string | null
   /** Name and language of a template; null for any other message. */
   template: { name: string; language: string } | null
+  /** It names files by links, which WhatsApp fetches. */
+  hasLinks?: boolean
+  /** Ids of uploads that it names. */
+  mediaIds?: readonly string[]
 }

@@ -146,6 +146,10 @@ export const preflightSchema = z.object({
   skipped_capped: count.default(0),
   /** What must be fixed before it can start; empty when it is ready. */
   problems: z.array(z.object({ path: z.string(), message: z.string() })),
+  /** What it can start with, but somebody should know. */
+  warnings: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
+  /** Files of the gallery that its messages show; one that is not uploaded yet is uploaded before the first of them leaves. */
+  files: z.array(z.object({ gallery: z.string(), uploaded: z.boolean() })).default([]),
   /** Messages per second of the lane. */
   rate: z.number(),
   /** How long it needs for them, when nothing else is sent: by the rate of the lane and the limit of its portfolio. */

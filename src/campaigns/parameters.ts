@@ -2,6 +2,7 @@
 // `{"from": "contact.name"}`. Compiled once per campaign, filled in for each recipient.
 import { type Fault, faultsOf, quoted, unknownFields } from '../messages/fault.ts'
 import { placeholder, placeholderIn } from '../messages/placeholders.ts'
+import { mapFiles } from '../messages/templates/component-files.ts'
 import { matchTemplate } from '../messages/templates/match-template.ts'
 import type { TemplateShape } from '../messages/templates/template.ts'
 import { type Component, type Parameter, templateContentSchema } from '../messages/templates/template-content.ts'
@@ -57,10 +58,23 @@ export function compileComponents(
   if (JSON.stringify(fillAll(read, [])).includes('\\u0000')) {
     faults.push({ path: 'template.components', message: 'a value can be filled in only where a parameter holds one' })
   }
+  faults.push(...galleryFaults(read))
   if (faults.length > 0) return { ok: false, faults }
   const unknown = unknownFields({ template: { components: replaced } }, { template: { components: read } })
   const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values), withPlaceholders: read }
   return { ok: true, compiled, stored: () => withSources(read, sources), unknown }
+}
+
+/** A file of the gallery is uploaded before the campaign starts, so it is the same one for everybody. */
+function galleryFaults(components: readonly Component[]): Fault[] {
+  const faults: Fault[] = []
+  mapFiles(components, 'template.components', (file, { path }) => {
+    if (file.gallery !== undefined && placeholderIn(file.gallery) !== undefined) {
+      faults.push({ path: `${path}.gallery`, message: 'expected one file for all recipients' })
+    }
+    return file
+  })
+  return faults
 }
 
 /** A copy in which the placeholders stand again. */

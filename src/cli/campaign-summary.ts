@@ -92,6 +92,8 @@ function preflightFacts(
   return [
     ['Checked', preflight.checked_at ?? ''],
     ...preflight.problems.map(({ path, message }): [string, string] => ['Problem', `${path}: ${message}`]),
+    ...preflight.warnings.map(({ path, message }): [string, string] => ['Warning', `${path}: ${message}`]),
+    ['Gallery files', filesText(preflight.files)],
     ['Rejected', refused.map(([reason, count]) => wordsFor(reason, count)).join(', ')],
     ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
     ['Skipped', preflight.skipped_capped === 0 ? '' : `${preflight.skipped_capped} who have had enough marketing`],
@@ -112,6 +114,13 @@ function daysText({ days, people }: NonNullable<CampaignDescription['preflight']
   if (people === null || (days ?? 2) < 2) return ''
   const most = `its portfolio lets campaigns write to ${people.a_day} people a day`
   return days === null ? `for ever: ${most}` : `${days} days: ${most}`
+}
+
+function filesText(files: NonNullable<CampaignDescription['preflight']>['files']): string {
+  const waiting = files.filter(({ uploaded }) => !uploaded).length
+  const uploaded = files.length - waiting
+  const texts = [uploaded > 0 && `${uploaded} at the provider`, waiting > 0 && `${waiting} not uploaded yet`]
+  return texts.filter(Boolean).join(', ')
 }
 
 function wordsFor(reason: string, count: number): string {

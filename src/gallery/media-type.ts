@@ -98,6 +98,20 @@ export function compatibilityOf(mimeType: string, size: number): { compatible: b
     : { compatible, reason: `Too large with ${inWords(size)}: ${bounds}.` }
 }
 
+/** Kinds of files that messages show. `gif`: a video that plays in a loop. */
+const SENT_AS: Readonly<Record<string, string>> = { gif: 'video' }
+
+/** Why WhatsApp would refuse a file of a message as an image, a video and so on; undefined when it takes it. */
+export function whyNotSentAs(kind: string, mimeType: string, size: number): string | undefined {
+  const { compatible, reason } = compatibilityOf(mimeType, size)
+  if (!compatible) return reason
+  const type = mimeType.replace(/;.*$/s, '').trim().toLowerCase()
+  const rule = rules.get(type)
+  return rule?.kind === (SENT_AS[kind] ?? kind)
+    ? undefined
+    : `Files of type ${type} are sent as ${rule?.kind}, not as ${kind}.`
+}
+
 /** Rounded up to a tenth, so that a file one byte over the limit does not read as if it were on it. */
 function inWords(bytes: number): string {
   const [unit, name] = bytes < MB ? [KB, 'KB'] : [MB, 'MB']

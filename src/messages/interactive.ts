@@ -4,16 +4,17 @@ import { z } from 'zod'
 import { type Context, filledTextUpTo, linkSchema, listUpTo, lookedAt, textUpTo } from './bounded.ts'
 import { counted, quoted, valueAt } from './fault.ts'
 import { LIMITS } from './limits.ts'
+import { mediaSource, oneSource } from './media.ts'
 
 /** A header shows one line of text or one file, and a document is shown by its name. */
 export const headerSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }).meta({ id: 'TextHeader' }),
-  z.object({ type: z.literal('image'), image: z.object({ link: linkSchema }) }).meta({ id: 'ImageHeader' }),
-  z.object({ type: z.literal('video'), video: z.object({ link: linkSchema }) }).meta({ id: 'VideoHeader' }),
+  z.object({ type: z.literal('image'), image: z.object(mediaSource).check(oneSource) }).meta({ id: 'ImageHeader' }),
+  z.object({ type: z.literal('video'), video: z.object(mediaSource).check(oneSource) }).meta({ id: 'VideoHeader' }),
   z
     .object({
       type: z.literal('document'),
-      document: z.object({ link: linkSchema, filename: filledTextUpTo(LIMITS.filename) }),
+      document: z.object({ ...mediaSource, filename: filledTextUpTo(LIMITS.filename) }).check(oneSource),
     })
     .meta({ id: 'DocumentHeader' }),
 ])

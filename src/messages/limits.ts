@@ -94,6 +94,8 @@ export const LIMITS = {
   /** Spaces in a row inside a template's text parameter. */
   spacesInARow: 4,
 
+  /** WhatsApp's id of an uploaded file: those seen have some 16 digits. Ours. */
+  mediaId: 100,
   /** Address of a media file. Ours: WhatsApp names none, and most servers refuse longer request lines. */
   link: 2048,
   /** `campaign_id`. Ours: it is a label, not a document. */

@@ -159,6 +159,15 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
   return failed
 }
 
+/** What the refusal of an id that WhatsApp does not know, or no longer, says of it. */
+const FILE_UNKNOWN = /media attachment id|\[['"]id['"]\]/i
+
+/** Whether WhatsApp refuses a message because it does not have one of its files: uploaded anew, the message can be sent. */
+export const isFileUnknown = (end: CallEnd): boolean =>
+  end.kind === 'answered' &&
+  end.readable &&
+  (end.code === 131053 || (end.code === 100 && FILE_UNKNOWN.test(end.text ?? '')))
+
 /** A Retry-After that says something: none, and one that is over already, leave the wait to us. */
 function waitAskedFor(retryAfterMs: number | undefined): number | undefined {
   return retryAfterMs === undefined || retryAfterMs <= 0 ? undefined : Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)

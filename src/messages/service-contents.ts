@@ -1,8 +1,9 @@
 // The contents of service messages: text, reaction, media files, location, contact cards.
 import { z } from 'zod'
-import { filledTextUpTo, linkSchema, listUpTo, textUpTo } from './bounded.ts'
+import { filledTextUpTo, listUpTo, textUpTo } from './bounded.ts'
 import { quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'
+import { mediaSource, oneSource } from './media.ts'
 
 /** The id of another message: WhatsApp's, or ours of a message that was sent from the same sender. */
 const otherMessageSchema = filledTextUpTo(LIMITS.messageId).meta({
@@ -42,32 +43,34 @@ const caption = textUpTo(LIMITS.caption).optional()
 
 export const imageContent = z.object({
   type: z.literal('image'),
-  image: z.object({ link: linkSchema, caption }),
+  image: z.object({ ...mediaSource, caption }).check(oneSource),
   ...answering,
 })
 
 export const audioContent = z.object({
   type: z.literal('audio'),
-  audio: z.object({ link: linkSchema }),
+  audio: z.object(mediaSource).check(oneSource),
   ...answering,
 })
 
 export const videoContent = z.object({
   type: z.literal('video'),
-  video: z.object({ link: linkSchema, caption }),
+  video: z.object({ ...mediaSource, caption }).check(oneSource),
   ...answering,
 })
 
 /** `filename`: what the person sees the file called; its ending chooses the icon. */
 export const documentContent = z.object({
   type: z.literal('document'),
-  document: z.object({ link: linkSchema, caption, filename: filledTextUpTo(LIMITS.filename).optional() }),
+  document: z
+    .object({ ...mediaSource, caption, filename: filledTextUpTo(LIMITS.filename).optional() })
+    .check(oneSource),
   ...answering,
 })
 
 export const stickerContent = z.object({
   type: z.literal('sticker'),
-  sticker: z.object({ link: linkSchema }),
+  sticker: z.object(mediaSource).check(oneSource),
   ...answering,
 })
 

@@ -1,5 +1,6 @@
 // The text of a message as its recipient reads it: the `message_text` of a lookup.
 import type { Content } from './content.ts'
+import { sourceText } from './media.ts'
 import type { Template } from './templates/template.ts'
 import type { TemplateContent } from './templates/template-content.ts'
 import { fillIn, valuesOf, variablesOf } from './templates/variables.ts'
@@ -35,15 +36,15 @@ export function wordedText(content: Content, wording?: Wording): string {
     case 'interactive':
       return content.interactive.body.text
     case 'image':
-      return content.image.caption || content.image.link
+      return content.image.caption || sourceText(content.image)
     case 'video':
-      return content.video.caption || content.video.link
+      return content.video.caption || sourceText(content.video)
     case 'document':
-      return content.document.caption || content.document.filename || content.document.link
+      return content.document.caption || content.document.filename || sourceText(content.document)
     case 'audio':
-      return content.audio.link
+      return sourceText(content.audio)
     case 'sticker':
-      return content.sticker.link
+      return sourceText(content.sticker)
     case 'location': {
       const { name, address, latitude, longitude } = content.location
       return name || address || `${latitude}, ${longitude}`

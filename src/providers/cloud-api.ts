@@ -2,32 +2,24 @@
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { z } from 'zod'
 import type { Content } from '../messages/content.ts'
 import { type Fill, fieldsWithPlaceholders } from '../messages/placeholders.ts'
 import { isUserId } from '../messages/recipient.ts'
 import type { Component } from '../messages/templates/template-content.ts'
-import { type Refused, readSend } from './answer-body.ts'
+import { readSend } from './answer-body.ts'
+import { refusedBy } from './cloud-refusal.ts'
+import type { CloudUploads } from './cloud-upload.ts'
 import type { HttpAgent } from './http-agent.ts'
 import { postJson, traceHeader } from './http-call.ts'
 import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
 
-/**
- * Only an envelope with code and type counts: proxies have envelopes with a code of their own. An odd field beside
- * these must not turn a refusal into an answer that proves nothing.
- */
-const refusal = z.object({
-  error: z.object({
-    message: z.string().optional().catch(undefined),
-    type: z.string(),
-    code: z.number(),
-    error_subcode: z.number().optional().catch(undefined),
-    error_data: z.object({ details: z.string().optional() }).optional().catch(undefined),
-  }),
-})
-
 /** `version`: of the Graph API, as in `v25.0`. */
-export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string): Provider {
+export function cloudApi(
+  agent: HttpAgent,
+  opaqueIds: OpaqueIds,
+  version: string,
+  uploads?: Pick<CloudUploads, 'upload'>,
+): Provider {
   // Made once for a sender as it was read last, and once for a campaign.
   const targets = new WeakMap<ProviderSender, { url: URL; headers: Record<string, string> }>()
   const campaigns = new WeakMap<Content, Fill>()
@@ -50,6 +42,7 @@ export function cloudApi(agent: HttpAgent, opaqueIds: OpaqueIds, version: string
   }
 
   return {
+    ...(uploads && { upload: uploads.upload }),
     send(sender, message, timeoutMs, leaveBy) {
       const { content, values } = message
       const fields = values === undefined ? wireJson(content).slice(1, -1) : fillOf(content)(values)
@@ -89,11 +82,6 @@ const inLowerCase = ({ type, sub_type: subType, cards, ...rest }: Component): ob
     })),
   }),
 })
-
-function refusedBy(body: unknown): Refused | undefined {
-  const error = refusal.safeParse(body).data?.error
-  return error && { code: error.code, subcode: error.error_subcode, text: error.error_data?.details ?? error.message }
-}
 
 export type OpaqueIds = ReturnType<typeof createOpaqueIds>
 

@@ -26,6 +26,17 @@ export interface ProviderMessage {
   traceparent?: string | undefined
 }
 
+/** A file to be uploaded. */
+export interface UploadedFile {
+  mimeType: string
+  /** Without dot. */
+  extension: string
+  /** Bytes. */
+  size: number
+  /** Its bytes, which are read once. */
+  content: AsyncIterable<Uint8Array>
+}
+
 /** What a status poll found. */
 export type PollEnd =
   | { kind: 'status'; status: Evidence; problem: Problem | undefined }
@@ -45,4 +56,9 @@ export interface Provider {
   send(sender: ProviderSender, message: ProviderMessage, timeoutMs: number, leaveBy?: number): Promise<CallEnd>
   /** Asks for the status of a message. Only on wires without webhooks. */
   poll?: (sender: ProviderSender, providerId: string, timeoutMs: number) => Promise<PollEnd>
+  /**
+   * Uploads a file; `accepted` has the id that messages of the sender name it by. Rejects as reading the file does. Only on
+   * wires that take uploads: the others fetch files by their address.
+   */
+  upload?: (sender: ProviderSender, file: UploadedFile, stopped: AbortSignal) => Promise<CallEnd>
 }

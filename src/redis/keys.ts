@@ -217,8 +217,29 @@ export const laneClosedKey = (lane: number): string => `${lanePrefix(lane)}:clos
 
 /** STRING: which worker clears the waiting messages of a class, see queue/lane/scripts/lane-clear.lua. */
 export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
-/** STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. */
+/**
+ * STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. Empty, or
+ * the reason that lookups show.
+ */
 export const messageWaitKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:wait:${ulid}`
+
+/** Keys of one content of the gallery, by its SHA-256, as WhatsApp has it for the number of the lane. All expire. */
+export const mediaUploadKeys = (lane: number, hash: string) => {
+  const prefix = `${lanePrefix(lane)}:media:${hash}`
+  return {
+    /** STRING `renewAtMs id`: WhatsApp's id of the upload, and when to upload it anew. */
+    upload: prefix,
+    /** STRING: which worker uploads it at the moment. */
+    lease: `${prefix}:lease`,
+    /** STRING `outcome|code|sentence` that is there until it may be uploaded again. */
+    rest: `${prefix}:rest`,
+    /** STRING: how often that went wrong lately. */
+    failures: `${prefix}:failures`,
+  }
+}
+/** STRING that is there while chunks of a campaign wait until a file of it is uploaded. */
+export const campaignFilesWaitKey = (lane: number, number: number): string =>
+  `${campaignPrefix(lane)}${number}:files-wait`
 
 /** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
 export const requeueableKey = (lane: number): string => `${lanePrefix(lane)}:failed-messages`

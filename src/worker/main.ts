@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { createCampaignRefusals } from '../campaigns/fan-out/circuit-breaker.ts'
+import type { UploadedFor } from '../campaigns/preflight/campaign-files.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
@@ -15,6 +16,7 @@ import { useDataKeys } from '../messages/sealed.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi, createOpaqueIds } from '../providers/cloud-api.ts'
+import { createCloudUploads } from '../providers/cloud-upload.ts'
 import { createGraphApi } from '../providers/graph-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { partnerApi } from '../providers/partner-api.ts'
@@ -46,6 +48,7 @@ import { createLanes } from './sending/lanes.ts'
 import { createRedisClock } from './sending/redis-clock.ts'
 import { sendChunk } from './sending/send-chunk.ts'
 import { createSenderDirectory } from './sending/sender-directory.ts'
+import { createUploads } from './sending/uploads.ts'
 
 /** How often lanes that have been empty for long are looked for. */
 const CLOSE_IDLE_MS = 2_000
@@ -59,6 +62,8 @@ const DRAIN_MS = 16_000
 const DRAIN_WITHOUT_REDIS_MS = 1_000
 /** A Redis that does not answer within this is taken to be away. */
 const ANSWER_MS = 1_000
+/** A preflight waits so long for an upload; after that the campaign starts with its messages waiting. */
+const UPLOAD_BEFORE_START_MS = 60_000
 /** How often the lists of what ended badly are trimmed. */
 const TRIM_MS = 3_600_000
 /** Redis gets this long for anything else that a stop asks of it: a connection that waits would wait for ever. */
@@ -87,9 +92,10 @@ export async function startWorker(
   const secretKeys = secretKeysOf(config)
   const agent = createHttpAgent()
   const unwatchConnections = telemetry.watchConnections(agent.connections)
+  const cloudUploads = createCloudUploads(config.cloudApiVersion)
   const providers = {
     'partner-api': partnerApi(agent),
-    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion),
+    'cloud-api': cloudApi(agent, createOpaqueIds(secretKeys), config.cloudApiVersion, cloudUploads),
   }
   const queues = openLaneQueues(redis, config.retentionMs)
   const directory = createSenderDirectory({ redis, seal: createSeal(secretKeys), providers })
@@ -97,8 +103,10 @@ export async function startWorker(
   const followByPolling = (lane: number): void => polls.follow(lane)
   const clearing = createClearing({ redis, config, log })
   const tombstones = createTombstones(redis, secretKeys)
+  const files = await openFiles(config)
+  const uploads = createUploads({ redis, files, config, log, lanes: queues, worker: name })
   const sendDeps = {
-    ...{ redis, config, log, lanes: queues, directory, followByPolling, tombstones, worker: name },
+    ...{ redis, config, log, lanes: queues, directory, followByPolling, tombstones, uploads, worker: name },
     backoff: createLaneBackoff(log),
     refusals: createCampaignRefusals({ redis, log, config }),
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
@@ -112,8 +120,11 @@ export async function startWorker(
     })
     asked.catch((error: unknown) => log.warn({ lane, err: error }, 'servers.not_asked'))
   }
-  const files = await openFiles(config)
-  const campaigns = startCampaignJobs({ redis, files, config, log, queues })
+  const uploadedFor: UploadedFor = async (lane, file) => {
+    const entry = await directory.of(lane)
+    return entry === undefined ? { kind: 'ready' } : uploads.settled(entry, file, UPLOAD_BEFORE_START_MS)
+  }
+  const campaigns = startCampaignJobs({ redis, files, config, log, queues, uploadedFor })
   const openCampaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
   const chunkDeps = { ...sendDeps, campaigns: openCampaigns }
   const lanes = createLanes({
@@ -220,6 +231,7 @@ export async function startWorker(
         erasures.stop(limitMs),
         intake.stop(limitMs),
         templateSyncs.stop(limitMs),
+        uploads.stop(limitMs),
       ])
       await graph.close()
       if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
@@ -234,6 +246,7 @@ export async function startWorker(
       ).catch(() => {})
       files.close()
       agent.destroy()
+      await withTimeout(LAST_WORDS_MS, cloudUploads.close()).catch(() => {})
       unwatchConnections()
       unwatchInFlight()
       listener.disconnect()

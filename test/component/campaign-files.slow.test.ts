@@ -300,6 +300,7 @@ describe('a preflight', () => {
     files: openFolder(service.config.dataDir),
     config: service.config,
     log: silentLog,
+    uploadedFor: async () => ({ kind: 'ready' as const }),
   })
   const never = new AbortController().signal
 

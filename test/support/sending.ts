@@ -60,6 +60,7 @@ export function sendingTo(
     backoff: createLaneBackoff(silentLog),
     refusals: createCampaignRefusals({ redis, log: silentLog, config }),
     clock: createRedisClock(),
+    uploads: { find: async () => ({ kind: 'refused', problem: { code: 'none', sentence: '' } }), gone: async () => {} },
     followByPolling: () => {},
     clearLane: () => {},
   }

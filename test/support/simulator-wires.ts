@@ -127,6 +127,7 @@ const ledgerLineSchema = z.strictObject({
   opaque: z.string().nullable(),
   to: z.string(),
   sender: z.string().nullable(),
+  media: z.array(z.string()).optional(),
 })
 
 export type LedgerLine = z.infer<typeof ledgerLineSchema>

@@ -60,6 +60,8 @@ test('a campaign that is blocked is given no estimate', () => {
     },
     refused: { duplicate: 0, number: 1, parameter: 0, unreadable: 0, opted_out: 0 },
     problems: [{ path: 'recipients', message: 'no valid recipients' }],
+    warnings: [],
+    files: [],
     estimated_end: running.created_at,
   }
   const blocked = campaignSummary({ ...running, state: 'blocked', started_at: null, preflight })

@@ -402,7 +402,12 @@ describe('a media header', () => {
     ['[0].type', [file('video', 'a.mp4')], 'expected "image", got "video"'],
     ['[0].image', [{ type: 'image' }], 'required'],
     ['[0].image', [{ type: 'image', image: 'https://files.example/a.png' }], 'expected an object, got a string'],
-    ['[0].image.link', [{ type: 'image', image: { id: '1' } }], 'required'],
+    ['[0].image.link', [{ type: 'image', image: {} }], 'required'],
+    [
+      '[0].image',
+      [{ type: 'image', image: { id: '1', gallery: '2' } }],
+      'expected one of link, id and gallery, got id and gallery',
+    ],
     [
       '[0].image.link',
       [{ type: 'image', image: { link: '/a.png' } }],

@@ -82,7 +82,7 @@ describe('unknown fields', () => {
     const body = {
       ...buttonsBody({
         ...extra,
-        header: { type: 'document', document: { link: link(50), filename: 'a.pdf', id: '1', ...extra }, ...extra },
+        header: { type: 'document', document: { link: link(50), filename: 'a.pdf', ...extra }, ...extra },
         body: { text: 'text', ...extra },
         footer: { text: 'text', ...extra },
         action: { buttons: [{ type: 'reply', reply: { id: 'a', title: 'A', ...extra }, ...extra }], ...extra },
@@ -216,7 +216,11 @@ describe.each([
     ['interactive.header.text', { header: { type: 'text', text: '' } }, 'at least 1 character, got 0'],
     ['interactive.header.text', { header: { type: 'text', text: 'x'.repeat(61) } }, 'at most 60 characters, got 61'],
     ['interactive.header.image', { header: { type: 'image' } }, 'required'],
-    ['interactive.header.image.link', { header: { type: 'image', image: { id: '1' } } }, 'required'],
+    [
+      'interactive.header.image.link',
+      { header: { type: 'image', image: { lnk: '1' } } },
+      'required; is "lnk" meant for it?',
+    ],
     ['interactive.header.video.link', { header: { type: 'video', video: {} } }, 'required'],
     [
       'interactive.header.document.filename',

@@ -130,7 +130,7 @@ describe('components', () => {
   })
 
   test('lose the fields that do not belong to them', () => {
-    const file = { link: 'https://files.example/a.pdf', filename: 'a.pdf', id: '1' }
+    const file = { link: 'https://files.example/a.pdf', filename: 'a.pdf', extra: '1' }
     const parameters = [
       { type: 'text', text: 'Ann', extra: 1, image: file },
       { type: 'DOCUMENT', document: file, text: 'no' },

@@ -41,6 +41,8 @@ async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Pr
     ...nobody(),
     checked_at: await redisNowMs(redis, campaignKey(id.lane, id.number)),
     problems,
+    warnings: [],
+    files: [],
     rate: 1,
     ...{ seconds: 0, days: 0, people: null },
     would_expire: 0,

@@ -29,6 +29,7 @@ import { type CompiledComponents, structuralFaults } from '../parameters.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, notePreflightStarts } from '../store/campaigns.ts'
 import { removeFiles } from '../store/files.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
+import { fileFaults, type UploadedFor, uploadFiles } from './campaign-files.ts'
 import { candidatesOf, SourceProblem, unknownTags, withoutOptedOut } from './recipient-sources.ts'
 
 /** What a preflight needs. */
@@ -37,6 +38,7 @@ export interface PreflightDeps {
   files: FileStore
   config: Pick<Config, 'retentionMs' | 'validityMs'>
   log: Log
+  uploadedFor: UploadedFor
 }
 
 type Tally = Pick<Preflight, 'recipients' | 'refused' | 'excluded' | 'skipped_capped'>
@@ -94,7 +96,12 @@ class StoppedError extends Error {
 
 async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSignal): Promise<void> {
   const template = await templateOf(deps.redis, campaign)
-  const problems = [...template.problems, ...(await unknownTags(deps.redis, campaign))]
+  const { withPlaceholders } = template.compiled
+  const [ofTags, ofFiles] = await Promise.all([
+    unknownTags(deps.redis, campaign),
+    fileFaults(deps.redis, campaign, withPlaceholders),
+  ])
+  const problems = [...template.problems, ...ofFiles, ...ofTags]
   const snapshot = await writeSnapshot(deps.files, campaign).catch((error: unknown) => {
     if (isFilesAway(error)) throw error
     problems.push({ path: 'recipients', message: unreadable(error) })
@@ -104,7 +111,10 @@ async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSign
   try {
     const tally = await readAll(deps, campaign, template, snapshot, problems, stopped)
     await snapshot.close()
-    const frozen = { name: snapshot.name, template: template.template }
+    const isSound = problems.length === 0 && tally.recipients > 0
+    const files = isSound ? await uploadFiles(deps, campaign, withPlaceholders, tally.recipients) : undefined
+    problems.push(...(files?.problems ?? []))
+    const frozen = { name: snapshot.name, template: template.template, files }
     // Cancelled meanwhile, or checked by another worker that took this one for dead.
     if (!(await report(deps, campaign, tally, problems, frozen))) await discardUnlessKept(deps, campaign, snapshot)
   } catch (error) {
@@ -212,7 +222,9 @@ async function report(
   campaign: Campaign,
   tally: Tally,
   problems: Fault[],
-  frozen: { name: string; template: Template | undefined } | undefined,
+  frozen:
+    | { name: string; template: Template | undefined; files: Pick<Preflight, 'files' | 'warnings'> | undefined }
+    | undefined,
 ): Promise<boolean> {
   const { redis, config, log } = deps
   const [sender, checked_at] = await Promise.all([
@@ -230,6 +242,8 @@ async function report(
   const found: Preflight = {
     ...tally,
     ...{ checked_at, problems, rate, people },
+    warnings: frozen?.files?.warnings ?? [],
+    files: frozen?.files?.files ?? [],
     ...durationOf(plan),
     would_expire: lateOf(plan, validMs),
   }

@@ -44,12 +44,10 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
     <Card title="Preflight">
       {status`${badge} ${<strong>{counted(preflight.recipients, 'recipient')}</strong>} passed. Checked
         ${<When at={preflight.checked_at} />}.`}
-      {problems.length > 0 && (
-        <ul class="plain problems">
-          {problems.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>{words`${<code>{plainText(path)}</code>}: ${message}`}</li>
-          ))}
-        </ul>
+      <Faults faults={problems} />
+      <Faults faults={preflight.warnings} />
+      {preflight.files.length > 0 && (
+        <p>{`${counted(preflight.files.filter(({ uploaded }) => uploaded).length, 'file')} of the gallery ready at the provider.`}</p>
       )}
       {campaign.started_at === null && problems.length === 0 && (
         <p>
@@ -92,6 +90,16 @@ function limitText({ days, people }: NonNullable<CampaignDescription['preflight'
   return days === null
     ? `${most}: it never ends. `
     : `${most}: it takes ${countText(days)} days and goes on by itself. `
+}
+
+function Faults({ faults }: { faults: readonly { path: string; message: string }[] }) {
+  return faults.length === 0 ? null : (
+    <ul class="plain problems">
+      {faults.map(({ path, message }) => (
+        <li key={`${path} ${message}`}>{words`${<code>{plainText(path)}</code>}: ${message}`}</li>
+      ))}
+    </ul>
+  )
 }
 
 const SHOWN = 20

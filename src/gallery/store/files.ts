@@ -49,6 +49,10 @@ export interface NewFile {
 
 const TOKEN_BYTES = 16
 
+/** Path of the public address of a file. */
+export const publicPathOf = ({ token, name }: Pick<GalleryFile, 'token' | 'name'>): string =>
+  `/media/${token}/${encodeURIComponent(name)}`
+
 /** The account would have more bytes in its gallery than it may. */
 export class GalleryFullError extends Error {
   override name = 'GalleryFullError'

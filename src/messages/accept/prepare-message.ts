@@ -20,13 +20,14 @@ import { matchTemplate } from '../templates/match-template.ts'
 import { cloudApiOnlyFaults } from '../templates/rich-parameters.ts'
 import type { Template } from '../templates/template.ts'
 import { wordingOf } from '../text.ts'
+import { galleryFaults, partnerFileFaults } from './gallery-files.ts'
 import type { Address, ReadSend, ServiceMessage, TemplateMessage, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
 /** What judging a message needs. Times of `config` are in ms. */
 export interface PrepareDeps {
   redis: Redis
-  config: Pick<Config, 'validityMs' | 'retentionMs' | 'limits'>
+  config: Pick<Config, 'validityMs' | 'retentionMs' | 'limits'> & { publicUrl?: string | undefined }
 }
 
 /** A message that is ready to be queued. */
@@ -67,11 +68,12 @@ export async function refusalOf(
   account: number,
   { faults, content, sender }: UnreadableSend,
 ): Promise<Refusal> {
-  const [ofTemplate, ofSender] = await Promise.all([
+  const [ofTemplate, ofFiles, ofSender] = await Promise.all([
     content ? checkTemplate(deps, account, content) : undefined,
+    content ? galleryFaults(deps.redis, account, content) : undefined,
     sender === undefined ? undefined : recentSenderOf(deps.redis, account, sender).then(senderFaults),
   ])
-  return invalidFields([...faults, ...(ofTemplate?.faults ?? []), ...(ofSender ?? [])])
+  return invalidFields([...faults, ...(ofTemplate?.faults ?? []), ...(ofFiles ?? []), ...(ofSender ?? [])])
 }
 
 async function prepareService(
@@ -81,10 +83,13 @@ async function prepareService(
   nowMs: number,
 ): Promise<PreparedMessage> {
   const { to } = message
-  const sender = await senderFor(deps, owner, message)
+  const [sender, ofFiles] = await Promise.all([
+    senderFor(deps, owner, message),
+    galleryFaults(deps.redis, owner.account, message.content),
+  ])
   const { until, faults } = times(deps.config, 'transactional', message, nowMs)
-  assertSound(sender, [...senderFaults(sender), ...faults], message)
-  refuseUnsupported(sender, message)
+  assertSound(sender, [...ofFiles, ...senderFaults(sender), ...faults], message)
+  refuseUnsupported(sender, message, deps.config)
   const [content, settings] = await Promise.all([
     withProviderIds(deps.redis, sender.id, message.content),
     cachedAccount(deps.redis, owner.account),
@@ -105,15 +110,16 @@ async function prepareTemplate(
   nowMs: number,
 ): Promise<PreparedMessage> {
   const { to, campaignId } = message
-  const [{ template, content, faults }, sender] = await Promise.all([
+  const [{ template, content, faults }, ofFiles, sender] = await Promise.all([
     checkTemplate(deps, owner.account, message.content),
+    galleryFaults(deps.redis, owner.account, message.content),
     senderFor(deps, owner, message),
   ])
   const messageClass = classOf(content, template?.category)
   const valid = times(deps.config, messageClass, message, nowMs)
   const ofCode = template?.category === 'AUTHENTICATION' && isUserId(to) ? [NO_CODE_TO_USER_ID] : []
-  assertSound(sender, [...faults, ...ofCode, ...senderFaults(sender), ...valid.faults], message)
-  refuseUnsupported(sender, message)
+  assertSound(sender, [...faults, ...ofFiles, ...ofCode, ...senderFaults(sender), ...valid.faults], message)
+  refuseUnsupported(sender, message, deps.config)
   const campaign = campaignId === undefined || campaignId === '' ? {} : { campaign: campaignId }
   const wording = template && wordingOf(template)
   return {
@@ -245,9 +251,15 @@ function times(
   return { until: validUntilMs ?? from + config.validityMs[messageClass], faults }
 }
 
-function refuseUnsupported(sender: Sender, { content, to }: Address & { content: Content }): void {
+function refuseUnsupported(
+  sender: Sender,
+  { content, to }: Address & { content: Content },
+  config: { publicUrl?: string | undefined },
+): void {
   const isCloud = sender.provider === 'cloud-api'
-  const faults = isCloud ? cloudApiFaults(content) : partnerApiFaults(to, content)
+  const faults = isCloud
+    ? cloudApiFaults(content)
+    : [...partnerApiFaults(to, content), ...partnerFileFaults(content, config)]
   if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
 }
 

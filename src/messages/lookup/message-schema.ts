@@ -11,6 +11,7 @@ import { receivedPartsSchema } from '../received.ts'
 export const WAIT_REASONS = [
   ...LANE_WAIT_REASONS,
   ...RULE_WAIT_REASONS,
+  'file_upload',
   'recipient_cooldown',
   'send_at',
   'pace',

@@ -1,6 +1,7 @@
 // Why a queued message has not been sent yet.
 
 import { cachedSender } from '../../accounts/store/senders.ts'
+import { parseCampaignId } from '../../campaigns/campaign.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
 import { restingWaits, spentWaits } from '../../portfolios/store/resting.ts'
 import { cappedUntil } from '../../portfolios/store/rules.ts'
@@ -9,7 +10,7 @@ import { readLaneStats } from '../../queue/lane/stats.ts'
 import { delayedUntil, laneBacklogKeys } from '../../queue/layout.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { laneCooldownKey, recipientCooldownKey } from '../../redis/keys.ts'
+import { campaignFilesWaitKey, laneCooldownKey, messageWaitKey, recipientCooldownKey } from '../../redis/keys.ts'
 import type { MessageClass } from '../content.ts'
 import { iso } from '../instant.ts'
 import { type MessageId, messageId } from '../message-id.ts'
@@ -31,7 +32,14 @@ export interface Waits {
  */
 export async function waitsOf(
   redis: Redis,
-  message: { id: MessageId; to: string; class: MessageClass; type?: string; sendAt?: number | undefined },
+  message: {
+    id: MessageId
+    to: string
+    class: MessageClass
+    type?: string
+    sendAt?: number | undefined
+    campaign?: string | undefined
+  },
 ): Promise<Waits | null> {
   const { lane } = message.id
   const now = await redisNowMs(redis, laneCooldownKey(lane))
@@ -42,6 +50,8 @@ export async function waitsOf(
   const sender = await cachedSender(redis, lane)
   const rule = sender && (await ruleWaits(redis, await rulesOwnerOf(redis, sender), message))
   if (rule) return rule
+  const file = await fileWaits(redis, message, now)
+  if (file) return file
   return (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, sender?.rate))
 }
 
@@ -56,6 +66,23 @@ async function ruleWaits(
   if (capped === undefined) return resting
   const sentence = `The person has had enough marketing; WhatsApp takes the next at ${iso(capped)}.`
   return { why: 'person_capped', until: capped, sentence }
+}
+
+/** A file of the gallery that the provider does not have yet; a campaign's message may wait with all others of it. */
+async function fileWaits(
+  redis: Redis,
+  { id, campaign }: { id: MessageId; campaign?: string | undefined },
+  now: number,
+): Promise<Waits | undefined> {
+  const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
+  const keys = [messageWaitKey(id.lane, id.ulid), ...(ours ? [campaignFilesWaitKey(id.lane, ours.number)] : [])]
+  for (const key of keys) {
+    const [why, ...sentence] = ((await redis.get(key)) ?? '').split('|')
+    if (why !== 'file_upload') continue
+    const ms = await redis.pttl(key)
+    return { why, until: ms > 0 ? now + ms : null, sentence: sentence.join('|') }
+  }
+  return undefined
 }
 
 async function recipientCooldown(

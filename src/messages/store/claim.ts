@@ -207,9 +207,12 @@ function onlyLate(error: unknown): void {
   if (!(error instanceof NotReplicatedError)) throw error
 }
 
-/** Keeps the message from being claimed for `ms`, whenever its job is read. */
-export async function putOff(redis: Redis, id: MessageId, ms: number): Promise<void> {
-  await redis.set(messageWaitKey(id.lane, id.ulid), '', 'PX', Math.max(1, Math.ceil(ms)))
+/** What stands in Redis while a message waits for a file to be uploaded, for lookups. */
+export const waitText = (sentence: string): string => `file_upload|${sentence}`
+
+/** Keeps the message from being claimed for `ms`, whenever its job is read. `why`: what lookups say that it waits for. */
+export async function putOff(redis: Redis, id: MessageId, ms: number, why = ''): Promise<void> {
+  await redis.set(messageWaitKey(id.lane, id.ulid), why, 'PX', Math.max(1, Math.ceil(ms)))
 }
 
 /**

@@ -1,10 +1,11 @@
 // Checks the parameters of one component of a template message: their number, kinds and values.
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
-import { filledTextUpTo, linkSchema } from '../bounded.ts'
+import { filledTextUpTo } from '../bounded.ts'
 import type { TemplateMessageContent } from '../content.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
+import { mediaSource, oneSource } from '../media.ts'
 import { richParameters } from './rich-parameters.ts'
 import type { TemplateShape, TextShape } from './template.ts'
 import type { Component, Parameter } from './template-content.ts'
@@ -22,14 +23,16 @@ const textSchema = z
   .refine((text) => !/[\n\r\t]/.test(text), 'expected no line break and no tab')
   .refine((text) => !tooManySpaces.test(text), `at most ${counted(LIMITS.spacesInARow, 'space')} in a row, got more`)
 
-const fileSchema = z.object({ link: linkSchema })
+const fileSchema = z.object(mediaSource).check(oneSource)
 
 /** What a parameter of each kind holds. Its kind is its `type`, but for the kinds of `action`. */
 const schemas = {
   text: z.object({ text: textSchema }),
   image: z.object({ image: fileSchema }),
   video: z.object({ video: fileSchema }),
-  document: z.object({ document: fileSchema.extend({ filename: filledTextUpTo(LIMITS.filename).optional() }) }),
+  document: z.object({
+    document: z.object({ ...mediaSource, filename: filledTextUpTo(LIMITS.filename).optional() }).check(oneSource),
+  }),
   coupon_code: z.object({ coupon_code: filledTextUpTo(LIMITS.couponCode) }),
   payload: z.object({ payload: filledTextUpTo(LIMITS.quickReplyPayload) }),
   gif: z.object({ gif: fileSchema }),

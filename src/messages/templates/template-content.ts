@@ -13,6 +13,18 @@ export interface Parameter {
   [held: string]: unknown
 }
 
+const text = (maxLength: number) => ({ type: 'string', maxLength }) as const
+/** A file: exactly one of the first three. */
+const describedFile = (more: Record<string, object> = {}) => ({
+  type: 'object' as const,
+  properties: {
+    link: text(LIMITS.link),
+    id: text(LIMITS.mediaId),
+    gallery: { type: ['string', 'integer'] as const },
+    ...more,
+  },
+})
+
 /** What the kinds of parameters hold, for who reads the schema: the approved template decides which of them there may be. */
 const describedParameter = z.custom<Parameter>().meta({
   id: 'TemplateParameter',
@@ -28,17 +40,10 @@ const describedParameter = z.custom<Parameter>().meta({
     },
     parameter_name: { type: ['string', 'null'], maxLength: LIMITS.parameterName },
     text: { type: 'string' },
-    image: { type: 'object', required: ['link'], properties: { link: { type: 'string', maxLength: LIMITS.link } } },
-    video: { type: 'object', required: ['link'], properties: { link: { type: 'string', maxLength: LIMITS.link } } },
-    document: {
-      type: 'object',
-      required: ['link'],
-      properties: {
-        link: { type: 'string', maxLength: LIMITS.link },
-        filename: { type: 'string', minLength: 1, maxLength: LIMITS.filename },
-      },
-    },
-    gif: { type: 'object', required: ['link'], properties: { link: { type: 'string', maxLength: LIMITS.link } } },
+    image: describedFile(),
+    video: describedFile(),
+    document: describedFile({ filename: { ...text(LIMITS.filename), minLength: 1 } }),
+    gif: describedFile(),
     location: { type: 'object', description: '`latitude`, `longitude`, and perhaps `name` and `address`.' },
     product: { type: 'object', description: '`product_retailer_id` and `catalog_id`.' },
     limited_time_offer: { type: 'object', description: '`expiration_time_ms`: when the offer ends, in epoch ms.' },
@@ -100,9 +105,11 @@ function heldOf(type: string, held: unknown, context: Context): unknown {
   return z.NEVER
 }
 
-/** A file without the fields nobody knows. */
+/** A file without the fields nobody knows; the id of one of the gallery as text, however it was written. */
 const fileOf = (media: object): object => ({
   ...('link' in media && { link: media.link }),
+  ...('id' in media && { id: media.id }),
+  ...('gallery' in media && { gallery: typeof media.gallery === 'number' ? String(media.gallery) : media.gallery }),
   ...('filename' in media && { filename: media.filename }),
 })
 

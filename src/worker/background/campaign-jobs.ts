@@ -5,7 +5,7 @@ import { type FanOutDeps, fanOut } from '../../campaigns/fan-out/fan-out.ts'
 import { PURGE_EVERY_MS, purgeCampaignFiles } from '../../campaigns/fan-out/housekeeping.ts'
 import { createMemories } from '../../campaigns/fan-out/memory.ts'
 import { createWatch, WATCH_MS } from '../../campaigns/fan-out/watch.ts'
-import { preflight } from '../../campaigns/preflight/preflight.ts'
+import { type PreflightDeps, preflight } from '../../campaigns/preflight/preflight.ts'
 import { findParked, parkCampaign } from '../../campaigns/store/fan-out-state.ts'
 import { type CampaignQueue, openCampaignQueue } from '../../campaigns/store/queue.ts'
 import {
@@ -36,7 +36,7 @@ const TURNED_AWAY = 20
 /**
  * Starts to work on fan-outs and preflights, to watch over campaigns and to delete the files of those that are over.
  */
-export function startCampaignJobs(deps: FanOutDeps) {
+export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   const { redis, log, config } = deps
   const queue = openCampaignQueue(redis)
   const stopping = new AbortController()

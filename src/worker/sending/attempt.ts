@@ -14,7 +14,7 @@ import type { Deadline } from '../../deadline.ts'
 import type { SendPayload } from '../../jobs/send.ts'
 import type { Content, MessageClass } from '../../messages/content.ts'
 import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
-import { type Outcome, outcomeOf, type Problem } from '../../messages/outcome.ts'
+import { isFileUnknown, type Outcome, outcomeOf, type Problem } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
 import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../messages/store/claim.ts'
 import type { NewMessage } from '../../messages/store/record-format.ts'
@@ -30,6 +30,7 @@ import type { LaneSlots } from './lane-slots.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 import { followUp, type SettleDeps, settle } from './settle.ts'
+import type { NamedUpload, Uploads } from './uploads.ts'
 
 /**
  * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
@@ -51,6 +52,7 @@ export interface SendDeps extends SettleDeps {
   directory: SenderDirectory
   clock: RedisClock
   tombstones: Tombstones
+  uploads: Pick<Uploads, 'find' | 'gone'>
   /** The name of this process. */
   worker: string
   /** Called when a message must not leave: there may be many more of its class on the lane. */
@@ -67,6 +69,10 @@ export interface Outgoing {
   /** What is sent; with `values` it has placeholders for these (messages/placeholders.ts). */
   content: Content
   values?: readonly string[]
+  /** Files of the gallery in it, as the provider knows them; `content` names them so. */
+  uploads?: readonly NamedUpload[]
+  /** Why it can never be sent, found before it was claimed: it ends so, and the provider is not asked. */
+  refusal?: Problem
   /** Where it waited before it was claimed. */
   from: WaitsAs
   /** What a job of it would hold. */
@@ -158,10 +164,13 @@ interface Called {
 async function callProvider(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { id, name, message, content, values }: Outgoing,
+  { id, name, message, content, values, uploads = [], refusal }: Outgoing,
   claimed: Claimed,
   traceparent: string | undefined,
 ): Promise<Called> {
+  if (refusal !== undefined) {
+    return { outcome: { kind: 'failed', concerns: 'template', problem: refusal }, tookMs: undefined }
+  }
   const { to, campaign } = message
   const request = { id: name, attempt: claimed.attempt, to, content, values, campaign, traceparent }
   let startedAt = 0
@@ -188,7 +197,14 @@ async function callProvider(
   if (end === undefined) return { outcome: barred ? { ...tooLate, problem: barred } : tooLate, tookMs: undefined }
   const tookMs = performance.now() - startedAt
   claimed.answered?.(tookMs)
-  return { outcome: outcomeOf(end), tookMs }
+  const outcome = outcomeOf(end)
+  if (uploads.length === 0 || !isFileUnknown(end) || outcome.kind !== 'failed') return { outcome, tookMs }
+  // Dying before it is forgotten is harmless: the next message is refused as well. The try counts, so that a provider that
+  // knows no file of ours ends the message at last.
+  await followUp(deps.log, id, () =>
+    Promise.all(uploads.map(({ hash, id: uploaded }) => deps.uploads.gone(id.lane, hash, uploaded))),
+  )
+  return { outcome: { kind: 'message_waits', retryAfterMs: undefined, problem: outcome.problem }, tookMs }
 }
 
 /** Its person has had enough marketing since it was claimed: it waits for the end of that on its lane. */

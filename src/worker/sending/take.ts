@@ -16,6 +16,7 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { admittedAmong } from './admission.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
+import { filesOf } from './message-files.ts'
 import { deadLetterJob, readJobs } from './read-jobs.ts'
 import type { TakenChunks } from './send-chunk.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -130,13 +131,18 @@ async function claimAll(
 ): Promise<void> {
   const { redis, config, worker: reader } = deps
   const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
+  const files = await filesOf(deps, entry, messages)
+  // What waits for a file is not counted.
+  const complete = messages.filter((message) => !files.waiting.has(message))
   // Asked at the same time, so that a step takes no longer for it.
   const [waitNoMore, { counted, putOff, resting, restMs }] = await Promise.all([
     endBarred(deps, entry, messages, wantedUntil),
-    admittedAmong(deps, entry, messages),
+    admittedAmong(deps, entry, complete),
   ])
   for (const [message, of] of counted) if (waitNoMore.has(message)) await giveBack(redis, entry.rules, of)
-  const wanted = messages.filter((message) => !waitNoMore.has(message) && !resting.has(message))
+  // Of those that wait for a file, jobs are put off by their claim, and places go back with their chunk.
+  const isBack = (message: Outgoing): boolean => message.from === 'place' && files.waiting.has(message)
+  const wanted = messages.filter((message) => !waitNoMore.has(message) && !resting.has(message) && !isBack(message))
   if (restMs !== undefined) taken.campaignsRestMs = restMs
   if (wanted.length === 0) await releaseRead(redis, lane, reader)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
@@ -165,7 +171,9 @@ async function claimAll(
       const goodUntil = wantedUntil.get(message) ?? until
       const attempt = claims[i]?.attempt ?? ''
       const times = { until, wantedUntil: goodUntil }
-      claimed(message, { attempt, slot, pace, isProbe, ...times, counted: counted.get(message) })
+      const ready = files.ready.get(message)
+      const sent = ready === undefined ? message : { ...message, ...ready }
+      claimed(sent, { attempt, slot, pace, isProbe, ...times, counted: counted.get(message) })
     } else {
       refusals.push(async () => {
         const of = counted.get(message)
@@ -182,6 +190,7 @@ async function claimAll(
   chunks.taken(waitNoMore)
   for (const run of stoppedRuns(wanted, results)) chunks.end({ kind: 'done' }, run)
   // Their chunks are given back: nobody holds them meanwhile.
+  for (const [run, ms] of files.waitingRuns) chunks.end({ kind: 'waits', ms }, run)
   if (restMs !== undefined) chunks.end({ kind: 'lane_waits', ms: restMs })
   if (taken.heldMs !== undefined && taken.heldMs > MOST_WAIT_MS) chunks.end({ kind: 'lane_waits', ms: taken.heldMs })
 }

@@ -39,6 +39,8 @@ const exampleCampaign = {
     excluded: 0,
     skipped_capped: 0,
     problems: [],
+    warnings: [],
+    files: [],
     rate: 80,
     would_expire: 0,
     seconds: 1,

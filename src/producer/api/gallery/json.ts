@@ -1,7 +1,7 @@
 // Folders and files as the gallery answers them.
 import { compatibilityOf } from '../../../gallery/media-type.ts'
 import { contentPath } from '../../../gallery/store/content.ts'
-import type { GalleryFile } from '../../../gallery/store/files.ts'
+import { type GalleryFile, publicPathOf } from '../../../gallery/store/files.ts'
 import type { Folder } from '../../../gallery/store/folders.ts'
 import type { FileJson, FolderJson } from './routes.ts'
 
@@ -36,7 +36,7 @@ export function fileJson(file: GalleryFile, folder: Folder, baseUrl: string): Fi
     type: kindOf(file.mime_type),
     extension: file.extension,
     size: file.size,
-    url: `${baseUrl}/media/${file.token}/${encodeURIComponent(file.name)}`,
+    url: `${baseUrl}${publicPathOf(file)}`,
     is_starred: false,
     is_chatapp_compatible: compatibility.compatible,
     chatapp_compatibility_reason: compatibility.reason,

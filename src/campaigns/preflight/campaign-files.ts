@@ -1,0 +1,62 @@
+// The files that a campaign shows: those of the gallery are uploaded before it starts, so that a million messages need one upload;
+// links are named as what they are, a fetch for each person by WhatsApp.
+import { cachedSender } from '../../accounts/store/senders.ts'
+import { referenceFaults } from '../../messages/accept/gallery-files.ts'
+import type { Content } from '../../messages/content.ts'
+import { filesNamedBy, galleryFilesIn } from '../../messages/content-files.ts'
+import type { Fault } from '../../messages/fault.ts'
+import type { Problem } from '../../messages/outcome.ts'
+import type { Component } from '../../messages/templates/template-content.ts'
+import type { Redis } from '../../redis/connect.ts'
+import type { Preflight } from '../definition.ts'
+import type { Campaign } from '../store/campaigns.ts'
+
+/** How a file of the gallery can be sent by the sender of a lane, once an upload that it needs is over. */
+export type UploadedFor = (
+  lane: number,
+  file: number,
+) => Promise<{ kind: 'ready' } | { kind: 'waits' | 'refused'; problem: Problem }>
+
+/** More people than this are told not to be sent a link. */
+const MANY = 1_000
+
+const contentOf = ({ definition }: Campaign, components: readonly Component[]): Content => ({
+  type: 'template',
+  template: { ...definition.template, components: [...components] },
+})
+
+/** What is wrong with the files of the gallery that a campaign shows, before anybody is read. */
+export const fileFaults = (redis: Redis, campaign: Campaign, components: readonly Component[]): Promise<Fault[]> =>
+  referenceFaults(redis, campaign.account, galleryFilesIn(contentOf(campaign, components)))
+
+/**
+ * Has the files uploaded. `problems` keep the campaign from starting; with `warnings` it starts all the same, and its messages
+ * wait where they must.
+ */
+export async function uploadFiles(
+  { redis, uploadedFor }: { redis: Redis; uploadedFor: UploadedFor },
+  campaign: Campaign,
+  components: readonly Component[],
+  recipients: number,
+): Promise<Pick<Preflight, 'files' | 'warnings'> & { problems: Fault[] }> {
+  const content = contentOf(campaign, components)
+  const problems: Fault[] = []
+  const warnings: Fault[] = []
+  const files: Preflight['files'] = []
+  for (const { path, gallery } of galleryFilesIn(content)) {
+    const found = await uploadedFor(campaign.lane, gallery)
+    const at = `${path}.gallery`
+    if (found.kind === 'refused') problems.push({ path: at, message: withoutStop(found.problem.sentence) })
+    if (found.kind === 'waits') warnings.push({ path: at, message: withoutStop(found.problem.sentence) })
+    if (found.kind !== 'refused') files.push({ gallery: String(gallery), uploaded: found.kind === 'ready' })
+  }
+  const links = recipients > MANY ? filesNamedBy(content, 'link') : []
+  if (links.length > 0 && (await cachedSender(redis, campaign.lane))?.provider === 'cloud-api') {
+    const message =
+      'WhatsApp fetches this link for each message and fails those whose server throttles it (131053); a file of the gallery is uploaded once'
+    warnings.push(...links.map((path) => ({ path, message })))
+  }
+  return { problems, warnings, files }
+}
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')

@@ -1,0 +1,46 @@
+// Files of the gallery that a message shows: whether the account has them, and whether WhatsApp takes them as what they are
+// shown as. WhatsApp itself would say so only after the send.
+import { whyNotSentAs } from '../../gallery/media-type.ts'
+import { findFile } from '../../gallery/store/files.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { cached } from '../../redis/records.ts'
+import type { Content } from '../content.ts'
+import { filesNamedBy, type GalleryReference, galleryFilesIn } from '../content-files.ts'
+import type { Fault } from '../fault.ts'
+
+/** A batch names the same file a thousand times. */
+const recentFile = cached(1_000, findFile)
+
+/** A fault for each file of the gallery that cannot be sent. One of another account, or in the trash, does not exist. */
+export const galleryFaults = (redis: Redis, account: number, content: Content): Promise<Fault[]> =>
+  referenceFaults(redis, account, galleryFilesIn(content))
+
+/** The same for references that were read already. */
+export async function referenceFaults(
+  redis: Redis,
+  account: number,
+  references: readonly GalleryReference[],
+): Promise<Fault[]> {
+  if (references.length === 0) return []
+  const files = await Promise.all(references.map(({ gallery }) => recentFile(redis, account, gallery)))
+  return references.flatMap(({ path, kind, gallery }, i) => {
+    const file = files[i]
+    const at = `${path}.gallery`
+    if (file === undefined || file.deleted_at !== null) {
+      return [{ path: at, message: `there is no file ${gallery} in the gallery` }]
+    }
+    const reason = whyNotSentAs(kind, file.mime_type, file.size)
+    return reason === undefined ? [] : [{ path: at, message: reason.replace(/\.$/, '') }]
+  })
+}
+
+/** Files that the partner wire cannot name: ids of WhatsApp, and files of the gallery while they have no public address. */
+export function partnerFileFaults(content: Content, { publicUrl }: { publicUrl?: string | undefined }): Fault[] {
+  const byId = filesNamedBy(content, 'id').map((path) => ({
+    path,
+    message: 'this sender’s provider takes no ids of files',
+  }))
+  if (publicUrl !== undefined) return byId
+  const message = 'this sender’s provider fetches files by their public address: set LANEWAY_PUBLIC_URL'
+  return [...byId, ...galleryFilesIn(content).map(({ path }) => ({ path: `${path}.gallery`, message }))]
+}

@@ -1,0 +1,237 @@
+// Uploads files of the gallery to WhatsApp: each content once for each number, whoever needs it, and anew before WhatsApp forgets
+// it. One worker uploads a content at a time: it holds a lease in Redis and renews it. Where it may die: before WhatsApp's
+// answer is kept, the lease runs out and another worker uploads the content; WhatsApp then has it twice, which harms nobody.
+import type { Config } from '../../config.ts'
+import { FileMissingError, type FileStore, isFilesAway } from '../../files/store.ts'
+import { contentPath } from '../../gallery/store/content.ts'
+import { findFile, type GalleryFile, publicPathOf } from '../../gallery/store/files.ts'
+import {
+  findUpload,
+  forgetUpload,
+  HOLD_AGAIN_MS,
+  holdUpload,
+  keepUpload,
+  releaseUpload,
+  restUpload,
+  type UploadedContent,
+  type UploadRest,
+} from '../../gallery/store/uploads.ts'
+import type { Log } from '../../log.ts'
+import { type Outcome, outcomeOf, type Problem } from '../../messages/outcome.ts'
+import { UPLOADS_AT_ONCE } from '../../providers/cloud-upload.ts'
+import type { LaneQueues } from '../../queue/lane/queues.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { cached } from '../../redis/records.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
+import { blockSender } from './settle.ts'
+
+/** A file as a message of one sender can name it. */
+export type SendableFile =
+  | { kind: 'ready'; source: { id: string } | { link: string }; hash: string; name: string }
+  /** Not now: it is being uploaded, or an upload went wrong. `ms`: when to ask again. */
+  | { kind: 'waits'; ms: number; problem: Problem }
+  /** Never: it is not kept any more, or WhatsApp refuses it. */
+  | { kind: 'refused'; problem: Problem }
+
+/** An upload that a message names. */
+export interface NamedUpload {
+  hash: string
+  id: string
+}
+
+/** Somebody uploads it: it is asked about again so soon. */
+const UNDER_WAY_MS = 250
+/** A longer rest is looked at in between: a person may have mended what it was about. */
+const LOOK_AGAIN_MS = 10_000
+/** The hash and type of a file never change; only that it is still kept is looked at again. */
+const FILE_KEPT_MS = 10_000
+/** An id that was found is used without asking again for so long: less than a message waits that WhatsApp sent back over it. */
+const KNOWN_MS = 1_000
+
+const gone: Problem = {
+  code: 'gallery_file_gone',
+  sentence: 'The file of the gallery is not kept any more.',
+}
+const underWay: Problem = { code: 'uploading', sentence: 'The file is being uploaded to WhatsApp.' }
+const noAddress: Problem = {
+  code: 'no_public_url',
+  sentence: 'The provider fetches files by their public address, and LANEWAY_PUBLIC_URL is not set.',
+}
+
+const knownFile = cached(FILE_KEPT_MS, findFile)
+const knownUpload = cached(KNOWN_MS, async (redis: Redis, lane: number, hash: string) => {
+  const found = await findUpload(redis, { lane, hash }, Date.now())
+  // What is not there yet may be there in a moment.
+  return found.kind === 'uploaded' ? found : undefined
+})
+
+export interface UploadDeps {
+  redis: Redis
+  files: FileStore
+  config: Pick<Config, 'publicUrl'>
+  log: Log
+  lanes: LaneQueues
+  /** The name of this process. */
+  worker: string
+}
+
+export type Uploads = ReturnType<typeof createUploads>
+
+export function createUploads(deps: UploadDeps) {
+  const { redis, log } = deps
+  const stopping = new AbortController()
+  const running = new Map<string, Promise<void>>()
+
+  /**
+   * How a message of the sender can name the file. Begins to upload it where that is needed, and does not wait for it. Rejects
+   * only when Redis is away.
+   */
+  async function find(entry: DirectoryEntry, id: number): Promise<SendableFile> {
+    const file = await knownFile(redis, entry.sender.account, id)
+    if (file === undefined) return { kind: 'refused', problem: gone }
+    const { hash, name } = file
+    if (entry.provider.upload === undefined) {
+      const { publicUrl } = deps.config
+      if (publicUrl === undefined) return { kind: 'refused', problem: noAddress }
+      return { kind: 'ready', source: { link: `${publicUrl}${publicPathOf(file)}` }, hash, name }
+    }
+    const lane = entry.sender.id
+    const known = (await knownUpload(redis, lane, hash)) ?? (await findUpload(redis, { lane, hash }, Date.now()))
+    if (known.kind === 'uploaded') {
+      // The old id is good for another day.
+      if (known.isOld) begin(entry, file)
+      return { kind: 'ready', source: { id: known.id }, hash, name }
+    }
+    if (known.kind === 'rests') return restOf(known.rest)
+    begin(entry, file)
+    return { kind: 'waits', ms: UNDER_WAY_MS, problem: underWay }
+  }
+
+  const restOf = ({ outcome, code, sentence, ms }: UploadRest): SendableFile =>
+    outcome === 'refused'
+      ? { kind: 'refused', problem: { code, sentence } }
+      : { kind: 'waits', ms: Math.min(ms, LOOK_AGAIN_MS), problem: { code, sentence } }
+
+  /** Uploads the file, unless this process does so already or is busy with others: whoever needs it asks again. */
+  function begin(entry: DirectoryEntry, file: GalleryFile): void {
+    const name = `${entry.sender.id} ${file.hash}`
+    if (running.has(name) || running.size >= UPLOADS_AT_ONCE || stopping.signal.aborted) return
+    const run = uploadHeld(entry, file)
+      .catch((error: unknown) => {
+        log[isRedisAway(error) ? 'warn' : 'error'](
+          { lane: entry.sender.id, file: file.id, err: error },
+          'upload.broken',
+        )
+      })
+      .finally(() => running.delete(name))
+    running.set(name, run)
+  }
+
+  async function uploadHeld(entry: DirectoryEntry, file: GalleryFile): Promise<void> {
+    const of = { lane: entry.sender.id, hash: file.hash }
+    if (!(await holdUpload(redis, of, deps.worker, true))) return
+    // A lease that another worker has by now, as after this one was frozen, ends the upload.
+    const lost = new AbortController()
+    const holding = setInterval(() => {
+      holdUpload(redis, of, deps.worker, false).then(
+        (isHeld) => isHeld || lost.abort(),
+        () => undefined,
+      )
+    }, HOLD_AGAIN_MS)
+    try {
+      const found = await findUpload(redis, of, Date.now())
+      // Another worker was faster.
+      if (found.kind === 'rests' || (found.kind === 'uploaded' && !found.isOld)) return
+      await uploadOnce(entry, file, of, AbortSignal.any([lost.signal, stopping.signal]))
+    } finally {
+      clearInterval(holding)
+      await releaseUpload(redis, of, deps.worker)
+    }
+  }
+
+  async function uploadOnce(
+    entry: DirectoryEntry,
+    file: GalleryFile,
+    of: UploadedContent,
+    stopped: AbortSignal,
+  ): Promise<void> {
+    const beganAt = performance.now()
+    let outcome: Outcome
+    try {
+      const { mime_type: mimeType, extension, size } = file
+      const content = await deps.files.read(contentPath(file.hash))
+      const sent = entry.provider.upload?.(entry.providerSender, { mimeType, extension, size, content }, stopped)
+      const end = await sent?.finally(() => content.destroy())
+      if (end === undefined || stopped.aborted) return
+      outcome = outcomeOf(end)
+    } catch (error) {
+      if (stopped.aborted) return
+      await unreadable(of, file, error)
+      return
+    }
+    if (outcome.kind === 'sent') {
+      await keepUpload(redis, of, outcome.providerId, Date.now())
+      log.info({ lane: of.lane, file: file.id, ms: Math.round(performance.now() - beganAt) }, 'upload.done')
+      return
+    }
+    await wentWrong(of, file, outcome)
+  }
+
+  async function wentWrong(
+    of: UploadedContent,
+    file: GalleryFile,
+    outcome: Exclude<Outcome, { kind: 'sent' }>,
+  ): Promise<void> {
+    const { code, sentence } = outcome.problem
+    const said = `WhatsApp does not take the file: ${sentence}`
+    const askedMs = outcome.kind === 'lane_waits' && !outcome.backoff ? outcome.laneMs : undefined
+    const isRefused = outcome.kind === 'failed'
+    const ms = await restUpload(redis, of, { outcome: isRefused ? 'refused' : 'waits', code, sentence: said }, askedMs)
+    const about = { lane: of.lane, file: file.id, code, wait_ms: ms }
+    if (isRefused) log.warn(about, 'upload.refused')
+    else log.warn(about, 'upload.failed')
+    // Messages would be refused as well, and it takes a person to mend it.
+    if (outcome.kind === 'sender_blocked')
+      await blockSender({ redis, lanes: deps.lanes, log }, of.lane, outcome.problem)
+  }
+
+  /** The store of files is away, or has lost the file. */
+  async function unreadable(of: UploadedContent, file: GalleryFile, error: unknown): Promise<void> {
+    const isGone = error instanceof FileMissingError
+    const code = isGone ? gone.code : isFilesAway(error) ? 'files_away' : 'file_unreadable'
+    const sentence = isGone ? 'The bytes of the file are gone.' : 'The file cannot be read from where files are kept.'
+    log.error({ lane: of.lane, file: file.id, err: error }, 'upload.unreadable')
+    await restUpload(redis, of, { outcome: isGone ? 'refused' : 'waits', code, sentence })
+  }
+
+  return {
+    find,
+
+    /** The same, but waits until an upload is over, at most `limitMs`. */
+    async settled(entry: DirectoryEntry, id: number, limitMs: number): Promise<SendableFile> {
+      const giveUpAt = performance.now() + limitMs
+      for (;;) {
+        const found = await find(entry, id)
+        const isUnderWay = found.kind === 'waits' && found.problem.code === underWay.code
+        if (!isUnderWay || stopping.signal.aborted || performance.now() > giveUpAt) return found
+        // With none of its own, another worker does it.
+        await (running.size === 0 ? pause(UNDER_WAY_MS) : Promise.race([...running.values(), pause(UNDER_WAY_MS)]))
+      }
+    },
+
+    /** WhatsApp does not know this id any more. */
+    async gone(lane: number, hash: string, id: string): Promise<void> {
+      await forgetUpload(redis, { lane, hash }, id)
+      log.warn({ lane, hash }, 'upload.gone')
+    },
+
+    /** Breaks off what is under way; another worker begins anew. */
+    async stop(limitMs: number): Promise<void> {
+      stopping.abort()
+      await Promise.race([Promise.all(running.values()), pause(limitMs)])
+    },
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())
