@@ -10,6 +10,7 @@ import { Limits } from './limits.ts'
 import { MediaFiles } from './media.ts'
 import { Physics } from './physics/physics.ts'
 import type { Plan } from './physics/plan.ts'
+import { Receipts } from './receipts.ts'
 import { Rules } from './rules.ts'
 import type { Submission } from './submission.ts'
 import { ARRIVES, type StatusUpdate, standingOf, updatesOf } from './timeline.ts'
@@ -58,6 +59,8 @@ export class ChatProduct {
   readonly graph = new GraphAccount()
   /** Files that people have sent. */
   readonly media = new MediaFiles()
+  /** Received messages that were marked as read. */
+  readonly receipts = new Receipts()
   /** Files that businesses have uploaded. */
   readonly uploads = new Uploads()
   honoursIdempotency: boolean

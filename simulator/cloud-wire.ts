@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
 import { type Answer, answerTo, refusalAnswer } from './answers.ts'
 import { chatError, excerpt, type Refusal, tokenRefusal } from './chat-errors.ts'
 import type { ChatProduct } from './chat-product.ts'
@@ -44,6 +45,8 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   if (phoneNumberId === undefined || request.method !== 'POST') return noSuchObject(request, path)
   const read = await readJsonBody(request, 'json')
   if ('unreadable' in read) return refusalAnswer({ code: 100, details: read.unreadable }, errorEnvelope)
+  const receipt = readReceipt.safeParse(read.body)
+  if (receipt.success) return product.receipts.take(receipt.data, phoneNumberId) ? success : noSuchMessage()
   const checked = checkMessage(cloudMessage, read.body, 'cloud')
   if ('refusal' in checked) return refusalAnswer(checked.refusal, errorEnvelope)
 
@@ -85,6 +88,17 @@ function graphError(code: number, http: number, headers: Record<string, string>)
   const error = { message: `(#${code}) Refused`, type: 'OAuthException', code, fbtrace_id: traceId() }
   return { http, headers, body: { error } }
 }
+
+/** That a received message was read. */
+const readReceipt = z.strictObject({
+  messaging_product: z.literal('whatsapp'),
+  status: z.literal('read'),
+  message_id: z.string().min(1),
+  typing_indicator: z.strictObject({ type: z.literal('text') }).optional(),
+})
+const success: Answer = { http: 200, body: { success: true } }
+const noSuchMessage = (): Answer =>
+  refusalAnswer({ code: 100, details: 'Param message_id is not the id of a message of this number.' }, errorEnvelope)
 
 /** A file that a person sent, by the address that the API has given. */
 export function serveMedia(product: ChatProduct, request: IncomingMessage, path: string): Answer {

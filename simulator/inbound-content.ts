@@ -11,7 +11,7 @@ const MIME = {
 } as const
 
 export const INBOUND_TYPES = [
-  ...['text', 'image', 'video', 'audio', 'document', 'sticker', 'button', 'button_reply', 'list_reply'],
+  ...['text', 'image', 'video', 'audio', 'document', 'sticker', 'button', 'button_reply', 'list_reply', 'flow_reply'],
   ...['location', 'contacts', 'reaction', 'order', 'edit', 'revoke', 'system', 'unsupported'],
 ] as const
 
@@ -57,6 +57,11 @@ function nodeOf({ type, text, message_id: about, reply_id }: Asked, keep: (file:
       return { type: 'interactive', interactive: { type, button_reply: chosen } }
     case 'list_reply':
       return { type: 'interactive', interactive: { type, list_reply: chosen } }
+    case 'flow_reply':
+      return {
+        type: 'interactive',
+        interactive: { type: 'nfm_reply', nfm_reply: { name: 'flow', body: 'Sent', response_json: text } },
+      }
     case 'location':
       return { type, location: { latitude: 52.5163, longitude: 13.3777, name: text, address: 'Pariser Platz, Berlin' } }
     case 'contacts':

@@ -51,6 +51,7 @@ export async function receive(product: ChatProduct, body: Inbound): Promise<{ id
   const id = inboundId(from ?? '0')
   const now = Date.now()
   product.limits.noteInbound(sender, from ?? userId ?? '', now)
+  product.receipts.received(id, sender)
   product.infos.set(id, { direction: 'inbound', from: from ?? '', text, type, atMs: now })
   const content = { ...contentOf(body, (file) => product.media.add(file)), ...body.content }
   const inbound = { id, sender, from, userId, name, receivedMs: now, content }

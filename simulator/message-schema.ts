@@ -63,6 +63,79 @@ const buttons = z
   .refine((all) => allDiffer(all.map((one) => one.reply.id)), fault(131009, 'duplicated button id'))
   .refine((all) => allDiffer(all.map((one) => one.reply.title)), fault(131009, 'duplicated button title'))
 
+const productId = text(100)
+
+/** Forms and products, which the partner wire does not have. */
+const cloudOnly = [
+  z.strictObject({
+    type: z.literal('flow'),
+    header: header('cloud').optional(),
+    body,
+    footer,
+    action: z.strictObject({
+      name: z.literal('flow'),
+      parameters: z
+        .strictObject({
+          flow_message_version: z.literal('3'),
+          flow_id: z.string().min(1).optional(),
+          flow_name: z.string().min(1).optional(),
+          flow_token: z.string().optional(),
+          flow_cta: text(30),
+          flow_action: z.enum(['navigate', 'data_exchange']).optional(),
+          flow_action_payload: z
+            .strictObject({ screen: z.string().optional(), data: z.record(z.string(), z.unknown()).optional() })
+            .optional(),
+          mode: z.enum(['draft', 'published']).optional(),
+        })
+        .refine(
+          ({ flow_id, flow_name }) => (flow_id === undefined) !== (flow_name === undefined),
+          fault(131009, 'needs exactly one of flow_id and flow_name'),
+        ),
+    }),
+  }),
+  z.strictObject({
+    type: z.literal('product'),
+    body: body.optional(),
+    footer,
+    action: z.strictObject({ catalog_id: z.string().min(1), product_retailer_id: productId }),
+  }),
+  z.strictObject({
+    type: z.literal('product_list'),
+    header: textHeader,
+    body,
+    footer,
+    action: z.strictObject({
+      catalog_id: z.string().min(1),
+      sections: z
+        .array(
+          z.strictObject({
+            title: text(24).optional(),
+            product_items: z.array(z.strictObject({ product_retailer_id: productId })).min(1),
+          }),
+        )
+        .min(1)
+        .max(10)
+        .refine(
+          (all) => all.reduce((sum, one) => sum + one.product_items.length, 0) <= 30,
+          fault(131009, 'total product count exceeds max allowed count: 30'),
+        )
+        .refine(
+          (all) => all.length === 1 || all.every((one) => one.title !== undefined),
+          fault(131009, 'every section needs a title when there is more than one'),
+        ),
+    }),
+  }),
+  z.strictObject({
+    type: z.literal('catalog_message'),
+    body,
+    footer,
+    action: z.strictObject({
+      name: z.literal('catalog_message'),
+      parameters: z.strictObject({ thumbnail_product_retailer_id: productId.optional() }).optional(),
+    }),
+  }),
+] as const
+
 /** Lists take only text headers on the cloud wire; buttons must have a header on the partner wire. */
 function interactive(wire: Wire) {
   return z.discriminatedUnion('type', [
@@ -95,6 +168,7 @@ function interactive(wire: Wire) {
       body,
       action: z.strictObject({ name: z.literal('send_location') }),
     }),
+    ...(wire === 'cloud' ? cloudOnly : []),
   ])
 }
 

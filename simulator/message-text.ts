@@ -8,7 +8,7 @@ export function textOf(message: CheckedMessage): string {
     case 'text':
       return message.text.body
     case 'interactive':
-      return message.interactive.body.text
+      return message.interactive.body?.text ?? ''
     case 'image':
       return message.image.caption ?? linkOf(message.image)
     case 'video':

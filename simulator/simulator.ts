@@ -81,6 +81,8 @@ async function answerOf(
   switch (`${request.method} ${path}`) {
     case 'GET /_health':
       return { http: 200, body: { status: 'ok', accepted: product.ledger.count(), webhooks: product.webhooks.counts } }
+    case 'GET /_receipts':
+      return { http: 200, body: product.receipts.list() }
     case 'GET /_uploads':
       return { http: 200, body: product.uploads.list() }
     case 'GET /_behaviours':

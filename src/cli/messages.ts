@@ -22,7 +22,7 @@ import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
 import { laneQueues, noCampaign, noSender } from './session.ts'
 import { findBy, instant, nameUpTo, oneOf, person, requeueValues } from './values.ts'
-import { type Answer, option, type Verb, verb } from './verb.ts'
+import { type Answer, flag, option, type Verb, verb } from './verb.ts'
 
 const DEFAULT_LIMIT = 100
 /** Characters of a text that a line has room for. */
@@ -114,6 +114,14 @@ export const verbs: readonly Verb[] = [
       const account = (await findSender(redis, id.lane))?.account ?? NO_ACCOUNT
       return { json: { id: text, state: 'cancelled' }, text: `Cancelled ${text}.`, acted: { account, target: text } }
     },
+  }),
+  verb({
+    usage: 'read <id>',
+    summary: 'mark a received message as read at WhatsApp; give the id of WhatsApp',
+    example: 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhgUM0E5 --typing',
+    values: { id: z.string(), typing: flag('the person sees that an answer is being written') },
+    // It takes a while to load.
+    run: async (values, context) => (await import('./mark-read.ts')).markRead(values, context),
   }),
   verb({
     usage: 'requeue [id]',

@@ -37,9 +37,9 @@ export function withFiles(content: Content, to: (file: MessageFile, place: FileP
 type Interactive = Extract<Content, { type: 'interactive' }>['interactive']
 
 function withHeader(interactive: Interactive, to: (file: MessageFile, place: FilePlace) => MessageFile): Interactive {
-  if (!('header' in interactive) || interactive.header === undefined || interactive.header.type === 'text') {
-    return interactive
-  }
+  // Those of products have a text above them.
+  if (!('header' in interactive) || interactive.type === 'product_list') return interactive
+  if (interactive.header === undefined || interactive.header.type === 'text') return interactive
   const { header } = interactive
   const at = (kind: string): FilePlace => ({ path: `interactive.header.${kind}`, kind })
   switch (header.type) {

@@ -1,28 +1,12 @@
-// Interactive messages: a list to choose from, up to three reply buttons, a button that opens a link, and one that shares
-// a location. Unknown fields are dropped; every limit is WhatsApp's own (limits.ts).
+// Interactive messages: a list to choose from, up to three reply buttons, a button that opens a link, one that shares a
+// location, a form, and products of a catalogue. Unknown fields are dropped; every limit is WhatsApp's own (limits.ts).
 import { z } from 'zod'
 import { type Context, filledTextUpTo, linkSchema, listUpTo, lookedAt, textUpTo } from './bounded.ts'
 import { counted, quoted, valueAt } from './fault.ts'
+import { flowSchema } from './interactive-flow.ts'
+import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
+import { catalogMessageSchema, productListSchema, productSchema } from './interactive-products.ts'
 import { LIMITS } from './limits.ts'
-import { mediaSource, oneSource } from './media.ts'
-
-/** A header shows one line of text or one file, and a document is shown by its name. */
-export const headerSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }).meta({ id: 'TextHeader' }),
-  z.object({ type: z.literal('image'), image: z.object(mediaSource).check(oneSource) }).meta({ id: 'ImageHeader' }),
-  z.object({ type: z.literal('video'), video: z.object(mediaSource).check(oneSource) }).meta({ id: 'VideoHeader' }),
-  z
-    .object({
-      type: z.literal('document'),
-      document: z.object({ ...mediaSource, filename: filledTextUpTo(LIMITS.filename) }).check(oneSource),
-    })
-    .meta({ id: 'DocumentHeader' }),
-])
-
-/** `body`, which every interactive message has. */
-export const bodySchema = z.object({ text: filledTextUpTo(LIMITS.bodyText) })
-/** `footer`, where there is one. */
-const footerSchema = z.object({ text: filledTextUpTo(LIMITS.footerText) })
 
 /** `cta_url`: a text with one button that opens an address. */
 const ctaUrlSchema = z
@@ -83,7 +67,8 @@ const replyButtonSchema = z.object({
 
 const buttonSchema = z.object({
   type: z.literal('button'),
-  header: headerSchema,
+  /** Some providers want one: accept/provider-support.ts. */
+  header: headerSchema.optional(),
   body: bodySchema,
   footer: footerSchema.optional(),
   action: z.object({
@@ -97,6 +82,10 @@ export const interactiveSchema = z.discriminatedUnion('type', [
   buttonSchema.meta({ id: 'InteractiveButtons' }),
   ctaUrlSchema,
   locationRequestSchema,
+  flowSchema,
+  productSchema,
+  productListSchema,
+  catalogMessageSchema,
 ])
 
 export type Interactive = z.infer<typeof interactiveSchema>

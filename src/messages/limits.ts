@@ -33,6 +33,21 @@ export const LIMITS = {
   /** The label of the button that opens a link. */
   linkButton: 20,
 
+  /** Products of one message, counted over all of its sections. */
+  products: 30,
+  /** The id of a product in the catalogue. Ours: WhatsApp names none. */
+  productId: 100,
+  /** The id of a catalogue: those seen have some 16 digits. Ours. */
+  catalogId: 100,
+  /** The label of the button that opens a flow. Some clients of WhatsApp's own stop at 20; its reference says 30. */
+  flowButton: 30,
+  /** Name or id of a flow, or of one of its screens. Ours. */
+  flowName: 200,
+  /** What the sender of a flow gives it to come back. Ours. */
+  flowToken: 512,
+  /** What the first screen of a flow is given. Ours. */
+  flowData: { values: 500, characters: 8_192 },
+
   /** The id of another message that a message answers or reacts to. Ours: ids of WhatsApp have some 60 characters. */
   messageId: 512,
   /** An emoji of a reaction. Ours: the longest there are, families with skin tones, have some 30. */
@@ -73,14 +88,9 @@ export const LIMITS = {
   templateBody: 1024,
   /** The same of a template with a limited-time offer. */
   offerBody: 600,
-  /** Sections and products of a multi-product button, and the title of a section. */
+  /** Sections of a multi-product button, and the title of one. */
   productSections: 10,
-  products: 30,
   productSection: 24,
-  /** An id of a product or a catalogue. Ours: WhatsApp names none. */
-  productId: 100,
-  /** A flow token. Ours. */
-  flowToken: 512,
   /** The body of a carousel's card with its variables filled in. */
   cardBody: 160,
   /** The address of a URL button with its variable filled in. */

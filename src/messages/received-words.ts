@@ -19,7 +19,7 @@ export function wordsOfParts(parts: ReceivedParts): [name: string, text: string]
     ['Reaction', reaction && `${reaction.emoji || 'taken back'}, to ${reaction.message_id}`],
     ['Order', order && orderOf(order)],
     ['Contacts', contacts?.map(({ name, phones }) => joined(name, ...phones.map(({ phone }) => phone))).join('; ')],
-    ['Form', flow && joined(flow.name, flow.response_json)],
+    ['Form', flow && joined(flow.name, flow.response ? answersOf(flow.response) : flow.response_json)],
     ['Changed', system && joined(system.type, system.wa_id, system.user_id)],
     ['Answers', context?.message_id],
     ['About', context?.product && joined(context.product.product_retailer_id, context.product.catalog_id)],
@@ -42,5 +42,10 @@ function orderOf({ items }: NonNullable<ReceivedParts['order']>): string {
   const more = items.length - named.length
   return joined(...named, more > 0 ? `${more} more` : undefined)
 }
+
+const answersOf = (response: Record<string, unknown>): string =>
+  Object.entries(response)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
 
 const joined = (...texts: (string | undefined)[]): string => texts.filter((text) => text).join(', ')

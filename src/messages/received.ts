@@ -73,7 +73,15 @@ export const receivedPartsSchema = z.strictObject({
     })
     .describe('The advertisement that led the person here.')
     .optional(),
-  flow: z.strictObject({ name: words, response_json: words }).optional(),
+  flow: z
+    .strictObject({
+      name: words,
+      response_json: words.describe('The answers as WhatsApp wrote them.'),
+      response: z.record(z.string(), z.unknown()).optional().describe('The answers; left out where they are too many.'),
+      token: words.describe('The `flow_token` that the flow was sent with.'),
+    })
+    .describe('The answers to a flow.')
+    .optional(),
   system: z
     .strictObject({ type: words, wa_id: words, user_id: words, previous_user_id: words })
     .describe('The person has changed number or user id.')

@@ -1,5 +1,6 @@
 // The text of a message as its recipient reads it: the `message_text` of a lookup.
 import type { Content } from './content.ts'
+import type { Interactive } from './interactive.ts'
 import { sourceText } from './media.ts'
 import type { Template } from './templates/template.ts'
 import type { TemplateContent } from './templates/template-content.ts'
@@ -34,7 +35,7 @@ export function wordedText(content: Content, wording?: Wording): string {
     case 'text':
       return content.text.body
     case 'interactive':
-      return content.interactive.body.text
+      return content.interactive.body?.text ?? productOf(content.interactive)
     case 'image':
       return content.image.caption || sourceText(content.image)
     case 'video':
@@ -57,6 +58,10 @@ export function wordedText(content: Content, wording?: Wording): string {
       return wording ? bodyOf(content.template, wording) : content.template.name
   }
 }
+
+/** Of all interactive messages only one product may come without a text. */
+const productOf = (interactive: Interactive): string =>
+  interactive.type === 'product' ? interactive.action.product_retailer_id : ''
 
 function bodyOf({ components = [] }: TemplateContent, { body, named }: Wording): string {
   const { parameters = [] } = components.find((component) => component.type === 'BODY') ?? {}

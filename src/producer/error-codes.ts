@@ -118,6 +118,7 @@ export const ERRORS = {
   },
   502: {
     media_unavailable: 'WhatsApp did not hand the file over; try again later.',
+    not_marked_read: 'WhatsApp did not mark it: WhatsApp answered: a parameter is not valid (code 100).',
   },
   503: {
     unavailable: 'The service cannot reach its storage right now. Try again in a few seconds.',

@@ -1,7 +1,9 @@
 // Reads one received message of a webhook. It needs an id and a type; whatever else is odd about it, it is kept, because its
 // sender believes that it has arrived.
 import { z } from 'zod'
+import { holdsMoreThan } from '../messages/bounded.ts'
 import type { ReceivedParts } from '../messages/received.ts'
+import { parseJson } from './answer-body.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 
 /** A message that a person sent to one of our numbers. */
@@ -247,7 +249,7 @@ function contentOf(
         emails,
       })),
       referral,
-      flow: nfm && { name: nfm.name, response_json: nfm.response_json },
+      flow: nfm && { name: nfm.name, response_json: nfm.response_json, ...answersIn(nfm.response_json) },
       system: item.system && {
         type: item.system.type,
         wa_id: item.system.wa_id ?? item.system.new_wa_id,
@@ -262,6 +264,18 @@ function contentOf(
           : undefined,
     },
   }
+}
+
+/** The answers to a flow are a text of JSON. */
+const answersSchema = z.looseObject({ flow_token: word })
+/** Most values of the answers that are taken apart. */
+const ANSWERS_MAX = 500
+
+function answersIn(json: string | undefined): { response?: Record<string, unknown>; token?: string | undefined } {
+  const { data } = answersSchema.safeParse(json === undefined ? undefined : parseJson(json))
+  if (data === undefined || holdsMoreThan(data, { values: ANSWERS_MAX })) return {}
+  const { flow_token: token, ...response } = data
+  return { response, token }
 }
 
 type Files = { [K in 'image' | 'video' | 'audio' | 'voice' | 'document' | 'sticker']?: z.infer<typeof file> }

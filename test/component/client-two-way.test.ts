@@ -39,6 +39,18 @@ async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
+test('a received message is marked as read, and the person sees that an answer is written', async () => {
+  const id = await writes({ from: '+447700900199', text: 'Hello?' })
+  await laneway.conversations.markRead(id)
+  await laneway.conversations.markRead(id, { typing: true })
+  const taken = await (await fetch(`${service.simulator.url}/_receipts`)).json()
+  expect(taken).toMatchObject([
+    { message_id: id, typing: false },
+    { message_id: id, typing: true },
+  ])
+  await expect(laneway.conversations.markRead('wamid.nobody')).rejects.toMatchObject({ code: 'not_found' })
+})
+
 describe('opt-outs', () => {
   test('are added, found, listed and removed, as often as one likes', async () => {
     const added = await laneway.optOuts.add(ADA)

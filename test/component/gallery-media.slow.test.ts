@@ -200,7 +200,10 @@ test('an upload that is throttled makes the message wait, and says so; it is sen
   // Nothing else waits with it.
   await reaches(service, service.tenant, await sentWith('text', { body: 'Hello' }), 'read', 10_000)
   await control(service, { uploads_refused_with: null })
-  await reaches(service, service.tenant, message, 'read', 30_000)
+  await reaches(service, service.tenant, message, 'read', 30_000).catch(async (e) => {
+    console.log(JSON.stringify(await shown(message)))
+    throw e
+  })
 })
 
 test('a file that WhatsApp refuses fails its messages with the reason, and is not offered again for each', async () => {

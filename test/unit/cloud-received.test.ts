@@ -149,7 +149,11 @@ test.each<[string, object, { type: string; text: string; parts: ReceivedParts }]
   [
     'a flow',
     { type: 'interactive', interactive: { nfm_reply: { name: 'flow', body: 'Sent', response_json: '{"a":1}' } } },
-    { type: 'interactive', text: 'Sent', parts: { flow: { name: 'flow', response_json: '{"a":1}' } } },
+    {
+      type: 'interactive',
+      text: 'Sent',
+      parts: { flow: { name: 'flow', response_json: '{"a":1}', response: { a: 1 } } },
+    },
   ],
   [
     'an edited text',

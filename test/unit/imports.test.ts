@@ -53,6 +53,7 @@ const PURE_FOR_CONSOLE =
 /** What of the producer may know a provider. */
 const PROVIDERS_IN_PRODUCER = [
   'producer/api/messages/media-handlers.ts',
+  'producer/api/messages/read-handlers.ts',
   'producer/api/routes.ts',
   'producer/api/webhooks/handlers.ts',
 ]

@@ -100,7 +100,7 @@ export interface ReceivedFile {
   body: ReadableStream<Uint8Array>
 }
 
-/** Everything here needs `messages:read`. People are given as for opt-outs. */
+/** Everything here needs `messages:read`, unless it says otherwise. People are given as for opt-outs. */
 export interface Conversations {
   /** `sender`: by its number or name; the default sender unless given. */
   show(person: string, options?: WaitOptions & { sender?: string }): Promise<Conversation>
@@ -113,6 +113,11 @@ export interface Conversations {
    * without one, `media_gone`, `media_unavailable`.
    */
   file(messageId: string, options?: WaitOptions): Promise<ReceivedFile>
+  /**
+   * Marks a received message as read; with `typing` the person sees for up to 25 s that an answer is being written. Needs
+   * `messages:send`. Rejects with LanewayRefused: `not_found`, `not_supported_by_provider`, `not_marked_read`.
+   */
+  markRead(messageId: string, options?: WaitOptions & { typing?: boolean }): Promise<void>
 }
 
 const isConversation = (value: unknown): value is Conversation =>
@@ -135,6 +140,10 @@ export const openConversations = (caller: HttpCaller): Conversations => ({
       isReceived,
       options,
     ),
+  async markRead(messageId, { typing = false, timeoutMs } = {}) {
+    const path = `/messages/${encodeURIComponent(messageId)}/read`
+    await caller.askOrThrow({ method: 'POST', path, keyIn: 'bearer', body: { typing } }, timeoutMs)
+  },
   async file(messageId, { timeoutMs } = {}) {
     const { headers, body } = await caller.open(`/messages/${encodeURIComponent(messageId)}/media`, timeoutMs)
     const bytes = headers.get('content-length')

@@ -5,7 +5,7 @@ import { findFile } from '../../gallery/store/files.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { cached } from '../../redis/records.ts'
 import type { Content } from '../content.ts'
-import { filesNamedBy, type GalleryReference, galleryFilesIn } from '../content-files.ts'
+import { type GalleryReference, galleryFilesIn } from '../content-files.ts'
 import type { Fault } from '../fault.ts'
 
 /** A batch names the same file a thousand times. */
@@ -32,15 +32,4 @@ export async function referenceFaults(
     const reason = whyNotSentAs(kind, file.mime_type, file.size)
     return reason === undefined ? [] : [{ path: at, message: reason.replace(/\.$/, '') }]
   })
-}
-
-/** Files that the partner wire cannot name: ids of WhatsApp, and files of the gallery while they have no public address. */
-export function partnerFileFaults(content: Content, { publicUrl }: { publicUrl?: string | undefined }): Fault[] {
-  const byId = filesNamedBy(content, 'id').map((path) => ({
-    path,
-    message: 'this sender’s provider takes no ids of files',
-  }))
-  if (publicUrl !== undefined) return byId
-  const message = 'this sender’s provider fetches files by their public address: set LANEWAY_PUBLIC_URL'
-  return [...byId, ...galleryFilesIn(content).map(({ path }) => ({ path: `${path}.gallery`, message }))]
 }

@@ -17,10 +17,10 @@ import { replyWindowOf } from '../store/inbound.ts'
 import { readMessage } from '../store/records.ts'
 import { withoutUnusedNames } from '../templates/match-parameters.ts'
 import { matchTemplate } from '../templates/match-template.ts'
-import { cloudApiOnlyFaults } from '../templates/rich-parameters.ts'
 import type { Template } from '../templates/template.ts'
 import { wordingOf } from '../text.ts'
-import { galleryFaults, partnerFileFaults } from './gallery-files.ts'
+import { galleryFaults } from './gallery-files.ts'
+import { cloudApiFaults, partnerApiFaults } from './provider-support.ts'
 import type { Address, ReadSend, ServiceMessage, TemplateMessage, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
@@ -252,33 +252,12 @@ function times(
 }
 
 function refuseUnsupported(
-  sender: Sender,
+  { provider }: Sender,
   { content, to }: Address & { content: Content },
   config: { publicUrl?: string | undefined },
 ): void {
-  const isCloud = sender.provider === 'cloud-api'
-  const faults = isCloud
-    ? cloudApiFaults(content)
-    : [...partnerApiFaults(to, content), ...partnerFileFaults(content, config)]
+  const faults = provider === 'cloud-api' ? cloudApiFaults(content) : partnerApiFaults(content, to, config)
   if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
-}
-
-/** Faults of a content for the Cloud API alone: lists take a text header and no other. Everything else it takes as we do. */
-export function cloudApiFaults(content: Content): Fault[] {
-  if (content.type !== 'interactive' || content.interactive.type !== 'list') return []
-  const { header } = content.interactive
-  if (!header || header.type === 'text') return []
-  const message = `expected "text", the only header the Cloud API takes in a list, got "${header.type}"`
-  return [{ path: 'interactive.header.type', message }]
-}
-
-/** Faults for the partner wire alone, which takes all of the interface but user ids, and no newer kinds of templates. */
-function partnerApiFaults(to: string, content: Content): Fault[] {
-  const faults = content.type === 'template' ? cloudApiOnlyFaults(content.template.components) : []
-  if (isUserId(to)) {
-    faults.push({ path: 'to', message: 'expected a phone number: this sender’s provider takes no user ids' })
-  }
-  return faults
 }
 
 const outsideWindow = (): Refusal =>

@@ -9,6 +9,7 @@ import { openErasureQueue } from '../../people/erasures.ts'
 import { createTombstones } from '../../people/tombstones.ts'
 import { createOpaqueIds } from '../../providers/cloud-api.ts'
 import { createMediaSource } from '../../providers/cloud-media.ts'
+import { createReadReceipts } from '../../providers/cloud-read.ts'
 import { createGraphApi } from '../../providers/graph-api.ts'
 import { openLaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -54,6 +55,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
   const tombstones = createTombstones(redis, secretKeys)
   const media = createMediaSource(config.cloudApiVersion)
   const graph = createGraphApi(config.cloudApiVersion)
+  const receipts = createReadReceipts(config.cloudApiVersion)
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (scope) => snapshots.take(scope), log })
   const queues = openLaneQueues(redis, config.retentionMs)
@@ -66,7 +68,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
   const routes: Route[] = [
     ...sendingRoutes(deps),
     ...lookupRoutes(deps),
-    ...messageRoutes({ ...deps, requeues, media }),
+    ...messageRoutes({ ...deps, requeues, media, receipts }),
     ...campaignRoutes({ ...deps, campaigns }),
     ...tagRoutes(deps),
     ...contactRoutes(deps),
@@ -98,7 +100,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     /** Ends the live pages, which would keep their connections open for ever. */
     endStreams: () => streams.close(),
     async close(): Promise<void> {
-      for (const each of [media, graph, moves, campaigns, requeues, erasures, queues]) await each.close()
+      for (const each of [media, receipts, graph, moves, campaigns, requeues, erasures, queues]) await each.close()
     },
   }
 }

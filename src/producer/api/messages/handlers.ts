@@ -33,6 +33,7 @@ import type { Caller, ContextOf } from '../../route.ts'
 import { lists, shows } from '../answers.ts'
 import { badCursor, found } from '../requests.ts'
 import { type MediaDeps, mediaHandlers } from './media-handlers.ts'
+import { type ReadDeps, readHandlers } from './read-handlers.ts'
 import { type RequeueDeps, requeueHandlers } from './requeue-handlers.ts'
 import { lookups, messages } from './routes.ts'
 
@@ -44,7 +45,7 @@ interface MessageDeps {
 
 type ById = Pick<ContextOf<typeof messages.show>, 'caller' | 'params'>
 
-export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps): Route[] {
+export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & ReadDeps): Route[] {
   const { redis, config } = deps
 
   async function documentOf({ params, caller }: ById) {
@@ -120,6 +121,7 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps): Rout
 
     ...requeueHandlers(deps),
     ...mediaHandlers(deps),
+    ...readHandlers(deps),
   })
 }
 

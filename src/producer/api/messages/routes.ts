@@ -7,7 +7,7 @@ import { deliverySchema, listedMessageSchema, messageSchema } from '../../../mes
 import { RECIPIENT_LENGTH_MAX } from '../../../messages/recipient.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
 import { doneWith, named, one, page, queuedJob } from '../answers.ts'
-import { routesOf } from '../define.ts'
+import { orNothing, routesOf } from '../define.ts'
 import { count, pageFields, timeField } from '../fields.ts'
 import { erasureSchema } from '../people/routes.ts'
 
@@ -95,6 +95,20 @@ export const messages = {
     answers: { 200: { contentTypes: ['*'] } },
     errors: { 410: ['media_gone'], 502: ['media_unavailable'], 503: ['overloaded'] },
     examples: [{ params: { id: 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhgUM0E5' } }],
+  }),
+  read: send.post('/messages/:id/read', 'Marks a received message as read at WhatsApp.', {
+    details:
+      'With `typing` the person also sees for up to 25 s that an answer is being written. Where it is marked already, ' +
+      'nothing changes.',
+    forSenders: true,
+    body: orNothing(z.strictObject({ typing: z.boolean().default(false) })),
+    errors: {
+      400: ['not_supported_by_provider'],
+      409: ['sender_removed'],
+      502: ['not_marked_read'],
+      503: ['overloaded'],
+    },
+    examples: [{ params: { id: 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhgUM0E5' }, body: { typing: true }, says: 'read' }],
   }),
   cancel: send.post(
     '/messages/:id/cancel',

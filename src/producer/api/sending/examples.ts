@@ -144,6 +144,29 @@ export const serviceMessages = [
       action: { name: 'send_location' },
     }),
   },
+  {
+    name: 'A form',
+    body: interactive({
+      type: 'flow',
+      body: { text: 'When shall we come?' },
+      action: {
+        name: 'flow',
+        parameters: { flow_id: '1234567890', flow_cta: 'Choose a time', flow_token: 'order-A-1042' },
+      },
+    }),
+  },
+  {
+    name: 'Products',
+    body: interactive({
+      type: 'product_list',
+      header: { type: 'text', text: 'For spring' },
+      body: { text: 'These are new.' },
+      action: {
+        catalog_id: '4711',
+        sections: [{ product_items: [{ product_retailer_id: 'shoe-42' }, { product_retailer_id: 'shoe-43' }] }],
+      },
+    }),
+  },
   { name: 'An image', body: imageMessage },
   ...plainMessages,
 ]

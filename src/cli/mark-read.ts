@@ -1,0 +1,35 @@
+// messages read: marks a received message as read at WhatsApp.
+import { createSeal, secretKeysOf } from '../accounts/seal.ts'
+import { keptAccounts } from '../accounts/store/accounts.ts'
+import { findSender, tokenPlaceOf } from '../accounts/store/senders.ts'
+import { outcomeOf } from '../messages/outcome.ts'
+import { findInbound } from '../messages/store/inbound.ts'
+import { createReadReceipts } from '../providers/cloud-read.ts'
+import { CliFailure } from './failure.ts'
+import type { Answer, CommandContext } from './verb.ts'
+
+/** Received messages are filed under their account, which WhatsApp's id does not contain. */
+export async function markRead(
+  { id, typing }: { id: string; typing: boolean },
+  { redis, config }: CommandContext,
+): Promise<Answer> {
+  for (const account of await keptAccounts(redis)) {
+    const message = await findInbound(redis, account, id)
+    const sender = message && (await findSender(redis, message.lane))
+    if (message === undefined || sender === undefined) continue
+    if (sender.removed_at !== undefined) throw new CliFailure('The sender that received it was removed.')
+    if (sender.provider !== 'cloud-api') throw new CliFailure('The provider of its sender takes no read receipts.')
+    const receipts = createReadReceipts(config.cloudApiVersion)
+    try {
+      const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
+      const token = createSeal(secretKeysOf(config)).decrypt(sender.token, tokenPlaceOf(sender))
+      const end = await receipts.mark({ number, baseUrl, token, phoneNumberId }, message.id, typing)
+      if (end.kind === 'done') return { json: { id, read: true }, text: `Marked ${id} as read.` }
+      const outcome = outcomeOf(end)
+      throw new CliFailure('problem' in outcome ? outcome.problem.sentence : 'WhatsApp gave no answer.')
+    } finally {
+      await receipts.close()
+    }
+  }
+  throw new CliFailure(`No message ${id} was received, or it is older than the retention.`)
+}

@@ -1,0 +1,57 @@
+// Marks a received message as read at WhatsApp, at once: a person sees it while they look at the chat.
+import type { Seal } from '../../../accounts/seal.ts'
+import { cachedSender, tokenPlaceOf } from '../../../accounts/store/senders.ts'
+import { assertForSender } from '../../../messages/accept/check-key.ts'
+import { invalidFields } from '../../../messages/accept/refusal.ts'
+import { outcomeOf } from '../../../messages/outcome.ts'
+import { findInbound } from '../../../messages/store/inbound.ts'
+import { READS_AT_ONCE, type ReadReceipts } from '../../../providers/cloud-read.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { ApiError, overloaded } from '../../errors.ts'
+import { accountHolder, createFairShares } from '../../overload/fair-shares.ts'
+import type { Handlers } from '../../route.ts'
+import { says } from '../answers.ts'
+import { found } from '../requests.ts'
+import type { messages } from './routes.ts'
+
+export interface ReadDeps {
+  redis: Redis
+  seal: Seal
+  receipts: Pick<ReadReceipts, 'mark'>
+}
+
+/** Handler of `/messages/{id}/read`. */
+export function readHandlers({ redis, seal, receipts }: ReadDeps): Handlers<Pick<typeof messages, 'read'>> {
+  const shares = createFairShares(READS_AT_ONCE)
+
+  return {
+    async read({ params, caller, body }) {
+      const inbound = found(await findInbound(redis, caller.account, params.id), 'The received message')
+      assertForSender(caller, inbound.lane)
+      const sender = await cachedSender(redis, inbound.lane)
+      // The token was removed with the sender.
+      if (sender === undefined || sender.removed_at !== undefined) {
+        throw new ApiError(409, 'sender_removed', 'The sender that received it was removed.')
+      }
+      if (sender.provider !== 'cloud-api') {
+        const message = 'received by a sender whose provider takes no read receipts'
+        throw invalidFields([{ path: 'id', message }], 'not_supported_by_provider')
+      }
+      const holder = accountHolder(caller.account)
+      if (!shares.hasRoomFor(holder)) throw overloaded()
+      const share = shares.hold(holder, () => {})
+      share.add(1)
+      try {
+        const token = seal.decrypt(sender.token, tokenPlaceOf(sender))
+        const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
+        const end = await receipts.mark({ number, baseUrl, token, phoneNumberId }, inbound.id, body.typing)
+        if (end.kind === 'done') return says('read')
+        const outcome = outcomeOf(end)
+        const sentence = 'problem' in outcome ? outcome.problem.sentence : 'WhatsApp gave no answer.'
+        throw new ApiError(502, 'not_marked_read', `WhatsApp did not mark it: ${sentence}`)
+      } finally {
+        share.release()
+      }
+    },
+  }
+}

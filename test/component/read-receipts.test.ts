@@ -1,0 +1,95 @@
+// Pins: marking a received message as read asks WhatsApp once, with the right key only, and says what went wrong; kinds of
+// interactive messages that only the Cloud API has arrive there, and answers to a flow come as data. Real: Redis, HTTP,
+// producer, worker, simulator.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { errorOf } from '../support/api-error.ts'
+import { acknowledgedId, reaches } from '../support/messages.ts'
+import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
+import { receiveInbound } from '../support/simulator-wires.ts'
+import { control } from '../support/uploads.ts'
+
+let service: Service
+let tenant: Tenant
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+})
+afterAll(() => service?.close())
+
+const receive = async (more: object = {}): Promise<string> => {
+  const body = { sender: `${PHONE_NUMBER_ID}1`, from: '+447700900161', ...more }
+  return (await receiveInbound(service.simulator.url, body)).id
+}
+async function mark(id: string, body: object = {}, key = tenant.apiKey): Promise<{ status: number; json: unknown }> {
+  const answer = await service.post(`/messages/${id}/read`, body, { authorization: `Bearer ${key}` })
+  return { status: answer.status, json: answer.body }
+}
+
+test('a received message is marked, again without harm, and of no other account', async () => {
+  const id = await receive()
+  expect((await mark(id)).status).toBe(200)
+  expect((await mark(id, { typing: true })).status).toBe(200)
+  const other = await service.addTenant()
+  expect(errorOf(await mark(id, {}, other.apiKey)).code).toBe('not_found')
+  const reader = await createCredential(service.redis, tenant.account, ['messages:read'], Date.now())
+  expect(errorOf(await mark(id, {}, reader.secret)).code).toBe('forbidden')
+  expect(errorOf(await mark(id, { typng: true })).code).toBe('invalid_request')
+})
+
+test('a message that was sent, or that WhatsApp does not know, cannot be marked', async () => {
+  const body = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+447700900161', type: 'text' }
+  const sent = await service.post('/sendservicemessages/sendmessages', {
+    ...{ ...body, text: { body: 'Hello' }, api_key: tenant.apiKey },
+  })
+  expect(errorOf(await mark(acknowledgedId(sent))).code).toBe('not_found')
+})
+
+test('the answers to a flow come as data, beside their text', async () => {
+  const text = JSON.stringify({ flow_token: 'order-77', day: 'Monday', times: ['8', '9'] })
+  const id = await receive({ type: 'flow_reply', text })
+  const headers = { authorization: `Bearer ${tenant.apiKey}` }
+  const answer: unknown = await (await fetch(`${service.url}/messages/${id}`, { headers })).json()
+  const { data } = z.object({ data: z.looseObject({}) }).parse(answer)
+  expect(data).toMatchObject({
+    kind: 'interactive',
+    text: 'Sent',
+    flow: { token: 'order-77', response: { day: 'Monday', times: ['8', '9'] }, response_json: text },
+  })
+})
+
+test.each([
+  ['flow', { body: { text: 'When?' }, action: { name: 'flow', parameters: { flow_id: '1', flow_cta: 'Open' } } }],
+  ['product', { action: { catalog_id: '1', product_retailer_id: 'shoe' } }],
+  [
+    'product_list',
+    {
+      header: { type: 'text', text: 'Shoes' },
+      body: { text: 'Look' },
+      action: { catalog_id: '1', sections: [{ product_items: [{ product_retailer_id: 'shoe' }] }] },
+    },
+  ],
+  ['catalog_message', { body: { text: 'All' }, action: { name: 'catalog_message' } }],
+  ['button', { body: { text: 'Yes?' }, action: { buttons: [{ type: 'reply', reply: { id: 'y', title: 'Yes' } }] } }],
+])(
+  '%s, a kind or form that only the Cloud API takes, is delivered there and refused elsewhere',
+  async (type, parts) => {
+    const body = {
+      ...{ messaging_product: 'chatapp', recipient_type: 'individual', to: '+447700900161', type: 'interactive' },
+      ...{ interactive: { type, ...parts }, api_key: tenant.apiKey },
+    }
+    const id = acknowledgedId(await service.post('/sendservicemessages/sendmessages', body))
+    await reaches(service, tenant, id, 'read', 15_000)
+    const refused = await service.post('/sendservicemessages/sendmessages', { ...body, sender: tenant.partnerNumber })
+    expect([refused.status, errorOf({ json: refused.body }).code]).toEqual([400, 'not_supported_by_provider'])
+  },
+)
+
+test('a WhatsApp that does not answer is told as such', async () => {
+  const id = await receive()
+  await control(service, { clear: true })
+  await service.simulator.close()
+  const answer = await mark(id)
+  expect([answer.status, errorOf(answer).code]).toEqual([502, 'not_marked_read'])
+})
