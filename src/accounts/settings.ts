@@ -88,6 +88,10 @@ export const WEBHOOK_SECRETS_MAX = 2
 export const WEBHOOK_SECRETS = ['webhook.app_secret', 'webhook.verify_token'] as const
 export type WebhookSecretName = (typeof WEBHOOK_SECRETS)[number]
 
+/** Of the endpoint of an account's flows: what opens requests, and what signs them for the account's own server. */
+export const FLOW_SECRETS = ['flow.private_key', 'flow.secret'] as const
+export type FlowSecretName = (typeof FLOW_SECRETS)[number]
+
 /** Whether a word is the name of such a secret. */
 export const isWebhookSecret = (word: string): word is WebhookSecretName =>
   WEBHOOK_SECRETS.some((name) => name === word)

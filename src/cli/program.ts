@@ -41,6 +41,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   lanes: { summary: 'status of each sender: backlog, pace, pause, cooldown', load: () => import('./lanes.ts') },
   campaigns: { summary: 'one template to many people', load: () => import('./campaigns.ts') },
   events: { summary: 'endpoints that are told what happens', load: () => import('./events.ts') },
+  flows: { summary: 'forms of WhatsApp that ask your own server', load: () => import('./flows.ts') },
   'opt-outs': { summary: 'people who want no advertising', load: () => import('./opt-outs.ts') },
   people: { summary: 'show all that is kept of a person, or forget it', load: () => import('./people.ts') },
   notices: {

@@ -164,6 +164,7 @@ async function reply(answer: Answer, response: Response, requestId: string): Pro
   if ('stream' in answer) return sendStream(response, answer)
   if ('file' in answer) return sendFile(response, answer)
   response
+    .status(answer.status ?? 200)
     .type('text/plain')
     .set(answer.headers ?? {})
     .send(answer.text)

@@ -95,6 +95,9 @@ export const ERRORS = {
   417: {
     expectation_failed: 'The only expectation supported is 100-continue.',
   },
+  421: {
+    flow_unreadable: 'No key of the account opens this request: upload its present public key.',
+  },
   422: {
     idempotency_key_reused: 'This Idempotency-Key was used with another body; use a new key for a new message.',
     wrong_state: WRONG_STATE,
@@ -113,11 +116,15 @@ export const ERRORS = {
     too_many_headers: 'A request has at most 100 headers.',
     headers_too_large: 'The headers are too large.',
   },
+  432: {
+    flow_not_signed: 'X-Hub-Signature-256 or the flow token’s signature does not match.',
+  },
   500: {
     internal: 'Something went wrong on our side. Quote the request id when you ask for support.',
   },
   502: {
     media_unavailable: 'WhatsApp did not hand the file over; try again later.',
+    flow_unanswered: 'The server of the account gave no answer.',
     not_marked_read: 'WhatsApp did not mark it: WhatsApp answered: a parameter is not valid (code 100).',
   },
   503: {

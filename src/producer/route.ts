@@ -224,6 +224,8 @@ export interface StreamAnswer {
 
 /** Text, answered with 200, or with 304 where it has an ETag that the client names. Plain, unless a header says otherwise. */
 export interface TextAnswer {
+  /** Another status than those. */
+  status?: number
   headers?: Readonly<Record<string, string>>
   /** Bytes are shared, and not held once for each slow reader. */
   text: string | Buffer

@@ -8,7 +8,9 @@ import { errorOf } from '../support/api-error.ts'
 import { acknowledgedId, reaches } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { receiveInbound } from '../support/simulator-wires.ts'
+import { senderRecord } from '../support/state/accounts.ts'
 import { control } from '../support/uploads.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: Service
 let tenant: Tenant
@@ -44,6 +46,15 @@ test('a message that was sent, or that WhatsApp does not know, cannot be marked'
     ...{ ...body, text: { body: 'Hello' }, api_key: tenant.apiKey },
   })
   expect(errorOf(await mark(acknowledgedId(sent))).code).toBe('not_found')
+})
+
+test('what a removed sender has received cannot be marked any more', async () => {
+  const id = await receive()
+  const record = senderRecord(service.redis, tenant.cloudLane)
+  await record.change({ removed_at: Date.now() })
+  await eventually(async () => (await mark(id)).status === 409, 'it is known')
+  await record.drop('removed_at')
+  await eventually(async () => (await mark(id)).status === 200, 'it is back')
 })
 
 test('the answers to a flow come as data, beside their text', async () => {

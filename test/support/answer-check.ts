@@ -45,7 +45,7 @@ export function faultOfHead(asked: Asked): string | undefined {
   const spec = routeOf(asked)
   const { status } = asked
   if (spec && asked.method !== 'HEAD') noteSeen(spec.method, spec.path, status)
-  if (status >= 400) {
+  if (status >= 400 && spec?.answers[status] === undefined) {
     return edge.has(status) || (spec && errorsOf(spec).has(status)) ? undefined : named(asked, 'is no error of it')
   }
   const answer = spec?.answers[status]
@@ -62,7 +62,7 @@ export function faultOfAnswer(asked: Asked, text: string): string | undefined {
   if (isOfPages(asked) || asked.method === 'HEAD') return undefined
   const spec = routeOf(asked)
   const { status } = asked
-  if (status >= 400) {
+  if (status >= 400 && spec?.answers[status] === undefined) {
     const parsed = errorBodySchema.safeParse(jsonOf(text))
     if (!parsed.success) return named(asked, `is no error: ${z.prettifyError(parsed.error)}`)
     const { code } = parsed.data.error

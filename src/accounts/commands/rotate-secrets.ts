@@ -4,7 +4,7 @@ import { listEndpoints } from '../../events/store/endpoints.ts'
 import { resealErasedKey } from '../../people/opt-outs/store/erased.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type Resealed, type Seal, SealError } from '../seal.ts'
-import { WEBHOOK_SECRETS } from '../settings.ts'
+import { FLOW_SECRETS, WEBHOOK_SECRETS } from '../settings.ts'
 import { listAccounts } from '../store/accounts.ts'
 import { findSender, listKeptSenders, replaceToken, type Sender, tokenPlaceOf } from '../store/senders.ts'
 import { resealWebhookSecrets } from '../store/webhook-secrets.ts'
@@ -16,7 +16,7 @@ export interface Rotation extends Resealed {
 }
 
 /**
- * Seals the tokens of all senders, the webhook secrets of all accounts, their keys of erased opt-outs and the secrets of
+ * Seals the tokens of all senders, the secrets of webhooks and flows of all accounts, their keys of erased opt-outs and the secrets of
  * endpoints under the first key. Each is one step of its own:
  * killed on the way it can be run again, and does what is left. One that cannot be opened keeps none of the others.
  */
@@ -38,7 +38,7 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
     await note('sender', sender.id, sender.removed_at === undefined ? resealed : () => resealed().catch(leftAlone))
   }
   for (const { id } of await listAccounts(redis)) {
-    for (const name of WEBHOOK_SECRETS) {
+    for (const name of [...WEBHOOK_SECRETS, ...FLOW_SECRETS]) {
       await note('webhook', id, () => resealWebhookSecrets(redis, seal, id, name))
     }
     await note('opt-outs', id, () => resealErasedKey(redis, seal, id))

@@ -1,12 +1,15 @@
-// Secrets of an account's webhooks: a field of the account for each name, with up to two sealed texts, the newest first.
+// Secrets of an account, of its webhooks and of its flows: a field of the account for each name, with up to two sealed texts,
+// the newest first.
 
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey } from '../../redis/keys.ts'
 import { cached, replaceField } from '../../redis/records.ts'
 import { type Resealed, type Seal, SealError, type WebhookPlace } from '../seal.ts'
-import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../settings.ts'
+import { type FlowSecretName, WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../settings.ts'
 
-async function readSealed(redis: Redis, account: number, name: WebhookSecretName): Promise<readonly string[]> {
+type SecretName = WebhookSecretName | FlowSecretName
+
+async function readSealed(redis: Redis, account: number, name: SecretName): Promise<readonly string[]> {
   return splitSealed(await redis.hget(accountKey(account), name))
 }
 
@@ -15,7 +18,7 @@ const splitSealed = (stored: string | null): string[] => stored?.split(' ').filt
 const NAMES = { app_secret: 'webhook.app_secret', verify_token: 'webhook.verify_token' } as const
 
 /** Sealed secrets as they were within the last second; undefined where there is none, which is looked for anew each time. */
-const cachedSealed = cached(1_000, async (redis: Redis, account: number, name: WebhookSecretName) => {
+const cachedSealed = cached(1_000, async (redis: Redis, account: number, name: SecretName) => {
   const sealed = await readSealed(redis, account, name)
   return sealed.length === 0 ? undefined : sealed
 })
@@ -30,18 +33,26 @@ export async function countWebhookSecrets(redis: Redis, account: number): Promis
  * The account's secrets of this name, in clear, the newest first; none for an account that does not exist. In force within
  * a second of being set. One that no key opens is left out; throws a SealError when there is no other.
  */
-export async function webhookSecrets(
+export const webhookSecrets = (
   redis: Redis,
   seal: Seal,
   account: number,
   name: keyof typeof NAMES,
-): Promise<string[]> {
-  const all = (await cachedSealed(redis, account, NAMES[name])) ?? []
-  const opened = all.flatMap((each) => openedBy(seal, each, { account, name: NAMES[name] }) ?? [])
+): Promise<string[]> => accountSecrets(redis, seal, account, NAMES[name])
+
+/** The same by the name of its field. */
+export async function accountSecrets(redis: Redis, seal: Seal, account: number, name: SecretName): Promise<string[]> {
+  const all = (await cachedSealed(redis, account, name)) ?? []
+  const opened = all.flatMap((each) => openedBy(seal, each, { account, name }) ?? [])
   const [first] = all
   // The error says that the key is gone, and not that the caller is wrong.
-  if (opened.length === 0 && first !== undefined) seal.decrypt(first, { account, name: NAMES[name] })
+  if (opened.length === 0 && first !== undefined) seal.decrypt(first, { account, name })
   return opened
+}
+
+/** The same as they are at this moment, for those who manage them. */
+export async function presentSecrets(redis: Redis, seal: Seal, account: number, name: SecretName): Promise<string[]> {
+  return (await readSealed(redis, account, name)).flatMap((each) => openedBy(seal, each, { account, name }) ?? [])
 }
 
 function openedBy(seal: Seal, sealed: string, place: WebhookPlace): string | undefined {
@@ -65,7 +76,7 @@ export function addWebhookSecret(
   redis: Redis,
   seal: Seal,
   account: number,
-  name: WebhookSecretName,
+  name: SecretName,
   secret: string,
 ): Promise<number> {
   const place = { account, name }
@@ -79,7 +90,7 @@ export function addWebhookSecret(
 export async function removeWebhookSecrets(
   redis: Redis,
   account: number,
-  name: WebhookSecretName,
+  name: SecretName,
   all: boolean,
 ): Promise<number> {
   let before = 0
@@ -95,7 +106,7 @@ export async function resealWebhookSecrets(
   redis: Redis,
   seal: Seal,
   account: number,
-  name: WebhookSecretName,
+  name: SecretName,
 ): Promise<Resealed> {
   let counts: Resealed = { sealed: 0, fresh: 0 }
   await change(redis, account, name, (all) => {
@@ -110,7 +121,7 @@ export async function resealWebhookSecrets(
 async function change(
   redis: Redis,
   account: number,
-  name: WebhookSecretName,
+  name: SecretName,
   to: (sealed: readonly string[]) => readonly string[],
 ): Promise<number> {
   for (;;) {

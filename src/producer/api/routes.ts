@@ -24,6 +24,8 @@ import { createSnapshotStreams } from './console/snapshot-streams.ts'
 import { contactRoutes, tagRoutes } from './contacts/handlers.ts'
 import { conversationRoutes } from './conversations/handlers.ts'
 import { eventRoutes } from './events/handlers.ts'
+import { createAskAccount } from './flows/ask-account.ts'
+import { flowRoutes, flowSettingsRoutes } from './flows/handlers.ts'
 import { galleryRoutes } from './gallery/handlers.ts'
 import { openBulkMoves } from './gallery/moves.ts'
 import { healthRoutes } from './health/handlers.ts'
@@ -56,6 +58,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
   const media = createMediaSource(config.cloudApiVersion)
   const graph = createGraphApi(config.cloudApiVersion)
   const receipts = createReadReceipts(config.cloudApiVersion)
+  const asking = createAskAccount(config.events.allowPrivate)
   const snapshots = createSnapshots(redis)
   const streams = createSnapshotStreams({ take: (scope) => snapshots.take(scope), log })
   const queues = openLaneQueues(redis, config.retentionMs)
@@ -77,6 +80,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     ...galleryRoutes({ ...deps, moves }),
     ...eventRoutes(deps),
     ...webhookRoutes({ ...deps, opaqueIds }),
+    ...flowRoutes({ ...deps, asking }),
     ...laneRoutes(deps),
     ...accountRoutes(deps),
     ...limitRoutes(deps),
@@ -85,6 +89,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     ...portfolioRoutes(deps),
     ...templateRoutes(deps),
     ...webhookSecretRoutes(deps),
+    ...flowSettingsRoutes(deps),
     ...activityRoutes(deps),
     ...noticeRoutes(deps),
     ...peopleRoutes({ ...deps, erasures, tombstones }),
@@ -100,7 +105,8 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     /** Ends the live pages, which would keep their connections open for ever. */
     endStreams: () => streams.close(),
     async close(): Promise<void> {
-      for (const each of [media, receipts, graph, moves, campaigns, requeues, erasures, queues]) await each.close()
+      for (const each of [media, receipts, asking, graph, moves, campaigns, requeues, erasures, queues])
+        await each.close()
     },
   }
 }

@@ -8,6 +8,7 @@ import { consoleDemo, consoleLive, consoleSession } from './console/routes.ts'
 import { contacts, tags } from './contacts/routes.ts'
 import { conversations } from './conversations/routes.ts'
 import { events } from './events/routes.ts'
+import { flowSettings, flows } from './flows/routes.ts'
 import { galleryFiles, galleryFolders } from './gallery/routes.ts'
 import { health, metrics } from './health/routes.ts'
 import { keys } from './keys/routes.ts'
@@ -83,6 +84,12 @@ export const FAMILIES: readonly Family[] = [
     'Provider webhooks',
     'Where the WhatsApp Cloud API reports. What it sends is described under `webhooks`.',
   ),
+  family(
+    'flows',
+    flows,
+    'Flows',
+    'Forms of WhatsApp that ask the account’s own server: opened here, handed over as signed JSON, encrypted back.',
+  ),
   family('admin', lanes, 'Administration', 'Lanes, one per sender. An operator names the account, or sees all.'),
   family('accounts', accounts, 'Accounts', 'The owners of everything else, for operators.'),
   family('limits', limits, 'Limits', 'What an account may use, and how much of it is used.'),
@@ -101,6 +108,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   family('templates', templates, 'Templates', 'The approved templates that messages are checked against.'),
   family('webhookSecrets', webhookSecrets, 'Webhook secrets', 'Secrets of the account’s own provider webhooks.'),
+  family('flowSettings', flowSettings, 'Flow settings', 'Where flows of the account are answered, and their keys.'),
   family('activity', activity, 'Activity', 'The audit log: who did what and when, by key or at the command line.'),
   family(
     'notices',

@@ -1,0 +1,135 @@
+// Requests of flows: checked, opened, answered by the account's own server, encrypted. What a flow asks and is told goes into no
+// log. A request that cannot be opened is 421, upon which WhatsApp fetches the public key anew; a wrong signature is 432.
+import type { Seal } from '../../../accounts/seal.ts'
+import { webhookSecrets } from '../../../accounts/store/webhook-secrets.ts'
+import type { Config } from '../../../config.ts'
+import { changeFlowAddress, rotateFlowSecret } from '../../../flows/commands/flow-address.ts'
+import { isTokenSigned, type OpenedRequest, openRequest } from '../../../flows/flow-crypto.ts'
+import { ACKNOWLEDGED, ALIVE, type FlowRequest, flowRequestSchema, isErrorReport } from '../../../flows/flow-request.ts'
+import {
+  addFlowKey,
+  flowKeys,
+  flowTarget,
+  removeFlowKeys,
+  flowSettings as settingsOf,
+} from '../../../flows/store/flow-settings.ts'
+import type { Log } from '../../../log.ts'
+import { isSignature, isSigned } from '../../../providers/cloud-webhook.ts'
+import { redisNowMs } from '../../../redis/clock.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { bind, type Route } from '../../bind.ts'
+import { parseRaw } from '../../body.ts'
+import { ApiError, overloaded } from '../../errors.ts'
+import { accountHolder, createFairShares } from '../../overload/fair-shares.ts'
+import type { AnswerOf, ContextOf } from '../../route.ts'
+import { created, shows } from '../answers.ts'
+import { ASKED_AT_ONCE, type AskAccount } from './ask-account.ts'
+import { flowSettings, flows } from './routes.ts'
+
+const SIGNATURE = 'x-hub-signature-256'
+
+interface FlowDeps {
+  redis: Redis
+  seal: Seal
+  log: Log
+  config: Pick<Config, 'cloudApi' | 'events'>
+  asking: Pick<AskAccount, 'ask'>
+}
+
+export function flowRoutes(deps: FlowDeps): Route[] {
+  const shares = createFairShares(ASKED_AT_ONCE)
+
+  return bind(flows)(
+    {
+      async exchange(call) {
+        const account = Number(call.params.account)
+        const secrets = await appSecrets(deps, account)
+        const { raw, headers } = call
+        if (!secrets.some((secret) => isSigned(raw, headers['X-Hub-Signature-256'], secret))) throw notSigned()
+        const holder = accountHolder(account)
+        if (!shares.hasRoomFor(holder)) throw overloaded()
+        const share = shares.hold(holder, () => {})
+        share.add(1)
+        try {
+          return await exchange(deps, account, call, secrets)
+        } finally {
+          share.release()
+        }
+      },
+    },
+    {
+      // A body of a megabyte is read only of a request that claims to be signed.
+      exchange(headers) {
+        if (!isSignature(headers[SIGNATURE])) throw notSigned()
+      },
+    },
+  )
+}
+
+/** Those of the account, or else that of the installation. */
+async function appSecrets({ redis, seal, config }: FlowDeps, account: number): Promise<string[]> {
+  const own = await webhookSecrets(redis, seal, account, 'app_secret')
+  const { appSecret } = config.cloudApi
+  return own.length > 0 || appSecret === undefined ? own : [appSecret]
+}
+
+async function exchange(
+  deps: FlowDeps,
+  account: number,
+  { raw, params }: Pick<ContextOf<typeof flows.exchange>, 'raw' | 'params'>,
+  secrets: readonly string[],
+): Promise<AnswerOf<typeof flows.exchange>> {
+  const { opened, asked } = await open(deps, account, raw)
+  const answers = (answer: object) => ({ text: opened.seal(JSON.stringify(answer)) })
+  if (asked.action === 'ping') return answers(ALIVE)
+  const { flow_token_signature: signature, flow_token: token } = asked
+  if (signature !== undefined && !isTokenSigned(signature, token, secrets)) throw notSigned()
+
+  const target = await flowTarget(deps.redis, deps.seal, account)
+  const answer = target ? await deps.asking.ask(target, params.flow, asked) : { problem: 'no_address' }
+  if ('problem' in answer) deps.log.warn({ account, problem: answer.problem }, 'flow.unanswered')
+  // WhatsApp only wants to know that it was heard.
+  if (isErrorReport(asked)) return answers(ACKNOWLEDGED)
+  if ('problem' in answer) throw new ApiError(502, 'flow_unanswered', 'The server of the account gave no answer.')
+  if (answer.status === 427) return { ...answers(answer.body), status: 427 }
+  return answers({ ...(asked.version !== undefined && { version: asked.version }), ...answer.body })
+}
+
+/** Throws an ApiError when no key opens it, or when it is none of WhatsApp's. */
+async function open(
+  { redis, seal }: FlowDeps,
+  account: number,
+  raw: Buffer,
+): Promise<{ opened: OpenedRequest; asked: FlowRequest }> {
+  const envelope = flows.exchange.body.schema.safeParse(await parseRaw(raw))
+  const opened = envelope.success ? openRequest(envelope.data, await flowKeys(redis, seal, account)) : undefined
+  if (opened === undefined) throw unreadable()
+  const asked = flowRequestSchema.safeParse(await parseRaw(Buffer.from(opened.text)))
+  if (!asked.success) throw unreadable()
+  return { opened, asked: asked.data }
+}
+
+const notSigned = (): ApiError =>
+  new ApiError(432, 'flow_not_signed', 'X-Hub-Signature-256 or the flow token’s signature does not match.')
+const unreadable = (): ApiError =>
+  new ApiError(421, 'flow_unreadable', 'No key of the account opens this request: upload its present public key.')
+
+/** How an account's flows are served. */
+export function flowSettingsRoutes({ redis, seal, config }: Omit<FlowDeps, 'asking' | 'log'>): Route[] {
+  const commands = { redis, seal, allowPrivate: config.events.allowPrivate }
+  return bind(flowSettings)({
+    show: async ({ caller: { account } }) => shows('flows', await settingsOf(redis, seal, account)),
+    async change({ caller: { account }, body: { address } }) {
+      return shows('changed', { address, secret: await changeFlowAddress(commands, account, address) })
+    },
+    async addKey({ caller: { account } }) {
+      return created(await addFlowKey(redis, seal, account, await redisNowMs(redis)), 'made')
+    },
+    async removeKeys({ caller: { account }, query, audit }) {
+      if ((await removeFlowKeys(redis, account, query.all === 'true')) === 0) audit('nothing')
+      return shows('removed', await settingsOf(redis, seal, account))
+    },
+    rotateSecret: async ({ caller: { account } }) =>
+      shows('the old one signs on beside it', { secret: await rotateFlowSecret(redis, seal, account) }),
+  })
+}
