@@ -338,9 +338,9 @@ describe('the cloud wire refuses', () => {
     ],
     [
       'an unknown kind of interactive message',
-      { type: 'flow' },
+      { type: 'carousel' },
       100,
-      'Param interactive[\'type\'] must be one of {LIST, BUTTON, CTA_URL, LOCATION_REQUEST_MESSAGE} - got "flow".',
+      'Param interactive[\'type\'] must be one of {LIST, BUTTON, CTA_URL, LOCATION_REQUEST_MESSAGE, FLOW, PRODUCT, PRODUCT_LIST, CATALOG_MESSAGE} - got "carousel".',
     ],
     ['no body', buttons({ body: undefined }), 100, "The parameter interactive['body'] is required."],
     [

@@ -58,6 +58,10 @@ const ACTS: Readonly<Record<string, string>> = {
   'template.import': 'imported templates',
   'template.sync': 'had templates taken over from WhatsApp',
   'template.remove': 'removed a template',
+  'flow.set_address': 'changed where flows are answered',
+  'flow.add_key': 'made a key for flows',
+  'flow.remove_key': 'removed a key of flows',
+  'flow.rotate_secret': 'made a secret for flows',
   'webhook.add_secret': 'added a webhook secret',
   'webhook.remove_secret': 'removed a webhook secret',
 }

@@ -1,0 +1,316 @@
+// Pins: one upload for each content and number, whoever asks and however often; and what becomes of it when WhatsApp cuts it, the
+// disk does not give the bytes, Redis is away, or a worker that stood still comes back. Real: Redis, the disk, HTTP. The provider is
+// a server of the test, which counts.
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { receive } from '../../src/files/drafts.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import { type FileStore, FilesAwayError } from '../../src/files/store.ts'
+import { contentPath } from '../../src/gallery/store/content.ts'
+import { addFile } from '../../src/gallery/store/files.ts'
+import { createFolder } from '../../src/gallery/store/folders.ts'
+import { findUpload, holdUpload, keepUpload } from '../../src/gallery/store/uploads.ts'
+import { createCloudUploads } from '../../src/providers/cloud-upload.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
+import { createUploads } from '../../src/worker/sending/uploads.ts'
+import { listen } from '../../testbed/free-port.ts'
+import { silentLog } from '../support/app.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { anySender } from '../support/sending.ts'
+import { pngWith } from '../support/uploads.ts'
+import { eventually } from '../support/wait.ts'
+
+let server: TestRedis
+let redis: Redis
+let account: number
+let folder: number
+let provider: { url: string; close: () => void }
+/** Requests of the provider: which number, and the bytes of the file as it came. */
+const uploads: { path: string; sha256: string; type: string }[] = []
+let answer: (response: ServerResponse, request: IncomingMessage) => void
+/** Whether the provider reads the body before it answers. */
+let reads = true
+const dataDir = mkdtempSync(join(tmpdir(), 'laneway-uploads-'))
+const files = openFolder(dataDir)
+let ids = 0
+const takes = (response: ServerResponse) => void response.end(JSON.stringify({ id: String(++ids) }))
+const refuses = (status: number, code: number) => (response: ServerResponse) =>
+  void response
+    .writeHead(status)
+    .end(JSON.stringify({ error: { type: 'OAuthException', code, message: `(#${code}) no` } }))
+
+beforeAll(async () => {
+  server = await startRedis()
+  redis = connectWithRetry(server.url)
+  redis.on('error', () => {})
+  account = await createAccount(redis, 'Shop')
+  folder = (await createFolder(redis, account, { name: 'Pictures' })).id
+  const http = createServer((request, response) => {
+    request.on('error', () => {})
+    if (!reads) return answer(response, request)
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      uploads.push({ path: request.url ?? '', ...fileIn(Buffer.concat(chunks)) })
+      answer(response, request)
+    })
+  })
+  const port = await listen(http)
+  provider = {
+    url: `http://127.0.0.1:${port}`,
+    close() {
+      http.close()
+      http.closeAllConnections()
+    },
+  }
+})
+afterAll(async () => {
+  provider?.close()
+  redis?.disconnect()
+  await server?.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+function fileIn(form: Buffer): { sha256: string; type: string } {
+  const head = form.indexOf('name="file"')
+  const from = form.indexOf('\r\n\r\n', head) + 4
+  const boundary = form.subarray(0, form.indexOf('\r\n'))
+  const to = form.lastIndexOf(Buffer.concat([Buffer.from('\r\n'), boundary]))
+  const type = /name="type"\r\n\r\n([^\r]+)/.exec(form.toString('latin1'))?.[1] ?? ''
+  return { sha256: createHash('sha256').update(form.subarray(from, to)).digest('hex'), type }
+}
+
+const closing: (() => Promise<unknown>)[] = []
+beforeEach(() => {
+  uploads.length = 0
+  answer = takes
+  reads = true
+})
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** A worker's uploads, and senders as it sees them. */
+function workerWith(store: FileStore = files, worker = `worker ${Math.random()}`, limits: object = {}) {
+  const cloud = createCloudUploads('v25.0', { begin: 2_000, whole: 3_000, ...limits })
+  const lanes = openLaneQueues(redis, 3_600_000)
+  const all = createUploads({ redis, files: store, config: { publicUrl: undefined }, log: silentLog, lanes, worker })
+  closing.push(async () => {
+    await all.stop(1_000)
+    await cloud.close()
+    await lanes.close()
+  })
+  const entryOf = (lane: number): DirectoryEntry => ({
+    sender: { ...anySender(80), id: lane, account, provider: 'cloud-api' },
+    provider: { send: async () => ({ kind: 'never_left', cause: 'test' }), upload: cloud.upload },
+    providerSender: { number: '1', baseUrl: provider.url, token: 'token', phoneNumberId: String(lane) },
+    repeat: { transactional: 'never', campaign: 'never' },
+    ...{ stopsTransactional: false, bringsEvidence: true, rules: { lane } },
+  })
+  return { uploads: all, entryOf }
+}
+
+let made = 0
+async function newFile(bytes = 0): Promise<{ id: number; hash: string }> {
+  async function* once() {
+    yield pngWith(`uploads ${++made}`, bytes)
+  }
+  const file = await addFile(redis, files, account, folder, 'a.png', await receive(files, once()))
+  return { id: file.id, hash: file.hash }
+}
+let lanes = 100
+const newLane = () => ++lanes
+
+test('is made once for each number, however many ask at once in two workers, and brings the bytes unchanged', async () => {
+  const [one, two] = [workerWith(), workerWith()]
+  const file = await newFile(3_000_000)
+  const [first, second] = [newLane(), newLane()]
+  const asks = [one, two, one, two].flatMap(({ uploads: each, entryOf }) => [
+    each.settled(entryOf(first), file.id, 10_000),
+    each.settled(entryOf(second), file.id, 10_000),
+  ])
+  const found = await Promise.all(asks)
+  expect(found.every(({ kind }) => kind === 'ready')).toBe(true)
+  expect(uploads.map(({ path }) => path).sort()).toEqual([`/v25.0/${first}/media`, `/v25.0/${second}/media`])
+  expect(uploads.map(({ sha256, type }) => [sha256, type])).toEqual([
+    [file.hash, 'image/png'],
+    [file.hash, 'image/png'],
+  ])
+})
+
+test('that WhatsApp cuts in the middle is made again, and nothing is kept of it', async () => {
+  reads = false
+  let cut = 0
+  answer = (_response, request) => {
+    request.once('data', () => {
+      cut += 1
+      request.socket.destroy()
+    })
+  }
+  const { uploads: all, entryOf } = workerWith()
+  const [file, lane] = [await newFile(4_000_000), newLane()]
+  expect(await all.settled(entryOf(lane), file.id, 10_000)).toMatchObject({ kind: 'waits' })
+  expect(cut).toBe(1)
+  expect(await findUpload(redis, { lane, hash: file.hash }, Date.now())).toMatchObject({ kind: 'rests' })
+  reads = true
+  answer = takes
+  const ready = async () => (await all.find(entryOf(lane), file.id)).kind === 'ready'
+  await eventually(ready, 'it is uploaded', 10_000)
+  expect(uploads).toHaveLength(1)
+})
+
+test('to a WhatsApp that never answers is given up in bounded time', async () => {
+  answer = () => undefined
+  const { uploads: all, entryOf } = workerWith()
+  const began = performance.now()
+  expect(await all.settled(entryOf(newLane()), (await newFile()).id, 20_000)).toMatchObject({ kind: 'waits' })
+  expect(performance.now() - began).toBeLessThan(15_000)
+})
+
+test.each<[string, number, number, 'waits' | 'refused']>([
+  ['throttles', 429, 130429, 'waits'],
+  ['has a fault of its own', 500, 131000, 'waits'],
+  ['is overloaded', 503, 2, 'waits'],
+  ['does not take the file', 400, 100, 'refused'],
+])('of which WhatsApp says that it %s is %s %s %s', async (_what, status, code, kind) => {
+  answer = refuses(status, code)
+  const { uploads: all, entryOf } = workerWith()
+  const [file, entry] = [await newFile(), entryOf(newLane())]
+  expect(await all.settled(entry, file.id, 10_000)).toMatchObject({ kind, problem: { code: String(code) } })
+  // Each message that asks meanwhile gets the same without asking WhatsApp.
+  for (let n = 0; n < 20; n += 1) expect((await all.find(entry, file.id)).kind).toBe(kind)
+  expect(uploads).toHaveLength(1)
+})
+
+test('rests longer after each failure in a row', async () => {
+  answer = refuses(500, 131000)
+  const { uploads: all, entryOf } = workerWith()
+  const [file, lane] = [await newFile(), newLane()]
+  const rests: number[] = []
+  for (let n = 1; n <= 3; n += 1) {
+    await eventually(
+      async () => {
+        await all.find(entryOf(lane), file.id)
+        return uploads.length === n
+      },
+      `try ${n}`,
+      20_000,
+    )
+    const rest = await eventually(async () => {
+      const known = await findUpload(redis, { lane, hash: file.hash }, Date.now())
+      return known.kind === 'rests' ? known.rest.ms : undefined
+    }, 'it rests')
+    rests.push(rest)
+  }
+  expect(rests[1]).toBeGreaterThan(1_000)
+  expect(rests[2]).toBeGreaterThan(2_000)
+})
+
+test('waits while the store of files is away or full, and fails once the bytes are gone', async () => {
+  const [file, lane] = [await newFile(), newLane()]
+  let isAway = true
+  const store: FileStore = {
+    ...files,
+    read: (...asked) => (isAway ? Promise.reject(new FilesAwayError('ENOSPC')) : files.read(...asked)),
+  }
+  const { uploads: all, entryOf } = workerWith(store)
+  expect(await all.settled(entryOf(lane), file.id, 5_000)).toMatchObject({
+    kind: 'waits',
+    problem: { code: 'files_away' },
+  })
+  isAway = false
+  const state = async () => (await all.find(entryOf(lane), file.id)).kind
+  await eventually(async () => (await state()) === 'ready', 'the store is back', 10_000)
+  const lost = await newFile()
+  rmSync(join(dataDir, contentPath(lost.hash)))
+  expect(await all.settled(entryOf(newLane()), lost.id, 5_000)).toMatchObject({
+    kind: 'refused',
+    problem: { code: 'gallery_file_gone' },
+  })
+})
+
+test('of bytes that are fewer than their record says is never half made', async () => {
+  const [file, lane] = [await newFile(1_000), newLane()]
+  writeFileSync(join(dataDir, contentPath(file.hash)), 'half')
+  const { uploads: all, entryOf } = workerWith()
+  expect(await all.settled(entryOf(lane), file.id, 5_000)).toMatchObject({
+    kind: 'waits',
+    problem: { code: 'file_unreadable' },
+  })
+  expect(uploads).toEqual([])
+})
+
+test('a worker that stood still and lost its lease breaks its upload off', async () => {
+  let isHeld = false
+  let isBrokenOff = false
+  answer = (response) => {
+    isHeld = true
+    const late = setTimeout(() => takes(response), 9_000)
+    response.once('close', () => {
+      clearTimeout(late)
+      isBrokenOff = !response.writableEnded
+    })
+  }
+  const cloud = workerWith(files, 'frozen', { begin: 20_000, whole: 20_000 })
+  const [file, lane] = [await newFile(), newLane()]
+  const of = { lane, hash: file.hash }
+  await cloud.uploads.find(cloud.entryOf(lane), file.id)
+  await eventually(async () => isHeld, 'it is under way')
+  // As after its lease has run out: another worker has uploaded it meanwhile.
+  await redis.del(...(await redis.keys('*:lease')))
+  expect(await holdUpload(redis, of, 'another', true)).toBe(true)
+  await keepUpload(redis, of, 'theirs', Date.now())
+  await eventually(async () => isBrokenOff, 'it is broken off', 8_000)
+  expect(await findUpload(redis, of, Date.now())).toMatchObject({ kind: 'uploaded', id: 'theirs' })
+  expect(await holdUpload(redis, of, 'another', false)).toBe(true)
+})
+
+test('an id in its last day is used on while the file is uploaded anew', async () => {
+  const { uploads: all, entryOf } = workerWith()
+  const [file, lane] = [await newFile(), newLane()]
+  const of = { lane, hash: file.hash }
+  await keepUpload(redis, of, 'old', Date.now() - 28.5 * 86_400_000)
+  expect(await all.find(entryOf(lane), file.id)).toMatchObject({ kind: 'ready', source: { id: 'old' } })
+  const renewed = async () => {
+    const found = await findUpload(redis, of, Date.now())
+    return found.kind === 'uploaded' && found.id !== 'old' && !found.isOld
+  }
+  await eventually(renewed, 'it is renewed')
+  expect(uploads).toHaveLength(1)
+})
+
+test('a lost id is forgotten once, and another worker’s newer one is not', async () => {
+  const { uploads: all, entryOf } = workerWith()
+  const [file, lane] = [await newFile(), newLane()]
+  const of = { lane, hash: file.hash }
+  await keepUpload(redis, of, 'first', Date.now())
+  await all.gone(lane, file.hash, 'first')
+  expect(await findUpload(redis, of, Date.now())).toEqual({ kind: 'unknown' })
+  await keepUpload(redis, of, 'second', Date.now())
+  await all.gone(lane, file.hash, 'first')
+  expect(await findUpload(redis, of, Date.now())).toMatchObject({ id: 'second' })
+  // A WhatsApp that forgets again and again is left alone for a while.
+  await all.gone(lane, file.hash, 'second')
+  expect(await findUpload(redis, of, Date.now())).toMatchObject({ kind: 'rests', rest: { code: 'media_gone' } })
+  expect((await all.find(entryOf(lane), file.id)).kind).toBe('waits')
+})
+
+test('while Redis is away nothing is uploaded, and everything goes on afterwards', async () => {
+  const { uploads: all, entryOf } = workerWith()
+  const [file, lane] = [await newFile(), newLane()]
+  server.freeze()
+  const asked = all.find(entryOf(lane), file.id)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(uploads).toEqual([])
+  server.wake()
+  await asked
+  await eventually(async () => (await all.find(entryOf(lane), file.id)).kind === 'ready', 'it is uploaded', 10_000)
+  expect(uploads).toHaveLength(1)
+})
