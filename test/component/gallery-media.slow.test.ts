@@ -200,10 +200,7 @@ test('an upload that is throttled makes the message wait, and says so; it is sen
   // Nothing else waits with it.
   await reaches(service, service.tenant, await sentWith('text', { body: 'Hello' }), 'read', 10_000)
   await control(service, { uploads_refused_with: null })
-  await reaches(service, service.tenant, message, 'read', 30_000).catch(async (e) => {
-    console.log(JSON.stringify(await shown(message)))
-    throw e
-  })
+  await reaches(service, service.tenant, message, 'read', 30_000)
 })
 
 test('a file that WhatsApp refuses fails its messages with the reason, and is not offered again for each', async () => {
@@ -321,6 +318,12 @@ describe('a campaign', () => {
     const id = await service.ready({ tags: [tag] }, template({ gallery: file }))
     expect((await service.show(id)).preflight).toMatchObject({ files: [{ uploaded: false }], warnings: [{}] })
     await service.move(id, 'start')
+    const listed = z.object({ data: z.array(z.object({ id: z.string() })) })
+    const waits = async () => {
+      const [first] = listed.parse((await service.request('GET', `/messages?campaign=${id}&limit=1`)).json()).data
+      return first !== undefined && (await shown(first.id)).waits?.why === 'file_upload'
+    }
+    await eventually(waits, 'its messages say what they wait for')
     await control(service, { uploads_refused_with: null })
     const { progress } = await service.reaches(id, 'done', 60_000)
     expect([progress.failed, progress.read]).toEqual([0, 50])
