@@ -14,7 +14,7 @@ import { type FileStore, FilesAwayError } from '../../src/files/store.ts'
 import { contentPath } from '../../src/gallery/store/content.ts'
 import { addFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
-import { findUpload, holdUpload, keepUpload } from '../../src/gallery/store/uploads.ts'
+import { findUpload, holdUpload, keepUpload, releaseUpload } from '../../src/gallery/store/uploads.ts'
 import { createCloudUploads } from '../../src/providers/cloud-upload.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
@@ -264,7 +264,7 @@ test('a worker that stood still and lost its lease breaks its upload off', async
   await cloud.uploads.find(cloud.entryOf(lane), file.id)
   await eventually(async () => isHeld, 'it is under way')
   // As after its lease has run out: another worker has uploaded it meanwhile.
-  await redis.del(...(await redis.keys('*:lease')))
+  await releaseUpload(redis, of, 'frozen')
   expect(await holdUpload(redis, of, 'another', true)).toBe(true)
   await keepUpload(redis, of, 'theirs', Date.now())
   await eventually(async () => isBrokenOff, 'it is broken off', 8_000)
