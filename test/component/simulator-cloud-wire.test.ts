@@ -125,7 +125,7 @@ describe('a refusal', () => {
     })
   })
 
-  test.each(['/v23.0/not-a-number/messages', '/v23.0/1/register', '/v23.0/1'])(
+  test.each(['/v23.0/not-a-number/messages', '/v23.0/1/deregister', '/v23.0/1'])(
     'of the path %s is 100 with subcode 33',
     async (path) => {
       const answer = await post(simulator.url + path, cloudText(TO), { authorization: 'Bearer token' })

@@ -69,6 +69,10 @@ describe('a rule', () => {
       physics: [],
       account: { waba_id: null, templates: 1, page: 1_000, refuse: null, paging: 'good', asked: 0 },
       throughput: null,
+      links_refused: false,
+      uploads_refused_with: null,
+      upload_delay_ms: 0,
+      media_lasts_ms: 30 * 86_400_000,
     })
     expect((await control({ clear: true })).body).toMatchObject({ rules: [] })
   })
