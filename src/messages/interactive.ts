@@ -67,7 +67,7 @@ const replyButtonSchema = z.object({
 
 const buttonSchema = z.object({
   type: z.literal('button'),
-  /** Some providers want one: accept/provider-support.ts. */
+  /** Some providers want one: accept/prepare-message.ts. */
   header: headerSchema.optional(),
   body: bodySchema,
   footer: footerSchema.optional(),

@@ -1,7 +1,8 @@
 // The text of a message as its recipient reads it: the `message_text` of a lookup.
+
+import type { MediaSource } from './bounded.ts'
 import type { Content } from './content.ts'
 import type { Interactive } from './interactive.ts'
-import { sourceText } from './media.ts'
 import type { Template } from './templates/template.ts'
 import type { TemplateContent } from './templates/template-content.ts'
 import { fillIn, valuesOf, variablesOf } from './templates/variables.ts'
@@ -67,3 +68,7 @@ function bodyOf({ components = [] }: TemplateContent, { body, named }: Wording):
   const { parameters = [] } = components.find((component) => component.type === 'BODY') ?? {}
   return fillIn(body, valuesOf(variablesOf(body), parameters, named === true))
 }
+
+/** What stands for a file where there is nothing else to read: its link, or which file it is. */
+const sourceText = ({ link, id, gallery }: MediaSource): string =>
+  link ?? (id === undefined ? `file ${gallery ?? ''} of the gallery` : `file ${id} of WhatsApp`)

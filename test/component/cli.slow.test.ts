@@ -61,6 +61,7 @@ describe('help', () => {
       'lanes',
       'campaigns',
       'events',
+      'flows',
       'opt-outs',
       'people',
       'notices',

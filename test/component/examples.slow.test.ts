@@ -15,6 +15,7 @@ import { shownAnswer } from '../../src/producer/openapi/sample.ts'
 import { providerWebhooks } from '../../src/producer/openapi/webhooks.ts'
 import type { Example, RouteSpec } from '../../src/producer/route.ts'
 import { type DemoWorld, startDemoWorld } from '../support/demo-world.ts'
+import { hubSignature, phoneAsks } from '../support/flow-phone.ts'
 import { readPage } from '../support/pages.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -89,6 +90,14 @@ async function pausedCampaign(): Promise<string> {
   return id
 }
 
+/** A message that somebody wrote to the sender of the Cloud API. */
+async function receivedMessage(type: string): Promise<Prepared> {
+  const sender = demoAccounts.main.senders.find(({ provider }) => provider === 'cloud-api')?.phoneNumberId
+  const body = JSON.stringify({ sender, from: '+447700900123', type })
+  const answer = await fetch(`${world.service.simulator.url}/_inbound`, { method: 'POST', body })
+  return { params: z.object({ id: z.string() }).parse(await answer.json()) }
+}
+
 type Prepared = Pick<Example, 'params' | 'query' | 'headers' | 'body'> & { form?: FormData }
 const withId = async (id: Promise<string>): Promise<Prepared> => ({ params: { id: await id } })
 const VERIFY_TOKEN = 'verify-token-of-the-account'
@@ -98,11 +107,18 @@ const signed = (text: string, secret = 'app-secret') => createHmac('sha256', sec
 const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>> = {
   messagesShow: () => withId(sentMessage()),
   messagesCancel: () => withId(sentMessage()),
-  async messagesMedia() {
-    const sender = demoAccounts.main.senders.find(({ provider }) => provider === 'cloud-api')?.phoneNumberId
-    const body = JSON.stringify({ sender, from: '+447700900123', type: 'image' })
-    const answer = await fetch(`${world.service.simulator.url}/_inbound`, { method: 'POST', body })
-    return { params: z.object({ id: z.string() }).parse(await answer.json()) }
+  messagesMedia: () => receivedMessage('image'),
+  messagesRead: () => receivedMessage('text'),
+  // Forms and products are known to the Cloud API only.
+  sendingService: async ({ name, body }) =>
+    name === 'A form' || name === 'Products' ? { body: { ...body, sender: 'cloud' } } : {},
+  async flowsExchange() {
+    const secret = 'app-secret-of-the-account'
+    await ask('PUT', '/admin/webhook-secrets/webhook.app_secret', { secret })
+    const { public_key } = dataOf({ public_key: z.string() }, await ask('POST', '/admin/flows/keys'))
+    const { body } = phoneAsks(public_key, { version: '3.0', action: 'ping' })
+    const headers = { 'X-Hub-Signature-256': hubSignature(JSON.stringify(body), secret) }
+    return { params: { account: String(world.account), flow: 'delivery' }, headers, body }
   },
   async messagesRequeue() {
     const id = await sentMessage()

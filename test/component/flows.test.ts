@@ -276,3 +276,18 @@ test('only an admin of the account sees and changes how its flows are served', a
   expect(data).toMatchObject({ address: shop.url, secrets: 1, keys: [{ public_key: publicKey }] })
   expect(JSON.stringify(data)).not.toContain('PRIVATE')
 })
+
+test('what is no request of a phone is refused before it is opened', async () => {
+  const ask = async (body: string, encoding?: string) => {
+    const headers = {
+      ...(encoding !== undefined && { 'content-encoding': encoding }),
+      'content-type': 'application/json',
+      'x-hub-signature-256': hubSignature(body, APP_SECRET),
+    }
+    return (await fetch(`${service.url}/flows/${tenant.account}/delivery`, { method: 'POST', headers, body })).status
+  }
+  expect(await ask('{')).toBe(400)
+  expect(await ask('{}', 'gzip')).toBe(415)
+  expect(await ask(JSON.stringify({ encrypted_flow_data: 'x'.repeat(1_100_000) }))).toBe(413)
+  expect(asked).toEqual([])
+})

@@ -186,6 +186,7 @@ const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
   'GET /messages/:id': ({ message }) => request(ours.key, 'GET', `/messages/${message}`),
   'GET /messages/:id of a received one': ({ inbound }) => request(ours.key, 'GET', `/messages/${inbound}`),
   'POST /messages/:id/cancel': ({ message }) => request(ours.key, 'POST', `/messages/${message}/cancel`),
+  'POST /messages/:id/read': ({ inbound }) => request(ours.key, 'POST', `/messages/${inbound}/read`, {}),
   'POST /messages/:id/requeue': ({ message }) => request(ours.key, 'POST', `/messages/${message}/requeue`),
   'POST /messages/requeue': ({ sender }) => request(ours.key, 'POST', '/messages/requeue', { sender, dry_run: true }),
   'GET /jobs/:id': ({ requeue }) => request(ours.key, 'GET', `/jobs/${requeue}`),

@@ -9,6 +9,7 @@ import { LaneClosedError } from '../../queue/lane/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { cached } from '../../redis/records.ts'
 import { type Content, classOf, type ServiceContent, type TemplateMessageContent } from '../content.ts'
+import { filesNamedBy, galleryFilesIn } from '../content-files.ts'
 import type { Fault } from '../fault.ts'
 import { sendAtFault, validityFault } from '../instant.ts'
 import { parseMessageId } from '../message-id.ts'
@@ -17,10 +18,10 @@ import { replyWindowOf } from '../store/inbound.ts'
 import { readMessage } from '../store/records.ts'
 import { withoutUnusedNames } from '../templates/match-parameters.ts'
 import { matchTemplate } from '../templates/match-template.ts'
+import { cloudApiOnlyFaults } from '../templates/rich-parameters.ts'
 import type { Template } from '../templates/template.ts'
 import { wordingOf } from '../text.ts'
 import { galleryFaults } from './gallery-files.ts'
-import { cloudApiFaults, partnerApiFaults } from './provider-support.ts'
 import type { Address, ReadSend, ServiceMessage, TemplateMessage, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
@@ -70,11 +71,15 @@ export async function refusalOf(
 ): Promise<Refusal> {
   const [ofTemplate, ofFiles, ofSender] = await Promise.all([
     content ? checkTemplate(deps, account, content) : undefined,
-    content ? galleryFaults(deps.redis, account, content) : undefined,
+    content ? fileFaults(deps.redis, account, content) : undefined,
     sender === undefined ? undefined : recentSenderOf(deps.redis, account, sender).then(senderFaults),
   ])
   return invalidFields([...faults, ...(ofTemplate?.faults ?? []), ...(ofFiles ?? []), ...(ofSender ?? [])])
 }
+
+/** Faults of files of the gallery; most messages show none. */
+const fileFaults = async (redis: Redis, account: number, content: Content): Promise<Fault[]> =>
+  galleryFilesIn(content).length === 0 ? [] : galleryFaults(redis, account, content)
 
 async function prepareService(
   deps: PrepareDeps,
@@ -85,7 +90,7 @@ async function prepareService(
   const { to } = message
   const [sender, ofFiles] = await Promise.all([
     senderFor(deps, owner, message),
-    galleryFaults(deps.redis, owner.account, message.content),
+    fileFaults(deps.redis, owner.account, message.content),
   ])
   const { until, faults } = times(deps.config, 'transactional', message, nowMs)
   assertSound(sender, [...ofFiles, ...senderFaults(sender), ...faults], message)
@@ -112,7 +117,7 @@ async function prepareTemplate(
   const { to, campaignId } = message
   const [{ template, content, faults }, ofFiles, sender] = await Promise.all([
     checkTemplate(deps, owner.account, message.content),
-    galleryFaults(deps.redis, owner.account, message.content),
+    fileFaults(deps.redis, owner.account, message.content),
     senderFor(deps, owner, message),
   ])
   const messageClass = classOf(content, template?.category)
@@ -300,4 +305,51 @@ async function providerIdOf(redis: Redis, lane: number, given: string, path: str
   const record = id.lane === lane ? await readMessage(redis, id) : undefined
   if (record?.providerId) return record.providerId
   throw invalidFields([{ path, message: 'no message that this sender has sent' }])
+}
+
+/** Faults of a content for the Cloud API alone: lists take a text header and no other. Everything else it takes as we do. */
+export function cloudApiFaults(content: Content): Fault[] {
+  if (content.type !== 'interactive' || content.interactive.type !== 'list') return []
+  const { header } = content.interactive
+  if (!header || header.type === 'text') return []
+  const message = `expected "text", the only header the Cloud API takes in a list, got "${header.type}"`
+  return [{ path: 'interactive.header.type', message }]
+}
+
+/** Kinds of interactive messages that only the Cloud API has. */
+const CLOUD_ONLY: ReadonlySet<string> = new Set(['flow', 'product', 'product_list', 'catalog_message'])
+
+/**
+ * Faults for the partner wire alone. Its recipients are numbers, its reply buttons have a header, it has no newer kinds of
+ * templates, and it fetches files: by a link, or by the public address of a file of the gallery.
+ */
+export function partnerApiFaults(content: Content, to: string, config: { publicUrl?: string | undefined }): Fault[] {
+  const ofTemplate = content.type === 'template' ? cloudApiOnlyFaults(content.template.components) : []
+  return [...ofTemplate, ...recipientFaults(to), ...interactiveFaults(content), ...partnerFileFaults(content, config)]
+}
+
+const recipientFaults = (to: string): Fault[] =>
+  isUserId(to) ? [{ path: 'to', message: 'expected a phone number: this sender’s provider takes no user ids' }] : []
+
+function interactiveFaults(content: Content): Fault[] {
+  if (content.type !== 'interactive') return []
+  const { interactive } = content
+  if (CLOUD_ONLY.has(interactive.type)) {
+    return [
+      { path: 'interactive.type', message: `this sender’s provider takes no messages of type "${interactive.type}"` },
+    ]
+  }
+  return interactive.type === 'button' && interactive.header === undefined
+    ? [{ path: 'interactive.header', message: 'required by this sender’s provider' }]
+    : []
+}
+
+function partnerFileFaults(content: Content, { publicUrl }: { publicUrl?: string | undefined }): Fault[] {
+  const byId = filesNamedBy(content, 'id').map((path) => ({
+    path,
+    message: 'this sender’s provider takes no ids of files',
+  }))
+  if (publicUrl !== undefined) return byId
+  const message = 'this sender’s provider fetches files by their public address: set LANEWAY_PUBLIC_URL'
+  return [...byId, ...filesNamedBy(content, 'gallery').map((path) => ({ path, message }))]
 }
