@@ -149,6 +149,23 @@ test('a list says that it cannot be loaded for now, and is loaded again by itsel
   await page.getByRole('table', { name: 'Contacts' }).waitFor()
 })
 
+test('nothing can be typed before it is known whether this is a demo, since its number would take the place of what was typed', async () => {
+  let told = (): void => undefined
+  const isTold = new Promise<void>((resolve) => {
+    told = resolve
+  })
+  await page.route('**/console/demo', async (route) => {
+    await isTold
+    return route.continue()
+  })
+  await page.goto('/console/start')
+  await page.getByRole('heading', { name: 'Preview' }).waitFor()
+  expect(await page.getByLabel('To', { exact: true }).count()).toBe(0)
+  told()
+  await page.getByLabel('To', { exact: true }).waitFor()
+  await page.unroute('**/console/demo')
+})
+
 test('a message whose answer was lost is sent once, however often its button is pressed', async () => {
   const to = '+447700900188'
   await page.goto('/console/start')

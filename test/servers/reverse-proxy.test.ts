@@ -201,8 +201,9 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
         ),
       )
     // A bucket of its own for a client that has not asked yet; those who write addresses of their own gain nothing.
-    const [loud, quiet] = await Promise.all([many(LOUD[proxy]), ask('/nowhere')])
-    expect(loud.some(({ statusCode }) => statusCode === 429)).toBe(true)
+    // A busy machine may spread them over several seconds, each of which has its own count.
+    const isLimited = async () => (await many(LOUD[proxy])).some(({ statusCode }) => statusCode === 429) || undefined
+    const [, quiet] = await Promise.all([eventually(isLimited, 'one of them is refused'), ask('/nowhere')])
     expect(quiet.statusCode).toBe(404)
   })
 })

@@ -29,30 +29,33 @@ export function Start() {
     <Page title="Send a message">
       <div class="writing">
         <div class="stack">
-          <Form
-            key={String(inDemo)}
-            variant="card"
-            verb={sent === undefined ? 'Send it' : 'Send another one'}
-            onValues={setSeen}
-            fields={{
-              sender: { label: 'Sender', options: senders, value: senders[0]?.[0] ?? '' },
-              to: {
-                label: 'To',
-                required: true,
-                value: inDemo ? DEMO_NUMBER : '',
-                help: inDemo
-                  ? 'A simulator stands in for WhatsApp: no real person gets anything.'
-                  : 'A number of yours, with its country code. Real people get real messages.',
-              },
-              heading: { label: 'Heading', required: true, value: seen.heading },
-              text: { label: 'Text', required: true, value: seen.text },
-            }}
-            act={async (values, headers) => {
-              const how = { body: messageOf(values), headers }
-              const path = '/sendservicemessages/sendmessages'
-              setSent((await call<{ messages: { id: string }[] }>('POST', path, how)).messages[0]?.id)
-            }}
-          />
+          {/* Before it is known whether this is a demo, what somebody types would be lost to the number of one. */}
+          {demo.value !== undefined && (
+            <Form
+              key={String(inDemo)}
+              variant="card"
+              verb={sent === undefined ? 'Send it' : 'Send another one'}
+              onValues={setSeen}
+              fields={{
+                sender: { label: 'Sender', options: senders, value: senders[0]?.[0] ?? '' },
+                to: {
+                  label: 'To',
+                  required: true,
+                  value: inDemo ? DEMO_NUMBER : '',
+                  help: inDemo
+                    ? 'A simulator stands in for WhatsApp: no real person gets anything.'
+                    : 'A number of yours, with its country code. Real people get real messages.',
+                },
+                heading: { label: 'Heading', required: true, value: seen.heading },
+                text: { label: 'Text', required: true, value: seen.text },
+              }}
+              act={async (values, headers) => {
+                const how = { body: messageOf(values), headers }
+                const path = '/sendservicemessages/sendmessages'
+                setSent((await call<{ messages: { id: string }[] }>('POST', path, how)).messages[0]?.id)
+              }}
+            />
+          )}
           {sent !== undefined && (
             <Followed key={sent} id={sent}>
               {(message) => <Timeline history={message.history} />}

@@ -17,7 +17,8 @@ export const demo = signal<Demo | undefined>(undefined)
 /** Asks after every change of session or account; in a demo also every 15 s while the tab is visible. */
 export function followDemo(): void {
   const ask = async (): Promise<void> => {
-    demo.value = await dataOf<Demo>('GET', '/console/demo').catch(() => NONE)
+    // An answer that is lost says nothing new: forms that know a demo keep what was typed.
+    demo.value = await dataOf<Demo>('GET', '/console/demo').catch(() => demo.value ?? NONE)
   }
   effect(() => {
     if (session.value && viewer.value !== '') void ask()
