@@ -16,8 +16,9 @@ export default defineConfig({
     // file may leave anything behind in a module or in the process: whatever it starts or replaces it ends or puts back.
     pool: 'forks',
     isolate: false,
-    // Many tests mostly wait, so that three more than the usual two keep both busy.
-    maxWorkers: 5,
+    // Many tests mostly wait, so that two more than the usual two keep both busy. With a third one more, tests that start
+    // processes or hold a time limit starve now and then.
+    maxWorkers: 4,
     maxConcurrency: 4,
     sequence: { sequencer: SlowFirst },
     // What came of transforming a module is kept by its content, which spares half of the CPU time of running one file.
