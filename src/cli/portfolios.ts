@@ -1,6 +1,6 @@
 // portfolios: create, list, set, remove. The numbers of a portfolio share one daily limit of people at WhatsApp.
 import { dropPortfolio, existingPortfolio } from '../portfolios/commands/portfolios.ts'
-import { type PortfolioDocument, RESERVE_PERCENT } from '../portfolios/portfolio.ts'
+import { DAILY_LIMIT_MAX, type PortfolioDocument, RESERVE_PERCENT } from '../portfolios/portfolio.ts'
 import { createPortfolio, listPortfolios, newPortfolioId, setPortfolio } from '../portfolios/store/portfolios.ts'
 import { showPortfolio } from '../portfolios/store/rules.ts'
 import { type Columns, clockTime, listed } from './print.ts'
@@ -8,9 +8,9 @@ import { accountId, nameUpTo, numberOf, parser } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
 const portfolioId = numberOf('a portfolio, see `portfolios list --account <id>`')
-const people = parser('a number of people from 1 to 100000000, or none', (text) => {
+const people = parser(`a number of people from 1 to ${DAILY_LIMIT_MAX}, or none`, (text) => {
   if (text === 'none') return null
-  return /^[1-9]\d{0,8}$/.test(text) && Number(text) <= 100_000_000 ? Number(text) : undefined
+  return /^[1-9]\d{0,8}$/.test(text) && Number(text) <= DAILY_LIMIT_MAX ? Number(text) : undefined
 })
 const percent = parser('a percentage from 0 to 100', (text) =>
   /^\d{1,3}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined,

@@ -5,6 +5,9 @@ import { z } from 'zod'
 /** Share of the budget that a new portfolio keeps for transactional messages (%). */
 export const RESERVE_PERCENT = 10
 
+/** Most people of a daily limit: more than WhatsApp lets any portfolio write to in a day. */
+export const DAILY_LIMIT_MAX = 100_000_000
+
 /** What a message may wait for by WhatsApp's own rules. */
 export const RULE_WAIT_REASONS = ['person_capped', 'portfolio_limit', 'held'] as const
 /** What all campaigns of a sender may wait for: `lane_cooldown` while its number is held back for spam. */

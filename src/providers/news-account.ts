@@ -1,5 +1,6 @@
 // Webhooks about an account at WhatsApp and its numbers: bans, limits, quality, names, alerts.
 import { z } from 'zod'
+import { DAILY_LIMIT_MAX } from '../portfolios/portfolio.ts'
 import type { Change, Told } from './news.ts'
 import { constant, digitsOf, given, plainText, spare } from './webhook-fields.ts'
 
@@ -11,8 +12,10 @@ const limitSchema = z.union([z.string().max(40), z.number()]).transform((value, 
   const text = String(value).toUpperCase()
   if (text === 'TIER_UNLIMITED' || text === '-1') return null
   const [, figure, unit] = /^(?:TIER_)?(\d{1,9})(K|M)?$/.exec(text) ?? []
-  if (figure !== undefined && Number(figure) > 0)
-    return Number(figure) * (unit === 'K' ? 1_000 : unit === 'M' ? 1_000_000 : 1)
+  if (figure !== undefined && Number(figure) > 0) {
+    // A larger one means as much, and would spread the people who are counted over as many keys.
+    return Math.min(DAILY_LIMIT_MAX, Number(figure) * (unit === 'K' ? 1_000 : unit === 'M' ? 1_000_000 : 1))
+  }
   context.addIssue('no limit')
   return z.NEVER
 })

@@ -22,6 +22,7 @@ import {
   cappedUntil,
   confirmCounted,
   giveBack,
+  heldNow,
   holdPlace,
   releasePlace,
   showPortfolio,
@@ -270,6 +271,16 @@ describe('held messages', () => {
     expect(await ask(asks.slice(3), now, 3)).toMatchObject([{ verdict: 'held', untilMs: now + 10 * SECOND }])
     for (const name of ['held', asks[1]?.name ?? '', asks[2]?.name ?? '']) await releasePlace(redis, owner, name)
     expect(await ask(people(0, 9), now, 3)).toEqual(Array(9).fill({ verdict: 'ok' }))
+  })
+
+  test('are counted without those in flight, also by a process whose clock is a minute off', async () => {
+    owner.portfolio.dailyLimit = null
+    const now = Date.now()
+    await holdPlace(redis, owner, 'held')
+    expect(verdicts(await ask(people(0, 2), now))).toEqual(['ok', 'ok'])
+    for (const nowMs of [now - 60 * SECOND, now, now + 60 * SECOND]) {
+      expect((await heldNow(redis, { portfolio: owner.portfolio.id }, { nowMs })).count).toBe(1)
+    }
   })
 
   test('have their places for a day at most, and those in flight for minutes', async () => {

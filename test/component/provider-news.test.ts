@@ -233,6 +233,9 @@ test('a sender that does not follow keeps its rate, and its portfolio its limit;
   await setPortfolio(redis, id, { daily_limit: 500 })
   await bring('business_capability_update', { max_daily_conversations_per_business: 'TIER_UNLIMITED' }, NOW + 71)
   expect((await findPortfolio(redis, id))?.daily_limit).toBe(500)
+  // A limit is never larger than one that a person may set.
+  await bring('business_capability_update', { max_daily_conversations_per_business: '999999999M' }, NOW + 72)
+  expect((await findPortfolio(redis, id))?.daily_limit).toBe(100_000_000)
 })
 
 test('what WhatsApp tells of a number that is none of ours changes none of ours', async () => {

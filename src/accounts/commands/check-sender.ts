@@ -3,9 +3,9 @@
 import type { GraphApi } from '../../providers/graph-api.ts'
 import { askAboutSender } from '../../providers/sender-questions.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { type Seal, SealError } from '../seal.ts'
+import type { Seal } from '../seal.ts'
 import { type Finding, findingsOf, type SenderCheck } from '../sender-check.ts'
-import { type Sender, tokenPlaceOf } from '../store/senders.ts'
+import { type Sender, tokenOf } from '../store/senders.ts'
 import { hasWebhookSecret } from '../store/webhook-secrets.ts'
 
 /** What a check needs; `appSecret` is the one of the installation. */
@@ -54,15 +54,6 @@ async function ofProvider({ seal, graph }: CheckDeps, sender: Sender): Promise<F
   const facts = await askAboutSender(graph, { baseUrl: sender.base_url, token }, { phoneNumberId, wabaId })
   const { id, number, rate, portfolio } = sender
   return findingsOf({ id, number, phoneNumberId, wabaId, rate, hasPortfolio: portfolio !== null }, facts, Date.now())
-}
-
-function tokenOf(seal: Seal, sender: Sender): string | undefined {
-  try {
-    return seal.decrypt(sender.token, tokenPlaceOf(sender))
-  } catch (error) {
-    if (error instanceof SealError) return undefined
-    throw error
-  }
 }
 
 async function ofLaneway({ redis, appSecret }: CheckDeps, sender: Sender): Promise<Finding[]> {

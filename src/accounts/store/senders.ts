@@ -4,7 +4,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
 import { type Standing, tellNewest, type Word, wordField, wordText } from '../../redis/newest.ts'
 import { cached, nextId, optionalField, readRecord, replaceField } from '../../redis/records.ts'
-import type { SealedFor, TokenPlace } from '../seal.ts'
+import { type Seal, SealError, type SealedFor, type TokenPlace } from '../seal.ts'
 import { providerNameSchema } from '../sender.ts'
 import { keptLanes } from './kept-lanes.ts'
 
@@ -209,6 +209,16 @@ export async function setSenderAccess(redis: Redis, id: number, access: SenderAc
 
 /** Where the token of a sender can be opened. */
 export const tokenPlaceOf = ({ id, base_url }: Sender): TokenPlace => ({ sender: id, baseUrl: base_url })
+
+/** The token of a sender in clear; undefined where the keys at hand do not open it. */
+export function tokenOf(seal: Seal, sender: Sender): string | undefined {
+  try {
+    return seal.decrypt(sender.token, tokenPlaceOf(sender))
+  } catch (error) {
+    if (error instanceof SealError) return undefined
+    throw error
+  }
+}
 
 /** Writes the token as it is sealed now, unless it was changed since the sender was read; says whether it was done. */
 export const replaceToken = (redis: Redis, sender: Sender, sealed: string): Promise<boolean> =>

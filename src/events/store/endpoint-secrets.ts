@@ -114,3 +114,12 @@ export const signatures = (secrets: readonly string[], { id, seconds, body }: Si
       return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`
     })
     .join(' ')
+
+/** The headers of a signed body, by Standard Webhooks. */
+export const signedHeaders = (secrets: readonly string[], signed: Signed): Record<string, string> => ({
+  'content-type': 'application/json',
+  'user-agent': 'laneway',
+  'webhook-id': signed.id,
+  'webhook-timestamp': String(signed.seconds),
+  'webhook-signature': signatures(secrets, signed),
+})

@@ -1,5 +1,5 @@
 // The second half of accepting a message: what depends on the account and on the time. Which sender it leaves from,
-// whether the approved template agrees, its class, until when it is worth sending.
+// whether the approved template agrees, whether the sender's provider takes it, its class, until when it is worth sending.
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { cachedSender, defaultSender, type Sender, senderNamed } from '../../accounts/store/senders.ts'
 import { cachedTemplate, otherLanguages } from '../../accounts/store/templates.ts'

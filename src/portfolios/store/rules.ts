@@ -187,8 +187,8 @@ export async function heldNow(
   { nowMs = Date.now() }: At = {},
 ): Promise<{ count: number; sinceMs: number | undefined }> {
   const { held } = rulesKeys(lane, portfolio)
-  // Places of messages in flight end sooner, as in rules-admit.lua.
-  const from = `(${nowMs + PLACE_MS}`
+  // Places of messages in flight end sooner, as in rules-admit.lua; twice as far off, since this process may be behind.
+  const from = `(${nowMs + 2 * PLACE_MS}`
   const [count, first] = await Promise.all([
     redis.zcount(held, from, '+inf'),
     redis.zrangebyscore(held, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),

@@ -2,7 +2,7 @@
 // redirected, never repeated: WhatsApp asks again itself.
 import { randomUUID } from 'node:crypto'
 import { type Agent, request } from 'undici'
-import { signatures } from '../../../events/store/endpoint-secrets.ts'
+import { signedHeaders } from '../../../events/store/endpoint-secrets.ts'
 import { createTargetAgent, createTargetRule } from '../../../events/targets.ts'
 import type { FlowRequest } from '../../../flows/flow-request.ts'
 
@@ -48,13 +48,7 @@ async function post(
     const answer = await request(address, {
       dispatcher: agent,
       method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'laneway',
-        'webhook-id': id,
-        'webhook-timestamp': String(seconds),
-        'webhook-signature': signatures(secrets, { id, seconds, body }),
-      },
+      headers: signedHeaders(secrets, { id, seconds, body }),
       body,
       signal: AbortSignal.timeout(limitMs),
     })

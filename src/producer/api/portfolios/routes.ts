@@ -1,6 +1,6 @@
 // Business portfolios: the numbers that share one daily limit of people at WhatsApp.
 import { z } from 'zod'
-import { portfolioDocumentSchema, RESERVE_PERCENT } from '../../../portfolios/portfolio.ts'
+import { DAILY_LIMIT_MAX, portfolioDocumentSchema, RESERVE_PERCENT } from '../../../portfolios/portfolio.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'
@@ -10,9 +10,6 @@ const route = routesOf({
   params: z.object({ id: textIdField }),
   shown: { id: '1' },
 })
-
-/** More people than WhatsApp lets any portfolio write to in a day. */
-const DAILY_LIMIT_MAX = 100_000_000
 
 const fields = {
   name: nameField(100),

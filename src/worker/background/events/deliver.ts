@@ -8,7 +8,7 @@ import type { PlacedEvent } from '../../../events/outbox-entry.ts'
 import { retryAfterMs } from '../../../events/retry-times.ts'
 import { noteAttempt } from '../../../events/store/attempts.ts'
 import { documentsOf } from '../../../events/store/documents.ts'
-import { secretsAt, signatures } from '../../../events/store/endpoint-secrets.ts'
+import { secretsAt, signedHeaders } from '../../../events/store/endpoint-secrets.ts'
 import { type Endpoint, noteOutcome } from '../../../events/store/endpoints.ts'
 import type { Log } from '../../../log.ts'
 import { iso } from '../../../messages/instant.ts'
@@ -185,13 +185,7 @@ async function postEvents(
     const response = await request(url, {
       dispatcher: agent,
       method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'laneway',
-        'webhook-id': id,
-        'webhook-timestamp': String(seconds),
-        'webhook-signature': signatures(secrets, { id, seconds, body }),
-      },
+      headers: signedHeaders(secrets, { id, seconds, body }),
       body,
       signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopped]),
     })

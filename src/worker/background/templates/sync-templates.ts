@@ -1,8 +1,8 @@
 // One sync: lists the templates of an account at WhatsApp page by page and takes them over. How far it is stands in Redis after
 // each page, so that the worker that goes on, after a death or a wait for WhatsApp, begins after the last one. Doing a
 // page twice changes nothing. Only a list that was read to its end tells what is gone.
-import { type Seal, SealError } from '../../../accounts/seal.ts'
-import { listSenders, type Sender, tokenPlaceOf } from '../../../accounts/store/senders.ts'
+import type { Seal } from '../../../accounts/seal.ts'
+import { listSenders, type Sender, tokenOf } from '../../../accounts/store/senders.ts'
 import {
   findTemplateSync,
   type SyncedAccount,
@@ -157,15 +157,6 @@ async function ask(
     if (end.kind !== 'refused' || end.isThrottled) return end
   }
   return end
-}
-
-function tokenOf(seal: Seal, sender: Sender): string | undefined {
-  try {
-    return seal.decrypt(sender.token, tokenPlaceOf(sender))
-  } catch (error) {
-    if (error instanceof SealError) return undefined
-    throw error
-  }
 }
 
 /** The whole list was read: what is not in it is gone. Then campaigns stop whose template may not be sent any more. */
