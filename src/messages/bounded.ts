@@ -167,7 +167,7 @@ const mediaIdSchema = filledTextUpTo(LIMITS.mediaId)
     description: 'WhatsApp’s id of a file that was uploaded for the sender. Only where its provider is cloud-api.',
   })
 
-/** The fields of which a media object has exactly one; other fields of the object stand beside them. */
+/** A media object has exactly one of these fields, besides others of its own. */
 export const mediaSource = {
   link: linkSchema.optional(),
   id: mediaIdSchema.optional(),

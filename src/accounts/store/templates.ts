@@ -191,7 +191,7 @@ const listReply = z.array(z.enum(['new', 'changed', 'same', 'older', 'of_another
 /** What became of a template of a list: `older`: a later list was written already; `of_another`: it belongs to another account. */
 export type ListedEnd = z.infer<typeof listReply>[number]
 
-/** Which list of WhatsApp is written: of which account there, read when by its clock, and in which sync (ms). */
+/** A list of templates from WhatsApp: its account there, when it was read by WhatsApp's clock, and its sync (ms). */
 export interface ListPage {
   wabaId: string
   atMs: number

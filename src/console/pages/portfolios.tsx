@@ -145,6 +145,6 @@ const removePortfolio = ({ id, name }: Portfolio): void =>
     title: `Remove portfolio ${id}`,
     verb: 'Remove the portfolio',
     danger: true,
-    text: sentence`${name} is forgotten, with who was counted. It is refused as long as senders belong to it.`,
+    text: sentence`This removes ${name} and its limit. It is refused as long as senders belong to it.`,
     act: () => thenNotify(call('DELETE', `${ADDRESS}/${id}`), `Portfolio ${id} is removed.`),
   })

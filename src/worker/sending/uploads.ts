@@ -1,4 +1,4 @@
-// Uploads files of the gallery to WhatsApp: each content once for each number, whoever needs it, and anew before WhatsApp forgets
+// Uploads files of the gallery to WhatsApp: each content once for each number, and anew before WhatsApp forgets
 // it. One worker uploads a content at a time: it holds a lease in Redis and renews it. Where it may die: before WhatsApp's
 // answer is kept, the lease runs out and another worker uploads the content; WhatsApp then has it twice, which harms nobody.
 import type { Config } from '../../config.ts'
@@ -113,7 +113,7 @@ export function createUploads(deps: UploadDeps) {
       ? { kind: 'refused', problem: { code, sentence } }
       : { kind: 'waits', ms: Math.min(ms, LOOK_AGAIN_MS), problem: { code, sentence } }
 
-  /** Uploads the file, unless this process does so already or is busy with others: whoever needs it asks again. */
+  /** Uploads the file, unless this process does so already or is busy with others: the next message that needs it asks again. */
   function begin(entry: DirectoryEntry, file: GalleryFile): void {
     const name = `${entry.sender.id} ${file.hash}`
     if (running.has(name) || running.size >= UPLOADS_AT_ONCE || stopping.signal.aborted) return
