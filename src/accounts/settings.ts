@@ -24,6 +24,8 @@ export const accountSettings = {
   'opt_out.transactional': z.enum(['send', 'stop']).default('send'),
   /** What becomes of a service message to somebody who has not written within 24 hours. */
   outside_window: z.enum(['warn', 'refuse']).default('warn'),
+  /** Whether files of received messages are fetched into the gallery, before WhatsApp removes them. */
+  keep_received_media: z.enum(['on', 'off']).default('off'),
 }
 export type AccountSetting = keyof typeof accountSettings
 

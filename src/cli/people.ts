@@ -19,6 +19,7 @@ const shown = z.object({
     opt_out: z.unknown(),
     messages: z.array(z.unknown()),
     campaigns: z.array(z.unknown()),
+    files: z.array(z.unknown()),
   }),
 })
 
@@ -35,7 +36,7 @@ export const verbs: readonly Verb[] = [
       const { data } = shown.parse(JSON.parse(text))
       const contact = data.contact === null ? 'No contact' : 'A contact'
       const optOut = data.opt_out === null ? 'no opt-out' : 'an opt-out'
-      const rest = `${optOut}, ${counted(data.messages.length, 'message')}, ${counted(data.campaigns.length, 'campaign')}`
+      const rest = `${optOut}, ${counted(data.messages.length, 'message')}, ${counted(data.campaigns.length, 'campaign')}${data.files.length > 0 ? `, ${counted(data.files.length, 'file')} of the gallery` : ''}`
       return { json: data, text: `${contact}, ${rest}. All of it: --json.` }
     },
   }),

@@ -10,6 +10,7 @@ export const EVENT_TYPES = [
   'message.unconfirmed',
   'message.unknown',
   'message.received',
+  'message.media_kept',
   'campaign.started',
   'campaign.paused',
   'campaign.done',
@@ -17,6 +18,7 @@ export const EVENT_TYPES = [
   'sender.blocked',
   'sender.recovered',
   'provider.notice',
+  'gallery.full',
   'endpoint.disabled',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]

@@ -34,7 +34,7 @@ export const messageEventData = z.strictObject({
 export const receivedEventData = z.strictObject({
   event_id: eventIdField,
   id: z.string().describe('The id of WhatsApp.'),
-  seq: z.literal(1),
+  seq: z.literal([1, 2]).describe('2 once its file is in the gallery.'),
   kind: z.string(),
   sender: z.string().nullable(),
   received_at: time,
@@ -74,6 +74,12 @@ export const noticeEventData = z.strictObject({
   sentence: z.string(),
 })
 
+export const galleryEventData = z.strictObject({
+  event_id: eventIdField,
+  bytes: z.int().nonnegative().describe('Of all files of the gallery, those in the trash too.'),
+  limit: z.int().positive().describe('`limit.gallery_bytes`.'),
+})
+
 const typesOf = (family: string) => EVENT_TYPES.filter((type) => type.startsWith(`${family}.`))
 
 const event = <D extends z.ZodType>(types: readonly string[], data: D) =>
@@ -83,13 +89,14 @@ const event = <D extends z.ZodType>(types: readonly string[], data: D) =>
 export const eventSchema = z
   .union([
     event(
-      typesOf('message').filter((type) => type !== 'message.received'),
+      typesOf('message').filter((type) => type !== 'message.received' && type !== 'message.media_kept'),
       messageEventData,
     ),
-    event(['message.received'], receivedEventData),
+    event(['message.received', 'message.media_kept'], receivedEventData),
     event(typesOf('campaign'), campaignEventData),
     event(typesOf('sender'), senderEventData),
     event(typesOf('provider'), noticeEventData),
+    event(typesOf('gallery'), galleryEventData),
     event([...typesOf('endpoint'), TEST_TYPE], endpointEventData),
   ])
   .meta({ id: 'Event' })

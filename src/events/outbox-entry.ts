@@ -21,6 +21,7 @@ const otherEvent = z.discriminatedUnion('about', [
   z.object({ about: z.literal('sender'), blocked: z.boolean(), reason: z.string(), at }),
   // Named by a digest of WhatsApp's id, which has the person's number in it.
   z.object({ about: z.literal('received'), name: z.string(), at }),
+  z.object({ about: z.literal('media_kept'), name: z.string(), at }),
   z.object({
     about: z.literal('notice'),
     id: z.string(),
@@ -30,6 +31,7 @@ const otherEvent = z.discriminatedUnion('about', [
     sentence: z.string(),
     at,
   }),
+  z.object({ about: z.literal('gallery'), bytes: z.number(), limit: z.number(), at }),
   z.object({ about: z.literal('endpoint'), id: z.string(), reason: z.string(), at }),
 ])
 
@@ -101,11 +103,12 @@ function readOther(line: string): OtherOccurrence | undefined {
 
 /**
  * The id of an event, the same at each delivery and for each endpoint: `evt_<source>_<entry>_<line>`. A received message may
- * have several entries, as when WhatsApp brings it twice at the same moment: its event is named by the digest of its id.
+ * have several entries, as when WhatsApp brings it twice at the same moment: its events are named by the digest of its id.
  */
 export function eventId({ source, entry, line, occurrence }: PlacedEvent): string {
-  const place = occurrence.about === 'received' ? occurrence.name : `${entry.replace('-', '_')}_${line}`
-  return `evt_${source}_${place}`
+  if (occurrence.about === 'received') return `evt_${source}_${occurrence.name}`
+  if (occurrence.about === 'media_kept') return `evt_${source}_${occurrence.name}_media`
+  return `evt_${source}_${entry.replace('-', '_')}_${line}`
 }
 
 /** What two events must not overtake each other by: events of one message keep their order where they can. */

@@ -13,6 +13,7 @@ const mediaSchema = z.strictObject({
   filename: words,
   voice: z.boolean().optional(),
   animated: z.boolean().optional(),
+  gallery: words.describe('The file of the gallery that it was fetched into, where the account keeps received media.'),
 })
 
 /** The parts of a received message, as they are stored and shown. */

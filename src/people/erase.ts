@@ -2,6 +2,8 @@
 // crash starts again and finds only what is left.
 import { keptLanes } from '../accounts/store/kept-lanes.ts'
 import { deleteContact } from '../contacts/store/contacts.ts'
+import { filesSentBy } from '../gallery/store/received-media.ts'
+import { removeFile } from '../gallery/store/remove-files.ts'
 import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
 import type { Log } from '../log.ts'
 import { listPortfolios } from '../portfolios/store/portfolios.ts'
@@ -13,6 +15,7 @@ import { jsonText, replaceField } from '../redis/records.ts'
 import { eraseInCampaigns } from './erase-campaigns.ts'
 import { type EraseDeps, eraseMessages } from './erase-messages.ts'
 import { countErased } from './erasures.ts'
+import { makeErasedHmac } from './opt-outs/store/erased.ts'
 import { eraseOptOut } from './opt-outs/store/opt-outs.ts'
 
 /** Whom to forget, and the id of the job that does it. */
@@ -47,10 +50,21 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
     await countErased(redis, id, 'received', found.received)
     busy += found.busy
   }
+  await eraseFiles(redis, account, person)
   for (const { id: portfolio } of await listPortfolios(redis, account)) await forgetCap(redis, { portfolio }, person)
   // Not counted: they may be of other accounts, and how many those have is nobody else's business.
   await eraseInRefusedJobs(redis, person)
   return busy === 0
+}
+
+/**
+ * Removes the files that came with their messages. After the messages: what is being fetched of one that is gone removes itself.
+ */
+async function eraseFiles(redis: Redis, account: number, person: string): Promise<void> {
+  const name = await makeErasedHmac(redis, account, person)
+  for await (const files of filesSentBy(redis, account, name)) {
+    for (const file of files) await removeFile(redis, account, file)
+  }
 }
 
 // Forgetting a person in refused jobs of other services: those are kept for a week, so that the service can see why. A

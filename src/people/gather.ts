@@ -7,10 +7,13 @@ import { findInSnapshot } from '../campaigns/store/person-in-files.ts'
 import { findInRows } from '../campaigns/store/person-in-rows.ts'
 import { readRecipientStates } from '../campaigns/store/recipient-states.ts'
 import { findContactByPhone } from '../contacts/store/contacts.ts'
+import { findFile } from '../gallery/store/files.ts'
+import { filesSentBy } from '../gallery/store/received-media.ts'
 import { findMessages } from '../messages/lookup/find-messages.ts'
 import type { ListedMessage } from '../messages/lookup/message-schema.ts'
 import type { Redis } from '../redis/connect.ts'
 import { phoneColumn } from './erase-campaigns.ts'
+import { makeErasedHmac } from './opt-outs/store/erased.ts'
 import { findOptOut } from './opt-outs/store/opt-outs.ts'
 
 /** Messages of a page: what is held at a time. */
@@ -51,6 +54,18 @@ async function* messagesOf(
       page = await findMessages(redis, { senders, filter, limit: PAGE, after: page?.next, nowMs, lists: config })
       if (page.messages.length > 0) yield page.messages
     } while (page.next !== undefined)
+  }
+}
+
+/** Files of their messages that are in the gallery; they may be kept for longer than the messages. */
+async function* filesOf(redis: Redis, account: number, person: string) {
+  for await (const ids of filesSentBy(redis, account, await makeErasedHmac(redis, account, person))) {
+    const files = await Promise.all(ids.map((id) => findFile(redis, account, id)))
+    yield files.flatMap((file) => {
+      if (file === undefined) return []
+      const { id, name, mime_type, size } = file
+      return [{ id: String(id), name, mime_type, size }]
+    })
   }
 }
 
@@ -101,6 +116,8 @@ export async function* personPieces(
   yield* elements(messagesOf(deps, account, person, nowMs))
   yield '],"campaigns":['
   yield* elements(membershipsOf(deps, account, person))
+  yield '],"files":['
+  yield* elements(filesOf(deps.redis, account, person))
   yield ']}}'
 }
 
@@ -108,6 +125,7 @@ export async function* personPieces(
 async function* elements(pages: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
   let before = ''
   for await (const page of pages) {
+    if (page.length === 0) continue
     yield before + JSON.stringify(page).slice(1, -1)
     before = ','
   }

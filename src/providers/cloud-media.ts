@@ -1,15 +1,16 @@
-// Files that came with received messages, fetched from WhatsApp when somebody asks for them: its API says where
-// the bytes are and they are read from there with the sender's token. The address comes from outside, so the token and
-// the request go only to the API's own host, or by https to a public address.
+// Files that came with received messages, fetched from WhatsApp: its API says where the bytes are and they are read from there.
+// That address comes from outside, so the request goes only to the API's own host, or by https to a public address, and the
+// sender's token only to the API's own host and those of WhatsApp.
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
 import { createTargetAgent, createTargetRule } from '../events/targets.ts'
+import { TooLargeError } from '../files/drafts.ts'
 import { parseJson } from './answer-body.ts'
 import type { ProviderSender } from './provider.ts'
 
 /** The largest file that WhatsApp takes from a person. */
-const MEDIA_MAX_BYTES = 100 * 1024 * 1024
+export const MEDIA_MAX_BYTES = 100 * 1024 * 1024
 /** Files that one process has open at a time. */
 export const MOST_OPEN = 32
 /** Longest answer to the question where a file is. */
@@ -56,7 +57,8 @@ export function createMediaSource(version: string, limitsMs = LIMITS_MS) {
       if (where.file_size !== undefined && where.file_size > MEDIA_MAX_BYTES) return { kind: 'too_large' }
       const url = new URL(where.url)
       const isOwn = url.origin === new URL(sender.baseUrl).origin
-      return read(isOwn ? own : elsewhere, url, { token: sender.token, where, limitsMs })
+      const token = isOwn || isWhatsApps(url) ? sender.token : undefined
+      return read(isOwn ? own : elsewhere, url, { token, where, limitsMs })
     },
 
     close: async (): Promise<void> => {
@@ -65,8 +67,14 @@ export function createMediaSource(version: string, limitsMs = LIMITS_MS) {
   }
 }
 
-const headersOf = (token: string) => ({
-  authorization: `Bearer ${token}`,
+/** The domains that WhatsApp's API names for files. */
+const WHATSAPPS = /(?:^|\.)(?:fbsbx\.com|fbcdn\.net|facebook\.com|whatsapp\.net|whatsapp\.com)$/
+
+/** Whether an address is one of WhatsApp's own, which may see a sender's token. */
+export const isWhatsApps = ({ protocol, hostname }: URL): boolean => protocol === 'https:' && WHATSAPPS.test(hostname)
+
+const headersOf = (token: string | undefined) => ({
+  ...(token !== undefined && { authorization: `Bearer ${token}` }),
   'user-agent': 'laneway',
   'accept-encoding': 'identity',
 })
@@ -106,7 +114,7 @@ function isGone(answer: unknown): boolean {
 async function read(
   agent: Agent,
   url: URL,
-  { token, where, limitsMs }: { token: string; where: Where; limitsMs: typeof LIMITS_MS },
+  { token, where, limitsMs }: { token: string | undefined; where: Where; limitsMs: typeof LIMITS_MS },
 ): Promise<MediaEnd> {
   try {
     const { statusCode, headers, body } = await request(url, {
@@ -148,7 +156,7 @@ function bounded(body: Readable): Readable {
   const counted = new Transform({
     transform(chunk: Buffer, _encoding, next) {
       read += chunk.length
-      if (read > MEDIA_MAX_BYTES) next(new Error('the file is larger than WhatsApp allows'))
+      if (read > MEDIA_MAX_BYTES) next(new TooLargeError('the file is larger than WhatsApp allows'))
       else next(null, chunk)
     },
   })

@@ -326,12 +326,31 @@ export const galleryKeys = (account: number) => {
     trash: `${prefix}:trash`,
     /** STRING: bytes of all files, those in the trash too, see gallery/store/files.ts. */
     bytes: `${prefix}:bytes`,
+    /** STRING: id of the folder that received media go into. */
+    receivedFolder: `${prefix}:received-folder`,
+    /** ZSET `<HMAC of the person>/<file id>`, all with score 0: files that people have sent, for their erasure. */
+    received: `${prefix}:received`,
     /** ZSET token of a file that is being added → since when (ms), see gallery/store/files.ts. */
     newTokens: `${prefix}:new-tokens`,
     /** HASH of one bulk move: state and outcome. */
     move: (id: string) => `${prefix}:move:${id}`,
   }
 }
+/**
+ * What is still to be fetched of received messages, see gallery/store/received-media.ts. The scripts append an account's number
+ * to `waiting` and `tries`.
+ */
+export const receivedMediaKeys = {
+  /** ZSET account → when (ms) something of it is due. */
+  accounts: 'lw:{received-media}:accounts',
+  /** ZSET `<lane>/<digest of the message's id>` → when (ms) it is due. It expires. */
+  waiting: 'lw:{received-media}:waiting:',
+  /** HASH the same → how often it was tried, and with `file ` before it the id its file gets. It expires. */
+  tries: 'lw:{received-media}:tries:',
+  /** STRING: that the gallery of the account is full was told today. */
+  told: (account: number) => `lw:{received-media}:told:${account}`,
+}
+
 /** STRING `<account> <file id>`, by the token in the file's public URL. */
 export const fileTokenKey = (token: string): string => `lw:file-token:${digest(token)}`
 

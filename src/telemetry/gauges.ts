@@ -40,6 +40,11 @@ const OF_ALL: readonly (readonly [name: string, help: string, value: (all: Insta
     ofEvents('oldest_seconds'),
   ],
   [
+    'laneway_received_media_waiting',
+    'Files of received messages that are to be fetched into galleries.',
+    ({ receivedMedia }) => receivedMedia,
+  ],
+  [
     'laneway_redis_safe',
     '0 when a setting of Redis can lose messages, or replicas are missing.',
     ({ redis }) => Number(redis.problems === 0),

@@ -16,6 +16,7 @@ import { useDataKeys } from '../messages/sealed.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi, createOpaqueIds } from '../providers/cloud-api.ts'
+import { createMediaSource } from '../providers/cloud-media.ts'
 import { createCloudUploads } from '../providers/cloud-upload.ts'
 import { createGraphApi } from '../providers/graph-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
@@ -37,6 +38,7 @@ import { startErasures } from './background/erasures.ts'
 import { startRelay } from './background/events/relay.ts'
 import { startExpiry } from './background/expiry.ts'
 import { startIntake } from './background/intake/intake.ts'
+import { startReceivedMedia } from './background/media/received-media.ts'
 import { startMoves } from './background/move-files.ts'
 import { startRequeues } from './background/requeue.ts'
 import { startTemplateSyncs } from './background/templates/template-syncs.ts'
@@ -141,6 +143,8 @@ export async function startWorker(
   const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
   const erasures = await startErasures({ redis, files, config, log, queues })
   const graph = createGraphApi(config.cloudApiVersion)
+  const media = createMediaSource(config.cloudApiVersion)
+  const receivedMedia = startReceivedMedia({ redis, files, config, log, seal: createSeal(secretKeys), media })
   const retentionMs = config.retentionMs
   const templateSyncs = startTemplateSyncs({ redis, retentionMs, log, graph, seal: createSeal(secretKeys) })
 
@@ -231,9 +235,11 @@ export async function startWorker(
         erasures.stop(limitMs),
         intake.stop(limitMs),
         templateSyncs.stop(limitMs),
+        receivedMedia.stop(limitMs),
         uploads.stop(limitMs),
       ])
       await graph.close()
+      await withTimeout(LAST_WORDS_MS, media.close()).catch(() => {})
       if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
       await withTimeout(
         LAST_WORDS_MS,

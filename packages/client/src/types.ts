@@ -7,6 +7,7 @@ import type { definitionSchema } from '../../../src/campaigns/definition.ts'
 import type {
   campaignEventData,
   endpointEventData,
+  galleryEventData,
   messageEventData,
   noticeEventData,
   receivedEventData,
@@ -60,13 +61,14 @@ export type LanewayEvent = { timestamp: string } & (
         | 'message.unknown'
       data: z.output<typeof messageEventData>
     }
-  | { type: 'message.received'; data: z.output<typeof receivedEventData> }
+  | { type: 'message.received' | 'message.media_kept'; data: z.output<typeof receivedEventData> }
   | {
       type: 'campaign.started' | 'campaign.paused' | 'campaign.done' | 'campaign.cancelled'
       data: z.output<typeof campaignEventData>
     }
   | { type: 'sender.blocked' | 'sender.recovered'; data: z.output<typeof senderEventData> }
   | { type: 'provider.notice'; data: z.output<typeof noticeEventData> }
+  | { type: 'gallery.full'; data: z.output<typeof galleryEventData> }
   | { type: 'endpoint.disabled' | 'endpoint.test'; data: z.output<typeof endpointEventData> }
 )
 /**

@@ -59,8 +59,8 @@ export function Person() {
 /** Most rows of a table. The saved file has all. */
 const SHOWN = 20
 
-function KeptOfPerson({ kept: { person, contact, opt_out, messages, campaigns } }: { kept: Kept }) {
-  if (contact === null && opt_out === null && messages.length === 0 && campaigns.length === 0) {
+function KeptOfPerson({ kept: { person, contact, opt_out, messages, campaigns, files } }: { kept: Kept }) {
+  if (contact === null && opt_out === null && messages.length + campaigns.length + files.length === 0) {
     return (
       <Empty title="Nothing is kept of this person.">
         This account has no contact, message, opt-out or line of a campaign of <Text text={person} />.
@@ -87,6 +87,7 @@ function KeptOfPerson({ kept: { person, contact, opt_out, messages, campaigns } 
               ),
             Messages: counted(messages.length, 'message'),
             Campaigns: counted(campaigns.length, 'campaign'),
+            ...(files.length > 0 && { Gallery: counted(files.length, 'file') }),
           }}
         />
       </Card>
@@ -134,7 +135,7 @@ const Rest = ({ count }: { count: number }) =>
 const bare = (text: string): string => text.replace(/[\s+().-]/g, '')
 
 /** Erasure cannot be undone, so the number or id has to be typed again. */
-const erase = ({ person, contact, messages, campaigns }: Kept, onJob: (job: string) => void): void =>
+const erase = ({ person, contact, messages, campaigns, files }: Kept, onJob: (job: string) => void): void =>
   ask({
     title: 'Erase a person',
     verb: 'Erase for good',
@@ -142,8 +143,9 @@ const erase = ({ person, contact, messages, campaigns }: Kept, onJob: (job: stri
     text: (
       <p>
         Erased are {contact === null ? 'no contact' : 'the contact'}, the number and text of{' '}
-        {counted(messages.length, 'message')}, and the lines of {counted(campaigns.length, 'campaign')}. What waits to
-        be sent to <Text text={person} /> is cancelled. Figures stay as they are. There is no way back.
+        {counted(messages.length, 'message')}, the lines of {counted(campaigns.length, 'campaign')}, and{' '}
+        {counted(files.length, 'file')} of the gallery. What waits to be sent to <Text text={person} /> is cancelled.
+        Figures stay as they are. There is no way back.
       </p>
     ),
     fields: { typed: { label: 'The number or user id once more', required: true, autocomplete: 'off' } },

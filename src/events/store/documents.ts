@@ -48,6 +48,10 @@ export function typeOf(occurrence: Occurrence, types: readonly string[] = EVENT_
       return typeOfState(occurrence.state)
     case 'received':
       return 'message.received'
+    case 'media_kept':
+      return 'message.media_kept'
+    case 'gallery':
+      return 'gallery.full'
     case 'sender':
       return occurrence.blocked ? 'sender.blocked' : 'sender.recovered'
     case 'notice':
@@ -124,15 +128,17 @@ async function documentOf(
   switch (occurrence.about) {
     case 'message':
       return { type, timestamp, data: { event_id, ...messageData(context, source, occurrence, known), sender } }
-    case 'received': {
+    case 'received':
+    case 'media_kept': {
       const found = await findInboundBy(context.redis, context.account, occurrence.name).catch(() => undefined)
       if (found === undefined) return undefined
       const { id, type: kind, from, text, parts, received_at } = found
       const shown = context.includeContent ? { from, text, ...parts } : {}
+      const seq = occurrence.about === 'received' ? 1 : 2
       return {
         type,
         timestamp,
-        data: { event_id, id, seq: 1, kind, sender, received_at: iso(received_at), ...shown },
+        data: { event_id, id, seq, kind, sender, received_at: iso(received_at), ...shown },
       }
     }
     case 'campaign': {
@@ -147,6 +153,8 @@ async function documentOf(
       const number = lane === undefined ? null : (context.senderOf(lane)?.number ?? null)
       return { type, timestamp, data: { event_id, id, field, event: word, sender: number, sentence } }
     }
+    case 'gallery':
+      return { type, timestamp, data: { event_id, bytes: occurrence.bytes, limit: occurrence.limit } }
     case 'endpoint':
       return { type, timestamp, data: { event_id, id: occurrence.id, reason: occurrence.reason || null } }
   }

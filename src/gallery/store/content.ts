@@ -1,6 +1,6 @@
 // The bytes of gallery files, stored once per content: the same bytes may be files of several accounts.
 //
-// A hash whose file was removed is remembered. An hour later, when no upload of that time is still under way, all files
+// A hash whose file was removed is remembered, and one whose file is being added, until it is. An hour later, when no upload of that time is still under way, all files
 // are searched for it, and without one the content goes. An upload of the same content in between takes the hash off
 // again, and waits while the content is being removed (`claimContent`).
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import type { FileStore } from '../../files/store.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { contentRemovalKey, galleryKeys, rootKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
 
 /** No upload takes this long from its last byte to its record. */
 const SETTLED_MS = 3_600_000
@@ -21,10 +22,22 @@ const ASK_AGAIN_MS = 50
 /** Where content stands in the file store: the `path` of a gallery file. */
 export const contentPath = (hash: string): string => `gallery/${hash.slice(0, 2)}/${hash}`
 
-/** A file with this content is being removed: in an hour `removeContent` looks whether other files have it. */
-export async function noteWithoutFile(redis: Redis, hash: string): Promise<void> {
+/**
+ * A file with this content is being removed, or has yet to be recorded: in an hour `removeContent` looks whether any file has it.
+ * Returns the time of the note, for `noteRecorded`.
+ */
+export async function noteWithoutFile(redis: Redis, hash: string): Promise<number> {
   const key = rootKeys.contentWithoutFile
-  await redis.zadd(key, await redisNowMs(redis, key), hash)
+  const atMs = await redisNowMs(redis, key)
+  await redis.zadd(key, atMs, hash)
+  return atMs
+}
+
+const recordedScript = defineScript(import.meta.url, 'gallery-content-recorded')
+
+/** A file with this content was recorded: nobody need look, unless somebody has noted anew since `atMs` that one has gone. */
+export async function noteRecorded(redis: Redis, hash: string, atMs: number): Promise<void> {
+  await recordedScript(redis, { withoutFile: rootKeys.contentWithoutFile }, { hash, atMs })
 }
 
 /** Removes content that no file of these accounts has had for an hour. Returns how many pieces of content it removed. */

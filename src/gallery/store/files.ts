@@ -9,7 +9,7 @@ import { fileTokenKey, galleryKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { idField, isThere, nextId, optionalField, readHashes, readRecord, timeField } from '../../redis/records.ts'
 import { mediaTypeOf } from '../media-type.ts'
-import { claimContent, contentPath } from './content.ts'
+import { claimContent, contentPath, noteRecorded, noteWithoutFile } from './content.ts'
 import { nowMicros } from './folders.ts'
 
 const fileSchema = z.object({
@@ -34,6 +34,8 @@ const fileSchema = z.object({
   updated_at: timeField,
   /** When it went into the trash; null while it is active. */
   deleted_at: optionalField,
+  /** Who sent it, of a file of a received message, by all their names: HMACs, separated by spaces. */
+  people: z.string().default(''),
 })
 export type GalleryFile = z.infer<typeof fileSchema>
 
@@ -45,6 +47,8 @@ export interface NewFile {
   mimeType: string
   extension: string
   size: number
+  /** Of a file of a received message: its id, and who sent it, see `people` above. */
+  received?: { id: number; people: readonly string[] } | undefined
 }
 
 const TOKEN_BYTES = 16
@@ -61,12 +65,14 @@ export class GalleryFullError extends Error {
 const addScript = defineScript(import.meta.url, 'gallery-add-file')
 
 /**
- * Records a file whose content is stored already. The caller has checked that the folder exists. Throws a GalleryFullError
- * when the account would have more than `most` bytes (0: no limit).
+ * Records a file whose content is stored already. The caller has checked that the folder exists. One that brings its id and is
+ * there already stays as it is. Throws a GalleryFullError when the account would have more than `most` bytes (0: no limit).
  */
 export async function createFile(redis: Redis, account: number, file: NewFile, most = 0): Promise<GalleryFile> {
   const keys = galleryKeys(account)
-  const id = await nextId(redis, 'file')
+  const { received } = file
+  const id = received?.id ?? (await nextId(redis, 'file'))
+  const people = received?.people ?? []
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const now = await nowMicros(redis, account)
   // The token may be on another node of a cluster, so it is not part of the step. It comes first: a crash leaves a token
@@ -88,15 +94,16 @@ export async function createFile(redis: Redis, account: number, file: NewFile, m
     created_at: now,
     updated_at: now,
     deleted_at: '',
+    ...(people.length > 0 && { people: people.join(' ') }),
   }
-  const isAdded = await addScript(
+  const added = await addScript(
     redis,
-    { file: keys.file(id), filesIn: keys.filesIn(file.folderId), bytes: keys.bytes },
-    { id: String(id), size: file.size, most, fields: Object.entries(fields).flat().map(String) },
+    { file: keys.file(id), filesIn: keys.filesIn(file.folderId), bytes: keys.bytes, received: keys.received },
+    { id: String(id), size: file.size, most, fields: Object.entries(fields).flat().map(String), people },
   )
-  if (isAdded !== 1) await redis.del(fileTokenKey(token))
+  if (added !== 1) await redis.del(fileTokenKey(token))
   await redis.zrem(keys.newTokens, token)
-  if (isAdded !== 1) {
+  if (added === 0) {
     throw new GalleryFullError(`the gallery of account ${account} has no room for ${file.size} bytes`)
   }
   const created = await findFile(redis, account, id)
@@ -114,21 +121,30 @@ export async function removeLooseTokens(redis: Redis, account: number, beforeMs:
   }
 }
 
-/** Puts a draft's content into place and records it as a file of the folder, as `createFile` does. */
+/**
+ * Puts a draft's content into place and records it as a file of the folder, as `createFile` does. `name`: as people see it; a
+ * function makes it from the extension.
+ */
 export async function addFile(
   redis: Redis,
   files: FileStore,
   account: number,
   folderId: number,
-  name: string,
+  name: string | ((extension: string) => string),
   draft: Draft,
-  most = 0,
+  { most = 0, received }: { most?: number } & Pick<NewFile, 'received'> = {},
 ): Promise<GalleryFile> {
-  const type = await mediaTypeOf(draft.path, name)
-  await claimContent(redis, draft.hash)
-  // Content first: a crash in between leaves bytes without a file, not a file without bytes.
-  await files.take(draft.path, contentPath(draft.hash))
-  return createFile(redis, account, { folderId, name, hash: draft.hash, size: draft.size, ...type }, most)
+  const { hash, size } = draft
+  const type = await mediaTypeOf(draft.path, typeof name === 'string' ? name : '')
+  await claimContent(redis, hash)
+  // Content first: a crash in between, or a gallery that is full, leaves bytes without a file, which go in an hour, and not a file
+  // without bytes.
+  const notedMs = await noteWithoutFile(redis, hash)
+  await files.take(draft.path, contentPath(hash))
+  const called = typeof name === 'string' ? name : name(type.extension)
+  const file = await createFile(redis, account, { folderId, name: called, hash, size, ...type, received }, most)
+  await noteRecorded(redis, hash, notedMs)
+  return file
 }
 
 /** Bytes of all files of the account, including the trash. */

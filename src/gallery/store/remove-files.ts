@@ -21,16 +21,36 @@ export async function removeFromTrash(redis: Redis, account: number, keepMs: num
     for (const id of ids) {
       const [deletedAt, hash, token] = await redis.hmget(keys.file(id), 'deleted_at', 'hash', 'token')
       if (!deletedAt || Number(deletedAt) >= before) continue
-      // First, so that a crash once the record is gone does not leave its content for ever.
-      if (hash) await noteWithoutFile(redis, hash)
-      const fields = { file: keys.file(id), trash: keys.trash, bytes: keys.bytes }
-      if ((await removeScript(redis, fields, { id: String(id), before })) !== 1) continue
-      if (token) await redis.del(fileTokenKey(token))
-      removed += 1
+      if (await removeRecord(redis, account, id, { hash, token, before })) removed += 1
     }
     if (ids.length < FILES_AT_ONCE) return removed
     after = ids.at(-1) ?? after
   }
+}
+
+/** Removes a file for good, wherever it is; false when there is none. */
+export async function removeFile(redis: Redis, account: number, id: number): Promise<boolean> {
+  const [hash = null, token = null] = await redis.hmget(galleryKeys(account).file(id), 'hash', 'token')
+  return removeRecord(redis, account, id, { hash, token })
+}
+
+async function removeRecord(
+  redis: Redis,
+  account: number,
+  id: number,
+  { hash, token, before }: { hash: string | null | undefined; token: string | null | undefined; before?: number },
+): Promise<boolean> {
+  const { file, trash, bytes, received, prefix } = galleryKeys(account)
+  // First, so that a crash once the record is gone does not leave its content for ever.
+  if (hash) await noteWithoutFile(redis, hash)
+  const found = await removeScript(
+    redis,
+    { file: file(id), trash, bytes, received, prefix },
+    { id: String(id), before },
+  )
+  if (found !== 1) return false
+  if (token) await redis.del(fileTokenKey(token))
+  return true
 }
 
 /** Removes all folders and files of the account. After a crash, calling it again removes the rest. */
@@ -46,7 +66,7 @@ export async function forgetGallery(redis: Redis, account: number): Promise<void
     }
   }
   await removeLooseTokens(redis, account, '+inf')
-  await redis.del(keys.folders, keys.trash, keys.bytes, ...folders.map(keys.folder))
+  await redis.del(keys.folders, keys.trash, keys.bytes, keys.receivedFolder, keys.received, ...folders.map(keys.folder))
 }
 
 async function forgetFile(redis: Redis, key: string): Promise<void> {

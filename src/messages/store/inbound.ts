@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { inboundDigest, inboundKey, inboundKeyOf, outboxKey, replyWindowKey } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow, jsonText, readRecord } from '../../redis/records.ts'
 import { assertReplicated } from '../../redis/replication.ts'
 import { receivedPartsSchema } from '../received.ts'
@@ -20,6 +21,8 @@ const inboundSchema = z.object({
   text: sealedText,
   /** JSON in the hash. */
   parts: sealedText.pipe(jsonText).pipe(receivedPartsSchema).prefault('{}'),
+  /** The file of the gallery that its media were fetched into. */
+  gallery_file: z.coerce.number().int().positive().optional(),
   /** Epoch ms. */
   received_at: z.coerce.number(),
 })
@@ -88,7 +91,27 @@ export const findInboundBy = (redis: Redis, account: number, digested: string): 
 
 async function readInbound(redis: Redis, key: string): Promise<InboundMessage | undefined> {
   const raw = await redis.hgetall(key)
-  return Object.keys(raw).length === 0 ? undefined : readRecord(inboundSchema, 'received message', raw)
+  if (Object.keys(raw).length === 0) return undefined
+  const message = readRecord(inboundSchema, 'received message', raw)
+  const { parts, gallery_file: file } = message
+  if (parts.media === undefined || file === undefined) return message
+  return { ...message, parts: { ...parts, media: { ...parts.media, gallery: String(file) } } }
+}
+
+const fetchedScript = defineScript(import.meta.url, 'inbound-fetched')
+
+/**
+ * Notes that the file of a received message is in the gallery, and emits `message.media_kept`; false for a message that is not kept
+ * any more. Doing it again changes nothing, and may write the event twice, under one id.
+ */
+export async function noteGalleryFile(
+  redis: Redis,
+  { account, lane, message, file }: { account: number; lane: number; message: string; file: number },
+): Promise<boolean> {
+  if ((await fetchedScript(redis, { inbound: inboundKeyOf(account, message) }, { file })) !== 1) return false
+  const event = JSON.stringify({ about: 'media_kept', name: message, at: Date.now() })
+  await redis.xadd(outboxKey(lane), 'NOMKSTREAM', '*', 'e', event)
+  return true
 }
 
 /** How long a window stays open after the latest message of the person. */

@@ -71,7 +71,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
   const routes: Route[] = [
     ...sendingRoutes(deps),
     ...lookupRoutes(deps),
-    ...messageRoutes({ ...deps, requeues, media, receipts }),
+    ...messageRoutes({ ...deps, requeues, media, receipts, files: config.files }),
     ...campaignRoutes({ ...deps, campaigns }),
     ...tagRoutes(deps),
     ...contactRoutes(deps),

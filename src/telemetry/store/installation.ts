@@ -1,5 +1,6 @@
 // How the whole installation stands. Read for metrics by the process that is asked, and for the history by the worker
 // that sweeps; only lanes with work are looked at, so idle lanes cost nothing.
+import { countWaitingMedia } from '../../gallery/store/received-media.ts'
 import { INTAKE_QUEUE } from '../../jobs/intake.ts'
 import { inTurns, oldestOf, readLaneStats } from '../../queue/lane/stats.ts'
 import { intakeJobKey, intakeKeys, JOB } from '../../queue/layout.ts'
@@ -25,6 +26,8 @@ export interface Installation {
   intake: { waiting: number; oldestSeconds: number }
   /** Figures of events, as the relay has written them lately; nothing where nobody listens. */
   events: Readonly<Record<string, string>>
+  /** Files of received messages that wait to be fetched. */
+  receivedMedia: number
   redis: { problems: number; usedBytes: number; limitBytes: number }
   /** How WhatsApp's own rules stand. */
   rules: RuleGauges
@@ -32,7 +35,7 @@ export interface Installation {
 
 /** Reads it. Rejects when Redis does not answer. */
 export async function readInstallation(redis: Redis): Promise<Installation> {
-  const [lanes, owners, workers, problems, memory, intake, events, rules] = await Promise.all([
+  const [lanes, owners, workers, problems, memory, intake, events, rules, receivedMedia] = await Promise.all([
     lanesWithWork(redis).then((lanes) => readGaugesOf(redis, lanes)),
     redis.hgetall(rootKeys.lanes),
     readLiveWorkers(redis),
@@ -41,6 +44,7 @@ export async function readInstallation(redis: Redis): Promise<Installation> {
     readIntake(redis),
     redis.hgetall(rootKeys.eventStatus),
     readRuleGauges(redis),
+    countWaitingMedia(redis),
   ])
   return {
     workers: workers.count,
@@ -49,6 +53,7 @@ export async function readInstallation(redis: Redis): Promise<Installation> {
     lanes,
     intake,
     events,
+    receivedMedia,
     redis: { problems: problems.length, usedBytes: memory.usedBytes, limitBytes: memory.limitBytes },
     rules,
   }

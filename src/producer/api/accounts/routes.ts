@@ -26,6 +26,7 @@ const settings = {
   'opt_out.start_words': accountSettings['opt_out.start_words'].unwrap(),
   'opt_out.transactional': accountSettings['opt_out.transactional'].unwrap(),
   outside_window: accountSettings.outside_window.unwrap(),
+  keep_received_media: accountSettings.keep_received_media.unwrap(),
   ...limitFields(limitSchema),
 }
 

@@ -135,7 +135,7 @@ function fileRoutes(deps: GalleryDeps): Route[] {
         const { folder_id, file: name } = readFields(formSchema, form)
         if (draft.size === 0) throw invalid([{ path: 'file', message: 'must not be empty' }])
         found(await findFolder(redis, account, folder_id), `Folder ${folder_id}`)
-        const file = await addFile(redis, config.files, account, folder_id, name, draft, most)
+        const file = await addFile(redis, config.files, account, folder_id, name, draft, { most })
         return succeeds('File uploaded', await oneInJson(file, call))
       } catch (error) {
         throw error instanceof GalleryFullError ? galleryFull(most) : error

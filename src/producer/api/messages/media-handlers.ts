@@ -3,8 +3,11 @@
 import type { Readable } from 'node:stream'
 import type { Seal } from '../../../accounts/seal.ts'
 import { cachedSender, tokenPlaceOf } from '../../../accounts/store/senders.ts'
+import type { FileStore } from '../../../files/store.ts'
+import { contentPath } from '../../../gallery/store/content.ts'
+import { findFile } from '../../../gallery/store/files.ts'
 import { assertForSender } from '../../../messages/accept/check-key.ts'
-import { findInbound } from '../../../messages/store/inbound.ts'
+import { findInbound, type InboundMessage } from '../../../messages/store/inbound.ts'
 import { type MediaSource, MOST_OPEN } from '../../../providers/cloud-media.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, overloaded } from '../../errors.ts'
@@ -17,6 +20,7 @@ export interface MediaDeps {
   redis: Redis
   seal: Seal
   media: MediaSource
+  files: FileStore
 }
 
 /** Types that are harmless to save; any other is served as application/octet-stream. */
@@ -33,6 +37,8 @@ export function mediaHandlers(deps: MediaDeps): Handlers<Pick<typeof messages, '
       const inbound = found(await findInbound(redis, caller.account, params.id), 'The received message')
       assertForSender(caller, inbound.lane)
       const file = found(inbound.parts.media, 'A file of this message')
+      const kept = await fromGallery(deps, caller.account, inbound)
+      if (kept !== undefined) return kept
       const sender = await cachedSender(redis, inbound.lane)
       // The token was removed with the sender.
       if (sender === undefined || sender.removed_at !== undefined)
@@ -64,6 +70,23 @@ export function mediaHandlers(deps: MediaDeps): Handlers<Pick<typeof messages, '
         throw error
       }
     },
+  }
+}
+
+/** The file, where it was fetched into the gallery before; WhatsApp has it for seven days only. */
+async function fromGallery(
+  { redis, files }: MediaDeps,
+  account: number,
+  { gallery_file: id, parts }: InboundMessage,
+): Promise<StreamAnswer | undefined> {
+  const file = id === undefined ? undefined : await findFile(redis, account, id)
+  if (file === undefined) return undefined
+  try {
+    const stream = await files.read(contentPath(file.hash))
+    const named = { name: parts.media?.filename, type: parts.media?.mime_type }
+    return answerOf({ kind: 'found', mimeType: file.mime_type, bytes: file.size, stream }, named)
+  } catch {
+    return undefined
   }
 }
 

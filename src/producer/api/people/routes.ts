@@ -34,6 +34,9 @@ const personSchema = named('Person', {
       rows: count.describe('Rows of the uploaded file with their number.'),
     }),
   ),
+  files: z
+    .array(z.strictObject({ id: z.string(), name: z.string(), mime_type: z.string(), size: count }))
+    .describe('Files of their messages that are in the gallery.'),
 })
 
 /** Progress of an erasure, and what it has erased so far. */

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Seal } from '../../../accounts/seal.ts'
+import { cachedAccount } from '../../../accounts/store/accounts.ts'
 import {
   cachedSender,
   isWabaOfOthers,
@@ -20,6 +21,7 @@ import {
   webhookSecrets as secretsOf,
 } from '../../../accounts/store/webhook-secrets.ts'
 import type { Config } from '../../../config.ts'
+import { addReceivedMedium } from '../../../gallery/store/received-media.ts'
 import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
 import { addNextWave, applyReport } from '../../../messages/reports/apply-report.ts'
@@ -33,6 +35,7 @@ import { isSignature, isSigned, readWebhook, type WebhookContent } from '../../.
 import type { ProviderNews } from '../../../providers/news.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { inboundDigest } from '../../../redis/keys.ts'
 import { bind, type Route } from '../../bind.ts'
 import { parseRaw } from '../../body.ts'
 import { ApiError } from '../../errors.ts'
@@ -194,9 +197,21 @@ async function store(deps: WebhookDeps, message: ReceivedMessage, account: numbe
   const nowMs = Date.now()
   // A time in the future comes from a wrong clock and would put the message before all others until then.
   const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
-  await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, (receivedAt) =>
-    applyOptOutKeyword(deps.redis, owner, received, message.atMs ?? receivedAt),
-  )
+  await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, async (receivedAt) => {
+    await applyOptOutKeyword(deps.redis, owner, received, message.atMs ?? receivedAt)
+    if (parts.media !== undefined) await keepMedia(deps, owner, { id, lane })
+  })
+}
+
+/** Has a worker fetch the file that came with a message, where the account keeps received media. */
+async function keepMedia(
+  deps: WebhookDeps,
+  account: number,
+  { id, lane }: { id: string; lane: number },
+): Promise<void> {
+  if ((await cachedAccount(deps.redis, account))?.keep_received_media !== 'on') return
+  if (await addReceivedMedium(deps.redis, { account, lane, message: inboundDigest(id) })) return
+  deps.asides.mediaNotKept(account)
 }
 
 async function applyOptOut(deps: WebhookDeps, preference: Preference, account: number | undefined): Promise<void> {
@@ -239,6 +254,8 @@ export interface Asides {
   otherField(field: string): void
   /** Notices of a field come so fast that they are only counted. */
   missedNotice(field: string): void
+  /** So many files of the account wait to be fetched that this one is not. */
+  mediaNotKept(account: number): void
   /** A message or preference for a number that no sender has, or one of another account. */
   unknownNumber(phoneNumberId: string): void
 }
@@ -258,6 +275,9 @@ export function createAsides(log: Log): Asides {
     },
     missedNotice(field) {
       if (isNew(`missed ${field}`)) log.warn({ field }, 'webhook.missed_notices')
+    },
+    mediaNotKept(account) {
+      if (isNew(`media ${account}`)) log.warn({ account }, 'received_media.too_many')
     },
     unknownNumber(phoneNumberId) {
       const id = ID.test(phoneNumberId) ? phoneNumberId : null

@@ -1,0 +1,31 @@
+-- Ends a try to fetch a file: it is over, or due again. Changes nothing of one that stands on the list no more.
+--
+-- Keys:
+--   accounts  ZSET account -> when something of it is due (ms)
+--   waiting   ZSET message -> when it is due (ms), of the account
+--   tries     HASH message -> how often it was tried
+-- Arguments:
+--   account   its number, as text
+--   message   `<lane>/<digest>`
+--   againMs   how soon it is due again; -1: it is over
+--   count     how often it was tried by now
+--   restMs    how long nothing of the account is due
+--   keepMs    how long the list is kept
+local accounts, waiting, tries = unpack(KEYS)
+local account, message, againMs, count, restMs, keepMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
+local now = redisNowMs()
+if againMs < 0 then
+  redis.call('ZREM', waiting, message)
+  redis.call('HDEL', tries, message, 'file ' .. message)
+elseif redis.call('ZSCORE', waiting, message) then
+  redis.call('ZADD', waiting, now + againMs, message)
+  redis.call('HSET', tries, message, count)
+  redis.call('PEXPIRE', waiting, keepMs)
+  redis.call('PEXPIRE', tries, keepMs)
+end
+local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
+if first[1] then
+  redis.call('ZADD', accounts, math.max(now + restMs, tonumber(first[2])), account)
+else
+  redis.call('ZREM', accounts, account)
+end
