@@ -338,13 +338,13 @@ export const galleryKeys = (account: number) => {
 }
 /**
  * What is still to be fetched of received messages, see gallery/store/received-media.ts. The scripts append an account's number
- * to `waiting` and `tries`.
+ * to `due` and `tries`.
  */
 export const receivedMediaKeys = {
   /** ZSET account → when (ms) something of it is due. */
   accounts: 'lw:{received-media}:accounts',
   /** ZSET `<lane>/<digest of the message's id>` → when (ms) it is due. It expires. */
-  waiting: 'lw:{received-media}:waiting:',
+  due: 'lw:{received-media}:due:',
   /** HASH the same → how often it was tried, and with `file ` before it the id its file gets. It expires. */
   tries: 'lw:{received-media}:tries:',
   /** STRING: that the gallery of the account is full was told today. */

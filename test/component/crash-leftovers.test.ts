@@ -12,7 +12,8 @@ import { newEndpointFields } from '../../src/events/endpoint.ts'
 import { createEndpoint, findEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
 import { receive } from '../../src/files/drafts.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { addFile, removeLooseTokens } from '../../src/gallery/store/files.ts'
+import { contentPath } from '../../src/gallery/store/content.ts'
+import { addFile, listFiles, removeLooseTokens } from '../../src/gallery/store/files.ts'
 import { createFolder, findFolder } from '../../src/gallery/store/folders.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -21,6 +22,7 @@ import { dyingAfter } from '../support/redis.ts'
 import {
   accountRecord,
   accountsKnown,
+  contentWithoutFile,
   endpointRecord,
   endpointsOf,
   fileTokens,
@@ -123,6 +125,7 @@ test('the token of a file that was never added leads nowhere for an hour at most
   const account = 4_000
   const folder = await createFolder(redis, account, { name: 'x' })
   let loose = 0
+  let orphans = 0
   // On a machine whose clock is hours behind.
   const real = Date.now
   vi.spyOn(Date, 'now').mockImplementation(() => real() - 3 * 3_600_000)
@@ -135,6 +138,14 @@ test('the token of a file that was never added leads nowhere for an hour at most
       () => true,
     )
     dying.disconnect()
+    const bytesStay = await files.sizeOf(contentPath(draft.hash)).then(Boolean, () => false)
+    // Either some file has the bytes, or they are looked for in an hour.
+    const hashes = (await listFiles(redis, account, folder.id, 0, 1_000)).map(({ hash }) => hash)
+    if (!died) expect(await contentWithoutFile(redis).all()).not.toContain(draft.hash)
+    if (bytesStay && !hashes.includes(draft.hash)) {
+      orphans += 1
+      expect(await contentWithoutFile(redis).all(), `after ${commands} commands`).toContain(draft.hash)
+    }
     const tokens = await fileTokens(redis)
     const added = await galleryOf(redis, account).filesIn(folder.id).count()
     loose += tokens > added ? 1 : 0
@@ -145,6 +156,7 @@ test('the token of a file that was never added leads nowhere for an hour at most
     expect(await galleryOf(redis, account).newTokens.isThere()).toBe(false)
   }
   expect(loose).toBeGreaterThan(0)
+  expect(orphans).toBeGreaterThan(0)
 })
 
 test('campaigns that are kept no more leave the list of their account although nobody lists them', async () => {

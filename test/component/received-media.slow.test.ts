@@ -25,12 +25,12 @@ import { newErasureId } from '../../src/people/erasures.ts'
 import { isWhatsApps, type MediaEnd } from '../../src/providers/cloud-media.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { inboundDigest } from '../../src/redis/keys.ts'
 import { type FetchDeps, fetchMedium } from '../../src/worker/background/media/fetch-medium.ts'
 import { silentLog } from '../support/app.ts'
 import { dyingAfter } from '../support/redis.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { contentWithoutFile } from '../support/state/accounts.ts'
+import { receivedName } from '../support/state/messages.ts'
 import { addToGallery, pngWith } from '../support/uploads.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -72,7 +72,7 @@ const newPerson = () => `4917000001${String(10 + ++people)}`
 /** A message with a file, as its webhook leaves it, taken by a worker. */
 async function received({ from = newPerson(), agoMs = 0 } = {}): Promise<{ id: string; taken: TakenMedium }> {
   const id = `wamid.received${++made}`
-  const [account, lane, message] = [tenant.account, tenant.cloudLane, inboundDigest(id)]
+  const [account, lane, message] = [tenant.account, tenant.cloudLane, receivedName(id)]
   const parts = { media: { id: '77', mime_type: 'image/png', filename: 'Passport of Ada.png' } }
   const stored = { id, lane, from, type: 'image', text: '', parts, received_at: Date.now() - agoMs }
   await storeInbound(service.redis, account, stored, DAY_MS)
@@ -124,14 +124,16 @@ describe('a picture that a person sends', () => {
       const folder = await receivedFolder(service.redis, tenant.account)
       // What it is is told by its bytes, and its name says nothing of the person.
       expect(await json(`${base}/files?folder_id=${folder}`, gallery)).toMatchObject({
-        data: [{ id: Number(file), name: `${new Date().toISOString().slice(0, 10)} document.txt`, mime_type: 'text/plain' }],
+        data: [
+          { id: Number(file), name: `${new Date().toISOString().slice(0, 10)} document.txt`, mime_type: 'text/plain' },
+        ],
       })
       // It is answered from there, and WhatsApp is not asked again.
       const bytes = await fetch(`${service.url}/messages/${encodeURIComponent(id)}/media`, {
         headers: { authorization: `Bearer ${tenant.apiKey}` },
       })
       expect(await bytes.text()).toBe('A made-up document: Bill\n')
-      expect(bytes.headers.get('content-type')).toBe('text/plain')
+      expect(bytes.headers.get('content-type')).toBe('text/plain; charset=utf-8')
     } finally {
       await service.stopWorker()
     }

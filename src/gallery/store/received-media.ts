@@ -36,7 +36,7 @@ const FILES_AT_ONCE = 500
 const memberOf = ({ lane, message }: ReceivedMedium): string => `${lane}/${message}`
 const keysOf = (account: number) => ({
   accounts: keys.accounts,
-  waiting: `${keys.waiting}${account}`,
+  due: `${keys.due}${account}`,
   tries: `${keys.tries}${account}`,
 })
 
@@ -46,30 +46,28 @@ const settleScript = defineScript(import.meta.url, 'received-media-settle')
 
 /** Has the file fetched. Doing it again changes nothing. False when too many of the account wait already. */
 export async function addReceivedMedium(redis: Redis, of: ReceivedMedium): Promise<boolean> {
-  const { accounts, waiting } = keysOf(of.account)
+  const { accounts, due } = keysOf(of.account)
   const args = { account: String(of.account), message: memberOf(of), most: MOST_WAITING, keepMs: KEEP_MS }
-  return (await addScript(redis, { accounts, waiting }, args)) === 1
+  return (await addScript(redis, { accounts, due }, args)) === 1
 }
 
 const takenSchema = z.union([z.tuple([]), z.tuple([z.coerce.number(), z.string(), z.coerce.number(), z.string()])])
 
 /** Takes a file that is due, of none of the `busy` accounts; undefined when there is none. */
 export async function takeReceivedMedium(redis: Redis, busy: readonly number[]): Promise<TakenMedium | undefined> {
-  const { accounts, waiting, tries: prefix } = keys
+  const { accounts, due, tries } = keys
   const args = { leaseMs: LEASE_MS, busy: busy.map(String) }
-  const [account, member, tries, file] = takenSchema.parse(
-    await takeScript(redis, { accounts, waiting, tries: prefix }, args),
-  )
-  if (account === undefined || member === undefined || tries === undefined) return undefined
+  const [account, member, count, file] = takenSchema.parse(await takeScript(redis, { accounts, due, tries }, args))
+  if (account === undefined || member === undefined || count === undefined) return undefined
   const slash = member.indexOf('/')
   const fileId = file ? Number(file) : undefined
-  return { account, lane: Number(member.slice(0, slash)), message: member.slice(slash + 1), tries, fileId }
+  return { account, lane: Number(member.slice(0, slash)), message: member.slice(slash + 1), tries: count, fileId }
 }
 
 /** Says that this worker still fetches it. */
 export async function holdReceivedMedium(redis: Redis, of: ReceivedMedium): Promise<void> {
-  const due = (await redisNowMs(redis, keys.accounts)) + LEASE_MS
-  await redis.zadd(keysOf(of.account).waiting, 'XX', 'GT', String(due), memberOf(of))
+  const untilMs = (await redisNowMs(redis, keys.accounts)) + LEASE_MS
+  await redis.zadd(keysOf(of.account).due, 'XX', 'GT', String(untilMs), memberOf(of))
 }
 
 /** Nothing more is to be done about the file. */
@@ -132,6 +130,6 @@ export const isFirstToTell = async (redis: Redis, account: number): Promise<bool
 /** Files that wait to be fetched, of all accounts. */
 export async function countWaitingMedia(redis: Redis): Promise<number> {
   const accounts = await redis.zrange(keys.accounts, '0', '-1')
-  const counts = await Promise.all(accounts.map((account) => redis.zcard(`${keys.waiting}${account}`)))
+  const counts = await Promise.all(accounts.map((account) => redis.zcard(`${keys.due}${account}`)))
   return counts.reduce((sum, count) => sum + count, 0)
 }

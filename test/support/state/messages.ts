@@ -46,6 +46,9 @@ export const addRecord = (
   fields: readonly (string | number)[],
 ) => redis.hset(messageKey(lane, ulid), 's', letter, ...fields)
 
+/** What stands for a received message in the names of what is kept about it. */
+export const receivedName = inboundDigest
+
 /** Messages whose attempt is under way or unproven, by when the sweep looks at them. */
 export const inDoubtOn = (redis: Redis, lane: number) => timesAt(redis, inDoubtKey(lane))
 

@@ -2,7 +2,7 @@
 --
 -- Keys:
 --   accounts  ZSET account -> when something of it is due (ms)
---   waiting   ZSET message -> when it is due (ms), of the account
+--   due       ZSET message -> when it is due (ms), of the account
 --   tries     HASH message -> how often it was tried
 -- Arguments:
 --   account   its number, as text
@@ -11,19 +11,19 @@
 --   count     how often it was tried by now
 --   restMs    how long nothing of the account is due
 --   keepMs    how long the list is kept
-local accounts, waiting, tries = unpack(KEYS)
+local accounts, due, tries = unpack(KEYS)
 local account, message, againMs, count, restMs, keepMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 local now = redisNowMs()
 if againMs < 0 then
-  redis.call('ZREM', waiting, message)
+  redis.call('ZREM', due, message)
   redis.call('HDEL', tries, message, 'file ' .. message)
-elseif redis.call('ZSCORE', waiting, message) then
-  redis.call('ZADD', waiting, now + againMs, message)
+elseif redis.call('ZSCORE', due, message) then
+  redis.call('ZADD', due, now + againMs, message)
   redis.call('HSET', tries, message, count)
-  redis.call('PEXPIRE', waiting, keepMs)
+  redis.call('PEXPIRE', due, keepMs)
   redis.call('PEXPIRE', tries, keepMs)
 end
-local first = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
+local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 if first[1] then
   redis.call('ZADD', accounts, math.max(now + restMs, tonumber(first[2])), account)
 else
