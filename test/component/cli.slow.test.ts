@@ -200,6 +200,7 @@ describe('accounts', () => {
       'opt_out.start_words': 'start',
       'opt_out.transactional': 'send',
       outside_window: 'warn',
+      keep_received_media: 'off',
       ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
     })
     expect(await json('accounts', 'list')).toContainEqual(account)

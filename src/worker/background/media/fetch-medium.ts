@@ -33,6 +33,8 @@ import { eventKeys } from '../../../redis/keys.ts'
 export const AT_ONCE = 4
 /** WhatsApp keeps a received file for seven days. */
 const KEPT_MS = 7 * 86_400_000
+/** More than there are within that time; a record that nobody can read ends with it. */
+const MOST_TRIES = 3_000
 /** A full gallery may have room again after this. */
 const FULL_WAIT_MS = 600_000
 /** With not a byte of room, or while WhatsApp or the disk says no, nothing of the account is tried for so long. */
@@ -57,6 +59,7 @@ export type FetchEnd =
 export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: AbortSignal): Promise<FetchEnd> {
   const { redis } = deps
   const { account } = taken
+  if (taken.tries > MOST_TRIES) return { kind: 'over', why: 'too_many_tries' }
   const message = await findInboundBy(redis, account, taken.message)
   const known = taken.fileId === undefined ? undefined : await findFile(redis, account, taken.fileId)
   if (known !== undefined) return recorded(deps, taken, known.id, known.size)

@@ -54,8 +54,9 @@ export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) =
       await settle(deps, taken, await fetchMedium(deps, taken, stopping.signal))
     } catch (error) {
       // It stays taken until its lease ends, and is due again then.
-      if (!isRedisAway(error))
-        log.error({ account: taken.account, lane: taken.lane, err: error }, 'received_media.broken')
+      if (isRedisAway(error)) return
+      log.error({ account: taken.account, lane: taken.lane, err: error }, 'received_media.broken')
+      await settle(deps, taken, { kind: 'again', why: 'fault' }).catch(() => {})
     } finally {
       clearInterval(holding)
     }
