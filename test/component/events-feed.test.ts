@@ -262,6 +262,19 @@ test('a received message is told once, however often the chat product brings it'
   expect(outbox).not.toContain('wamid')
 })
 
+test('the answers to a flow are told as data, and not to those who asked for no content', async () => {
+  const flow = { name: 'flow', token: 'order-77', response: { day: 'Monday', times: ['8', '9'] } }
+  const received = { id: 'wamid.events.flow', lane: tenant.cloudLane, from: '491700008006', type: 'interactive' }
+  const stored = { ...received, text: 'Sent', received_at: Date.now(), parts: { flow } }
+  await storeInbound(service.redis, tenant.account, stored, 3_600_000)
+  const flowIn = async (query: string) => {
+    const { data } = await pull(`?types=message.received${query}`)
+    return data.find((event) => event.data.id === received.id)?.data.flow
+  }
+  expect(await flowIn('&include_content=true')).toEqual(flow)
+  expect(await flowIn('')).toBeUndefined()
+})
+
 test('a received message that is brought several times at the same moment is one event, under one id', async () => {
   const received = { id: 'wamid.events.2', lane: tenant.cloudLane, from: '491700008005', type: 'text', text: 'hi' }
   const stored = Array.from({ length: 4 }, () =>

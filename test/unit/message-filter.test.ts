@@ -1,7 +1,8 @@
 // Pins: a search by state passes over no message that would be shown in that state, and reads none that would not.
 import { expect, test } from 'vitest'
 import { LETTERS, STATES, shownState } from '../../src/messages/lifecycle.ts'
-import { directionsOf, lettersOf } from '../../src/messages/lookup/message-filter.ts'
+import { listedReceived } from '../../src/messages/lookup/message-document.ts'
+import { directionsOf, lettersOf, matches } from '../../src/messages/lookup/message-filter.ts'
 
 test.each(STATES)('a search for %s asks for the letters of exactly the states that are shown so', (wanted) => {
   const { once, repeated } = lettersOf(wanted)
@@ -30,4 +31,12 @@ test('a filter that only messages of one direction have leaves the other out', (
   ] as const) {
     expect(directionsOf(filter)).toEqual({ outbound: true, inbound: false })
   }
+})
+
+test('a message of somebody who only shares a hash with the person matches none of their names', () => {
+  const received = { id: 'wamid.1', lane: 1, type: 'text', text: 'Hi', received_at: 0, parts: {} }
+  const from = (person: string) => listedReceived({ ...received, from: person }, undefined)
+  const names = ['491700000001', 'DE.1']
+  expect([...names, 'DE.2', ''].map((person) => matches(from(person), { names }))).toEqual([true, true, false, false])
+  expect(matches(from('DE.1'), { names, direction: 'outbound' })).toBe(false)
 })

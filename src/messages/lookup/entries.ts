@@ -95,24 +95,27 @@ export function readCursor(account: number, text: string): Place | undefined {
 const PLACES = 8_192
 const PLACES_OF_ONE = 65_536
 
-/** The source of a segment; `person` is who the messages go to, or came from. */
-export function sourceOf(redis: Redis, segment: Segment, person: string | undefined, top: string): Source {
+/** The names of the person whom messages go to, or came from; undefined: of everybody. */
+type Names = readonly string[] | undefined
+
+/** The source of a segment. */
+export function sourceOf(redis: Redis, segment: Segment, names: Names, top: string): Source {
   const bound = least(lastKeyOf(segment.newestMs), top)
   return segment.kind === 'campaign'
-    ? campaignSource(redis, segment, person, bound)
-    : segmentSource(redis, segment, person, bound)
+    ? campaignSource(redis, segment, names, bound)
+    : segmentSource(redis, segment, names, bound)
 }
 
 const least = (a: string, b: string): string => (a < b ? a : b)
 
-function segmentSource(redis: Redis, segment: Segment, person: string | undefined, bound: string): Source {
+function segmentSource(redis: Redis, segment: Segment, names: Names, bound: string): Source {
   const bytes = segment.kind === 'sent' ? ID_BYTES : RECEIVED_ID_BYTES
   const source: Source = {
     bound,
     async read() {
       source.bound = undefined
       const places =
-        person === undefined ? undefined : placesOfPerson(await readSegment(redis, segment, 'hashes'), person)
+        names === undefined ? undefined : placesOfPerson(await readSegment(redis, segment, 'hashes'), ...names)
       if (places?.length === 0) return []
       const ids = await readSegment(redis, segment, 'ids')
       if (ids === null) return []
@@ -130,8 +133,8 @@ function segmentSource(redis: Redis, segment: Segment, person: string | undefine
 }
 
 /** From the last place down, which is the order of its ids. */
-function campaignSource(redis: Redis, segment: Segment, person: string | undefined, bound: string): Source {
-  const most = person === undefined ? PLACES : PLACES_OF_ONE
+function campaignSource(redis: Redis, segment: Segment, names: Names, bound: string): Source {
+  const most = names === undefined ? PLACES : PLACES_OF_ONE
   let end: number | undefined
   const source: Source = {
     bound,
@@ -142,7 +145,7 @@ function campaignSource(redis: Redis, segment: Segment, person: string | undefin
       end = from
       source.bound = from === 0 ? undefined : least(bound, keyOfPlace(segment, from - 1))
       const wanted =
-        person === undefined ? undefined : placesOfPerson(await readRecipientStates(redis, segment, from, to), person)
+        names === undefined ? undefined : placesOfPerson(await readRecipientStates(redis, segment, from, to), ...names)
       if (wanted?.length === 0 || to === 0) return []
       const places = wanted ?? Array.from({ length: to - from }, (_, i) => i)
       const first = places[0] ?? 0

@@ -14,7 +14,7 @@ import { compareEntries, type Entry, inOrder, lastKeyOf, type Place, type Source
 import { fallbackSources } from './fallback-lookup.ts'
 import { findMessage } from './lookup.ts'
 import { listedReceived, listedSent } from './message-document.ts'
-import { directionsOf, lettersOf, type MessageFilter, matches } from './message-filter.ts'
+import { directionsOf, lettersOf, type MessageFilter, matches, namesIn } from './message-filter.ts'
 import type { ListedMessage } from './message-schema.ts'
 
 /** A search: whose messages, by which filter, from where on. */
@@ -98,9 +98,8 @@ async function sourcesOf(redis: Redis, search: Search): Promise<{ sources: Sourc
   const directions = directionsOf(filter)
   const latestKey = lastKeyOf(untilMs)
   const top = after !== undefined && after.key < latestKey ? after.key : latestKey
-  const person = filter.to ?? filter.from
-  const rare =
-    directions.outbound && person === undefined ? await fallbackSources(redis, lanes, filter, top) : undefined
+  const names = namesIn(filter)
+  const rare = directions.outbound && names === undefined ? await fallbackSources(redis, lanes, filter, top) : undefined
   if (rare !== undefined) return { sources: rare, floor: '' }
 
   const topMs = timeOf(Buffer.from(top.slice(0, 6), 'latin1'))
@@ -110,7 +109,7 @@ async function sourcesOf(redis: Redis, search: Search): Promise<{ sources: Sourc
     return kind === 'received' ? directions.inbound : directions.outbound
   }
   const sources = found.flatMap(({ segments }) =>
-    segments.filter(isOf).map((each) => sourceOf(redis, each, person, top)),
+    segments.filter(isOf).map((each) => sourceOf(redis, each, names, top)),
   )
   const floors = found.flatMap(({ belowMs }) => (belowMs === undefined ? [] : [lastKeyOf(belowMs)]))
   return { sources, floor: floors.sort().at(-1) ?? '' }

@@ -9,6 +9,8 @@ export interface MessageFilter {
   to?: string | undefined
   /** Digits of the person who wrote, of received ones. */
   from?: string | undefined
+  /** Names of one person, of messages that were sent to them or that they wrote. */
+  names?: readonly string[] | undefined
   class?: 'transactional' | 'campaign' | undefined
   direction?: 'outbound' | 'inbound' | undefined
   /** A campaign of ours. */
@@ -38,6 +40,12 @@ export function directionsOf(filter: MessageFilter): { outbound: boolean; inboun
   }
 }
 
+/** The names of the person whose messages match; undefined when everybody's do. */
+export function namesIn({ to, from, names }: MessageFilter): readonly string[] | undefined {
+  const one = to ?? from
+  return one === undefined ? names : [one]
+}
+
 /** Letters of the stored states that can be shown as this one: of messages that were not repeated in doubt, and that were. */
 export function lettersOf(state: State): { once: string; repeated: string } {
   const letter = LETTERS[state]
@@ -64,10 +72,10 @@ export function matches(message: ListedMessage, filter: MessageFilter): boolean 
     fits<string | null>(filter.campaign?.id, message.campaign) &&
     fits<string | null>(filter.campaignId, message.campaign_id) &&
     fits<string | undefined>(filter.code, message.problem?.code)
+  const person = message.direction === 'inbound' ? message.from : message.to
   return (
     shared &&
-    (message.direction === 'inbound'
-      ? fits(filter.from, message.from) && filter.to === undefined
-      : fits(filter.to, message.to) && filter.from === undefined)
+    (namesIn(filter)?.includes(person) ?? true) &&
+    (message.direction === 'inbound' ? filter.to : filter.from) === undefined
   )
 }

@@ -98,11 +98,11 @@ export function readSegment(
 export const placesIn = async (redis: Redis, { lane, name }: Segment): Promise<number> =>
   Math.floor((await redis.strlen(indexSegmentKeys(lane, name).ids)) / CAMPAIGN_ID_BYTES)
 
-/** Where a person's four bytes stand in the hashes of a segment, in their order. */
-export function placesOfPerson(hashes: Buffer | null, person: string): number[] {
+/** Where the four bytes of a person, under any of these names, stand in the hashes of a segment, in their order. */
+export function placesOfPerson(hashes: Buffer | null, ...names: readonly string[]): number[] {
   if (hashes === null) return []
   const places = new Set<number>()
-  for (const wanted of indexHashesOf(person)) {
+  for (const wanted of names.flatMap(indexHashesOf)) {
     for (let at = hashes.indexOf(wanted); at !== -1; at = hashes.indexOf(wanted, at + 1)) {
       if (at % PERSON_HASH_BYTES === 0) places.add(at / PERSON_HASH_BYTES)
     }

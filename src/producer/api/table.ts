@@ -63,7 +63,12 @@ export const FAMILIES: readonly Family[] = [
     'Opt-outs',
     'People who want no advertising: campaigns and MARKETING templates skip them.',
   ),
-  family('conversations', conversations, 'Conversations', 'Whether a person may be sent more than templates.'),
+  family(
+    'conversations',
+    conversations,
+    'Conversations',
+    'Whether a person may be sent more than templates, and their messages in and out.',
+  ),
   family('galleryFolders', galleryFolders, 'Gallery folders', 'Folders of the gallery.'),
   family(
     'galleryFiles',

@@ -1,5 +1,8 @@
-// The conversation with a person.
+// The conversation with a person: its window, and its messages.
+import { listKeptSenders } from '../../../accounts/store/senders.ts'
+import type { ListSettings } from '../../../campaigns/store/open-campaigns.ts'
 import { assertForSender } from '../../../messages/accept/check-key.ts'
+import { existingSenders } from '../../../messages/accept/named-senders.ts'
 import { senderOf } from '../../../messages/accept/prepare-message.ts'
 import { isoOrNull } from '../../../messages/instant.ts'
 import { replyWindowOf, WINDOW_MS } from '../../../messages/store/inbound.ts'
@@ -7,10 +10,12 @@ import { findOptOut } from '../../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { shows } from '../answers.ts'
+import { messagePage } from '../messages/handlers.ts'
 import { conversations } from './routes.ts'
 
-export const conversationRoutes = ({ redis }: { redis: Redis }): Route[] =>
-  bind(conversations)({
+export const conversationRoutes = (deps: { redis: Redis; config: ListSettings }): Route[] => {
+  const { redis } = deps
+  return bind(conversations)({
     async show({ caller, params: { person }, query }) {
       const { account } = caller
       const sender = await senderOf({ redis }, account, query.sender)
@@ -29,4 +34,16 @@ export const conversationRoutes = ({ redis }: { redis: Redis }): Route[] =>
         opted_out: optOut !== undefined,
       })
     },
+
+    async messages(call) {
+      const { caller, params, query } = call
+      const kept = await listKeptSenders(redis, caller.account)
+      let senders = kept.filter(({ id }) => caller.senders.length === 0 || caller.senders.includes(id))
+      if (query.sender !== undefined) {
+        senders = existingSenders(kept, query.sender, caller.account)
+        for (const { id } of senders) assertForSender(caller, id)
+      }
+      return messagePage(deps, call, senders, { names: [params.person], direction: query.direction })
+    },
   })
+}

@@ -1,9 +1,10 @@
-// The conversation with a person: whether they may be sent more than templates.
+// The conversation with a person: whether they may be sent more than templates, and what was written in both directions.
 import { z } from 'zod'
 import { textUpTo } from '../../../messages/bounded.ts'
-import { named, one } from '../answers.ts'
+import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
+import { named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { personField } from '../fields.ts'
+import { pageQuery, personField } from '../fields.ts'
 
 const route = routesOf({
   access: { in: 'bearer', permission: 'messages:read' },
@@ -39,4 +40,21 @@ export const conversations = {
     errors: { 400: ['unknown_sender'] },
     examples: [{ says: 'conversation' }],
   }),
+  messages: route.get(
+    '/conversations/:person/messages',
+    'Lists what was sent to a person and what they wrote, the newest first, a page at a time.',
+    {
+      access: { in: 'bearer', permission: 'messages:read', removedToo: true },
+      forSenders: true,
+      query: pageQuery(100).extend({
+        sender: textUpTo(255)
+          .optional()
+          .describe('The sender by number or name; unless given, all senders that the key is for.'),
+        direction: z.enum(['outbound', 'inbound']).optional(),
+      }),
+      answers: page(listedMessageSchema),
+      errors: { 400: ['unknown_sender'] },
+      examples: [{ query: { limit: '1' } }],
+    },
+  ),
 }

@@ -20,6 +20,7 @@ import {
   owns,
 } from '../../../messages/lookup/lookup.ts'
 import { receivedDocument, sentDocument } from '../../../messages/lookup/message-document.ts'
+import type { MessageFilter } from '../../../messages/lookup/message-filter.ts'
 import { type MessageId, messageId, parseMessageId } from '../../../messages/message-id.ts'
 import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
@@ -71,32 +72,21 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & Read
     async list(call) {
       const { sender, to, from, campaign, campaign_id: campaignId, since, until, limit, cursor, ...same } = call.query
       const { account } = call.caller
-      const after = cursor === undefined ? undefined : readCursor(account, cursor)
-      if (cursor !== undefined && after === undefined) throw badCursor()
       const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
       if (campaign !== undefined && ours === undefined) {
         const message = 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter'
         throw invalid([{ path: 'campaign', message }])
       }
       const all = await listKeptSenders(redis, account)
-      const { messages: data, next } = await findMessages(redis, {
-        senders: sender === undefined ? all : existingSenders(all, sender, account),
-        filter: {
-          ...same,
-          to: to === undefined ? undefined : digitsOf('to', to),
-          from: from === undefined ? undefined : digitsOf('from', from),
-          campaign: ours && campaign !== undefined ? { ...ours, id: campaign } : undefined,
-          campaignId,
-          sinceMs: since,
-          untilMs: until,
-        },
-        limit,
-        after,
-        nowMs: Date.now(),
-        lists: config,
-        isWanted: () => !call.isGone(),
+      return messagePage(deps, call, sender === undefined ? all : existingSenders(all, sender, account), {
+        ...same,
+        to: to === undefined ? undefined : digitsOf('to', to),
+        from: from === undefined ? undefined : digitsOf('from', from),
+        campaign: ours && campaign !== undefined ? { ...ours, id: campaign } : undefined,
+        campaignId,
+        sinceMs: since,
+        untilMs: until,
       })
-      return lists({ data, next: next ? writeCursor(account, next) : null })
     },
 
     show: async (call) => shows('message', await documentOf(call)),
@@ -123,6 +113,26 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & Read
     ...mediaHandlers(deps),
     ...readHandlers(deps),
   })
+}
+
+interface PageAsked {
+  caller: Caller
+  query: { limit: number; cursor?: string | undefined }
+  isGone: () => boolean
+}
+
+/** The page of the senders' messages that a request asks for. */
+export async function messagePage(
+  { redis, config }: { redis: Redis; config: ListSettings },
+  { caller: { account }, query: { limit, cursor }, isGone }: PageAsked,
+  senders: readonly Sender[],
+  filter: MessageFilter,
+) {
+  const after = cursor === undefined ? undefined : readCursor(account, cursor)
+  if (cursor !== undefined && after === undefined) throw badCursor()
+  const search = { senders, filter, limit, after, nowMs: Date.now(), lists: config, isWanted: () => !isGone() }
+  const { messages: data, next } = await findMessages(redis, search)
+  return lists({ data, next: next ? writeCursor(account, next) : null })
 }
 
 /** A message that the caller may see; one of another account does not exist for it. */
