@@ -7,6 +7,7 @@ import { NewCampaign } from './pages/campaign-new.tsx'
 import { Campaigns } from './pages/campaigns.tsx'
 import { ChooseAccount } from './pages/choose-account.tsx'
 import { Contacts } from './pages/contacts.tsx'
+import { Conversations } from './pages/conversations.tsx'
 import { EndpointPage } from './pages/endpoint.tsx'
 import { Endpoints } from './pages/endpoints.tsx'
 import { Gallery } from './pages/gallery.tsx'
@@ -27,7 +28,7 @@ import { Templates } from './pages/templates.tsx'
 import { Empty, Page } from './parts/page.tsx'
 import { actingFor, isOperator } from './state/http.ts'
 import { place } from './state/router.ts'
-import { may } from './state/session.ts'
+import { may, viewer } from './state/session.ts'
 
 const ANYBODY = undefined
 const queryOf = (name: string): string | null => place.value.query.get(name)
@@ -51,6 +52,12 @@ export const PAGES: readonly (readonly Row[])[] = [
     [/^\/lanes\/(\d{1,15})$/, ANYBODY, (id) => <Lane key={id} id={Number(id)} />],
     ['/messages', 'viewMessage', () => <Messages />, 'Messages'],
     [/^\/messages\/([^/]{1,300})$/, ANYBODY, (id) => <MessagePage key={id} id={id} />],
+    [
+      '/conversations',
+      'viewMessage',
+      () => <Conversations key={`${viewer.value} ${queryOf('person')}`} />,
+      'Conversations',
+    ],
     ['/campaigns', 'viewMessages', () => <Campaigns />, 'Campaigns'],
     ['/campaigns/new', 'bulkSend', () => <NewCampaign key={queryOf('from')} />],
     [/^\/campaigns\/([^/]{1,60})$/, ANYBODY, (id) => <CampaignPage key={id} id={id} />],

@@ -114,13 +114,13 @@ test('a key for some senders is shown what it may do, does it, and is refused no
     if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
   })
   const id = await tab.world.send('+447700900179', 'of sender 1')
-  for (const path of ['', '/lanes', '/lanes/1', '/messages', `/messages/${id}`, '/start']) {
+  for (const path of ['', '/lanes', '/lanes/1', '/messages', `/messages/${id}`, '/conversations', '/start']) {
     await other.page.goto(`/console${path}`)
     await other.page.locator('main').getByRole('heading', { level: 1 }).waitFor()
     await other.page.waitForLoadState('load')
   }
   const links = await other.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
-  expect(links).toEqual(['Overview', 'Lanes', 'Messages', 'Send a message'])
+  expect(links).toEqual(['Overview', 'Lanes', 'Messages', 'Conversations', 'Send a message'])
   await other.page.goto('/console/lanes')
   const lanes = other.page.getByRole('table', { name: 'Lanes' })
   await lanes.getByRole('button', { name: /^Pause lane 1/ }).click()

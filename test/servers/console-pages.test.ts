@@ -73,6 +73,8 @@ const pages = (): [path: string, word: string | RegExp][] => [
   // A machine that is busy may not have looked through all of them at once.
   ['/console/messages?code=nothing', /No message matches|None so far/],
   [`/console/messages/${failed}`, 'What happened'],
+  ['/console/conversations', 'Wrote'],
+  ['/console/conversations?person=447700900124', 'You sent'],
   ['/console/campaigns', 'Recipients'],
   [`/console/campaigns/${campaign}`, 'Ledger'],
   [`/console/campaigns/new?from=${campaign}`, 'Test send'],

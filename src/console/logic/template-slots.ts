@@ -190,6 +190,19 @@ function componentsOfBlock({ card, parts }: Block, fillings: Fillings, named: bo
   })
 }
 
+/** The body of a request that sends it. */
+export const templateMessage = (address: { sender: string; to: string }, template: Template, fillings: Fillings) => ({
+  ...address,
+  recipient_type: 'individual',
+  messaging_product: 'chatapp',
+  type: 'template',
+  template: {
+    name: template.name,
+    language: { code: template.language },
+    components: componentsOf(template, fillings),
+  },
+})
+
 const filledOnly = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''))
 

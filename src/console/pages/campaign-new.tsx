@@ -6,29 +6,22 @@ import { type Draft, definitionOf, EMPTY, missingOf, recipientsFrom, sourcesOf }
 import { plainText } from '../logic/plain-text.ts'
 import { previewOf } from '../logic/template-preview.ts'
 import {
-  componentsOf,
   type Fillings,
   fillingsFor,
   fillingsOf,
   slotsOf,
   type Template,
+  templateMessage,
 } from '../logic/template-slots.ts'
 import { Field } from '../parts/fields.tsx'
 import { Form } from '../parts/form.tsx'
-import { Card, Page, WhenLoaded } from '../parts/page.tsx'
-import { notifyRefusal } from '../parts/press.tsx'
+import { Card, Page } from '../parts/page.tsx'
 import { Preview } from '../parts/preview.tsx'
+import { TemplateChoice } from '../parts/template-choice.tsx'
 import { Gauge, words } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
 import { call, dataOf, uploadFile } from '../state/http.ts'
-import {
-  firstContact,
-  type ListedTemplate,
-  loadTags,
-  loadTemplate,
-  loadTemplates,
-  senderChoices,
-} from '../state/library.ts'
+import { firstContact, loadTags, loadTemplate, senderChoices } from '../state/library.ts'
 import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 import { Recipients } from './recipients.tsx'
@@ -39,7 +32,6 @@ export function NewCampaign() {
   const from = place.value.query.get('from') ?? undefined
   const [draft, setDraft] = useState<Draft>(EMPTY)
   const change = (part: Partial<Draft>): void => setDraft((old) => ({ ...old, ...part }))
-  const templates = useLoad('templates', loadTemplates)
   const tags = useLoad(may('readContacts') ? 'tags' : undefined, loadTags)
   const copied = useLoad(from, async (signal) => {
     const earlier = await dataOf<CampaignDescription>('GET', `/campaigns/${from}`, { signal })
@@ -58,15 +50,6 @@ export function NewCampaign() {
       waves: earlier.retry_capped.times,
     })
   }, [copied.value])
-  const choose = async (id: string): Promise<void> => {
-    const listed = templates.value?.find((each) => each.id === id)
-    try {
-      change({ template: listed && (await loadTemplate(listed)), fillings: new Map() })
-    } catch (error) {
-      notifyRefusal(error)
-    }
-  }
-
   const senders = senderChoices()
   const known = senders.some(([each]) => each === draft.sender) || draft.sender === ''
   const { template } = draft
@@ -84,20 +67,10 @@ export function NewCampaign() {
               onValue={(sender) => change({ sender })}
               options={[['', 'Choose a sender'], ...(known ? [] : [[draft.sender, draft.sender] as const]), ...senders]}
             />
-            <WhenLoaded loaded={templates}>
-              {(all) =>
-                all.length === 0 ? (
-                  <NoTemplate />
-                ) : (
-                  <Field
-                    label="Template"
-                    value={template === undefined ? '' : `${template.name}/${template.language}`}
-                    onValue={(id) => void choose(id)}
-                    options={[['', 'Choose a template'], ...all.map((each) => [each.id, choiceOf(each)] as const)]}
-                  />
-                )
-              }
-            </WhenLoaded>
+            <TemplateChoice
+              template={template}
+              onChosen={(chosen) => change({ template: chosen, fillings: new Map() })}
+            />
           </Card>
           <Recipients draft={draft} tags={tags} onChange={change} />
           {template && <FillingsCard template={template} draft={draft} onChange={(fillings) => change({ fillings })} />}
@@ -144,23 +117,6 @@ const WAVES = Array.from(
       String(times),
       times === 0 ? 'fail' : `are tried again the next day, ${times === 1 ? 'once' : `up to ${times} times`}`,
     ] as const,
-)
-
-/** One that cannot be sent is there to be seen, and says so. */
-const choiceOf = ({ name, language, status, cannot_be_sent: reason }: ListedTemplate): string => {
-  const why = reason === null ? status.toLowerCase() : 'cannot be filled in'
-  return `${name}, ${language}${why === 'approved' ? '' : ` (${why})`}`
-}
-
-const NoTemplate = () => (
-  <p>
-    No template yet.{' '}
-    {may('administer') ? (
-      <a href="/console/templates">Import the approved ones</a>
-    ) : (
-      'Ask somebody with an admin key to import the approved ones.'
-    )}
-  </p>
 )
 
 const NOBODY = {
@@ -316,18 +272,6 @@ function Create({ draft }: { draft: Draft }) {
 /** Sends one real message of the campaign to one number, with the sample values. */
 function TestSend({ sender, template, fillings }: { sender: string; template: Template; fillings: Fillings }) {
   const [sent, setSent] = useState<string>()
-  const message = {
-    sender,
-    recipient_type: 'individual',
-    messaging_product: 'chatapp',
-    type: 'template',
-    campaign_id: 'test send',
-    template: {
-      name: template.name,
-      language: { code: template.language },
-      components: componentsOf(template, fillings),
-    },
-  }
   return (
     <Card title="Test send">
       <Form
@@ -338,7 +282,8 @@ function TestSend({ sender, template, fillings }: { sender: string; template: Te
         act={async ({ to }, headers) => {
           setSent(undefined)
           const path = '/chatappbusiness/send-templated-message'
-          const how = { body: { to, ...message }, headers }
+          const body = { ...templateMessage({ sender, to }, template, fillings), campaign_id: 'test send' }
+          const how = { body, headers }
           const { messages } = await call<{ messages: { id: string }[] }>('POST', path, how)
           setSent(messages[0]?.id)
         }}

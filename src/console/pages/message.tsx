@@ -1,4 +1,5 @@
 // One message: its state, why it waits, its history, and the conversation it belongs to.
+import type { ComponentChildren } from 'preact'
 import { MESSAGE_MOVES } from '../../messages/lifecycle.ts'
 import type { ReceivedMessage, SentMessage } from '../../messages/lookup/message-schema.ts'
 import { wordsOfParts } from '../../messages/received-words.ts'
@@ -176,7 +177,7 @@ function MessageFacts({ message }: { message: Message }) {
 }
 
 /** The parts of a received message besides its text. Links are not clickable; files are saved, never shown. */
-const partsOf = (message: ReceivedMessage) =>
+export const partsOf = (message: Omit<ReceivedMessage, 'waits' | 'history'>) =>
   Object.fromEntries(
     wordsOfParts(message).map(([name, text]) => [
       name,
@@ -199,7 +200,7 @@ const partsOf = (message: ReceivedMessage) =>
     ]),
   )
 
-const CONVERSATION_EVERY_MS = 15_000
+const CONVERSATION_EVERY_MS = 5_000
 
 const windowWords = (open: boolean | null) =>
   open === null
@@ -208,17 +209,27 @@ const windowWords = (open: boolean | null) =>
       ? ({ tone: 'good', word: 'open', means: 'Any kind of message may be sent.' } as const)
       : ({ tone: 'wait', word: 'closed', means: 'Only templates reach the person, until they write again.' } as const)
 
-/** Which messages may be sent to the person, and whether they opted out. `sender`: the digits of our number. */
-function Conversation({ person, sender }: { person: string; sender: string }) {
-  const loaded = useData<Data<typeof conversations.show>>(
-    `/conversations/${encodeURIComponent(person)}`,
-    CONVERSATION_EVERY_MS,
-    { sender },
-  )
+export type Window = Data<typeof conversations.show>
+
+/**
+ * Which messages may be sent to the person, and whether they opted out. `sender`: the digits of our number; unless given, the
+ * default sender's. `children` are shown below that; without them a link leads to all that was written.
+ */
+export function Conversation({
+  person,
+  sender,
+  children,
+}: {
+  person: string
+  sender: string | undefined
+  children?: (window: Window) => ComponentChildren
+}) {
+  const loaded = useData<Window>(`/conversations/${encodeURIComponent(person)}`, CONVERSATION_EVERY_MS, { sender })
   return (
     <Card title="Conversation">
       <WhenLoaded loaded={loaded}>
-        {({ open, open_until, last_received_at, opted_out }) => {
+        {(found) => {
+          const { open, open_until, last_received_at, opted_out } = found
           const { tone, word, means } = windowWords(open)
           return (
             <>
@@ -232,6 +243,7 @@ function Conversation({ person, sender }: { person: string; sender: string }) {
                 }}
               />
               <div class="actions">
+                {!children && <a href={addressOf('/console/conversations', { person })}>All that was written</a>}
                 {may('writeContacts') &&
                   (opted_out ? (
                     <Button press={() => removeOptOut(person)}>Remove the opt-out</Button>
@@ -242,6 +254,7 @@ function Conversation({ person, sender }: { person: string; sender: string }) {
                   <a href={addressOf('/console/people', { person })}>All that is kept of the person</a>
                 )}
               </div>
+              {children?.(found)}
             </>
           )
         }}
