@@ -102,6 +102,17 @@ describe('a conversation', () => {
     expect(await all(laneway.conversations.received({ from: ADA, until: new Date(Date.now() - 60_000) }))).toEqual([])
   })
 
+  test('lists what was sent and what was received', async () => {
+    const id = await laneway.send(
+      { to: ADA, type: 'text', text: { body: 'Hello back' } },
+      { sender: tenant.cloudNumber },
+    )
+    const found = await all(laneway.conversations.messages(ADA, { sender: tenant.cloudNumber }))
+    expect(found.map(({ direction }) => direction).sort()).toEqual(['inbound', 'inbound', 'outbound'])
+    expect(found.find(({ direction }) => direction === 'outbound')).toMatchObject({ id, text: 'Hello back' })
+    expect(await all(laneway.conversations.messages(ADA, { sender: tenant.partnerNumber }))).toEqual([])
+  })
+
   test('with a sender that is none is refused', async () => {
     await expect(laneway.conversations.show(ADA, { sender: 'none' })).rejects.toMatchObject({ code: 'unknown_sender' })
   })

@@ -26,6 +26,7 @@ export type {
   CampaignProgress,
   CampaignState,
   Conversation,
+  ConversationMessage,
   LanewayEvent,
   MessageEventData,
   MessageState,

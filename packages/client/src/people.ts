@@ -6,7 +6,7 @@ import { membersOf } from './contract.ts'
 import { LanewayRefused, notAsPromised } from './errors.ts'
 import type { HttpCaller } from './http-call.ts'
 import type { WaitOptions } from './transport.ts'
-import type { Conversation, OptOut, ReceivedMessage } from './types.ts'
+import type { Conversation, ConversationMessage, OptOut, ReceivedMessage } from './types.ts'
 
 /** Items asked for at a time. */
 const PAGE = 500
@@ -104,6 +104,8 @@ export interface ReceivedFile {
 export interface Conversations {
   /** `sender`: by its number or name; the default sender unless given. */
   show(person: string, options?: WaitOptions & { sender?: string }): Promise<Conversation>
+  /** What was sent to the person and what they wrote, the latest first; with all senders unless one is given. */
+  messages(person: string, options?: WaitOptions & { sender?: string }): AsyncIterable<ConversationMessage>
   /** What was received, the latest first: of one person, by one sender, within a time, or all. */
   received(
     options?: WaitOptions & { from?: string; sender?: string; since?: Date; until?: Date },
@@ -124,6 +126,8 @@ const isConversation = (value: unknown): value is Conversation =>
   hasTexts(value, 'person', 'sender') && 'open' in membersOf(value) && typeof membersOf(value).opted_out === 'boolean'
 const isReceived = (value: unknown): value is ReceivedMessage =>
   hasTexts(value, 'id', 'kind', 'from', 'text', 'accepted_at') && membersOf(value).direction === 'inbound'
+const isMessage = (value: unknown): value is ConversationMessage =>
+  hasTexts(value, 'id', 'kind', 'text', 'accepted_at', 'direction')
 
 /** The conversations of a client that is connected over HTTP. */
 export const openConversations = (caller: HttpCaller): Conversations => ({
@@ -132,6 +136,8 @@ export const openConversations = (caller: HttpCaller): Conversations => ({
     const path = `/conversations/${encodeURIComponent(person)}${query}`
     return dataOf(await caller.askOrThrow({ method: 'GET', path, keyIn: 'bearer' }, timeoutMs), path, isConversation)
   },
+  messages: (person, { sender, ...options } = {}) =>
+    everyItem(caller, `/conversations/${encodeURIComponent(person)}/messages`, { sender }, isMessage, options),
   received: ({ from, sender, since, until, ...options } = {}) =>
     everyItem(
       caller,

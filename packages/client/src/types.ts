@@ -44,6 +44,8 @@ export type OptOut = z.output<typeof optOutSchema>
 export type Conversation = z.output<typeof conversationSchema>
 /** What a received message holds besides its words. A field is there only when the message has it. */
 export type ReceivedParts = z.output<typeof receivedPartsSchema>
+/** A message of a conversation, in either direction. */
+export type ConversationMessage = z.output<typeof listedMessageSchema>
 /** A message that somebody wrote to a sender. `accepted_at` is when it was written, ISO 8601. */
 export type ReceivedMessage = Extract<z.output<typeof listedMessageSchema>, { direction: 'inbound' }>
 
