@@ -103,10 +103,7 @@ describe('a conversation', () => {
   })
 
   test('lists what was sent and what was received', async () => {
-    const id = await laneway.send(
-      { to: ADA, type: 'text', text: { body: 'Hello back' } },
-      { sender: tenant.cloudNumber },
-    )
+    const id = await laneway.send({ to: ADA, type: 'text', text: { body: 'Hello back' } })
     const found = await all(laneway.conversations.messages(ADA, { sender: tenant.cloudNumber }))
     expect(found.map(({ direction }) => direction).sort()).toEqual(['inbound', 'inbound', 'outbound'])
     expect(found.find(({ direction }) => direction === 'outbound')).toMatchObject({ id, text: 'Hello back' })
