@@ -87,10 +87,17 @@ test('the last one is marked as read', async () => {
 
 test('once the window has closed only approved templates are offered, and one is sent with its values', async () => {
   const { id, number } = await hearing()
+  const paused = { name: 'paused', language: 'en', status: 'PAUSED', category: 'UTILITY' }
+  await tab.world.api('POST', '/admin/templates', { ...paused, components: [{ type: 'BODY', text: 'Hello' }] })
   await replyWindowOf(tab.world.redis, id, PERSON).remove()
   await card().getByText('Only templates reach the person, until they write again.').waitFor()
   expect(await card().getByLabel('Text').count()).toBe(0)
   await card().getByLabel('Template').selectOption('order_update/en_US')
+  expect(
+    await card()
+      .getByRole('option', { name: /paused/ })
+      .count(),
+  ).toBe(0)
   const send = card().getByRole('button', { name: 'Send the template' })
   expect(await send.isDisabled()).toBe(true)
   for (const field of await card().getByRole('textbox').all()) await field.fill('A-1042')
