@@ -14,11 +14,13 @@ import { connectWithRetry } from '../../src/redis/connect.ts'
 import { type Outgoing, sendClaimed } from '../../src/worker/sending/attempt.ts'
 import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
+import type { SendableFile } from '../../src/worker/sending/uploads.ts'
 import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
 import { addSilently, deadLettersOn, jobOf, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
+import { eventually } from '../support/wait.ts'
 
 let world: LaneRedis
 beforeAll(async () => {
@@ -231,3 +233,30 @@ test.each([
     expect(asked).toBe(places)
   },
 )
+
+test('a message whose file is not uploaded yet is not claimed, however long it takes from asking to claiming', async () => {
+  const lane = world.newLane()
+  const problem = { code: 'uploading', sentence: 'The file is being uploaded to WhatsApp.' }
+  let isUploaded = false
+  // A step that takes longer than the wait: the upload is asked about again while others of the step are written.
+  const find = async (): Promise<SendableFile> =>
+    isUploaded ? { kind: 'ready', source: { id: '4711' }, hash: 'h', name: 'a.png' } : { kind: 'waits', ms: 1, problem }
+  const deps = {
+    ...sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider),
+    uploads: { find, gone: async () => {} },
+  }
+  const entry = await deps.directory.of(lane)
+  const names = Array.from({ length: 10 }, () => messageId(lane, newId(lane).ulid))
+  const content = { type: 'image' as const, image: { gallery: '7' } }
+  for (const name of names) await world.queues.add(name, { ...audioJob(), content })
+  const left: Outgoing[] = []
+  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message))
+  expect(left).toEqual([])
+  isUploaded = true
+  const all = async (): Promise<boolean> => {
+    await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message))
+    return left.length === names.length
+  }
+  await eventually(all, 'all are claimed')
+  expect(left.map((message) => message.content)).toEqual(names.map(() => ({ type: 'image', image: { id: '4711' } })))
+})

@@ -67,6 +67,8 @@ export interface Claim {
   attempt: string
   message: NewMessage
   from?: WaitsAs
+  /** It is not to be sent yet: the claim puts its job off for so long, however late it comes. */
+  holdMs?: number | undefined
 }
 
 /** What an attempt has for writing its end down; the last part of `lostAfterMs`. */
@@ -174,7 +176,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       pace: pace && numbersOf(pace),
       settleWithinMs: SETTLE_WITHIN_MS,
     },
-    claims.map(({ id, attempt, message, from }) => ({
+    claims.map(({ id, attempt, message, from, holdMs }) => ({
       args: {
         ulid: id.ulid,
         attempt,
@@ -186,6 +188,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
         from,
         run: message.run,
         sendAt: message.sendAt,
+        holdMs,
       },
     })),
     { replicated: true },

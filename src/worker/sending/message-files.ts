@@ -16,13 +16,13 @@ export type ReadyFiles = { content: Content; uploads: readonly NamedUpload[] } |
 export interface MessageFiles {
   /** What is sent of a message in place of its content, or why nothing ever can be. */
   ready: ReadonlyMap<Outgoing, ReadyFiles>
-  /** Messages that wait for a file, those of chunks too. */
-  waiting: ReadonlySet<Outgoing>
+  /** Messages that wait for a file, those of chunks too, and for how long (ms). */
+  waiting: ReadonlyMap<Outgoing, number>
   /** Campaigns whose chunks are to be given back, and for how long (ms). */
   waitingRuns: ReadonlyMap<number, number>
 }
 
-const NONE: MessageFiles = { ready: new Map(), waiting: new Set(), waitingRuns: new Map() }
+const NONE: MessageFiles = { ready: new Map(), waiting: new Map(), waitingRuns: new Map() }
 
 /** Asks for all messages of a step at once; of most nothing need be asked. Rejects only when Redis is away. */
 export async function filesOf(
@@ -37,7 +37,8 @@ export async function filesOf(
   await Promise.all([...ids].map(async (id) => files.set(id, await uploads.find(entry, id))))
 
   const ready = new Map<Outgoing, ReadyFiles>()
-  const waiting = new Set<Outgoing>()
+  const waiting = new Map<Outgoing, number>()
+  const told: Promise<unknown>[] = []
   const waitingRuns = new Map<number, number>()
   for (const message of wanted) {
     const found = galleryFilesIn(message.content).flatMap(({ gallery }) => files.get(gallery) ?? [])
@@ -46,16 +47,19 @@ export async function filesOf(
       ready.set(message, state)
       continue
     }
-    waiting.add(message)
     const { waitMs, sentence } = state
+    waiting.set(message, waitMs)
     const { run } = message.message
-    if (message.from !== 'place' || run === undefined) await putOff(redis, message.id, waitMs, waitText(sentence))
+    // For lookups: it may be over before the claim comes, which is told by itself.
+    if (message.from !== 'place' || run === undefined) told.push(putOff(redis, message.id, waitMs, waitText(sentence)))
     else if (!waitingRuns.has(run)) {
       waitingRuns.set(run, waitMs)
       // For people who ask; a little longer than the wait itself, which is followed by another one.
-      await redis.set(campaignFilesWaitKey(message.id.lane, run), waitText(sentence), 'PX', waitMs + SHOWN_MS)
+      const key = campaignFilesWaitKey(message.id.lane, run)
+      told.push(redis.set(key, waitText(sentence), 'PX', waitMs + SHOWN_MS))
     }
   }
+  await Promise.all(told)
   return { ready, waiting, waitingRuns }
 }
 

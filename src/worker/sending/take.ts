@@ -150,7 +150,7 @@ async function claimAll(
     const { id, message, from } = each
     const notBefore = putOff.get(each)
     const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-    return { id, message: asked, from, attempt: newAttemptId() }
+    return { id, message: asked, from, attempt: newAttemptId(), holdMs: files.waiting.get(each) }
   })
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }

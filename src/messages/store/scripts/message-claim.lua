@@ -42,6 +42,7 @@
 --   from?           `job`: its job is taken, if it waits; `place`: nobody may have claimed it before
 --   run?            number of its campaign
 --   sendAt?         ms, of a message that is not to be sent sooner
+--   holdMs?         of a message that is not to be sent for so long from now on
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
 -- {..., slot, time (µs)}, and 1 besides if it is the probe of its lane; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
@@ -134,7 +135,8 @@ local m = {
 }
 local event = { kind = 'claim' }
 local function claim(i)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt = unpack(each[i], 1, 10)
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt, holdMs =
+    unpack(each[i], 1, 11)
   local id, place = ids .. ulid, places[i]
   local record, job = records .. ulid, jobs .. id
   local p, exists = load(record, areNew and not seen[ulid])
@@ -161,7 +163,7 @@ local function claim(i)
   local slotUs
   if p.state == QUEUED then
     -- Its job may be there sooner: one that a person tries at once, or that is due by the clock of a Redis that was lost.
-    local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now)
+    local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, holdMs or 0)
     if waitMs > 0 then
       waitMs = math.min(waitMs, validUntil - now)
       putOff(m, waitMs)
