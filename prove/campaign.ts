@@ -4,6 +4,7 @@ import { findSender } from '../src/accounts/store/senders.ts'
 import { importContacts } from '../src/contacts/store/contacts.ts'
 import { createTag } from '../src/contacts/store/tags.ts'
 import { STATES } from '../src/messages/lifecycle.ts'
+import type { Sent } from './chat-product.ts'
 import { type Judgement, judge } from './checker.ts'
 import { getJson, postJson } from './http.ts'
 import type { Rig } from './rig.ts'
@@ -99,13 +100,13 @@ export async function readyCampaign(
   return id
 }
 
-/** Waits until all is said about a campaign, and judges it by its export and the ledger; adds what it finds to `violations`. */
+/** Waits until all is said about a campaign, and judges it by its export and the ledger, or those lines of it; adds what it finds to `violations`. */
 export async function judgeCampaign(
   rig: Rig,
   run: Pick<Run, 'quiescenceLimitMs'>,
   id: string,
   people: readonly string[],
-  { flagsEarned, violations }: { flagsEarned: number; violations: string[] },
+  { flagsEarned, violations, ledger }: { flagsEarned: number; violations: string[]; ledger?: readonly Sent[] },
 ): Promise<Judgement> {
   // Updates that are still under way would change records between one reading and the next.
   await eventually(async () => (await rig.chatProduct.updatesWaiting()) === 0, run.quiescenceLimitMs, 250)
@@ -119,7 +120,7 @@ export async function judgeCampaign(
   const idOf = new Map(lines.map(({ recipient, message_id }) => [recipient, message_id]))
   return judge({
     requests: people.map((to) => ({ to, ids: [idOf.get(to) ?? []].flat() })),
-    ledger: await rig.chatProduct.ledger(),
+    ledger: ledger ?? (await rig.chatProduct.ledger()),
     states: new Map(lines.map(({ message_id, state }) => [message_id, state])),
     possibleDuplicates: new Set(lines.flatMap((line) => (line.possible_duplicate ? [line.message_id] : []))),
     refusedLater: new Set(),

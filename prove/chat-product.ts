@@ -1,5 +1,8 @@
 // The simulator of WhatsApp as a process, and what the proof asks of it: to misbehave, and for its ledger.
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { ReadableStream } from 'node:stream/web'
 import { z } from 'zod'
 import { getJson, postJson } from './http.ts'
 import { createPart, type Part } from './part.ts'
@@ -10,6 +13,8 @@ const ledgerLine = z.object({
   id: z.string(),
   opaque: z.string().nullable(),
   to: z.string(),
+  sender: z.string().nullable(),
+  media: z.array(z.string()).default([]),
 })
 
 /** One message that WhatsApp took. */
@@ -25,6 +30,10 @@ export interface Sent {
   providerId: string
   /** What the request carried along: the opaque field or the Idempotency-Key. */
   opaque: string | null
+  /** Phone number id that it was sent from, on the Cloud API wire. */
+  sender: string | null
+  /** Ids of uploads that it names. */
+  media: readonly string[]
 }
 
 export interface ChatProduct extends Part {
@@ -66,8 +75,11 @@ export function createChatProduct(options: {
   return Object.assign(part, {
     async ledger() {
       const answer = await fetch(`${part.url}/_ledger`)
-      const lines = (await answer.text()).split('\n').filter((line) => line !== '')
-      return lines.map((line) => readLine(JSON.parse(line)))
+      const ledger: Sent[] = []
+      // Line by line: a million of them are no text that should be held whole.
+      const lines = createInterface({ input: Readable.fromWeb(answer.body ?? new ReadableStream()) })
+      for await (const line of lines) if (line !== '') ledger.push(readLine(JSON.parse(line)))
+      return ledger
     },
     count: async () => (await ask()).accepted,
     async hasTaken(count: number, limitMs = FLOW_LIMIT_MS) {
@@ -84,7 +96,7 @@ export function createChatProduct(options: {
 
 function readLine(raw: unknown): Sent {
   const line = ledgerLine.parse(raw)
-  const { opaque, to } = line
+  const { opaque, to, sender, media } = line
   const [, id, attempt] = /(msg_\d+_[0-9A-Z]{26})(?:\.([0-9A-Z]+))?/.exec(opaque ?? '') ?? []
-  return { atMs: line.at_ms, to, id, attempt, providerId: line.id, opaque }
+  return { atMs: line.at_ms, to, id, attempt, providerId: line.id, opaque, sender, media }
 }

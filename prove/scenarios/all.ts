@@ -11,6 +11,7 @@ import { events } from './events.ts'
 import { expiredBacklog } from './expired-backlog.ts'
 import { clusterFailover, sentinelFailover, sentinelFailoverReplicated } from './failover.ts'
 import { frozenWorker } from './frozen-worker.ts'
+import { galleryMedia } from './gallery-media.ts'
 import { halfOpenRedis } from './half-open-redis.ts'
 import { hostileClients } from './hostile-clients.ts'
 import { idempotencyRace } from './idempotency-race.ts'
@@ -55,6 +56,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...campaignsOutliveRecords,
   deadLetterInCampaign,
   s3Outage,
+  galleryMedia,
   frozenWorker,
   redisKill,
   ...workerKills,
