@@ -61,6 +61,7 @@ export const verbs: readonly Verb[] = [
       ...findBy,
       to: option(person.optional(), 'person', 'only those to one recipient, by number or user id'),
       from: option(person.optional(), 'person', 'only those received from one person, by number or user id'),
+      with: option(person.optional(), 'person', 'only those to or from one person, by number or user id'),
       state: option(oneOf(STATES).optional(), 'state', `one of ${STATES.join(', ')}`),
       direction: option(oneOf(['outbound', 'inbound']).optional(), 'direction', 'one of outbound, inbound'),
       since: option(instant.optional(), 'time', 'only those accepted at or after this time'),
@@ -72,7 +73,7 @@ export const verbs: readonly Verb[] = [
       ),
       cursor: option(nameUpTo(100).optional(), 'cursor', 'go on where an earlier list ended, with its `next`'),
     },
-    async run({ account, sender, campaign, since, until, limit, cursor, ...same }, { redis, config }) {
+    async run({ account, sender, campaign, since, until, limit, cursor, with: name, ...same }, { redis, config }) {
       const after = cursor === undefined ? undefined : readCursor(account ?? 0, cursor)
       if (cursor !== undefined && after === undefined) {
         throw new CliFailure('--cursor: expected what an earlier list of the same account had as next.', 2)
@@ -84,6 +85,7 @@ export const verbs: readonly Verb[] = [
       if (sender !== undefined && senders.length === 0) throw noSender(sender)
       const filter: Search['filter'] = {
         ...same,
+        ...(name !== undefined && { names: [name] }),
         ...(ours && campaign !== undefined ? { campaign: { ...ours, id: campaign } } : { campaignId: campaign }),
         sinceMs: since,
         untilMs: until,

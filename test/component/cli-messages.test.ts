@@ -229,6 +229,22 @@ test('messages list shows what matches, the newest first, and where to go on', a
   expect(await list('--sender', '4900000000')).toMatchObject({ code: 1 })
 })
 
+test('the conversation with a person is listed, both directions in one', async () => {
+  const queues = openLaneQueues(redis)
+  const [person, { text: id }] = ['4915120000078', newId(1_000)]
+  await queues.add(id, {
+    ...{ v: 1, to: person, class: 'transactional', until: Date.now() + HOUR_MS },
+    content: { type: 'audio', audio: { link: 'https://example.com/a.mp3' } },
+  })
+  await queues.close()
+  const received = { id: 'wamid.with', lane, from: person, type: 'text', text: 'Hi', received_at: Date.now() }
+  await storeInbound(redis, account, received, HOUR_MS)
+  const run = await runCli(['messages', 'list', '--account', String(account), '--with', `+${person}`, '--json'], {
+    REDIS_URL: server.url,
+  })
+  expect(JSON.parse(run.stdout).messages.map((each: { id: string }) => each.id)).toEqual(['wamid.with', id])
+})
+
 test('a person without a number is found in the list by the user id', async () => {
   const received = { lane, from: 'US.4711', type: 'text', text: 'Hi', received_at: Date.now() }
   await storeInbound(redis, account, { id: 'wamid.of-an-id', ...received }, HOUR_MS)
