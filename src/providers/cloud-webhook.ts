@@ -87,11 +87,29 @@ function* readersOf(entries: readonly unknown[], content: WebhookContent): Gener
       yield undefined
       const { data = { field: 'unreadable', value: rawChange } } = change.safeParse(rawChange)
       const field = data.field ?? 'messages'
-      if (field === 'messages' || field === 'user_preferences') yield* readersOfChange(data.value, content, origin)
-      else tell(content, origin, () => readNews(field, data.value))
+      if (field !== 'messages' && field !== 'user_preferences') tell(content, origin, () => readNews(field, data.value))
+      else {
+        const before = foundIn(content)
+        yield* readersOfChange(data.value, content, origin)
+        // What it holds is of a kind that nobody knows yet.
+        if (foundIn(content) === before && saysMore(data.value))
+          tell(content, origin, () => readNews(field, data.value))
+      }
     }
   }
 }
+
+const foundIn = ({ statuses, received, preferences, news, unreadable }: WebhookContent): number =>
+  statuses.length + received.length + preferences.length + news.length + unreadable
+
+/** What every change has. */
+const FRAME: ReadonlySet<string> = new Set(['messaging_product', 'metadata', 'contacts'])
+
+/** Whether a change holds anything besides what every change has. */
+const saysMore = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.entries(value).some(([name, part]) => !FRAME.has(name) && !(Array.isArray(part) && part.length === 0))
 
 /** Adds what a change tells besides messages, if it does. */
 function tell(content: WebhookContent, origin: Origin, read: () => Read | undefined): void {
