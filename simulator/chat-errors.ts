@@ -142,6 +142,21 @@ export const CHAT_ERRORS = {
     details: 'A parameter of the template is not of the right kind.',
   },
   133010: { http: 400, title: 'Phone number not registered', details: 'The sender is not registered.' },
+  134100: {
+    http: 400,
+    title: 'Only marketing messages supported',
+    details: 'This address takes only approved templates of the category MARKETING.',
+  },
+  134101: {
+    http: 400,
+    title: 'Template is still syncing',
+    details: 'The template is being prepared for this address; it takes up to ten minutes.',
+  },
+  134102: {
+    http: 500,
+    title: 'Template unavailable for use',
+    details: 'The template cannot be sent by this address.',
+  },
   135000: {
     http: 400,
     title: 'Generic user error',

@@ -99,12 +99,16 @@ export class ChatProduct {
       : this.uploads.linksRefused && submission.hasLinks === true
         ? behaviourNamed('media-failed')
         : plan.fate
-    const { wire, to, opaque, sender, account, mediaIds = [] } = submission
+    const { wire, to, opaque, sender, account, productPolicy, mediaIds = [] } = submission
     const id = outboundId({ wire, to, acceptedMs: now, fateNumber: fate?.number ?? null })
     const portfolio = wire === 'cloud' ? this.physics.of(account) : undefined
     const ruling = portfolio?.judge({ ...submission, id }, now)
     if (ruling?.kind === 'refused') return { kind: 'rejected', rejection: { code: ruling.code } }
-    this.ledger.append({ at_ms: now, wire, id, opaque, to, sender, ...(mediaIds.length > 0 && { media: mediaIds }) })
+    const more = {
+      ...(productPolicy && { product_policy: productPolicy }),
+      ...(mediaIds.length > 0 && { media: mediaIds }),
+    }
+    this.ledger.append({ at_ms: now, wire, id, opaque, to, sender, ...more })
     const change = this.#announcerOf(id, submission, { wabaId: portfolio?.plan.waba_id, told: ruling?.told })
     const timeline = fate?.timeline ?? ARRIVES
     const usual = wire === 'cloud' && timeline.silent !== true ? updatesOf(timeline, now, this.config) : []
@@ -151,8 +155,14 @@ export class ChatProduct {
     submission: Submission,
     more: Pick<Change, 'wabaId' | 'told'>,
   ): (update: StatusUpdate) => Change {
-    const { account: sender, to, opaque, template } = submission
-    const message = { id, sender, to, opaque, isTemplate: template !== null }
+    const { account: sender, to, opaque, template, category } = submission
+    const message = {
+      id,
+      sender,
+      to,
+      opaque,
+      category: category ?? (template === null ? 'service' : 'utility'),
+    } as const
     return (update) => ({ message, update, ...more })
   }
 }

@@ -9,13 +9,14 @@ import { chatError, excerpt, type Refusal, tokenRefusal } from './chat-errors.ts
 import type { ChatProduct } from './chat-product.ts'
 import { serveGraph } from './graph-wire.ts'
 import { readJsonBody } from './json-body.ts'
-import { cloudMessage, digitsOf, templateName } from './message-schema.ts'
+import { routeOf } from './marketing.ts'
+import { cloudMessage, digitsOf, marketingMessage, templateName } from './message-schema.ts'
 import { checkMessage } from './request-check.ts'
 import { mediaIn } from './uploads.ts'
 
 const OBJECT_PATH = /^\/v\d+\.\d+\/(\d+)$/
 const HELD = 'held_for_quality_assessment'
-const MESSAGES_PATH = /^\/v\d+\.\d+\/(\d+)\/messages$/
+const MESSAGES_PATH = /^\/v\d+\.\d+\/(\d+)\/(messages|marketing_messages)$/
 const UPLOAD_PATH = /^\/v\d+\.\d+\/(\d+)\/media$/
 
 /** Whether a path begins with a version of the Cloud API, such as `/v21.0/`. */
@@ -41,13 +42,14 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
     { error: graphError, missing: () => noSuchObject(request, path) },
   )
   if (answer !== undefined) return answer
-  const phoneNumberId = MESSAGES_PATH.exec(path)?.[1]
+  const [, phoneNumberId, address] = MESSAGES_PATH.exec(path) ?? []
   if (phoneNumberId === undefined || request.method !== 'POST') return noSuchObject(request, path)
   const read = await readJsonBody(request, 'json')
   if ('unreadable' in read) return refusalAnswer({ code: 100, details: read.unreadable }, errorEnvelope)
+  const isForMarketing = address === 'marketing_messages'
   const receipt = readReceipt.safeParse(read.body)
   if (receipt.success) return product.receipts.take(receipt.data, phoneNumberId) ? success : noSuchMessage()
-  const checked = checkMessage(cloudMessage, read.body, 'cloud')
+  const checked = checkMessage(isForMarketing ? marketingMessage : cloudMessage, read.body, 'cloud')
   if ('refusal' in checked) return refusalAnswer(checked.refusal, errorEnvelope)
 
   const { message } = checked
@@ -59,6 +61,8 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   const isNumber = message.to !== undefined
   const to = isNumber ? digitsOf(input) : input
   const template = message.type === 'template' ? templateName(message.template) : null
+  const route = isForMarketing ? routeOf(product.graph, message) : undefined
+  if (route !== undefined && 'refusal' in route) return refusalAnswer(route.refusal, errorEnvelope)
   const verdict = product.take({
     wire: 'cloud',
     account: phoneNumberId,
@@ -66,6 +70,7 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
     to,
     opaque: message.biz_opaque_callback_data ?? null,
     template,
+    ...route,
     hasLinks: media.some(({ link }) => link !== undefined),
     mediaIds: media.flatMap(({ id }) => id ?? []),
   })

@@ -148,6 +148,15 @@ export class GraphAccount {
     return { data, paging: { ...(paging !== 'foreign' && { cursors: at }), next: next.href } }
   }
 
+  /** The category of a template that the account has; undefined for any other. */
+  categoryOf(name: string, language: string): unknown {
+    return this.#state.templates.find((each) => each.name === name && each.language === language)?.category
+  }
+
+  /** Whether the account may use the address for marketing. */
+  takesMarketing = (): boolean =>
+    (this.#state.business.marketing_messages_onboarding_status ?? 'ONBOARDED') === 'ONBOARDED'
+
   numbers(): Record<string, unknown> {
     const ids = this.#state.numbers ?? this.#known.keys()
     return { data: ids.map((id) => ({ id, display_phone_number: '+1 555 020 0001' })) }
@@ -170,7 +179,13 @@ export class GraphAccount {
   }
 
   account(id: string): Record<string, unknown> {
-    const known = { id, name: 'The shop', account_review_status: 'APPROVED', business_verification_status: 'verified' }
+    const known = {
+      id,
+      name: 'The shop',
+      account_review_status: 'APPROVED',
+      business_verification_status: 'verified',
+      marketing_messages_onboarding_status: 'ONBOARDED',
+    }
     return given({ ...known, ...this.#state.business })
   }
 

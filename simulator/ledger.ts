@@ -4,6 +4,7 @@
 import { closeSync, createReadStream, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { StartError } from './config.ts'
+import type { ProductPolicy } from './submission.ts'
 
 /** One accepted request, as a line of `GET /_ledger`. */
 export interface LedgerEntry {
@@ -18,6 +19,8 @@ export interface LedgerEntry {
   to: string
   /** Phone number id on the cloud wire; `sender` of a template on the partner wire, else null. */
   sender: string | null
+  /** Of a message that came to the address for marketing: what is to become of it if it may not go that way. */
+  product_policy?: ProductPolicy
   /** Ids of uploads that it names, where it does. */
   media?: readonly string[]
 }

@@ -203,6 +203,15 @@ export const cloudMessage = z.discriminatedUnion('type', [
   z.strictObject({ ...cloudEnvelope, type: z.literal('template'), template }),
 ])
 
+/** `POST /v{n}.{m}/{phone-number-id}/marketing_messages`. */
+export const marketingMessage = z.strictObject({
+  ...cloudEnvelope,
+  type: z.literal('template'),
+  template,
+  product_policy: z.enum(['CLOUD_API_FALLBACK', 'STRICT']).optional(),
+  message_activity_sharing: z.boolean().optional(),
+})
+
 const partnerEnvelope = {
   to: recipient,
   recipient_type: z.literal('individual'),
@@ -226,7 +235,7 @@ export const partnerTemplateMessage = z.strictObject({
 })
 
 export type PartnerMessage = z.infer<typeof partnerServiceMessage> | z.infer<typeof partnerTemplateMessage>
-export type CheckedMessage = z.infer<typeof cloudMessage> | PartnerMessage
+export type CheckedMessage = z.infer<typeof cloudMessage> | z.infer<typeof marketingMessage> | PartnerMessage
 
 /** A phone number as WhatsApp writes it: digits only. */
 export function digitsOf(phone: string): string {

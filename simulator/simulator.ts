@@ -13,6 +13,7 @@ import { readSimulatorConfig, type SimulatorConfig, StartError } from './config.
 import { behaviourTable, control, controlSchema } from './control.ts'
 import { inboundSchema, receive } from './inbound.ts'
 import { readJsonBody } from './json-body.ts'
+import { click, clickSchema } from './marketing.ts'
 import { PartnerWire } from './partner-wire.ts'
 
 /** A simulator that listens. */
@@ -95,6 +96,8 @@ async function answerOf(
       return answerControl(request, controlSchema, (body) => control(product, body))
     case 'POST /_inbound':
       return answerControl(request, inboundSchema, (body) => receive(product, body))
+    case 'POST /_click':
+      return answerControl(request, clickSchema, (body) => click(product, body))
     default:
       return { http: 404, body: { message: `Nothing is served at ${request.method} ${excerpt(path)}.` } }
   }

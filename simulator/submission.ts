@@ -1,5 +1,7 @@
 // One send request that passed authentication and every check of its wire: what the rest of the simulator needs of it.
 
+export type ProductPolicy = 'CLOUD_API_FALLBACK' | 'STRICT'
+
 /** A send request that its wire found valid. */
 export interface Submission {
   wire: 'partner' | 'cloud'
@@ -13,6 +15,10 @@ export interface Submission {
   opaque: string | null
   /** Name and language of a template; null for any other message. */
   template: { name: string; language: string } | null
+  /** Of a message that came to the address for marketing. */
+  productPolicy?: ProductPolicy
+  /** What its webhooks say that it is, in place of what it seems. */
+  category?: 'marketing' | 'marketing_lite'
   /** It names files by links, which WhatsApp fetches. */
   hasLinks?: boolean
   /** Ids of uploads that it names. */

@@ -12,7 +12,7 @@ export interface TrackedMessage {
   sender: string
   to: string
   opaque: string | null
-  isTemplate: boolean
+  category: 'service' | 'utility' | 'marketing' | 'marketing_lite'
 }
 
 /** A message that a person sent to a business number, with the fields that depend on its type. */
@@ -110,7 +110,6 @@ export function signatureOf(body: Buffer, appSecret: string): string {
 }
 
 function statusOf(message: TrackedMessage, update: StatusUpdate): Record<string, unknown> {
-  const category = message.isTemplate ? 'utility' : 'service'
   return {
     id: message.id,
     status: update.status,
@@ -118,7 +117,7 @@ function statusOf(message: TrackedMessage, update: StatusUpdate): Record<string,
     recipient_id: message.to,
     ...(message.opaque === null ? {} : { biz_opaque_callback_data: message.opaque }),
     ...(update.status === 'sent' || update.status === 'delivered'
-      ? { pricing: { billable: true, pricing_model: 'PMP', type: 'regular', category } }
+      ? { pricing: { billable: true, pricing_model: 'PMP', type: 'regular', category: message.category } }
       : {}),
     ...(update.code === undefined ? {} : { errors: [webhookError(update.code)] }),
   }
@@ -143,7 +142,8 @@ export function displayNumberOf(phoneNumberId: string): string {
   return `1555${phoneNumberId.slice(-7).padStart(7, '0')}`
 }
 
-function metadataOf(phoneNumberId: string): Record<string, string> {
+/** How a webhook names a business number. */
+export function metadataOf(phoneNumberId: string): Record<string, string> {
   return { display_phone_number: displayNumberOf(phoneNumberId), phone_number_id: phoneNumberId }
 }
 

@@ -15,7 +15,7 @@ import { eventually } from '../wait.ts'
 const CRASHES = 4
 
 /** Where a worker has taken a message up and not claimed it yet. */
-export const TAKEN_UP = { file: 'worker/sending/read-jobs.js', find: 'const { content, trace } = payload' }
+export const TAKEN_UP = { file: 'worker/sending/read-jobs.js', find: 'const { content, trace, route } = payload' }
 
 export const poisonJobs: Scenario = {
   name: 'poison-jobs',

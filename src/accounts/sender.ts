@@ -8,6 +8,15 @@ export type ProviderName = z.infer<typeof providerNameSchema>
 export const MIN_RATE = 1 / 60
 export const MAX_RATE = 100_000
 
+/**
+ * The address of WhatsApp that approved marketing templates are posted to; everything else goes to `/messages` anyway.
+ * - `messages`: `/messages`, as all others.
+ * - `marketing_fallback`: `/marketing_messages`; WhatsApp sends what may not go this way as if it came to `/messages`.
+ * - `marketing_strict`: `/marketing_messages`; WhatsApp refuses what may not go this way.
+ */
+export const marketingRouteSchema = z.enum(['messages', 'marketing_fallback', 'marketing_strict'])
+export type MarketingRoute = z.infer<typeof marketingRouteSchema>
+
 /** A sender as it is shown, without its token. */
 export const senderDocumentSchema = z
   .strictObject({
@@ -22,6 +31,9 @@ export const senderDocumentSchema = z
     rate: z.number().describe('Messages per second.'),
     portfolio: z.int().nullable().describe('Business portfolio whose daily limit it shares.'),
     follow_provider: z.boolean().describe('Whether its rate and limits follow what WhatsApp tells.'),
+    marketing_route: marketingRouteSchema.describe(
+      'Where its marketing templates go, unless a campaign says otherwise.',
+    ),
     quality: z.string().nullable().describe('`FLAGGED` while WhatsApp warns that people dislike its messages.'),
     verified_name: z.string().nullable().describe('The name that WhatsApp approved last.'),
     restricted: z.string().nullable().describe('Why WhatsApp lets it send nothing, as webhooks have told.'),

@@ -1,5 +1,6 @@
 // The definition of a campaign, given when it is created: sender, content, recipients, validity.
 import { z } from 'zod'
+import { marketingRouteSchema } from '../accounts/sender.ts'
 import { filledTextUpTo, listUpTo, textUpTo } from '../messages/bounded.ts'
 import { instantSchema, iso } from '../messages/instant.ts'
 import type { State } from '../messages/lifecycle.ts'
@@ -57,6 +58,7 @@ export const definitionSchema = z.strictObject({
       'Never sent later than this. Without it, the validity of campaign messages counts from start and from each resume.',
     ),
   retry_capped: retryCapped.optional(),
+  marketing_route: marketingRouteSchema.optional().describe('In place of that of its sender.'),
 })
 definitionSchema.register(z.globalRegistry, { id: 'CampaignDefinition' })
 
@@ -75,6 +77,7 @@ export const listedDefinitionSchema = z.object({
   ]),
   valid_until: z.string().optional(),
   retry_capped: z.object({ times: z.int() }).optional(),
+  marketing_route: marketingRouteSchema.optional(),
 })
 
 /**

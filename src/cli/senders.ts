@@ -14,6 +14,7 @@ import {
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import {
   isSenderName,
+  marketingRouteSchema,
   PROVIDER_ID,
   providerNameSchema,
   type SenderDocument,
@@ -64,6 +65,13 @@ const SETTINGS: Record<string, (context: CommandContext, sender: Sender, value: 
   async follow_provider(context, { id }, value) {
     if (value !== 'yes' && value !== 'no') throw new CliFailure('follow_provider: expected yes or no.', 2)
     await changeSender(await depsOf(context), id, { followProvider: value === 'yes' })
+  },
+  async marketing_route(context, { id }, value) {
+    const { data } = marketingRouteSchema.safeParse(value)
+    if (data === undefined) {
+      throw new CliFailure(`marketing_route: expected one of ${marketingRouteSchema.options.join(', ')}.`, 2)
+    }
+    await changeSender(await depsOf(context), id, { marketingRoute: data })
   },
 }
 const SETTING_NAMES = Object.keys(SETTINGS)

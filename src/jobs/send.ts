@@ -1,6 +1,7 @@
 // The job `send`: one message on its lane. Until the message is claimed, the job is its record and holds all that a lookup
 // shows. The producer writes it and the worker runs it; the job id is the message id.
 import { z } from 'zod'
+import { marketingRouteSchema } from '../accounts/sender.ts'
 import { textUpTo } from '../messages/bounded.ts'
 import { contentSchema } from '../messages/content.ts'
 import { LIMITS } from '../messages/limits.ts'
@@ -35,6 +36,8 @@ const payloadSchema = z.object({
    * campaigns/store/recipient-message.ts.
    */
   filled: z.array(z.string()).optional(),
+  /** The route of its campaign, which overrules that of the sender. */
+  route: marketingRouteSchema.optional(),
   /** A person wished it sent although an earlier message to the recipient may have gone out: it is flagged. */
   again: z.literal(true).optional(),
   /** `traceparent` of the trace that it was accepted in. Whatever is wrong with it, the message is sent. */

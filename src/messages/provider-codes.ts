@@ -132,6 +132,8 @@ const ROWS: readonly Row[] = [
   [134100, 'template', fail, 'only marketing messages may go this way'],
   [134101, 'template', fail, 'the template is still being synchronised'],
   [134102, 'template', fail, 'the template is not available', PROOF],
+  // What it means is not published: taken for one of its family.
+  [134103, 'template', fail, 'refused by the address for marketing'],
   [135000, 'message', fail, 'a parameter is not valid'],
   [137000, 'recipient', fail, "the recipient's identity key does not match"],
 ]

@@ -21,14 +21,15 @@ export function cloudApi(
   uploads?: Pick<CloudUploads, 'upload'>,
 ): Provider {
   // Made once for a sender as it was read last, and once for a campaign.
-  const targets = new WeakMap<ProviderSender, { url: URL; headers: Record<string, string> }>()
+  const targets = new WeakMap<ProviderSender, { url: URL; marketing: URL; headers: Record<string, string> }>()
   const campaigns = new WeakMap<Content, Fill>()
 
   function targetOf(sender: ProviderSender) {
     const known = targets.get(sender)
     if (known) return known
-    const url = new URL(`${sender.baseUrl}/${version}/${encodeURIComponent(sender.phoneNumberId)}/messages`)
-    const target = { url, headers: { authorization: `Bearer ${sender.token}` } }
+    const number = `${sender.baseUrl}/${version}/${encodeURIComponent(sender.phoneNumberId)}`
+    const [url, marketing] = [new URL(`${number}/messages`), new URL(`${number}/marketing_messages`)]
+    const target = { url, marketing, headers: { authorization: `Bearer ${sender.token}` } }
     targets.set(sender, target)
     return target
   }
@@ -46,7 +47,8 @@ export function cloudApi(
     send(sender, message, timeoutMs, leaveBy) {
       const { content, values } = message
       const fields = values === undefined ? wireJson(content).slice(1, -1) : fillOf(content)(values)
-      const { url, headers: own } = targetOf(sender)
+      const { headers: own, ...urls } = targetOf(sender)
+      const url = policyOf(message) === '' ? urls.url : urls.marketing
       const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
       return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then((end) =>
         readSend(end, message.to, refusedBy),
@@ -55,13 +57,18 @@ export function cloudApi(
   }
 
   /** The fields that every message has, around those of its content. */
-  function bodyOf({ to, id, attempt }: ProviderMessage, fields: string): string {
+  function bodyOf(message: ProviderMessage, fields: string): string {
+    const { to, id, attempt } = message
     // Without the plus the business number's own country code is put in front.
     const person = isUserId(to) ? `"recipient":${JSON.stringify(to)}` : `"to":${JSON.stringify(`+${to}`)}`
     const head = `{"messaging_product":"whatsapp","recipient_type":"individual",${person},`
-    return `${head}${fields},"biz_opaque_callback_data":${JSON.stringify(opaqueIds.sign(id, attempt))}}`
+    return `${head}${fields}${policyOf(message)},"biz_opaque_callback_data":${JSON.stringify(opaqueIds.sign(id, attempt))}}`
   }
 }
+
+/** The field for the address for marketing, empty for the usual one. */
+const policyOf = ({ route = 'messages' }: ProviderMessage): string =>
+  route === 'messages' ? '' : `,"product_policy":"${route === 'marketing_strict' ? 'STRICT' : 'CLOUD_API_FALLBACK'}"`
 
 /** Kinds of components and buttons are lower case on this wire; the rest of the content is the same. */
 function wireJson(content: Content): string {

@@ -1,4 +1,6 @@
 // What every provider can do. Two wires exist: partner-api and cloud-api.
+
+import type { MarketingRoute } from '../accounts/sender.ts'
 import type { Content } from '../messages/content.ts'
 import type { Evidence } from '../messages/lifecycle.ts'
 import type { CallEnd, Problem } from '../messages/outcome.ts'
@@ -21,6 +23,8 @@ export interface ProviderMessage {
   content: Content
   /** Of a campaign's message: `content`, the same object for all of them, has placeholders for these (messages/placeholders.ts). */
   values?: readonly string[] | undefined
+  /** Of an approved marketing template, on wires that have an address for these. */
+  route?: MarketingRoute | undefined
   campaign: string | undefined
   /** The trace that the request belongs to, where there is one. */
   traceparent?: string | undefined

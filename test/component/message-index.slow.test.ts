@@ -59,6 +59,7 @@ const senderOf = (id: number): Sender => ({
     phone_number_id: '',
     waba_id: '',
     follow_provider: true,
+    marketing_route: 'messages',
     rate: 80,
     honours_idempotency: false,
     paused_for: '',

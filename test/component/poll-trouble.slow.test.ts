@@ -52,6 +52,7 @@ withOwnRedis((own) => {
     phone_number_id: '',
     waba_id: '',
     follow_provider: true,
+    marketing_route: 'messages',
     rate: 80,
     honours_idempotency: false,
     paused_for: '',

@@ -201,7 +201,7 @@ describe('status webhooks', () => {
     const now = Date.now()
     const ids = Array.from({ length: 2500 }, (_, index) => `wamid.${index}`)
     for (const id of ids) {
-      const message = { id, sender: '77', to: DIGITS, opaque: null, isTemplate: false }
+      const message = { id, sender: '77', to: DIGITS, opaque: null, category: 'service' } as const
       webhooks.schedule({ message, update: { status: 'sent', dueMs: now, happenedMs: now } }, now)
     }
     await own.until(() => own.statuses().length === 2500)

@@ -34,6 +34,7 @@ export function startPoller(
         phone_number_id: '',
         waba_id: '',
         follow_provider: true,
+        marketing_route: 'messages',
         rate: upstream.rateOf(lane),
         honours_idempotency: false,
         paused_for: '',

@@ -25,6 +25,7 @@ export const anySender = (rate: number): Sender => ({
     phone_number_id: '',
     waba_id: '',
     follow_provider: true,
+    marketing_route: 'messages',
     rate,
     honours_idempotency: false,
     paused_for: '',

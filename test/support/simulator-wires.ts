@@ -128,6 +128,7 @@ const ledgerLineSchema = z.strictObject({
   to: z.string(),
   sender: z.string().nullable(),
   media: z.array(z.string()).optional(),
+  product_policy: z.enum(['CLOUD_API_FALLBACK', 'STRICT']).optional(),
 })
 
 export type LedgerLine = z.infer<typeof ledgerLineSchema>

@@ -25,6 +25,7 @@ const running: Campaign = {
   template: { name: 'plain_hello', language: 'en_US' },
   recipients: { tags: [1], except: [] },
   retry_capped: { times: 0 },
+  marketing_route: null,
   has_rows: false,
   created_at: '2026-11-20T14:35:15.361Z',
   scheduled_at: null,

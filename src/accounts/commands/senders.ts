@@ -6,13 +6,14 @@ import { listCampaigns } from '../../campaigns/store/list.ts'
 import { isPlainAddress, PLAIN_PROVIDER, UNVERIFIED_WEBHOOKS } from '../../config-checks.ts'
 import { laneOf, setLaneRate } from '../../lanes/control.ts'
 import { awaitingReview } from '../../lanes/review.ts'
+import { refuseRoute } from '../../messages/accept/prepare-message.ts'
 import { doesNotExist, invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { closeLane } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import { waitingInChunks } from '../../queue/lane/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Seal } from '../seal.ts'
-import type { SenderDocument } from '../sender.ts'
+import type { MarketingRoute, SenderDocument } from '../sender.ts'
 import { addSender, changeSenderName, type NewSender, removeSender, SenderTakenError } from '../store/add-sender.ts'
 import {
   defaultSender,
@@ -50,6 +51,8 @@ export interface SenderChanges {
   /** The account at WhatsApp; empty: not known. */
   wabaId?: string | undefined
   followProvider?: boolean | undefined
+  /** Only with cloud-api. */
+  marketingRoute?: MarketingRoute | undefined
   /** Only true: another one becomes the default by being made it. */
   isDefault?: true | undefined
 }
@@ -85,14 +88,15 @@ export async function makeSender(
 export async function changeSender(
   { redis, queues, seal, production }: SenderDeps,
   id: number,
-  { name, rate, token, baseUrl, wabaId, followProvider, isDefault }: SenderChanges,
+  { name, rate, token, baseUrl, wabaId, followProvider, marketingRoute, isDefault }: SenderChanges,
 ): Promise<SenderDocument> {
   const sender = await existingSender(redis, id)
   if (production && baseUrl !== undefined) refusePlain(baseUrl)
   if (wabaId && sender.provider !== 'cloud-api') {
     throw invalidFields([{ path: 'waba_id', message: 'only known with the provider cloud-api' }])
   }
-  await setSenderProvider(redis, id, { followProvider, ...(wabaId === '' && { wabaId }) })
+  refuseRoute(sender, marketingRoute)
+  await setSenderProvider(redis, id, { followProvider, marketingRoute, ...(wabaId === '' && { wabaId }) })
   if (wabaId) await belongTo(redis, sender, wabaId)
   if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
   if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
@@ -213,6 +217,7 @@ async function documentsOf(redis: Redis, senders: readonly Sender[]): Promise<Se
     rate: sender.rate,
     portfolio: sender.portfolio,
     follow_provider: sender.follow_provider,
+    marketing_route: sender.marketing_route,
     quality: sender.told_quality?.value || null,
     verified_name: sender.told_name?.value || null,
     restricted: sender.told_block?.value || null,

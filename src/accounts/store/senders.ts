@@ -5,7 +5,7 @@ import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey 
 import { type Standing, tellNewest, type Word, wordField, wordText } from '../../redis/newest.ts'
 import { cached, nextId, optionalField, readRecord, replaceField } from '../../redis/records.ts'
 import { type Seal, SealError, type SealedFor, type TokenPlace } from '../seal.ts'
-import { providerNameSchema } from '../sender.ts'
+import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../sender.ts'
 import { keptLanes } from './kept-lanes.ts'
 
 /** Messages per second of a new sender: WhatsApp's default for one number. */
@@ -37,6 +37,8 @@ const senderSchema = z.object({
   portfolio: optionalField.default(null),
   /** Whether rate and limits follow what the chat product tells. */
   follow_provider: flag.default(true),
+  /** Where its marketing templates go (cloud-api only). */
+  marketing_route: marketingRouteSchema.default('messages'),
   /** What the chat product has told of the number, each with its own time: its throughput, quality, name, whether it may send. */
   told_rate: wordField,
   told_quality: wordField,
@@ -147,15 +149,23 @@ export async function heedBlock(redis: Redis, id: number, word: Required<Word>):
   await redis.hset(senderKey(id), 'heeded_block', wordText(word))
 }
 
-/** Changes what is known of the account at the chat product, and whether the sender follows what that tells. */
+/** What ties a sender to the chat product; what is left out stays. */
+export interface ProviderTies {
+  wabaId?: string | undefined
+  followProvider?: boolean | undefined
+  marketingRoute?: MarketingRoute | undefined
+}
+
+/** Changes the account at the chat product, whether the sender follows what that tells, and the way of its marketing. */
 export async function setSenderProvider(
   redis: Redis,
   id: number,
-  { wabaId, followProvider }: { wabaId?: string | undefined; followProvider?: boolean | undefined },
+  { wabaId, followProvider, marketingRoute }: ProviderTies,
 ): Promise<void> {
   const fields = {
     ...(wabaId === undefined ? {} : { waba_id: wabaId }),
     ...(followProvider === undefined ? {} : { follow_provider: followProvider ? '1' : '0' }),
+    ...(marketingRoute === undefined ? {} : { marketing_route: marketingRoute }),
   }
   if (Object.keys(fields).length > 0) await redis.hset(senderKey(id), fields)
 }

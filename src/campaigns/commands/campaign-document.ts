@@ -1,5 +1,6 @@
 // The schema of a campaign document, the same over HTTP, on the command line and in the client. describe.ts fills it in.
 import { z } from 'zod'
+import { marketingRouteSchema } from '../../accounts/sender.ts'
 import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { RULE_WAIT_REASONS } from '../../portfolios/portfolio.ts'
@@ -71,6 +72,7 @@ export const campaignDocumentSchema = z.strictObject({
   ended_at: time.nullable(),
   valid_until: time.nullable(),
   retry_capped: z.strictObject({ times: count }).describe('Waves to people who have had enough marketing.'),
+  marketing_route: marketingRouteSchema.nullable().describe('Where its messages go; null: as its sender says by then.'),
   preflight: preflightDocumentSchema.optional(),
   progress: z.strictObject({
     total: count,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { AccountLimits } from '../../accounts/settings.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
 import { once } from '../../messages/accept/once.ts'
-import { senderOf } from '../../messages/accept/prepare-message.ts'
+import { refuseRoute, senderOf } from '../../messages/accept/prepare-message.ts'
 import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { holdsMoreThan } from '../../messages/bounded.ts'
 import { type Fault, faultsOf, unknownFault } from '../../messages/fault.ts'
@@ -41,6 +41,7 @@ export async function defineCampaign(
     async prepare() {
       const definition = definitionOf(body, deps.retentionMs)
       const sender = await senderOf({ redis }, account, definition.sender)
+      refuseRoute(sender, definition.marketing_route)
       return { name: idOf(await newCampaignId(redis, sender.id)), work: definition }
     },
     async make(id, definition) {

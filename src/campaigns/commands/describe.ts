@@ -63,6 +63,7 @@ export async function describeCampaign(
     ended_at: isoOrNull(campaign.ended_at),
     valid_until: valid_until ?? null,
     retry_capped: definition.retry_capped ?? { times: 0 },
+    marketing_route: definition.marketing_route ?? null,
     preflight: campaign.preflight && describePreflight(campaign, nowMs),
     progress: {
       total: campaign.total,

@@ -1,5 +1,7 @@
 // The message of each recipient of a campaign, made from the campaign and the recipient's line in its list. It is the same
 // message, under the same id, whenever and wherever it is made.
+
+import type { MarketingRoute } from '../../accounts/sender.ts'
 import type { SendPayload } from '../../jobs/send.ts'
 import type { Content } from '../../messages/content.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
@@ -25,13 +27,15 @@ export interface MessageSpec {
   withPlaceholders: Content
   /** Epoch ms after which they are not sent. */
   until: number
+  /** Where they go, in place of what their sender says. */
+  route: MarketingRoute | undefined
   /** They may be second messages to their recipients, as somebody has asked. */
   again: boolean
 }
 
 /** `validityMs`: how long messages of a campaign without an end of its own may be sent from its latest start on. */
 export function messageSpecOf(campaign: Campaign, validityMs: number): MessageSpec {
-  const { template: wanted, recipients, valid_until } = campaign.definition
+  const { template: wanted, recipients, valid_until, marketing_route: route } = campaign.definition
   const result = compiledOf(campaign.definition)
   if (!result.ok) throw new Error(`the components of campaign ${idOf(campaign)} do not compile any more`)
   return {
@@ -42,6 +46,7 @@ export function messageSpecOf(campaign: Campaign, validityMs: number): MessageSp
     compiled: result.compiled,
     withPlaceholders: contentOf(wanted.name, wanted.language.code, result.compiled.withPlaceholders),
     until: valid_until === undefined ? (campaign.resumed_at ?? 0) + validityMs : Date.parse(valid_until),
+    route,
     again: maySendAgain(recipients),
   }
 }
@@ -68,6 +73,7 @@ export const payloadOf = (spec: MessageSpec, recipient: Recipient): SendPayload 
   filled: recipient.values,
   until: spec.until,
   run: spec.id.number,
+  ...(spec.route && { route: spec.route }),
   ...(spec.again && { again: true as const }),
 })
 
@@ -131,7 +137,10 @@ export function createCampaignContent(redis: Redis, lane: number) {
     }: MessageRecord & { run: number }): Promise<SendPayload | undefined> {
       const found = filled && (await campaigns({ lane, number: run }))
       if (filled === undefined || found === undefined) return undefined
-      return { v: 1, to, class: 'campaign', content: found.fill(filled), filled: [...filled], until: validUntil, run }
+      const { marketing_route: route } = found.campaign.definition
+      const content = found.fill(filled)
+      const rest = { filled: [...filled], until: validUntil, run, ...(route && { route }) }
+      return { v: 1, to, class: 'campaign', content, ...rest }
     },
   }
 }

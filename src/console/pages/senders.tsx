@@ -144,14 +144,25 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
         label: 'Its rate and the limit of its portfolio follow what WhatsApp tells',
         value: sender.follow_provider,
       },
+      route: {
+        label: 'Marketing templates go to',
+        value: sender.marketing_route,
+        options: [
+          ['messages', 'the usual address'],
+          ['marketing_fallback', 'the address for marketing; else the usual one'],
+          ['marketing_strict', 'the address for marketing alone'],
+        ],
+        when: () => sender.provider === 'cloud-api',
+      },
       isDefault: { ...IS_DEFAULT, value: sender.default, disabled: sender.default },
     },
-    act: async ({ name, rate, token, waba, portfolio, follows, isDefault }) => {
+    act: async ({ name, rate, token, waba, portfolio, follows, route, isDefault }) => {
       const body = {
         ...(portfolio === String(sender.portfolio ?? '')
           ? {}
           : { portfolio: portfolio === '' ? null : Number(portfolio) }),
         ...(follows === sender.follow_provider ? {} : { follow_provider: follows }),
+        ...(route === sender.marketing_route ? {} : { marketing_route: route }),
         ...(name.trim() === (sender.name ?? '') ? {} : { name: name.trim() || null }),
         ...(Number(rate) === sender.rate ? {} : { rate: Number(rate) }),
         ...(token === '' ? {} : { token }),

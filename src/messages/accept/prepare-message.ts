@@ -1,5 +1,7 @@
 // The second half of accepting a message: what depends on the account and on the time. Which sender it leaves from,
 // whether the approved template agrees, whether the sender's provider takes it, its class, until when it is worth sending.
+
+import type { MarketingRoute } from '../../accounts/sender.ts'
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { cachedSender, defaultSender, type Sender, senderNamed } from '../../accounts/store/senders.ts'
 import { cachedTemplate, otherLanguages } from '../../accounts/store/templates.ts'
@@ -263,6 +265,13 @@ function refuseUnsupported(
 ): void {
   const faults = provider === 'cloud-api' ? cloudApiFaults(content) : partnerApiFaults(content, to, config)
   if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
+}
+
+/** Throws a Refusal for a marketing route that the sender's provider does not have. */
+export function refuseRoute({ provider }: Pick<Sender, 'provider'>, route: MarketingRoute | undefined): void {
+  if (route === undefined || route === 'messages' || provider === 'cloud-api') return
+  const message = 'expected "messages": this sender’s provider has no other route for marketing'
+  throw invalidFields([{ path: 'marketing_route', message }], 'not_supported_by_provider')
 }
 
 const outsideWindow = (): Refusal =>

@@ -7,6 +7,8 @@
 //   send: the message is unconfirmed. The sweep finds it as well, job or no job.
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.
+
+import type { MarketingRoute } from '../../accounts/sender.ts'
 import { notifyCampaigns } from '../../campaigns/fan-out/circuit-breaker.ts'
 import { mayLeave } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
@@ -69,6 +71,8 @@ export interface Outgoing {
   /** What is sent; with `values` it has placeholders for these (messages/placeholders.ts). */
   content: Content
   values?: readonly string[]
+  /** Where it goes if it is marketing; undefined: as its sender says. */
+  route?: MarketingRoute | undefined
   /** Files of the gallery in it, as the provider knows them; `content` names them so. */
   uploads?: readonly NamedUpload[]
   /** Why it can never be sent, found before it was claimed: it ends so, and the provider is not asked. */
@@ -164,7 +168,7 @@ interface Called {
 async function callProvider(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { id, name, message, content, values, uploads = [], refusal }: Outgoing,
+  { id, name, message, content, values, route, uploads = [], refusal }: Outgoing,
   claimed: Claimed,
   traceparent: string | undefined,
 ): Promise<Called> {
@@ -172,7 +176,7 @@ async function callProvider(
     return { outcome: { kind: 'failed', concerns: 'template', problem: refusal }, tookMs: undefined }
   }
   const { to, campaign } = message
-  const request = { id: name, attempt: claimed.attempt, to, content, values, campaign, traceparent }
+  const request = { id: name, attempt: claimed.attempt, to, content, values, route, campaign, traceparent }
   let startedAt = 0
   let barred: Problem | undefined
   const end = await departure(

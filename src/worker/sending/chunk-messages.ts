@@ -106,6 +106,7 @@ function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Outg
     },
     content: spec.withPlaceholders,
     values,
+    route: spec.route,
     from: 'place',
     // What a job of its own would hold is made for the few that need one.
     payload: () => payloadOf(spec, recipient),

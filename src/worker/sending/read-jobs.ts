@@ -54,10 +54,9 @@ function readJob(lane: number, job: WaitingJob): { message: Outgoing } | { reaso
     return { reason: `payload does not parse: ${issue?.path.join('.')} (${issue?.code})` }
   }
   const payload: SendPayload = read.data
-  const { content, trace } = payload
-  return {
-    message: { id, name: job.id, from: 'job', message: newMessageOf(payload), content, trace, payload: () => payload },
-  }
+  const { content, trace, route } = payload
+  const message = newMessageOf(payload)
+  return { message: { id, name: job.id, from: 'job', message, content, route, trace, payload: () => payload } }
 }
 
 /** Makes the job a dead letter, and logs it once. */

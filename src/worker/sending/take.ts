@@ -16,6 +16,7 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { admittedAmong } from './admission.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
+import { routesOf } from './marketing-routes.ts'
 import { filesOf } from './message-files.ts'
 import { deadLetterJob, readJobs } from './read-jobs.ts'
 import type { TakenChunks } from './send-chunk.ts'
@@ -131,7 +132,7 @@ async function claimAll(
 ): Promise<void> {
   const { redis, config, worker: reader } = deps
   const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
-  const files = await filesOf(deps, entry, messages)
+  const [files, routes] = await Promise.all([filesOf(deps, entry, messages), routesOf(deps.redis, entry, messages)])
   // What waits for a file is not counted.
   const complete = messages.filter((message) => !files.waiting.has(message))
   // Asked at the same time, so that a step takes no longer for it.
@@ -172,7 +173,8 @@ async function claimAll(
       const attempt = claims[i]?.attempt ?? ''
       const times = { until, wantedUntil: goodUntil }
       const ready = files.ready.get(message)
-      const sent = ready === undefined ? message : { ...message, ...ready }
+      const route = routes.get(message)
+      const sent = ready === undefined && route === message.route ? message : { ...message, ...ready, route }
       claimed(sent, { attempt, slot, pace, isProbe, ...times, counted: counted.get(message) })
     } else {
       refusals.push(async () => {

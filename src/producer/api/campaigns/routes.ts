@@ -32,6 +32,7 @@ const exampleCampaign = {
   ended_at: null,
   valid_until: null,
   retry_capped: { times: 0 },
+  marketing_route: null,
   preflight: {
     checked_at: '2026-11-20T14:35:16.557Z',
     recipients: 4,
@@ -106,7 +107,7 @@ export const campaigns = {
     idempotent: true,
     body: { as: 'json', schema: definitionSchema, readBy: 'handler' },
     answers: made(campaignDocumentSchema),
-    errors: { 400: ['unknown_sender'], 409: ['too_many_drafts'] },
+    errors: { 400: ['unknown_sender', 'not_supported_by_provider'], 409: ['too_many_drafts'] },
     examples: [
       {
         body: {

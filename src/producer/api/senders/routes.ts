@@ -5,6 +5,7 @@ import {
   isServerAddress,
   MAX_RATE,
   MIN_RATE,
+  marketingRouteSchema,
   PROVIDER_ID,
   providerNameSchema,
   senderDocumentSchema,
@@ -75,6 +76,7 @@ const changes = changesOf({
   portfolio: idField.nullable().describe('Business portfolio of the account whose daily limit it shares; null: none.'),
   waba_id: wabaField.nullable(),
   follow_provider: z.boolean(),
+  marketing_route: marketingRouteSchema,
   default: z.literal(true),
 })
 
@@ -139,13 +141,13 @@ export const senders = {
   ),
   change: route.patch(
     '/admin/senders/:id',
-    'Changes name, rate, token, address, portfolio or account at WhatsApp of a sender, or makes it the default.',
+    'Changes name, rate, token, address, portfolio, account at WhatsApp or route of a sender, or makes it the default.',
     {
       details: 'In force within 2 s.',
       act: 'sender.change',
       body: changes,
       answers: one(senderDocumentSchema),
-      errors: { 409: ['sender_taken'] },
+      errors: { 400: ['not_supported_by_provider'], 409: ['sender_taken'] },
       examples: [{ body: { rate: 40 }, says: 'changed' }],
     },
   ),

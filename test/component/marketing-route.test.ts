@@ -1,0 +1,190 @@
+// Pins: approved marketing templates go to WhatsApp's address for marketing when their sender or their campaign says so, however
+// they were accepted and however often they are tried; nothing else goes there. Real: Redis, HTTP, producer, worker, simulator.
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { errorOf } from '../support/api-error.ts'
+import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
+import { runCli } from '../support/cli.ts'
+import { acknowledgedId, audioTo, reaches } from '../support/messages.ts'
+import { requeueAll } from '../support/requeue.ts'
+import { PHONE_NUMBER_ID } from '../support/service.ts'
+import { readLedger } from '../support/simulator-wires.ts'
+import { eventually } from '../support/wait.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const RECEIPT = { ...SPRING, name: 'receipt', category: 'UTILITY' }
+let service: CampaignService
+let admin: string
+beforeAll(async () => {
+  service = await startCampaigns({ rate: 200, templates: [SPRING, RECEIPT] })
+  admin = (await createCredential(service.redis, service.tenant.account, ['admin'], Date.now())).secret
+})
+afterAll(() => service?.close())
+beforeEach(async () => {
+  await service.misbehave({ clear: true, account: { reset: true } })
+  await fetch(`${service.simulator.url}/_ledger`, { method: 'DELETE' })
+})
+
+const change = (body: object, lane = service.lane) => service.request('PATCH', `/admin/senders/${lane}`, body, admin)
+/** Changes the sender, and waits as long as workers may believe in what it was. */
+async function goesBy(marketing_route: string): Promise<void> {
+  const answer = await change({ marketing_route })
+  expect([answer.status, answer.json().data?.marketing_route]).toEqual([200, marketing_route])
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+}
+
+const templateTo = (to: string, name = 'spring') => ({
+  ...{ messaging_product: 'chatapp', recipient_type: 'individual', to, sender: service.sender, type: 'template' },
+  template: {
+    ...{ name, language: { code: 'en_US' } },
+    components: [{ type: 'BODY', parameters: [{ type: 'text', text: 'Ada' }] }],
+  },
+})
+const send = async (to: string, name?: string): Promise<string> =>
+  acknowledgedId(
+    await service.post('/chatappbusiness/send-templated-message', {
+      ...templateTo(to, name),
+      api_key: service.tenant.apiKey,
+    }),
+  )
+/** The policy under which each recipient's message came to the address for marketing; `usual` for those that did not. */
+const policies = async (): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    (await readLedger(service.simulator.url)).map(({ to, product_policy }) => [to, product_policy ?? 'usual']),
+  )
+
+test('a sender sends its marketing templates that way, each with its proof, and nothing else', async () => {
+  await goesBy('marketing_strict')
+  const ids = [await send('+491700000001'), await send('+491700000002', 'receipt')]
+  const single = { ...audioTo('+491700000003'), api_key: service.tenant.apiKey }
+  ids.push(acknowledgedId(await service.post('/sendservicemessages/sendmessages', single)))
+  const batch = await service.request('POST', '/messages/batch', { messages: [templateTo('+491700000004')] })
+  ids.push(
+    ...z
+      .object({ results: z.array(z.object({ id: z.string() })) })
+      .parse(batch.json())
+      .results.map(({ id }) => id),
+  )
+  // `read` comes by webhook, which brings our own id back.
+  for (const id of ids) await reaches(service, service.tenant, id, 'read')
+  expect(await policies()).toEqual({
+    491700000001: 'STRICT',
+    491700000002: 'usual',
+    491700000003: 'usual',
+    491700000004: 'STRICT',
+  })
+})
+
+test('what was accepted before a change goes by what the sender says when it leaves', async () => {
+  await goesBy('marketing_strict')
+  const queues = openLaneQueues(service.redis)
+  await pauseLane(service.redis, queues, service.lane, { reason: 'test', by: 'test' })
+  const id = await send('+491700000011')
+  await goesBy('marketing_fallback')
+  await resumeLane(service.redis, queues, service.lane)
+  await queues.close()
+  await reaches(service, service.tenant, id, 'read')
+  expect(await policies()).toEqual({ 491700000011: 'CLOUD_API_FALLBACK' })
+})
+
+test.each([
+  ['messages', 'marketing_fallback', 'CLOUD_API_FALLBACK'],
+  ['marketing_fallback', 'marketing_strict', 'STRICT'],
+  ['marketing_strict', 'messages', 'usual'],
+  ['marketing_strict', undefined, 'STRICT'],
+])('by a sender with %s a campaign with %s sends %s, tried again and requeued too', async (own, overruling, policy) => {
+  await goesBy(own)
+  const { tag, phones } = await service.addPeople(8)
+  const [again = '', failing = ''] = phones
+  // Refused once for a moment, so that it gets a job of its own; and refused for good, until it is requeued.
+  await service.misbehave({ behaviour: 'pair-limited', match: { to: again }, count: 1 })
+  await service.misbehave({ behaviour: 'undeliverable', match: { to: failing }, count: 1 })
+  const id = await service.ready({ tags: [tag] }, overruling === undefined ? {} : { marketing_route: overruling })
+  expect(await service.show(id)).toMatchObject({ marketing_route: overruling ?? null })
+  await service.move(id, 'start')
+  await service.reaches(id, 'done', 20_000)
+  await eventually(async () => (await service.show(id)).progress.failed === 1 || undefined, 'one has failed')
+  await requeueAll(service, service.tenant, { campaign: id, state: 'failed' })
+  await eventually(async () => (await service.show(id)).progress.read === 8 || undefined, 'all are read')
+  expect(await policies()).toEqual(Object.fromEntries(phones.map((phone) => [phone, policy])))
+})
+
+test('a number of a provider without such an address refuses it, in its settings and for its campaigns', async () => {
+  const refused = [
+    await change({ marketing_route: 'marketing_strict' }, service.tenant.partnerLane),
+    await service.request('POST', '/campaigns', {
+      ...service.definition({ rows: {} }, { marketing_route: 'marketing_fallback' }),
+      sender: service.tenant.partnerNumber,
+    }),
+  ]
+  for (const answer of refused) {
+    expect([answer.status, errorOf({ json: answer.json() })]).toEqual([
+      400,
+      expect.objectContaining({
+        code: 'not_supported_by_provider',
+        details: [{ path: 'marketing_route', message: expect.stringContaining('no other route') }],
+      }),
+    ])
+  }
+  expect((await change({ marketing_route: 'messages' }, service.tenant.partnerLane)).status).toBe(200)
+})
+
+test.each([
+  ['whose template is no marketing at WhatsApp', { templates: [RECEIPT, { ...SPRING, category: 'UTILITY' }] }, 134100],
+  ['whose account may not use it', { business: { marketing_messages_onboarding_status: 'ELIGIBLE' } }, 134102],
+])('a campaign %s is paused at the first refusal, and nobody of it is lost', async (_name, account, code) => {
+  await service.misbehave({ account })
+  const { tag, phones } = await service.addPeople(20)
+  const id = await service.ready({ tags: [tag] }, { marketing_route: 'marketing_strict' })
+  await service.move(id, 'start')
+  const { reason, progress } = await service.reaches(id, 'paused', 20_000)
+  expect(reason).toContain(`(code ${code})`)
+  expect([progress.failed, progress.sent, progress.unconfirmed]).toEqual([0, 0, 0])
+  await service.misbehave({ account: { reset: true } })
+  await service.move(id, 'resume')
+  await service.reaches(id, 'done', 20_000)
+  expect(Object.keys(await policies()).toSorted()).toEqual(phones.toSorted())
+  expect(await readLedger(service.simulator.url)).toHaveLength(phones.length)
+})
+
+test('with the fallback an account that may not use it sends all the same', async () => {
+  await service.misbehave({ account: { business: { marketing_messages_onboarding_status: 'ELIGIBLE' } } })
+  await goesBy('marketing_fallback')
+  await reaches(service, service.tenant, await send('+491700000021'), 'read')
+  expect(await policies()).toEqual({ 491700000021: 'CLOUD_API_FALLBACK' })
+})
+
+test('clicks are kept as notices, by their number', async () => {
+  const click = await fetch(`${service.simulator.url}/_click`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ sender: `${PHONE_NUMBER_ID}1`, people: 3 }),
+  })
+  expect(await click.json()).toEqual({ delivered: true })
+  const answer = await service.request('GET', '/admin/notices', undefined, admin)
+  expect(answer.json().data).toContainEqual(
+    expect.objectContaining({
+      ...{ field: 'user_actions', sender: service.lane, event: 'marketing_messages_link_click' },
+      details: { marketing_messages_link_click: 3 },
+    }),
+  )
+})
+
+test('the command line changes it as well, and names the ways', async () => {
+  const cli = (value: string) =>
+    runCli(['senders', 'set', String(service.lane), 'marketing_route', value], {
+      REDIS_URL: service.server.url,
+      LANEWAY_DATA_DIR: service.config.dataDir,
+    })
+  expect((await cli('marketing_strict')).code).toBe(0)
+  expect((await change({ rate: 200 })).json().data.marketing_route).toBe('marketing_strict')
+  const wrong = await cli('strict')
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringContaining('messages, marketing_fallback, marketing_strict'),
+  ])
+})
