@@ -15,6 +15,7 @@ interface Key {
   id: string
   seal: Buffer
   name: Buffer
+  others: Buffer
 }
 
 /** Begins every sealed text: private use, so that next to no text of people does. */
@@ -22,6 +23,7 @@ const HEAD = '\uE0D5'
 const ID_CHARACTERS = 8
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+const COUNTER_BYTES = 16
 /** Characters that stand for a person in the name of a key. */
 const NAME_CHARACTERS = 22
 
@@ -38,6 +40,7 @@ function keyOf(secret: string): Key {
     id: derive('laneway data key id', ID_CHARACTERS / 2).toString('hex'),
     seal: derive('laneway data', 32),
     name: derive('laneway names of people', 32),
+    others: derive('laneway other names of people', 32),
   }
 }
 
@@ -94,6 +97,19 @@ export function nameOfPerson(person: string): string {
 
 /** All names that the person can have been given: under each key, and before there was one. */
 export const namesOfPerson = (person: string): string[] => [...keys.map((key) => nameUnder(key, person)), person]
+
+/**
+ * For each of `namesOfPerson`, seals or opens what is kept of the person under that name, in no more bytes than it has. The same
+ * bytes give the same ones each time: it is for what hardly ever changes, and whoever sees it before and after a change
+ * learns which bits have.
+ */
+export const sealsOfPerson = (person: string): ((bytes: Buffer) => Buffer)[] => [
+  ...keys.map((key) => (bytes: Buffer) => {
+    const start = createHmac('sha256', key.others).update(person).digest().subarray(0, COUNTER_BYTES)
+    return createCipheriv('aes-256-ctr', key.others, start).update(bytes)
+  }),
+  (bytes) => bytes,
+]
 
 const nameUnder = ({ name }: Key, person: string): string =>
   createHmac('sha256', name).update(person).digest('base64url').slice(0, NAME_CHARACTERS)

@@ -15,13 +15,15 @@ import { jsonText, replaceField } from '../redis/records.ts'
 import { eraseInCampaigns } from './erase-campaigns.ts'
 import { type EraseDeps, eraseMessages } from './erase-messages.ts'
 import { countErased } from './erasures.ts'
-import { makeErasedHmac } from './opt-outs/store/erased.ts'
+import { forgetNames, namesOf } from './names/store/names.ts'
+import { makeErasedHmacs } from './opt-outs/store/erased.ts'
 import { eraseOptOut } from './opt-outs/store/opt-outs.ts'
 
 /** Whom to forget, and the id of the job that does it. */
 export interface Forgotten {
   id: string
   account: number
+  /** Any name of theirs. */
   person: string
   nowMs: number
 }
@@ -33,11 +35,26 @@ export interface Forgotten {
  */
 export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten): Promise<boolean> {
   const { redis } = deps
+  const { account, person } = of
+  const names = await namesOf(redis, account, person)
+  let busy = 0
+  for (const name of names) busy += await eraseName(deps, { ...of, person: name })
+  // Never written to again means that: only who it was is forgotten.
+  await eraseOptOut(redis, account, names)
+  const lanes = await keptLanes(redis, account)
+  for (const lane of lanes) await forgetCap(redis, { lane }, names)
+  for (const { id: portfolio } of await listPortfolios(redis, account)) await forgetCap(redis, { portfolio }, names)
+  // Last, once nothing else of them is left to be looked for.
+  if (busy === 0) await forgetNames(redis, account, names)
+  return busy === 0
+}
+
+/** Forgets what is kept of one name, and returns how much must be looked at again. */
+async function eraseName(deps: EraseDeps & { log: Log }, of: Forgotten): Promise<number> {
+  const { redis } = deps
   const { id, account, person } = of
   // First: a preflight that begins from now on does not find the person.
   if (await deleteContact(redis, account, { phone: person })) await countErased(redis, id, 'contacts', 1)
-  // Never written to again means that: only who it was is forgotten.
-  await eraseOptOut(redis, account, person)
   const lanes = await keptLanes(redis, account)
   const inFiles = await eraseInCampaigns(deps, new Set(lanes), person)
   await countErased(redis, id, 'recipients', inFiles.recipients)
@@ -45,23 +62,21 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   let busy = inFiles.busy
   for (const lane of lanes) {
     const found = await eraseMessages(deps, { ...of, lane })
-    await forgetCap(redis, { lane }, person)
     await countErased(redis, id, 'messages', found.messages)
     await countErased(redis, id, 'received', found.received)
     busy += found.busy
   }
   await eraseFiles(redis, account, person)
-  for (const { id: portfolio } of await listPortfolios(redis, account)) await forgetCap(redis, { portfolio }, person)
   // Not counted: they may be of other accounts, and how many those have is nobody else's business.
   await eraseInRefusedJobs(redis, person)
-  return busy === 0
+  return busy
 }
 
 /**
  * Removes the files that came with their messages. After the messages: what is being fetched of one that is gone removes itself.
  */
 async function eraseFiles(redis: Redis, account: number, person: string): Promise<void> {
-  const name = await makeErasedHmac(redis, account, person)
+  const [name = ''] = await makeErasedHmacs(redis, account, [person])
   for await (const files of filesSentBy(redis, account, name)) {
     for (const file of files) await removeFile(redis, account, file)
   }

@@ -13,7 +13,9 @@ import { findMessages } from '../messages/lookup/find-messages.ts'
 import type { ListedMessage } from '../messages/lookup/message-schema.ts'
 import type { Redis } from '../redis/connect.ts'
 import { phoneColumn } from './erase-campaigns.ts'
-import { makeErasedHmac } from './opt-outs/store/erased.ts'
+import type { Names } from './names/person.ts'
+import { namesOf } from './names/store/names.ts'
+import { makeErasedHmacs } from './opt-outs/store/erased.ts'
 import { findOptOut } from './opt-outs/store/opt-outs.ts'
 
 /** Messages of a page: what is held at a time. */
@@ -35,20 +37,21 @@ export interface Membership {
   rows: number
 }
 
-/** The contact with this number, or null. */
-export async function contactOf({ redis }: GatherDeps, account: number, person: string) {
-  return (await findContactByPhone(redis, account, person)) ?? null
+/** The contact with one of these numbers, or null. */
+export async function contactOf({ redis }: GatherDeps, account: number, names: Names) {
+  const found = await Promise.all(names.map((name) => findContactByPhone(redis, account, name)))
+  return found.find((contact) => contact !== undefined) ?? null
 }
 
-/** Messages that were sent to the person, and then those received from them, the newest first. */
+/** Messages that were sent to each name of the person, and then those received from it, the newest first. */
 async function* messagesOf(
   { redis, config }: GatherDeps,
   account: number,
-  person: string,
+  names: Names,
   nowMs: number,
 ): AsyncGenerator<ListedMessage[]> {
   const senders = await listKeptSenders(redis, account)
-  for (const filter of [{ to: person }, { from: person }]) {
+  for (const filter of names.flatMap((name) => [{ to: name }, { from: name }])) {
     let page: Awaited<ReturnType<typeof findMessages>> | undefined
     do {
       page = await findMessages(redis, { senders, filter, limit: PAGE, after: page?.next, nowMs, lists: config })
@@ -58,14 +61,20 @@ async function* messagesOf(
 }
 
 /** Files of their messages that are in the gallery; they may be kept for longer than the messages. */
-async function* filesOf(redis: Redis, account: number, person: string) {
-  for await (const ids of filesSentBy(redis, account, await makeErasedHmac(redis, account, person))) {
-    const files = await Promise.all(ids.map((id) => findFile(redis, account, id)))
+async function* filesOf(redis: Redis, account: number, names: Names) {
+  const seen = new Set<number>()
+  for (const hmac of await makeErasedHmacs(redis, account, names)) {
+    for await (const ids of filesSentBy(redis, account, hmac)) {
+    // One that came from somebody with two names stands under both.
+    const others = ids.filter((id) => !seen.has(id))
+    for (const id of others) seen.add(id)
+    const files = await Promise.all(others.map((id) => findFile(redis, account, id)))
     yield files.flatMap((file) => {
       if (file === undefined) return []
       const { id, name, mime_type, size } = file
       return [{ id: String(id), name, mime_type, size }]
     })
+    }
   }
 }
 
@@ -73,17 +82,17 @@ async function* filesOf(redis: Redis, account: number, person: string) {
 async function* membershipsOf(
   { redis, config }: GatherDeps,
   account: number,
-  person: string,
+  names: Names,
 ): AsyncGenerator<Membership[]> {
   for (const { id } of await campaignsWithFiles(config.files)) {
     const campaign = await findCampaign(redis, id)
     if (campaign?.account !== account) continue
-    const found =
-      campaign.snapshot === '' ? undefined : await findInSnapshot(config.files, id, campaign.snapshot, person)
+    let found: Awaited<ReturnType<typeof findInSnapshot>>
     let rows = 0
-    if (campaign.rows_file !== '') {
-      for await (const _row of findInRows(config.files, id, campaign.rows_file, phoneColumn(campaign), person))
-        rows += 1
+    for (const name of names) {
+      if (campaign.snapshot !== '') found ??= await findInSnapshot(config.files, id, campaign.snapshot, name)
+      if (campaign.rows_file === '') continue
+      for await (const _row of findInRows(config.files, id, campaign.rows_file, phoneColumn(campaign), name)) rows += 1
     }
     if (found === undefined && rows === 0) continue
     const [state] = found ? await readRecipientStates(redis, campaign, found.place, 1) : []
@@ -106,18 +115,16 @@ export async function* personPieces(
   person: string,
   nowMs: number,
 ): AsyncGenerator<string> {
-  const contact = await contactOf(deps, account, person)
+  const names = await namesOf(deps.redis, account, person)
+  const contact = await contactOf(deps, account, names)
   const optOut = (await findOptOut(deps.redis, account, person)) ?? null
-  const head = JSON.stringify({ status: true, message: 'person', data: { person, contact, opt_out: optOut } }).slice(
-    0,
-    -2,
-  )
-  yield `${head},"messages":[`
-  yield* elements(messagesOf(deps, account, person, nowMs))
+  const data = { person, names, contact, opt_out: optOut }
+  yield `${JSON.stringify({ status: true, message: 'person', data }).slice(0, -2)},"messages":[`
+  yield* elements(messagesOf(deps, account, names, nowMs))
   yield '],"campaigns":['
-  yield* elements(membershipsOf(deps, account, person))
+  yield* elements(membershipsOf(deps, account, names))
   yield '],"files":['
-  yield* elements(filesOf(deps.redis, account, person))
+  yield* elements(filesOf(deps.redis, account, names))
   yield ']}}'
 }
 

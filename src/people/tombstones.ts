@@ -6,6 +6,7 @@ import { createHmac } from 'node:crypto'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'
 import { execOrThrow } from '../redis/records.ts'
+import { namesOf } from './names/store/names.ts'
 
 export type Tombstones = ReturnType<typeof createTombstones>
 
@@ -15,15 +16,15 @@ export function createTombstones(redis: Redis, secrets: readonly string[]) {
     createHmac('sha256', secret).update(`laneway tombstone\n${account}\n${person}`).digest('base64url')
 
   return {
-    /** Campaigns created before now skip this person, for `keepMs`. Doing it again starts that anew. */
+    /** Campaigns created before now skip this person, under all their names, for `keepMs`. Doing it again starts that anew. */
     async bury(account: number, person: string, nowMs: number, keepMs: number): Promise<void> {
       const key = contactKeys(account).tombstones
-      const hmac = hmacOf(secrets[0] ?? '', account, person)
-      const transaction = redis.multi().zadd(key, nowMs, hmac)
+      const hmacs = (await namesOf(redis, account, person)).map((name) => hmacOf(secrets[0] ?? '', account, name))
+      const transaction = redis.multi().zadd(key, ...hmacs.flatMap((hmac) => [nowMs, hmac]))
       await execOrThrow(transaction.zremrangebyscore(key, '-inf', nowMs - keepMs).pexpire(key, keepMs))
     },
 
-    /** Those of the people who were erased since then. */
+    /** Those of these names whose people were erased since then. */
     async erasedOf(account: number, people: readonly string[], sinceMs: number): Promise<Set<string>> {
       const erased = new Set<string>()
       if (people.length === 0) return erased

@@ -9,6 +9,7 @@ import { type Preference, readPreference, readStatus, type StatusUpdate } from '
 import type { ProviderNews } from './news.ts'
 import { preferenceNews, type Read, readNews, reportedNews } from './read-news.ts'
 import { idText, metadata, spare, webhookTime } from './webhook-fields.ts'
+import { itemsOfPeople, namingsOf, type WebhookNaming } from './webhook-names.ts'
 
 /** What one webhook request holds, each kind in the order of its items. */
 export interface WebhookContent {
@@ -16,6 +17,8 @@ export interface WebhookContent {
   received: ReceivedMessage[]
   preferences: Preference[]
   news: ProviderNews[]
+  /** Names that items give to one person, in the order of the items. */
+  namings: WebhookNaming[]
   /** Accounts at WhatsApp and numbers of theirs, as changes of messages name them. */
   numbers: { wabaId: string; phoneNumberId: string }[]
   /** Items that could not be read. */
@@ -66,7 +69,10 @@ interface Origin {
 export async function readWebhook(body: unknown): Promise<WebhookContent | undefined> {
   const outer = envelope.safeParse(body)
   if (!outer.success) return undefined
-  const content: WebhookContent = { statuses: [], received: [], preferences: [], news: [], numbers: [], unreadable: 0 }
+  const content: WebhookContent = {
+    ...{ statuses: [], received: [], preferences: [], news: [], namings: [], numbers: [] },
+    unreadable: 0,
+  }
   let items = 0
   for (const readItem of readersOf(outer.data.entry, content)) {
     readItem?.()
@@ -126,7 +132,13 @@ function* readersOfChange(value: unknown, content: WebhookContent, origin: Origi
   if (!read.success) content.unreadable += 1
   for (const raw of read.data?.statuses ?? []) yield reader(raw, content, readStatus, content.statuses)
   if (typeof value !== 'object' || value === null) return
-  noteNumber(value, content, origin)
+  const about = z.object({ metadata }).safeParse(value).data?.metadata.phone_number_id
+  if (about !== undefined) {
+    noteNumber(about, content, origin)
+    for (const { list, raw } of itemsOfPeople(value)) {
+      yield () => content.namings.push(...namingsOf(about, list, raw))
+    }
+  }
   if ('user_preferences' in value) yield* readersOfPreferences(value, content, origin)
   if ('errors' in value || 'user_actions' in value) {
     for (const news of reportedNews(value)) yield () => tell(content, origin, () => news)
@@ -137,10 +149,10 @@ function* readersOfChange(value: unknown, content: WebhookContent, origin: Origi
     content.unreadable += 1
     return
   }
-  const { metadata: about, messages, contacts } = received.data
+  const { metadata: of, messages, contacts } = received.data
   const people = contacts.slice(0, PEOPLE_MAX).flatMap((each) => personItem.safeParse(each).data ?? [])
   for (const raw of messages) {
-    yield reader(raw, content, (item) => readReceived(about.phone_number_id, item, people), content.received)
+    yield reader(raw, content, (item) => readReceived(of.phone_number_id, item, people), content.received)
   }
 }
 
@@ -168,9 +180,8 @@ const reader =
     else list.push(item)
   }
 
-function noteNumber(value: object, { numbers }: WebhookContent, { wabaId }: Origin): void {
-  const about = z.object({ metadata }).safeParse(value).data?.metadata.phone_number_id
-  if (wabaId === undefined || about === undefined || numbers.length >= NUMBERS_MAX) return
+function noteNumber(about: string, { numbers }: WebhookContent, { wabaId }: Origin): void {
+  if (wabaId === undefined || numbers.length >= NUMBERS_MAX) return
   if (numbers.some((each) => each.phoneNumberId === about && each.wabaId === wabaId)) return
   numbers.push({ wabaId, phoneNumberId: about })
 }

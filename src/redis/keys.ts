@@ -382,6 +382,10 @@ export const contactKeys = (account: number) => {
     optOutSources: `${prefix}:opt-out-sources`,
     /** ZSET person, or the HMAC of one who was erased → when they wanted it again (ms). It expires. */
     optOutEnds: `${prefix}:opt-out-ends`,
+    /** HASH: how many names are kept of people who have several, see people/names/store/names.ts. It expires. */
+    names: `${prefix}:names`,
+    /** HASH six bytes of a name's hash → the other names of the person. It expires. */
+    namesIn: (bucket: string) => `${prefix}:names:${bucket}`,
   }
 }
 

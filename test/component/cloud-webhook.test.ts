@@ -10,6 +10,7 @@ import type { MessageRecord } from '../../src/messages/store/record-format.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { recordStatus, resolveUnconfirmed, setUnconfirmed } from '../../src/messages/store/steps.ts'
 import { nobody, observe } from '../../src/observe.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
 import { webhookRoutes } from '../../src/producer/api/webhooks/handlers.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
@@ -126,6 +127,7 @@ describe('the handshake', () => {
       webhookRoutes({
         ...{ redis: service.redis, config, log: silentLog, opaqueIds },
         ...{ seal: createSeal(['unused']), queues: openLaneQueues(service.redis) },
+        tombstones: createTombstones(service.redis, ['unused']),
       }),
     )
     try {

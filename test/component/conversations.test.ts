@@ -69,7 +69,7 @@ test('what is too old, of a group, or no message of the person opens nothing; a 
     expect((await conversation(person)).open, person).toBe(false)
   }
   await writes('US.1', -100 * HOUR)
-  const until = await replyWindowOf(service.redis, tenant.cloudLane, 'US.1')
+  const until = await replyWindowOf(service.redis, tenant.cloudLane, ['US.1'])
   expect(until).toBeLessThanOrEqual(Date.now() + WINDOW_MS)
 })
 
@@ -92,11 +92,11 @@ test('it stays open, until the later of its ends, when the key changes under whi
     useDataKeys([older])
     await openReplyWindow(redis, lane, person, nowMs - HOUR, nowMs)
     useDataKeys([newer, older])
-    expect(await replyWindowOf(redis, lane, person)).toBe(nowMs - HOUR + WINDOW_MS)
+    expect(await replyWindowOf(redis, lane, [person])).toBe(nowMs - HOUR + WINDOW_MS)
     await openReplyWindow(redis, lane, person, nowMs - 2 * HOUR, nowMs)
-    expect(await replyWindowOf(redis, lane, person)).toBe(nowMs - HOUR + WINDOW_MS)
+    expect(await replyWindowOf(redis, lane, [person])).toBe(nowMs - HOUR + WINDOW_MS)
     await openReplyWindow(redis, lane, person, nowMs, nowMs)
-    expect(await replyWindowOf(redis, lane, person)).toBe(nowMs + WINDOW_MS)
+    expect(await replyWindowOf(redis, lane, [person])).toBe(nowMs + WINDOW_MS)
   } finally {
     useDataKeys([])
   }

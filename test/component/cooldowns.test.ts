@@ -42,7 +42,7 @@ async function underWay(lane: number, to: string) {
   expect(await claimOf(id, to, attempt)).toEqual({ verdict: 'done', state: 'sending' })
   const problem = { code: '131056', sentence: 'Too many.' }
   const refused = async (leastMs = 0) => {
-    const cooldown = { of: 'recipient', to, leastMs } as const
+    const cooldown = { of: 'recipient', person: to, leastMs } as const
     const result = await setNotSent(redis, id, attempt, { counts: false, maxTries: 1, problem, cooldown })
     return 'waitMs' in result ? (result.waitMs ?? -1) : -1
   }

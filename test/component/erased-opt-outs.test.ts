@@ -23,7 +23,7 @@ withOwnRedis((own, at) => {
 
 async function erased(connection: Redis, account: number, person: string, atMs: number, source: 'word' | 'http') {
   await addOptOuts(connection, account, [person], { source, atMs })
-  await eraseOptOut(connection, account, person)
+  await eraseOptOut(connection, account, [person])
 }
 
 test('a person who is erased twice stays opted out since they first said so, as they first said it', async () => {
@@ -48,7 +48,7 @@ test('a person who is on the list is opted out and can be taken off it, whatever
   for (const person of people) {
     expect(await findOptOut(redis, 6, person), person).toMatchObject({ source: 'http' })
     await addOptOuts(redis, 6, [person], { source: 'word', atMs: 5_000 })
-    await eraseOptOut(redis, 6, person)
+    await eraseOptOut(redis, 6, [person])
     expect((await findOptOut(redis, 6, person))?.since, person).toBe(new Date(1_000).toISOString())
     expect(await removeOptOuts(redis, 6, [person], { source: 'http' }), person).toBe(1)
     expect(await findOptOut(redis, 6, person), person).toBeUndefined()

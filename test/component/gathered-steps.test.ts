@@ -141,7 +141,7 @@ test('a recipient in a cooldown has one turn, however many messages to it are cl
   const to = someone()
   const first = newId(lane)
   await claim(redis, first, 'A1', messageTo(to), times)
-  const cooldown = { of: 'recipient', to, leastMs: 1 } as const
+  const cooldown = { of: 'recipient', person: to, leastMs: 1 } as const
   await setNotSent(redis, first, 'A1', { counts: false, maxTries: 3, problem, cooldown })
   // Over, as after the wait.
   await recipientCooldownOf(redis, lane, to).put('1 1 1 0')

@@ -100,7 +100,7 @@ test('it ends as if everything had come when it was said, and an erasure in betw
         const doing = steps.map(({ says }, i) => {
           const { connection } = writers[i] ?? { connection: redis }
           const once = async (): Promise<void> => {
-            if (says === 'erase') await eraseOptOut(connection, account, PERSON)
+            if (says === 'erase') await eraseOptOut(connection, account, [PERSON])
             else await said(connection, says)
           }
           // A worker that died over it begins anew.
@@ -131,9 +131,9 @@ test('it ends as if everything had come when it was said, and an erasure in betw
         const found = await findOptOut(redis, account, PERSON)
         expect(found !== undefined).toBe(stops.size > 0)
         if (found) expect(stops).toContain(found.source)
-        expect((await optedOutAmong(redis, account, [PERSON])).size).toBe(stops.size > 0 ? 1 : 0)
+        expect((await optedOutAmong(redis, account, [[PERSON]])).size).toBe(stops.size > 0 ? 1 : 0)
 
-        await eraseOptOut(redis, account, PERSON)
+        await eraseOptOut(redis, account, [PERSON])
         expect(JSON.stringify(await allOfContacts(redis, account))).not.toContain(PERSON)
         expect((await findOptOut(redis, account, PERSON))?.since).toBe(found?.since)
         // Said once more, as a webhook that comes twice, it changes nothing.

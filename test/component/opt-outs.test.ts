@@ -158,7 +158,13 @@ test('a person who is erased stays opted out, is on no list, and may take it bac
   const id = await sendTemplate(`+${person}`)
   expect((await ended(id)).problem?.code).toBe('opted_out')
   const people = ['491520559003', person, '491520559002']
-  expect(await optedOutAmong(redis, tenant.account, people)).toEqual(new Set([1, 2]))
+  expect(
+    await optedOutAmong(
+      redis,
+      tenant.account,
+      people.map((each) => [each]),
+    ),
+  ).toEqual(new Set([1, 2]))
 
   const secrets = secretKeysOf(config)
   const newest = 'another secret key of thirty-two characters'

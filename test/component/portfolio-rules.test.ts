@@ -59,8 +59,9 @@ const person = (i: number): string => `49152${String(i).padStart(7, '0')}`
 const askOf = (i: number, more: Partial<Ask> = {}): Ask => {
   messages += 1
   const kind = { isMarketing: true, isCampaign: true, opensConversation: true }
-  return { name: `m${messages}`, to: person(i), ...kind, ...more }
+  return { name: `m${messages}`, names: [person(i)], ...kind, ...more }
 }
+const nameOf = ({ names: [name = ''] }: Ask): string => name
 const people = (from: number, count: number, more: Partial<Ask> = {}): Ask[] =>
   Array.from({ length: count }, (_, i) => askOf(from + i, more))
 const ask = (asks: readonly Ask[], nowMs: number, mostHeld = 100): Promise<Admission[]> =>
@@ -92,7 +93,7 @@ describe('the budget', () => {
       { verdict: 'ok' },
       { verdict: 'ok' },
     ])
-    await confirmCounted(redis, owner, person(1), { nowMs: START })
+    await confirmCounted(redis, owner, [person(1)], { nowMs: START })
     expect(await ask([askOf(1)], START + DAY)).toEqual([{ verdict: 'ok' }])
     expect(await ask(people(10, 5, { opensConversation: false }), START)).toEqual(Array(5).fill({ verdict: 'ok' }))
     expect(await used(START + DAY)).toBe(1)
@@ -125,7 +126,7 @@ describe('the budget', () => {
   test('counts anew who was let out to once more while nobody knew what had become of the first message', async () => {
     // As after a worker died: nothing is known of the first one, and the second may be the one that counts.
     await ask([askOf(1), askOf(2)], START)
-    await confirmCounted(redis, owner, person(2), { nowMs: START })
+    await confirmCounted(redis, owner, [person(2)], { nowMs: START })
     await ask([askOf(1), askOf(2)], START + HOUR)
     expect(await used(START + HOUR)).toBe(2)
     expect(await used(START + DAY + 20 * SECOND)).toBe(1)
@@ -166,14 +167,14 @@ describe('the budget', () => {
       const asks = Array.from({ length: 1 + below(10) }, () => askOf(below(1_500), { isMarketing: false, isCampaign }))
       const admissions = await ask(asks, now)
       for (const [i, each] of asks.entries()) {
-        const known = counted.get(each.to)
+        const known = counted.get(nameOf(each))
         const admission = admissions[i]
         if (known) {
           expect(admission).toEqual({ verdict: 'ok' })
-          if (known.is !== 'proven') counted.set(each.to, { until: untilOf(now), is: 'shared' })
+          if (known.is !== 'proven') counted.set(nameOf(each), { until: untilOf(now), is: 'shared' })
         } else if (counted.size < most) {
           expect(admission).toEqual({ verdict: 'ok', counted: true })
-          counted.set(each.to, { until: untilOf(now), is: 'open' })
+          counted.set(nameOf(each), { until: untilOf(now), is: 'open' })
           sent += 1
         } else {
           expect(admission).toMatchObject({ verdict: 'portfolio_limit' })
@@ -186,17 +187,18 @@ describe('the budget', () => {
       }
       if (below(6) === 0) {
         const back = asks.find((_each, i) => admissions[i]?.verdict === 'ok' && 'counted' in (admissions[i] ?? {}))
-        const known = back && counted.get(back.to)
+        const known = back && counted.get(nameOf(back))
         if (back && known) {
           await giveBack(redis, owner, { ...back, counted: true }, { nowMs: now })
           if (known.is === 'shared') known.is = 'open'
-          else if (known.is === 'open') counted.delete(back.to)
+          else if (known.is === 'open') counted.delete(nameOf(back))
         }
       }
-      for (const { to } of asks) {
+      for (const each of asks) {
+        const to = nameOf(each)
         const known = counted.get(to)
         if (below(3) === 0 || !known) continue
-        await confirmCounted(redis, owner, to, { nowMs: now })
+        await confirmCounted(redis, owner, [to], { nowMs: now })
         known.is = 'proven'
       }
       expect(await used(now)).toBe(counted.size)
@@ -213,7 +215,7 @@ describe('the budget', () => {
         const admissions = await ask(people(from + i, 1_000), at + Math.floor((i / 100_000) * (DAY + 30 * SECOND)))
         expect(new Set(verdicts(admissions))).toEqual(new Set(['ok']))
         const confirms = isTold ? Array.from({ length: 1_000 }, (_, each) => person(from + i + each)) : []
-        await Promise.all(confirms.map((to) => confirmCounted(redis, owner, to, { nowMs: at })))
+        await Promise.all(confirms.map((to) => confirmCounted(redis, owner, [to], { nowMs: at })))
       }
     }
     await perDay(0, START, true)
@@ -238,8 +240,8 @@ describe('a cap', () => {
       { verdict: 'ok', counted: true },
       { verdict: 'ok', counted: true },
     ])
-    expect(await cappedUntil(redis, owner, [person(2), person(1)])).toEqual([undefined, now + DAY])
-    expect(await cappedUntil(redis, { lane: 1 }, [person(1)])).toEqual([undefined])
+    expect(await cappedUntil(redis, owner, [[person(2)], [person(1)]])).toEqual([undefined, now + DAY])
+    expect(await cappedUntil(redis, { lane: 1 }, [[person(1)]])).toEqual([undefined])
     expect(verdicts(await ask([askOf(1)], now + DAY))).toEqual(['ok'])
   })
 
@@ -264,7 +266,7 @@ describe('held messages', () => {
     expect(await ask([askOf(9, transactional)], now, 3)).toEqual([{ verdict: 'ok' }])
     // Asked once more, as after a lost answer: the place is its own.
     expect(await ask(asks.slice(0, 1), now, 3)).toEqual([place])
-    await giveBack(redis, owner, { name: asks[0]?.name ?? '', to: person(0), holdsPlace: true })
+    await giveBack(redis, owner, { name: asks[0]?.name ?? '', names: [person(0)], holdsPlace: true })
     expect(await ask(asks.slice(2, 4), now, 3)).toEqual([place, waits])
     await holdPlace(redis, owner, asks[1]?.name ?? '')
     await holdPlace(redis, owner, asks[2]?.name ?? '')

@@ -81,7 +81,7 @@ async function wholeAccount() {
   const tag = await createTag(redis, account, 'Customers')
   await importContacts(redis, account, tag.id, [{ phone: PHONE, name: 'Ada', email: '' }])
   await addOptOuts(redis, account, [PHONE, QUIET], { source: 'http', atMs: Date.now() })
-  await eraseOptOut(redis, account, QUIET)
+  await eraseOptOut(redis, account, [QUIET])
   await addOptOuts(redis, account, [BACK], { source: 'word', atMs: Date.now() - 1_000 })
   await removeOptOuts(redis, account, [BACK], { source: 'word', atMs: Date.now() })
   const template = { name: 'hi', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }

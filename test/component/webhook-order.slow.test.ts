@@ -153,7 +153,11 @@ async function stateOf({ account, lane, portfolio, admin, messages }: Place) {
     },
     portfolio: (await findPortfolio(redis, portfolio))?.daily_limit,
     messages: records,
-    caps: await cappedUntil(redis, rules, people),
+    caps: await cappedUntil(
+      redis,
+      rules,
+      people.map((each) => [each]),
+    ),
     held: (await heldNow(redis, { portfolio })).count,
     optOuts: optOuts.map((each) => each?.source),
     notices: data

@@ -84,10 +84,10 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     const now = await nowOf(owner.lane)
     const until = await cap(redis, owner, '491511', { forMs: 60_000 })
     expect(Math.abs(until - now - 60_000)).toBeLessThan(SOON_MS)
-    expect(await cappedUntil(redis, owner, ['491511'])).toEqual([until])
+    expect(await cappedUntil(redis, owner, [['491511']])).toEqual([until])
     await holdPlace(redis, owner, 'held')
-    const ask = { name: 'm1', to: '491512', isMarketing: true, isCampaign: true, opensConversation: false }
-    const [capped, held] = await admit(redis, owner, [{ ...ask, to: '491511' }, ask], { mostHeld: 1 })
+    const ask = { name: 'm1', names: ['491512'], isMarketing: true, isCampaign: true, opensConversation: false }
+    const [capped, held] = await admit(redis, owner, [{ ...ask, names: ['491511'] }, ask], { mostHeld: 1 })
     expect(capped).toMatchObject({ verdict: 'person_capped', untilMs: until })
     expect(held).toMatchObject({ verdict: 'held' })
     // What a worker waits for is told as a span, which no clock changes.

@@ -9,6 +9,7 @@ import type { Fault } from '../../messages/fault.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { parseListedPhone } from '../../messages/recipient.ts'
 import { readShownStates } from '../../messages/store/records.ts'
+import { namesOfPeople } from '../../people/names/store/names.ts'
 import { optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
 import { cappedUntil } from '../../portfolios/store/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
@@ -177,11 +178,8 @@ async function* earlier(
     const kept = await readRecipientStates(redis, before, index, people.length)
     // Its states go with it. Read after that, they would say that nobody was sent anything.
     if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
-    const capped = await cappedUntil(
-      redis,
-      rules,
-      people.map(({ to }) => to),
-    )
+    const to = people.map((person) => person.to)
+    const capped = await cappedUntil(redis, rules, await namesOfPeople(redis, before.account, to))
     for (const [i, person] of people.entries()) {
       if (isErased(person)) continue
       const { to, values } = person
@@ -218,11 +216,8 @@ export async function* withoutOptedOut(
 
 async function* judged(redis: Redis, account: number, some: readonly Candidate[]): AsyncGenerator<Candidate> {
   const found = some.filter((each) => each.kind === 'found')
-  const optedOut = await optedOutAmong(
-    redis,
-    account,
-    found.map(({ to }) => to),
-  )
+  const to = found.map((each) => each.to)
+  const optedOut = await optedOutAmong(redis, account, await namesOfPeople(redis, account, to))
   const refused = new Set<Candidate>([...optedOut].flatMap((at) => found[at] ?? []))
   for (const each of some) {
     if (each.kind !== 'found' || !refused.has(each)) yield each

@@ -7,6 +7,7 @@ import { cachedSender, defaultSender, type Sender, senderNamed } from '../../acc
 import { cachedTemplate, otherLanguages } from '../../accounts/store/templates.ts'
 import type { Config } from '../../config.ts'
 import type { SendPayload } from '../../jobs/send.ts'
+import { namesOf } from '../../people/names/store/names.ts'
 import { LaneClosedError } from '../../queue/lane/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { cached } from '../../redis/records.ts'
@@ -105,7 +106,8 @@ async function prepareService(
   // What people write is known on this wire only.
   if (sender.provider !== 'cloud-api') return { lane: sender.id, payload }
   const isOutside = async (): Promise<boolean> =>
-    ((await replyWindowOf(deps.redis, sender.id, to)) ?? 0) < (message.sendAtMs ?? nowMs)
+    ((await replyWindowOf(deps.redis, sender.id, await namesOf(deps.redis, owner.account, to))) ?? 0) <
+    (message.sendAtMs ?? nowMs)
   if (settings?.outside_window === 'refuse' && (await isOutside())) throw outsideWindow()
   return { lane: sender.id, payload, warn: async () => ((await isOutside()) ? OUTSIDE_WINDOW : undefined) }
 }

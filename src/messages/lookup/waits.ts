@@ -3,6 +3,8 @@
 import { cachedSender } from '../../accounts/store/senders.ts'
 import { parseCampaignId } from '../../campaigns/campaign.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
+import type { Names } from '../../people/names/person.ts'
+import { namesOf } from '../../people/names/store/names.ts'
 import { restingWaits, spentWaits } from '../../portfolios/store/resting.ts'
 import { cappedUntil } from '../../portfolios/store/rules.ts'
 import { type RulesOwner, rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
@@ -48,21 +50,23 @@ export async function waitsOf(
   const lanes = await laneWaits(redis, lane, now)
   if (lanes) return lanes
   const sender = await cachedSender(redis, lane)
-  const rule = sender && (await ruleWaits(redis, await rulesOwnerOf(redis, sender), message))
+  const names = sender === undefined ? [message.to] : await namesOf(redis, sender.account, message.to)
+  const rule = sender && (await ruleWaits(redis, await rulesOwnerOf(redis, sender), names, message))
   if (rule) return rule
   const file = await fileWaits(redis, message, now)
   if (file) return file
-  return (await recipientCooldown(redis, message, now)) ?? (await pace(redis, lane, sender?.rate))
+  return (await recipientCooldown(redis, message, names, now)) ?? (await pace(redis, lane, sender?.rate))
 }
 
 /** WhatsApp's own rules, see portfolios/store/rules.ts. */
 async function ruleWaits(
   redis: Redis,
   owner: RulesOwner,
-  { to, class: of, type }: { to: string; class: MessageClass; type?: string },
+  names: Names,
+  { class: of, type }: { class: MessageClass; type?: string },
 ): Promise<Waits | undefined> {
   if (of !== 'campaign') return type === 'template' ? spentWaits(redis, owner) : undefined
-  const [[capped], resting] = await Promise.all([cappedUntil(redis, owner, [to]), restingWaits(redis, owner)])
+  const [[capped], resting] = await Promise.all([cappedUntil(redis, owner, [names]), restingWaits(redis, owner)])
   if (capped === undefined) return resting
   const sentence = `The person has had enough marketing; WhatsApp takes the next at ${iso(capped)}.`
   return { why: 'person_capped', until: capped, sentence }
@@ -87,10 +91,11 @@ async function fileWaits(
 
 async function recipientCooldown(
   redis: Redis,
-  { id, to }: { id: MessageId; to: string },
+  { id }: { id: MessageId },
+  [person = '']: Names,
   now: number,
 ): Promise<Waits | undefined> {
-  const cooldown = await redis.get(recipientCooldownKey(id.lane, nameOfPerson(to)))
+  const cooldown = await redis.get(recipientCooldownKey(id.lane, nameOfPerson(person)))
   if (cooldown === null) return undefined
   const [end = 0, next = 0] = cooldown.split(' ').map(Number)
   const turn = await ownTurn(redis, id)

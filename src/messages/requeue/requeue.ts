@@ -9,6 +9,7 @@ import { cachedSender } from '../../accounts/store/senders.ts'
 import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { rescheduleReview } from '../../lanes/review.ts'
+import { namesOfPeople } from '../../people/names/store/names.ts'
 import { cappedUntil } from '../../portfolios/store/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import { jobStates, payloadText } from '../../queue/lane/jobs.ts'
@@ -187,7 +188,8 @@ async function cappedAmong(redis: Redis, lane: number, found: readonly Found[]):
   const marketing = found.flatMap(({ record }, i) => (record.class === 'campaign' && record.to !== '' ? [i] : []))
   const sender = marketing.length === 0 ? undefined : await cachedSender(redis, lane)
   if (sender === undefined) return new Set()
-  const people = marketing.map((i) => found[i]?.record.to ?? '')
+  const to = marketing.map((i) => found[i]?.record.to ?? '')
+  const people = await namesOfPeople(redis, sender.account, to)
   const until = await cappedUntil(redis, await rulesOwnerOf(redis, sender), people)
   return new Set(marketing.filter((_each, at) => until[at] !== undefined))
 }

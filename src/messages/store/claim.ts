@@ -69,6 +69,8 @@ export interface Claim {
   from?: WaitsAs
   /** It is not to be sent yet: the claim puts its job off for so long, however late it comes. */
   holdMs?: number | undefined
+  /** First of the names of its person, if it has another: who has several has one cooldown. */
+  person?: string | undefined
 }
 
 /** What an attempt has for writing its end down; the last part of `lostAfterMs`. */
@@ -176,14 +178,14 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       pace: pace && numbersOf(pace),
       settleWithinMs: SETTLE_WITHIN_MS,
     },
-    claims.map(({ id, attempt, message, from, holdMs }) => ({
+    claims.map(({ id, attempt, message, from, holdMs, person = message.to }) => ({
       args: {
         ulid: id.ulid,
         attempt,
         acceptedAt: acceptedAtMs(id.ulid),
         validUntil: message.validUntil,
         aheadUs: pace?.aheadUs[message.class] ?? 0,
-        recipient: nameOfPerson(message.to),
+        recipient: nameOfPerson(person),
         newFields: newRecordFields(message),
         from,
         run: message.run,

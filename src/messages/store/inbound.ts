@@ -1,5 +1,6 @@
 // Received messages by WhatsApp's id, and the 24-hour reply windows that they open.
 import { z } from 'zod'
+import type { Names } from '../../people/names/person.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inboundDigest, inboundKey, inboundKeyOf, outboxKey, replyWindowKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -133,21 +134,23 @@ export async function openReplyWindow(
   await execOrThrow(redis.multi().set(key, '', 'PXAT', until, 'NX').pexpireat(key, until, 'GT'))
 }
 
-/** Until when the person can be answered by this lane (epoch ms); undefined while the window is closed. */
-export async function replyWindowOf(redis: Redis, lane: number, person: string): Promise<number | undefined> {
-  const all = await Promise.all(namesOfPerson(person).map((name) => redis.pexpiretime(replyWindowKey(lane, name))))
+/** Until when the person with these names can be answered by this lane (epoch ms); undefined while the window is closed. */
+export async function replyWindowOf(redis: Redis, lane: number, names: Names): Promise<number | undefined> {
+  const all = await Promise.all(
+    names.flatMap(namesOfPerson).map((name) => redis.pexpiretime(replyWindowKey(lane, name))),
+  )
   const until = Math.max(...all)
   return until > 0 ? until : undefined
 }
 
-/** Which of these people have written to the lane's number within 24 hours, by their places. */
+/** Which of these people, with all their names, have written to the lane's number within 24 hours, by their places. */
 export async function openWindowsAmong(
   redis: Redis,
   lane: number,
-  people: readonly string[],
+  people: readonly Names[],
 ): Promise<ReadonlySet<number>> {
   if (people.length === 0) return new Set()
-  const names = people.flatMap((person, i) => namesOfPerson(person).map((name) => ({ name, i })))
+  const names = people.flatMap((person, i) => person.flatMap(namesOfPerson).map((name) => ({ name, i })))
   const found = await redis.mget(names.map(({ name }) => replyWindowKey(lane, name)))
   return new Set(names.flatMap(({ i }, at) => (typeof found[at] === 'string' ? [i] : [])))
 }

@@ -43,7 +43,7 @@ export type StepResult =
   | { verdict: 'missing' }
 
 /** Who takes no message for a while, from the very step that proves the attempt unsent. */
-export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; to: string; leastMs: number }
+export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; person: string; leastMs: number }
 
 /**
  * The attempt is proven unsent: queued again, or failed when its tries are used up. Its job, if it has one, goes back
@@ -70,7 +70,7 @@ export const setNotSent = (
 const coolDownOf = ({ lane }: MessageId, cooldown: Cooldown) =>
   cooldown.of === 'lane'
     ? { key: laneCooldownKey(lane), of: cooldown.of, ms: cooldown.ms }
-    : { key: recipientCooldownKey(lane, nameOfPerson(cooldown.to)), of: cooldown.of, ms: cooldown.leastMs }
+    : { key: recipientCooldownKey(lane, nameOfPerson(cooldown.person)), of: cooldown.of, ms: cooldown.leastMs }
 
 /** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
 export const setUnconfirmed = (

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { nameOfPerson, namesOfPerson } from '../../messages/sealed.ts'
+import type { Names } from '../../people/names/person.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys, rulesKeys } from '../../redis/keys.ts'
 import { defineScript, defineScriptOfMany } from '../../redis/lua.ts'
@@ -16,7 +17,8 @@ import type { RulesOwner } from './rules-owner.ts'
 export interface Ask {
   /** Of the message, see messages/message-id.ts. */
   name: string
-  to: string
+  /** Of the person it goes to. */
+  names: Names
   isMarketing: boolean
   isCampaign: boolean
   /** It is a template, and the person has not written within 24 hours: WhatsApp counts them. */
@@ -62,10 +64,10 @@ export async function admit(
     ...(dailyLimit === null ? {} : { limit: dailyLimit, forCampaigns: campaignLimit(dailyLimit, reservePercent) }),
     ...{ mostHeld, placeMs: PLACE_MS, heldMs: HELD_MS, given: nowMs },
   }
-  const each = asks.map(({ name, to, isMarketing, isCampaign, opensConversation }) => ({
+  const each = asks.map(({ name, names, isMarketing, isCampaign, opensConversation }) => ({
     args: {
-      ...{ message: name, names: isMarketing ? namesOfPerson(to) : [], isMarketing, isCampaign },
-      ...(opensConversation && dailyLimit !== null && hashesOf(to)),
+      ...{ message: name, names: isMarketing ? names.flatMap(namesOfPerson) : [], isMarketing, isCampaign },
+      ...(opensConversation && dailyLimit !== null && hashesOf(names)),
     },
   }))
   const results = admitted.parse(await admitScript(redis, { budget, counts, held }, args, each))
@@ -81,7 +83,7 @@ const settleScript = defineScript(import.meta.url, 'rules-settle')
 /** What was counted for a message. */
 export interface Counted {
   name: string
-  to: string
+  names: Names
   counted?: boolean | undefined
   holdsPlace?: boolean | undefined
 }
@@ -89,25 +91,25 @@ export interface Counted {
 /** Gives back what was counted for a message that is proven not to have left. */
 export async function giveBack(redis: Redis, owner: RulesOwner, of: Counted, at: At = {}): Promise<void> {
   if (of.holdsPlace) await releasePlace(redis, owner, of.name)
-  if (of.counted) await settlePerson(redis, owner, of.to, false, at)
+  if (of.counted) await settlePerson(redis, owner, of.names, false, at)
 }
 
 /**
  * The message for which the person was counted is proven to have left. Should that be lost, the next message to them counts
  * them once more, from then on.
  */
-export const confirmCounted = (redis: Redis, owner: RulesOwner, to: string, at: At = {}): Promise<void> =>
-  settlePerson(redis, owner, to, true, at)
+export const confirmCounted = (redis: Redis, owner: RulesOwner, names: Names, at: At = {}): Promise<void> =>
+  settlePerson(redis, owner, names, true, at)
 
 async function settlePerson(
   redis: Redis,
   owner: RulesOwner,
-  to: string,
+  names: Names,
   hasLeft: boolean,
   { nowMs }: At,
 ): Promise<void> {
   const { budget, counts, people } = keysOf(owner)
-  await settleScript(redis, { budget, counts }, { people: people(''), ...hashesOf(to), hasLeft, given: nowMs })
+  await settleScript(redis, { budget, counts }, { people: people(''), ...hashesOf(names), hasLeft, given: nowMs })
 }
 
 const capScript = defineScript(import.meta.url, 'rules-cap')
@@ -134,19 +136,18 @@ export async function cap(
 export const isStrict = async (redis: Redis, owner: RulesOwner): Promise<boolean> =>
   (await redis.exists(keysOf(owner).strict)) === 1
 
-/** Until when these people get no marketing (epoch ms), in their order. */
+/** Until when these people, with all their names, get no marketing (epoch ms), in their order. */
 export async function cappedUntil(
   redis: Redis,
   owner: RulesOwner,
-  people: readonly string[],
+  people: readonly Names[],
 ): Promise<(number | undefined)[]> {
   if (people.length === 0) return []
   const keys = keysOf(owner)
-  const names = people.map(namesOfPerson)
+  const names = people.map((each) => each.flatMap(namesOfPerson))
   const found = await redis.mget(names.flat().map((name) => keys.cap(name)))
-  const each = names[0]?.length ?? 1
-  return people.map((_person, i) => {
-    const until = Math.max(...found.slice(i * each, (i + 1) * each).map(Number))
+  return names.map((each) => {
+    const until = Math.max(...found.splice(0, each.length).map(Number))
     // Redis drops what is over.
     return until > 0 ? until : undefined
   })
@@ -156,10 +157,10 @@ export async function cappedUntil(
 export async function forgetCap(
   redis: Redis,
   { lane = 0, portfolio }: { lane?: number; portfolio?: number },
-  person: string,
+  names: Names,
 ): Promise<void> {
   const keys = rulesKeys(lane, portfolio)
-  await redis.del(namesOfPerson(person).map((name) => keys.cap(name)))
+  await redis.del(names.flatMap(namesOfPerson).map((name) => keys.cap(name)))
 }
 
 const holdScript = defineScript(import.meta.url, 'rules-hold')
@@ -272,8 +273,11 @@ export async function showPortfolio(redis: Redis, portfolio: Portfolio, at: At =
 
 const keysOf = ({ lane, portfolio }: RulesOwner): ReturnType<typeof rulesKeys> => rulesKeys(lane, portfolio?.id)
 
-/** In which hash a person is kept, and the five bytes that stand for them there. */
-function hashesOf(to: string): { place: number; person: number } {
-  const digest = createHash('sha256').update(nameOfPerson(to)).digest()
+/**
+ * In which hash a person is kept, and the five bytes that stand for them there: by the first of their names. Who is known by
+ * another first name since they were counted is counted once more.
+ */
+function hashesOf([first = '']: Names): { place: number; person: number } {
+  const digest = createHash('sha256').update(nameOfPerson(first)).digest()
   return { place: digest.readUInt32LE(0), person: digest.readUIntLE(4, 5) }
 }

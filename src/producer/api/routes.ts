@@ -79,7 +79,7 @@ export function openApi({ redis, config, log, telemetry, demo, isStopping }: Api
     ...conversationRoutes(deps),
     ...galleryRoutes({ ...deps, moves }),
     ...eventRoutes(deps),
-    ...webhookRoutes({ ...deps, opaqueIds }),
+    ...webhookRoutes({ ...deps, opaqueIds, tombstones }),
     ...flowRoutes({ ...deps, asking }),
     ...laneRoutes(deps),
     ...accountRoutes(deps),

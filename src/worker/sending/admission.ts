@@ -6,6 +6,7 @@
 import type { Config } from '../../config.ts'
 import { openWindowsAmong } from '../../messages/store/inbound.ts'
 import { observerOf } from '../../observe.ts'
+import type { Names } from '../../people/names/person.ts'
 import { campaignsRest } from '../../portfolios/store/campaigns-rest.ts'
 import { type Admission, admit, type Counted, isStrict, noteResting } from '../../portfolios/store/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -29,11 +30,12 @@ export interface Admitted {
   restMs: number | undefined
 }
 
-/** Asks for all messages of a step at once; of most nothing need be asked. */
+/** Asks for all messages of a step at once, with the names of their people; of most nothing need be asked. */
 export async function admittedAmong(
   { redis, config: { mostHeld } }: { redis: Redis; config: Pick<Config, 'mostHeld'> },
   { rules }: DirectoryEntry,
   messages: readonly Outgoing[],
+  names: ReadonlyMap<Outgoing, Names>,
 ): Promise<Admitted> {
   const counted = new Map<Outgoing, Counted>()
   const putOff = new Map<Outgoing, number>()
@@ -41,6 +43,7 @@ export async function admittedAmong(
   // Its collections are filled below.
   const withoutRest: Admitted = { counted, putOff, resting, restMs: undefined }
   const isCounted = (rules.portfolio?.dailyLimit ?? null) !== null
+  const namesOfMessage = (each: Outgoing): Names => names.get(each) ?? [each.message.to]
   const isCampaign = ({ message }: Outgoing): boolean => message.class === 'campaign'
   const isTemplate = ({ message }: Outgoing): boolean => isCounted && message.type === 'template'
   const of = messages.filter((each) => isCampaign(each) || isTemplate(each))
@@ -48,7 +51,7 @@ export async function admittedAmong(
   if (first === undefined) return withoutRest
   const { lane } = first.id
   const templates = of.filter(isTemplate)
-  const people = templates.map(({ message }) => message.to)
+  const people = templates.map(namesOfMessage)
   // Sent in one write, together with what else is asked before a claim.
   const [open, isAsked, rest] = await Promise.all([
     openWindowsAmong(redis, lane, people),
@@ -60,7 +63,7 @@ export async function admittedAmong(
   const opens = new Set(templates.filter((_each, i) => !open.has(i)))
   const asks = asked.map((each) => ({
     name: each.name,
-    to: each.message.to,
+    names: namesOfMessage(each),
     isMarketing: isCampaign(each),
     isCampaign: isCampaign(each),
     opensConversation: opens.has(each),
@@ -72,7 +75,8 @@ export async function admittedAmong(
     if (each === undefined) continue
     if (admission.verdict === 'ok') {
       const { counted: isNew, holdsPlace } = admission
-      if (isNew || holdsPlace) counted.set(each, { name: each.name, to: each.message.to, counted: isNew, holdsPlace })
+      if (isNew || holdsPlace)
+        counted.set(each, { name: each.name, names: namesOfMessage(each), counted: isNew, holdsPlace })
       continue
     }
     observerOf(redis).ruleWaits({ lane: each.id.lane, class: each.message.class, why: admission.verdict })

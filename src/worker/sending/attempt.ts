@@ -21,6 +21,8 @@ import type { Pace } from '../../messages/pace.ts'
 import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../messages/store/claim.ts'
 import type { NewMessage } from '../../messages/store/record-format.ts'
 import { observerOf } from '../../observe.ts'
+import type { Names } from '../../people/names/person.ts'
+import { namesOfPeople } from '../../people/names/store/names.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { type Counted, cappedUntil } from '../../portfolios/store/rules.ts'
 import type { JobEnd } from '../../queue/worker.ts'
@@ -75,6 +77,8 @@ export interface Outgoing {
   route?: MarketingRoute | undefined
   /** Files of the gallery in it, as the provider knows them; `content` names them so. */
   uploads?: readonly NamedUpload[]
+  /** Of its person, where they were looked for. */
+  names?: Names | undefined
   /** Why it can never be sent, found before it was claimed: it ends so, and the provider is not asked. */
   refusal?: Problem
   /** Where it waited before it was claimed. */
@@ -149,7 +153,7 @@ async function sendTraced(
   const { outcome } = call
   const { id, message } = outgoing
   const { attempt, isProbe, counted } = claimed
-  const attempted = { id, attempt, to: message.to, run: message.run, isProbe, counted }
+  const attempted = { id, attempt, to: message.to, person: outgoing.names?.[0], run: message.run, isProbe, counted }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
   // If it is lost, the next answer that says that the lane is too fast brings it.
@@ -192,8 +196,9 @@ async function callProvider(
       const { run } = message
       // A person who pauses it is told that nothing more leaves, and a late machine may be seconds late.
       if (run !== undefined && !(await mayLeave(deps.redis, { lane: id.lane, number: run }))) return undefined
-      if (await isCappedNow(deps, entry, message)) return undefined
-      barred = (await barredAmong(deps, entry, [{ id, message }])).get(0)
+      const names = await namesNow(deps, entry, to)
+      if (await isCappedNow(deps, entry, message, names)) return undefined
+      barred = (await barredAmong(deps, entry, [{ id, message, names }])).get(0)
       return barred ? undefined : wantedUntil
     },
   )
@@ -215,9 +220,15 @@ async function callProvider(
 async function isCappedNow(
   { redis }: SendDeps,
   { rules }: DirectoryEntry,
-  { class: of, to }: NewMessage,
+  { class: of }: NewMessage,
+  names: Names,
 ): Promise<boolean> {
-  return of === 'campaign' && (await cappedUntil(redis, rules, [to]))[0] !== undefined
+  return of === 'campaign' && (await cappedUntil(redis, rules, [names]))[0] !== undefined
+}
+
+/** All names of the recipient, should more have become known since it was claimed. */
+async function namesNow({ redis }: SendDeps, { sender }: DirectoryEntry, to: string): Promise<Names> {
+  return (await namesOfPeople(redis, sender.account, [to]))[0] ?? [to]
 }
 
 /** Counts the attempt and logs it; returns its code, if it was not sent. */

@@ -3,6 +3,7 @@ import { type Deadline, deadlineIn } from '../../deadline.ts'
 import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
 import { optedOut, type Problem, personErased } from '../../messages/outcome.ts'
 import type { NewMessage } from '../../messages/store/record-format.ts'
+import type { Names } from '../../people/names/person.ts'
 import { LOOK_GOOD_FOR_MS, optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -21,13 +22,13 @@ export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =
 
 /**
  * Why messages of one sender must not be sent, by their places among them: the recipient wants no such message, or was
- * erased since its campaign began. Asked before they are claimed, and again of one that leaves later than that answer is
+ * erased since its campaign began, under any of their names. Asked before they are claimed, and again of one that leaves later than that answer is
  * good for.
  */
 export async function barredAmong(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
   entry: DirectoryEntry,
-  messages: readonly { id: MessageId; message: NewMessage }[],
+  messages: readonly { id: MessageId; message: NewMessage; names: Names }[],
 ): Promise<ReadonlyMap<number, Problem>> {
   const { account } = entry.sender
   const barred = new Map<number, Problem>()
@@ -35,16 +36,16 @@ export async function barredAmong(
   if (asked.length === 0) return barred
   const optOut = asked.filter((i) => messages[i]?.message.class === 'campaign' || entry.stopsTransactional)
   const erasable = asked.filter((i) => messages[i]?.message.run !== undefined)
-  const personOf = (i: number): string => messages[i]?.message.to ?? ''
+  const namesOf = (i: number): Names => messages[i]?.names ?? []
   const [optedOutPlaces] = await Promise.all([
-    optOut.length === 0 ? new Set<number>() : optedOutAmong(redis, account, optOut.map(personOf)),
+    optOut.length === 0 ? new Set<number>() : optedOutAmong(redis, account, optOut.map(namesOf)),
     // Each since its own campaign was made: few have any.
     Promise.all(
       erasable.map(async (i) => {
         const { id, message } = messages[i] ?? {}
         if (!id || !message) return
         const sinceMs = acceptedAtMs(id.ulid)
-        if ((await tombstones.erasedOf(account, [message.to], sinceMs)).has(message.to)) barred.set(i, personErased)
+        if ((await tombstones.erasedOf(account, namesOf(i), sinceMs)).size > 0) barred.set(i, personErased)
       }),
     ),
   ])

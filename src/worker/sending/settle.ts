@@ -49,6 +49,8 @@ export interface Attempted {
   id: MessageId
   attempt: string
   to: string
+  /** First of the names of its person, if it has another. */
+  person?: string | undefined
   /** Number of the campaign of ours that it belongs to. */
   run: number | undefined
   /** The rest of its lane waits for how it ends. */
@@ -118,7 +120,7 @@ async function settleCounted(
     await followUp(log, id, () => giveBack(redis, rules, counted))
     return
   }
-  if (counted.counted) await followUp(log, id, () => confirmCounted(redis, rules, counted.to))
+  if (counted.counted) await followUp(log, id, () => confirmCounted(redis, rules, counted.names))
   if (counted.holdsPlace && !outcome.isHeld) await followUp(log, id, () => releasePlace(redis, rules, counted.name))
 }
 
@@ -277,11 +279,11 @@ async function messageWaits(
 
 async function recipientWaits(
   deps: SettleDeps,
-  { id, attempt, to }: Attempted,
+  { id, attempt, to, person = to }: Attempted,
   { problem, leastMs }: Of<'recipient_waits'>,
 ): Promise<JobEnd> {
   const { redis, config } = deps
-  const cooldown = { of: 'recipient', to, leastMs } as const
+  const cooldown = { of: 'recipient', person, leastMs } as const
   const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
   const result = await setNotSent(redis, id, attempt, how)
   // No wait in the result: it was settled before, and the next claim finds the cooldown.

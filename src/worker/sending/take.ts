@@ -10,6 +10,8 @@ import { type Problem, personErased } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
 import { type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
+import type { Names } from '../../people/names/person.ts'
+import { namesOfPeople } from '../../people/names/store/names.ts'
 import { giveBack } from '../../portfolios/store/rules.ts'
 import { nextJobs, releaseRead } from '../../queue/lane/jobs.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -132,13 +134,19 @@ async function claimAll(
 ): Promise<void> {
   const { redis, config, worker: reader } = deps
   const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
-  const [files, routes] = await Promise.all([filesOf(deps, entry, messages), routesOf(deps.redis, entry, messages)])
+  const people = messages.map(({ message }) => message.to)
+  const [files, routes, names] = await Promise.all([
+    filesOf(deps, entry, messages),
+    routesOf(redis, entry, messages),
+    namesOfPeople(redis, entry.sender.account, people),
+  ])
+  const namesOf = new Map(messages.map((message, i) => [message, names[i] ?? [message.message.to]]))
   // What waits for a file is not counted.
   const complete = messages.filter((message) => !files.waiting.has(message))
   // Asked at the same time, so that a step takes no longer for it.
   const [waitNoMore, { counted, putOff, resting, restMs }] = await Promise.all([
-    endBarred(deps, entry, messages, wantedUntil),
-    admittedAmong(deps, entry, complete),
+    endBarred(deps, entry, messages, namesOf, wantedUntil),
+    admittedAmong(deps, entry, complete, namesOf),
   ])
   for (const [message, of] of counted) if (waitNoMore.has(message)) await giveBack(redis, entry.rules, of)
   // Of those that wait for a file, jobs are put off by their claim, and places go back with their chunk.
@@ -151,7 +159,8 @@ async function claimAll(
     const { id, message, from } = each
     const notBefore = putOff.get(each)
     const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-    return { id, message: asked, from, attempt: newAttemptId(), holdMs: files.waiting.get(each) }
+    const person = namesOf.get(each)?.[0]
+    return { id, message: asked, from, person, attempt: newAttemptId(), holdMs: files.waiting.get(each) }
   })
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }
@@ -173,8 +182,7 @@ async function claimAll(
       const attempt = claims[i]?.attempt ?? ''
       const times = { until, wantedUntil: goodUntil }
       const ready = files.ready.get(message)
-      const route = routes.get(message)
-      const sent = ready === undefined && route === message.route ? message : { ...message, ...ready, route }
+      const sent = { ...message, ...ready, route: routes.get(message), names: namesOf.get(message) }
       claimed(sent, { attempt, slot, pace, isProbe, ...times, counted: counted.get(message) })
     } else {
       refusals.push(async () => {
@@ -220,10 +228,12 @@ async function endBarred(
   deps: SendDeps,
   entry: DirectoryEntry,
   messages: readonly Outgoing[],
+  namesOf: ReadonlyMap<Outgoing, Names>,
   wantedUntil: Map<Outgoing, Deadline>,
 ): Promise<Set<Outgoing>> {
   const ended = new Set<Outgoing>()
-  for (const [i, problem] of await barredAmong(deps, entry, messages)) {
+  const asked = messages.map((each) => ({ ...each, names: namesOf.get(each) ?? [each.message.to] }))
+  for (const [i, problem] of await barredAmong(deps, entry, asked)) {
     const message = messages[i]
     if (message === undefined) continue
     if (await endBarredOne(deps, message, problem)) ended.add(message)

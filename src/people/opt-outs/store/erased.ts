@@ -52,16 +52,16 @@ export async function erasedHmacsOf(
   return key === undefined ? undefined : people.map((person) => hmacOf(key, person))
 }
 
-/** The same of one person, with a new key for the account where there was none. */
-export async function makeErasedHmac(redis: Redis, account: number, person: string): Promise<string> {
-  const known = await keyOf(redis, account)
-  if (known !== undefined) return hmacOf(known, person)
+/** The same, with a new key for the account where there was none. */
+export async function makeErasedHmacs(redis: Redis, account: number, people: readonly string[]): Promise<string[]> {
+  const known = await erasedHmacsOf(redis, account, people)
+  if (known !== undefined) return known
   const made = theSeal().encrypt(randomBytes(KEY_BYTES).toString('base64url'))({ account, name: ERASED_KEY_FIELD })
   await redis.hsetnx(accountKey(account), ERASED_KEY_FIELD, made)
   // Another process may have been faster.
-  const key = await keyOf(redis, account)
-  if (key === undefined) throw new Error(`account ${account} has no key for erased opt-outs, right after it was made`)
-  return hmacOf(key, person)
+  const hmacs = await erasedHmacsOf(redis, account, people)
+  if (hmacs === undefined) throw new Error(`account ${account} has no key for erased opt-outs, right after it was made`)
+  return hmacs
 }
 
 /** Seals the account's key under the first of the secrets. Throws a SealError. */

@@ -2,6 +2,9 @@
 // who opted in again, under one hash tag. A person in the first ZSET is opted out, whatever the others say. Erased people
 // are in another ZSET, by HMAC (erased.ts), and are opted out as well. One script writes all of it, so that a change is
 // written whole or not at all.
+//
+// What is said of a person is said of all names of theirs that are known, and written under each. Who has opted out under
+// any of them has opted out.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
@@ -10,10 +13,15 @@ import type { Redis } from '../../../redis/connect.ts'
 import { contactKeys } from '../../../redis/keys.ts'
 import { defineScript } from '../../../redis/lua.ts'
 import { jsonText } from '../../../redis/records.ts'
+import type { Names } from '../../names/person.ts'
+import { namesOf, namesOfPeople } from '../../names/store/names.ts'
 import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../opt-out.ts'
-import { erasedHmacsOf, makeErasedHmac } from './erased.ts'
+import { erasedHmacsOf, makeErasedHmacs } from './erased.ts'
 
 const changeScript = defineScript(import.meta.url, 'opt-out-change')
+
+/** What stands before a name where WhatsApp has said that the person wants it again. */
+const OF_PROVIDER = 'provider:'
 
 /** What is said of people. `atMs`: when (epoch ms); undefined: now, of all that is known by now. */
 interface Said {
@@ -39,68 +47,115 @@ export const removeOptOuts = (redis: Redis, account: number, people: readonly st
   changeOptOuts(redis, account, people, { intent: 'start', ...said })
 
 /**
- * Replaces the person by an HMAC; the opt-out stays. Doing it again changes nothing.
+ * Replaces the names by HMACs; the opt-out stays. Doing it again changes nothing.
  */
-export async function eraseOptOut(redis: Redis, account: number, person: string): Promise<void> {
+export async function eraseOptOut(redis: Redis, account: number, names: Names): Promise<void> {
   const how = { intent: 'erase', source: 'http' } as const
   // Without an HMAC it only says whether there is something to forget: most people who are erased need no key.
-  const hmacs = await erasedHmacsOf(redis, account, [person])
-  if (hmacs === undefined && (await runChange(redis, account, [person], undefined, how)) === 0) return
-  await runChange(redis, account, [person], hmacs ?? [await makeErasedHmac(redis, account, person)], how)
+  const hmacs = await erasedHmacsOf(redis, account, names)
+  if (hmacs === undefined && (await runChange(redis, account, names, undefined, how)).length === 0) return
+  await runChange(redis, account, names, hmacs ?? (await makeErasedHmacs(redis, account, names)), how)
 }
 
-type Change = Said & { intent: 'stop' | 'start' | 'erase' }
+/**
+ * Has what was said of each of a person's names hold for all of them, now that they are known to be one person's. Doing it
+ * again changes nothing.
+ */
+export async function joinOptOuts(redis: Redis, account: number, people: readonly Names[]): Promise<void> {
+  const names = people.flat()
+  const heard = await heardOf(redis, account, names)
+  for (const person of people.filter((each) => each.some((name) => heard.has(name)))) {
+    await changeNames(redis, account, person, { intent: 'join', source: 'http' })
+  }
+}
 
+/** Which of these have ever opted out or in, as far as it is kept. */
+async function heardOf(redis: Redis, account: number, names: Names): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set()
+  const { optOuts, erasedOptOuts, optOutEnds } = contactKeys(account)
+  const hmacs = await erasedHmacsOf(redis, account, names)
+  const ends = [...names, ...(hmacs ?? [])].flatMap((name) => [name, `${OF_PROVIDER}${name}`])
+  const [out, outErased, wanted] = await Promise.all([
+    redis.zmscore(optOuts, ...names),
+    hmacs === undefined ? [] : redis.zmscore(erasedOptOuts, ...hmacs),
+    redis.zmscore(optOutEnds, ...ends),
+  ])
+  const isHeard = (_name: string, i: number): boolean =>
+    [out[i], outErased[i], ...[i, i + names.length].flatMap((at) => wanted.slice(2 * at, 2 * at + 2))].some(
+      (score) => typeof score === 'string',
+    )
+  return new Set(names.filter(isHeard))
+}
+
+type Change = Said & { intent: 'stop' | 'start' | 'erase' | 'join' }
+
+/** Returns of how many people something has changed. */
 async function changeOptOuts(redis: Redis, account: number, people: readonly string[], how: Change): Promise<number> {
   if (people.length === 0) return 0
-  const hmacs = await erasedHmacsOf(redis, account, people)
-  const changed = await runChange(redis, account, people, hmacs, how)
+  const names = await namesOfPeople(redis, account, people)
+  const changed = new Set(await changeNames(redis, account, [...new Set(names.flat())], how))
+  // Should WhatsApp tell of another name at this moment: who tells of it from now on finds this word.
+  const since = await namesOfPeople(redis, account, people)
+  const added = since.filter((each, i) => each.some((name) => names[i]?.includes(name) === false)).flat()
+  for (const name of added.length === 0 ? [] : await changeNames(redis, account, added, how)) changed.add(name)
+  return new Set(names.filter((each) => each.some((name) => changed.has(name))).map(([first]) => first)).size
+}
+
+/** Returns the names of which something has changed. */
+async function changeNames(redis: Redis, account: number, names: Names, how: Change): Promise<Names> {
+  const hmacs = await erasedHmacsOf(redis, account, names)
+  const changed = await runChange(redis, account, names, hmacs, how)
   if (hmacs !== undefined) return changed
   // Should the first of the account be erased at this moment: an erasure that comes from now on finds this word.
-  const since = await erasedHmacsOf(redis, account, people)
-  return since === undefined ? changed : changed + (await runChange(redis, account, people, since, how))
+  const since = await erasedHmacsOf(redis, account, names)
+  return since === undefined ? changed : [...changed, ...(await runChange(redis, account, names, since, how))]
 }
 
 async function runChange(
   redis: Redis,
   account: number,
-  people: readonly string[],
+  names: Names,
   hmacs: readonly string[] | undefined,
   { intent, source, atMs: at, replicated = true }: Change,
-): Promise<number> {
+): Promise<Names> {
   const { optOuts, erasedOptOuts: erased, optOutSources: sources, optOutEnds: ends } = contactKeys(account)
   const reply = await changeScript(
     redis,
     { optOuts, erased, sources, ends },
-    { intent, people, source, hmacs, at },
+    { intent, people: names, source, hmacs, at },
     { replicated },
   )
-  return z.number().parse(reply)
+  return z.array(z.string()).parse(reply)
 }
 
-/** That the person is opted out; undefined when they are not. */
+/** That the person is opted out, under any of their names; undefined when they are not. */
 export async function findOptOut(redis: Redis, account: number, person: string): Promise<OptOut | undefined> {
   const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
   const standing = async (list: string, name: string): Promise<OptOut[]> => {
     const [since, times] = await Promise.all([redis.zscore(list, name), redis.hget(optOutSources, name)])
     return since === null ? [] : [shown(person, Number(since), times)]
   }
-  const own = await standing(optOuts, person)
-  const [hmac] = (await erasedHmacsOf(redis, account, [person])) ?? []
-  const ofErased = hmac === undefined ? [] : await standing(erasedOptOuts, hmac)
+  const names = await namesOf(redis, account, person)
+  const hmacs = (await erasedHmacsOf(redis, account, names)) ?? []
+  const found = await Promise.all([
+    ...names.map((name) => standing(optOuts, name)),
+    ...hmacs.map((hmac) => standing(erasedOptOuts, hmac)),
+  ])
   // Who was erased and has said it again is on both lists.
-  return [...own, ...ofErased].sort((one, other) => one.since.localeCompare(other.since))[0]
+  return found.flat().sort((one, other) => one.since.localeCompare(other.since))[0]
 }
 
-/** Places, among these, of people who are opted out. Two commands or three, whatever their number. */
-export async function optedOutAmong(redis: Redis, account: number, people: readonly string[]): Promise<Set<number>> {
-  if (people.length === 0) return new Set()
+/** Places, among these people with all their names, of those who are opted out. Two commands or three, whatever their number. */
+export async function optedOutAmong(redis: Redis, account: number, people: readonly Names[]): Promise<Set<number>> {
+  const names = people.flat()
+  if (names.length === 0) return new Set()
   const { optOuts, erasedOptOuts } = contactKeys(account)
   const [found, ofErased] = await Promise.all([
-    redis.zmscore(optOuts, ...people),
-    erasedHmacsOf(redis, account, people).then((hmacs) => (hmacs ? redis.zmscore(erasedOptOuts, ...hmacs) : [])),
+    redis.zmscore(optOuts, ...names),
+    erasedHmacsOf(redis, account, names).then((hmacs) => (hmacs ? redis.zmscore(erasedOptOuts, ...hmacs) : [])),
   ])
-  return new Set(people.flatMap((_person, i) => (found[i] === null && (ofErased[i] ?? null) === null ? [] : [i])))
+  const places = people.flatMap((each, i) => each.map(() => i))
+  return new Set(places.filter((_place, i) => found[i] !== null || (ofErased[i] ?? null) !== null))
 }
 
 /** Where a page of the list begins: the last one of the page before. */

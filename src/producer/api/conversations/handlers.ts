@@ -6,6 +6,7 @@ import { existingSenders } from '../../../messages/accept/named-senders.ts'
 import { senderOf } from '../../../messages/accept/prepare-message.ts'
 import { isoOrNull } from '../../../messages/instant.ts'
 import { replyWindowOf, WINDOW_MS } from '../../../messages/store/inbound.ts'
+import { namesOf } from '../../../people/names/store/names.ts'
 import { findOptOut } from '../../../people/opt-outs/store/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -21,7 +22,7 @@ export const conversationRoutes = (deps: { redis: Redis; config: ListSettings })
       const sender = await senderOf({ redis }, account, query.sender)
       assertForSender(caller, sender.id)
       const [until, optOut] = await Promise.all([
-        replyWindowOf(redis, sender.id, person),
+        namesOf(redis, account, person).then((names) => replyWindowOf(redis, sender.id, names)),
         findOptOut(redis, account, person),
       ])
       const isHeard = sender.provider === 'cloud-api'
@@ -43,7 +44,8 @@ export const conversationRoutes = (deps: { redis: Redis; config: ListSettings })
         senders = existingSenders(kept, query.sender, caller.account)
         for (const { id } of senders) assertForSender(caller, id)
       }
-      return messagePage(deps, call, senders, { names: [params.person], direction: query.direction })
+      const names = await namesOf(redis, caller.account, params.person)
+      return messagePage(deps, call, senders, { names, direction: query.direction })
     },
   })
 }

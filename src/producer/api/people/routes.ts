@@ -14,6 +14,7 @@ const route = routesOf({
 
 const personSchema = named('Person', {
   person: z.string().describe('Digits, or the id.'),
+  names: z.array(z.string()).describe('All numbers and user ids that are known to be theirs, this one among them.'),
   contact: z
     .strictObject({
       id: z.int(),

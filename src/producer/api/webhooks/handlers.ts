@@ -27,7 +27,9 @@ import { parseMessageId } from '../../../messages/message-id.ts'
 import { addNextWave, applyReport } from '../../../messages/reports/apply-report.ts'
 import { storeInbound } from '../../../messages/store/inbound.ts'
 import { takeNews } from '../../../notices/commands/take-news.ts'
+import { learnNames, type TaughtNaming } from '../../../people/learn-names.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
+import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
 import type { Preference, StatusUpdate } from '../../../providers/cloud-statuses.ts'
@@ -55,8 +57,11 @@ interface WebhookDeps {
   seal: Seal
   queues: LaneQueues
   asides: Asides
+  tombstones: Tombstones
   /** Numbers of accounts at WhatsApp that webhooks have named of late, by the address they came to. */
   looked: LRUCache<string, true>
+  /** People whom webhooks have named of late, likewise: a message has three reports. */
+  named: LRUCache<string, true>
 }
 
 /** The account that a webhook is for, undefined for all of them, and the secrets that may have signed it. */
@@ -65,9 +70,10 @@ interface Source {
   secrets: readonly string[]
 }
 
-export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'looked'>): Route[] {
+export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'looked' | 'named'>): Route[] {
   const looked = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
-  const deps: WebhookDeps = { ...given, looked, asides: createAsides(given.log) }
+  const named = new LRUCache<string, true>({ max: PEOPLE_REMEMBERED, ttl: EVERY_MS, perf: performance })
+  const deps: WebhookDeps = { ...given, looked, named, asides: createAsides(given.log) }
   const { redis, seal } = deps
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)
@@ -120,6 +126,8 @@ async function receive(
   if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of WhatsApp.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
   await learnAccounts(deps, content.numbers, account)
+  // First: what the people of this webhook say holds for all their names.
+  await learnPeople(deps, content.namings, account)
 
   const work = [
     ...content.statuses.map((update) => () => applyStatus(deps, update, account)),
@@ -180,6 +188,31 @@ async function learnAccounts(
 /** At the address of an account its own app signs: its word counts for its own senders, and for no account at WhatsApp of others. */
 const mayLearn = async (redis: Redis, sender: Sender, wabaId: string, account: number): Promise<boolean> =>
   sender.account === account && !(await isWabaOfOthers(redis, wabaId, account))
+
+/** Names of people, of each account those that webhooks of its own numbers tell. */
+async function learnPeople(
+  deps: WebhookDeps,
+  namings: WebhookContent['namings'],
+  account: number | undefined,
+): Promise<void> {
+  const byAccount = new Map<number, TaughtNaming[]>()
+  const reported: string[] = []
+  for (const { phoneNumberId, ...naming } of namings) {
+    const seen = `${account} ${phoneNumberId} ${naming.names.join()}`
+    if (!naming.isTheirAct && deps.named.has(seen)) continue
+    const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
+    if (sender === undefined || (account ?? sender.account) !== sender.account) continue
+    const told = byAccount.get(sender.account) ?? []
+    byAccount.set(sender.account, told)
+    told.push(naming)
+    if (!naming.isTheirAct) reported.push(seen)
+  }
+  for (const [owner, told] of byAccount) {
+    for (let at = 0; at < told.length; at += AT_ONCE) await learnNames(deps, owner, told.slice(at, at + AT_ONCE))
+  }
+  // Only now: should Redis be away, the webhook that comes again finds it still to be done.
+  for (const seen of reported) deps.named.set(seen, true)
+}
 
 /** The sender with the number, if it is of the account that the webhook is for. */
 async function senderFor(deps: WebhookDeps, phoneNumberId: string, account: number | undefined) {
@@ -246,6 +279,8 @@ export const webhookSecretRoutes = ({ redis, seal }: { redis: Redis; seal: Seal 
 /** Kinds of unexpected contents that are remembered. */
 const REMEMBERED = 500
 const EVERY_MS = 3_600_000
+/** About 2 MB. */
+const PEOPLE_REMEMBERED = 10_000
 const ID = /^\d{1,32}$/
 
 /** Logs what a webhook brings that is not for us, each kind once an hour, so that the log cannot be flooded. */

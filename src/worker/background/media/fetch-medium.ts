@@ -23,7 +23,7 @@ import { removeFile } from '../../../gallery/store/remove-files.ts'
 import type { Log } from '../../../log.ts'
 import { iso } from '../../../messages/instant.ts'
 import { findInboundBy, type InboundMessage, namesOfWriter, noteGalleryFile } from '../../../messages/store/inbound.ts'
-import { makeErasedHmac } from '../../../people/opt-outs/store/erased.ts'
+import { makeErasedHmacs } from '../../../people/opt-outs/store/erased.ts'
 import { MEDIA_MAX_BYTES, type MediaSource } from '../../../providers/cloud-media.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
@@ -113,7 +113,7 @@ async function fetchInto(
     // Written down before there is a file: see above.
     const id = await fileIdOf(redis, taken, true)
     if (id === undefined) return { kind: 'again', why: 'not_reserved' }
-    const people = await Promise.all(namesOfWriter(message).map((name) => makeErasedHmac(redis, account, name)))
+    const people = await makeErasedHmacs(redis, account, namesOfWriter(message))
     // What a person called it is a text of theirs, which the message has, sealed.
     const name = (extension: string): string => `${iso(message.received_at).slice(0, 10)} ${message.type}.${extension}`
     const folder = await receivedFolder(redis, account)

@@ -2,7 +2,8 @@
 -- Takes what was said of whether people want advertising, by the time at which it was said: in whatever order it comes,
 -- and however often, the outcome is the same. Of each source the latest time at which it said stop is kept, and of each
 -- person when they last wanted it again. A stop stands unless it is older than that. An erasure moves both to what stands
--- for the person, and forgets neither. A full Redis refuses it, or clients could fill it beyond its limit; WhatsApp
+-- for the person, and forgets neither. Names that turn out to be one person's have said the same from then on: what each of
+-- them has said. A full Redis refuses it, or clients could fill it beyond its limit; WhatsApp
 -- repeats what it reports, and refuses the next message to such a person as well.
 --
 -- Keys:
@@ -11,12 +12,12 @@
 --   sources  HASH  person, or what stands for one -> JSON {source: [since when, latest time]} (ms)
 --   ends     ZSET  person, or what stands for one -> when they wanted it again; after `provider:`, when the provider said so
 -- Arguments:
---   intent     stop, start or erase
---   people
+--   intent     stop, start, erase or join
+--   people     names; of a join, those of one person
 --   source   who says so; a start of the provider ends what the provider stopped, any other one ends all
 --   hmacs?   what stands for them once they are erased, where the account has a key for that
 --   at?      when it was said (ms); without it now, of all that is known by now
--- Output: how many want advertising no more, or again; of an erasure, how many have something that needs a hmac first
+-- Output: those who want advertising no more, or again; of an erasure, those who have something that needs a hmac first
 local optOuts, erased, sources, ends = unpack(KEYS)
 local intent, people, source, hmacs, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 
@@ -73,7 +74,18 @@ local function keep(list, name, times)
   end
 end
 
-local changed = 0
+-- Of a join: what all of the names have said together.
+local together, wantedBy = {}, {}
+for i, person in ipairs(intent == 'join' and people or {}) do
+  local hmac = hmacs and hmacs[i]
+  join(together, timesOf(optOuts, person))
+  if hmac then join(together, timesOf(erased, hmac)) end
+  for _, of in ipairs({ '', 'provider:' }) do
+    wantedBy[of] = math.max(wantedBy[of] or -1, endOf(of, person, hmac))
+  end
+end
+
+local changed = {}
 for i, person in ipairs(people) do
   local hmac = hmacs and hmacs[i]
   local own, ofErased = timesOf(optOuts, person), hmac and timesOf(erased, hmac) or {}
@@ -84,6 +96,11 @@ for i, person in ipairs(people) do
     -- What is said now is after all that is known, should Redis' clock have gone back meanwhile.
     local last = at and latest or math.max(now, overOf(source))
     if last >= overOf(source) then join(own, { [source] = { math.min(said, now), last } }) end
+  elseif intent == 'join' then
+    join(own, together)
+    resumed, wanted = wantedBy['provider:'], wantedBy['']
+    if wanted >= 0 then noteEnd(person, wanted) end
+    if resumed >= 0 then noteEnd('provider:' .. person, resumed) end
   elseif intent == 'erase' and hmac then
     join(ofErased, own)
     own = {}
@@ -94,7 +111,7 @@ for i, person in ipairs(people) do
     end
   elseif intent == 'erase' then
     local isKnown = was or math.max(resumed, wanted) >= 0
-    if isKnown then changed = changed + 1 end
+    if isKnown then changed[#changed + 1] = person end
   else
     local ofProvider, over = source == 'provider', ended
     for _, times in ipairs(at and {} or { own, ofErased }) do
@@ -123,7 +140,7 @@ for i, person in ipairs(people) do
     keep(optOuts, person, own)
     if hmac then keep(erased, hmac, ofErased) end
     local is = next(own) or next(ofErased)
-    if (was == nil) ~= (is == nil) then changed = changed + 1 end
+    if (was == nil) ~= (is == nil) then changed[#changed + 1] = person end
   end
 end
 redis.call('ZREMRANGEBYSCORE', ends, '-inf', text(now - KEPT))

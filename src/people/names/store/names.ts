@@ -1,0 +1,137 @@
+// The names of people who have several, as WhatsApp tells them. Under each name stand the person's other ones, so that one look
+// at any name gives them all. Few bytes are kept of each, and nothing of those who have one name only.
+//
+// A hash goes 400 days after it was last written to. Opt-outs are written under all names of a person, and outlast that.
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { namesOfPerson, sealsOfPerson } from '../../../messages/sealed.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { contactKeys } from '../../../redis/keys.ts'
+import { defineScript, defineScriptOfMany } from '../../../redis/lua.ts'
+import { packNames, unpackNames } from '../packed-names.ts'
+import { learn, type Names, type Naming, personOf } from '../person.ts'
+
+const KEPT_MS = 400 * 86_400_000
+/** Of a name's hash: one name in thirty million that is looked for among those of a million people is taken for one of theirs. */
+const HASH_BITS = 46
+/** Another process may write the same names at the same moment; it needs them once. */
+const TRIES = 5
+
+const readScript = defineScript(import.meta.url, 'names-read')
+const writeScript = defineScriptOfMany(import.meta.url, 'names-write')
+const readReply = z.array(z.string())
+
+/** All names of each of these people in their order, see person.ts: of most, the one that was given. */
+export async function namesOfPeople(redis: Redis, account: number, people: readonly string[]): Promise<Names[]> {
+  if (people.length === 0) return []
+  const kept = await read(redis, account, people)
+  return people.map((person) => kept.get(person)?.person ?? [person])
+}
+
+/** The same of one person, for certain: each of the names has to say that it is one of theirs. */
+export async function namesOf(redis: Redis, account: number, person: string): Promise<Names> {
+  const kept = await readWithOthers(redis, account, [person])
+  const names = kept.get(person)?.person ?? [person]
+  return names.filter((name) => kept.get(name)?.person.includes(person))
+}
+
+/**
+ * Keeps what is new of what WhatsApp has told, in its order. Returns the people about whom something is new, with their
+ * names. Dying in between leaves what was kept before, and the webhook comes again. `known` is called with the people before
+ * anything is written, and with the names that they have from then on.
+ */
+export async function keepNames(
+  redis: Redis,
+  account: number,
+  namings: readonly Naming[],
+  known: (people: readonly Names[]) => Promise<void> = async () => {},
+): Promise<Names[]> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const named = [
+      ...new Set(namings.flatMap(({ names, before }) => (before === undefined ? names : [...names, before]))),
+    ]
+    const kept = await readWithOthers(redis, account, named)
+    const before = new Map([...kept].map(([name, { person }]) => [name, person]))
+    const after = new Map(before)
+    for (const naming of namings) learn(after, naming)
+    const changed = [...after].filter(([name, person]) => person.join() !== (before.get(name) ?? [name]).join())
+    if (changed.length === 0) return []
+    const people = [...new Map(changed.map(([, person]) => [person.join(), person])).values()]
+    await known(people)
+    if (await write(redis, account, kept, changed)) return people
+  }
+  throw new Error('the names of a person change faster than they can be kept')
+}
+
+/** Forgets that these are names of one person. */
+export async function forgetNames(redis: Redis, account: number, names: Names): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const kept = await readWithOthers(redis, account, names)
+    if (
+      await write(
+        redis,
+        account,
+        kept,
+        [...kept.keys()].map((name) => [name, [name]]),
+      )
+    )
+      return
+  }
+  throw new Error('the names of a person change faster than they can be forgotten')
+}
+
+/** What is kept of a name, under each key that may have sealed it; the first seals what is written. */
+interface Kept {
+  person: Names
+  stored: { hash: number; text: string }[]
+}
+
+async function read(redis: Redis, account: number, names: readonly string[]): Promise<Map<string, Kept>> {
+  const { names: size, namesIn } = contactKeys(account)
+  const hashes = names.map(hashesOf)
+  const reply = readReply.parse(await readScript(redis, { size }, { buckets: namesIn(''), hashes: hashes.flat() }))
+  const kept = new Map<string, Kept>()
+  let at = 0
+  for (const [i, name] of names.entries()) {
+    const stored = (hashes[i] ?? []).map((hash) => ({ hash, text: reply[at++] ?? '' }))
+    const found = stored.findIndex(({ text }) => text !== '')
+    const open = sealsOfPerson(name)[found]
+    if (open === undefined) kept.set(name, { person: [name], stored })
+    else
+      kept.set(name, {
+        person: personOf(name, unpackNames(open(Buffer.from(stored[found]?.text ?? '', 'hex')))),
+        stored,
+      })
+  }
+  return kept
+}
+
+/** The same, and of all names that these people have besides. */
+async function readWithOthers(redis: Redis, account: number, names: readonly string[]): Promise<Map<string, Kept>> {
+  const kept = await read(redis, account, names)
+  const others = [...new Set([...kept.values()].flatMap(({ person }) => person))].filter((name) => !kept.has(name))
+  if (others.length > 0) for (const [name, each] of await read(redis, account, others)) kept.set(name, each)
+  return kept
+}
+
+const hashesOf = (person: string): number[] =>
+  namesOfPerson(person).map((name) => createHash('sha256').update(name).digest().readUIntBE(0, 6) % 2 ** HASH_BITS)
+
+/** False when one of them has changed since it was read. */
+async function write(
+  redis: Redis,
+  account: number,
+  kept: ReadonlyMap<string, Kept>,
+  changed: readonly (readonly [string, Names])[],
+): Promise<boolean> {
+  const { names: size, namesIn } = contactKeys(account)
+  const each = changed.flatMap(([name, person]) => {
+    const others = person.filter((other) => other !== name)
+    const [seal = (bytes: Buffer) => bytes] = sealsOfPerson(name)
+    const sealed = others.length === 0 ? '' : seal(packNames(others)).toString('hex')
+    const stored = kept.get(name)?.stored ?? []
+    return stored.map(({ hash, text }, i) => ({ args: { hash, before: text, after: i === 0 ? sealed : '' } }))
+  })
+  if (each.length === 0) return true
+  return (await writeScript(redis, { size }, { buckets: namesIn(''), keptMs: KEPT_MS }, each)) === 1
+}

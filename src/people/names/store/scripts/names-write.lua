@@ -1,0 +1,70 @@
+#!lua
+-- Writes names, all of them or none: none when one is not kept as it was read. A full Redis refuses it.
+--
+-- Keys:
+--   size     HASH  buckets: how many hashes there are; names: how many names are in them
+-- Arguments:
+--   buckets  what the keys of the hashes begin with
+--   keptMs   how long a hash is kept after it was written to
+-- Arguments of each:
+--   hash     of the name
+--   before   what is kept, in hexadecimal digits; empty: nothing
+--   after    what is kept from now on; empty: nothing
+-- Output: 1, or 0 when nothing was written
+-- include names-buckets
+local size = unpack(KEYS)
+local buckets, keptMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local each = cmsgpack.unpack(ARGV[2])
+local function bytesOf(hex)
+  return (hex:gsub('..', function(byte) return string.char(tonumber(byte, 16)) end))
+end
+
+local n = tonumber(redis.call('HGET', size, 'buckets') or '1')
+local half = halfOf(n)
+local changes = {}
+for i = 1, #each do
+  local hash, before, after = unpack(each[i], 1, 3)
+  local place, field = placeOf(hash, n, half)
+  local key = buckets .. place
+  if (redis.call('HGET', key, field) or '') ~= bytesOf(before) then return 0 end
+  changes[i] = { key = key, field = field, before = before, after = after }
+end
+
+local new = 0
+for _, change in ipairs(changes) do
+  if change.after == '' then
+    redis.call('HDEL', change.key, change.field)
+  else
+    redis.call('HSET', change.key, change.field, bytesOf(change.after))
+    redis.call('PEXPIRE', change.key, keptMs)
+  end
+  if change.before == '' and change.after ~= '' then new = new + 1 end
+  if change.before ~= '' and change.after == '' then new = new - 1 end
+end
+
+-- Those of the hash that is split which belong into the new one go there; the others get their shorter fields.
+local function split()
+  local from, of = n - half, half
+  n = n + 1
+  half = halfOf(n)
+  local all, fields = redis.call('HGETALL', buckets .. from), {}
+  local keptFor = redis.call('PTTL', buckets .. from)
+  redis.call('DEL', buckets .. from)
+  for at = 1, #all, 2 do
+    local place, field = placeOf(struct.unpack('>I' .. #all[at], all[at]) * of + from, n, half)
+    fields[place] = fields[place] or {}
+    table.insert(fields[place], field)
+    table.insert(fields[place], all[at + 1])
+  end
+  for place, list in pairs(fields) do
+    redis.call('HSET', buckets .. place, unpack(list))
+    redis.call('PEXPIRE', buckets .. place, keptFor)
+  end
+end
+
+local names = redis.call('HINCRBY', size, 'names', new)
+local isGrown = names > n * LOAD
+while names > n * LOAD do split() end
+if isGrown or new > 0 then redis.call('HSET', size, 'buckets', n) end
+redis.call('PEXPIRE', size, keptMs)
+return 1
