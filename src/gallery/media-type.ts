@@ -34,7 +34,7 @@ export async function mediaTypeOf(path: string, name: string): Promise<MediaType
   const mimeType = found.mime.replace(/;.*$/, '')
   const office = mimeType === 'application/x-cfb' && named !== undefined ? OLD_OFFICE.get(named) : undefined
   if (office !== undefined && named !== undefined) return { mimeType: office, extension: named }
-  return { mimeType: SAME_AS.get(mimeType) ?? mimeType, extension: found.ext }
+  return { mimeType: SAME_AS.get(mimeType) ?? mimeType, extension: found.ext.toLowerCase() }
 }
 
 /** Whether the beginning is UTF-8 without control characters but tab, line feed, form feed and carriage return. */

@@ -43,7 +43,7 @@ export async function contactOf({ redis }: GatherDeps, account: number, names: N
   return found.find((contact) => contact !== undefined) ?? null
 }
 
-/** Messages that were sent to each name of the person, and then those received from it, the newest first. */
+/** Messages that were sent to the person, under any name, and then those received from them, the newest first. */
 async function* messagesOf(
   { redis, config }: GatherDeps,
   account: number,
@@ -51,7 +51,8 @@ async function* messagesOf(
   nowMs: number,
 ): AsyncGenerator<ListedMessage[]> {
   const senders = await listKeptSenders(redis, account)
-  for (const filter of names.flatMap((name) => [{ to: name }, { from: name }])) {
+  for (const direction of ['outbound', 'inbound'] as const) {
+    const filter = { names, direction }
     let page: Awaited<ReturnType<typeof findMessages>> | undefined
     do {
       page = await findMessages(redis, { senders, filter, limit: PAGE, after: page?.next, nowMs, lists: config })
@@ -65,15 +66,15 @@ async function* filesOf(redis: Redis, account: number, names: Names) {
   const seen = new Set<number>()
   for (const hmac of await makeErasedHmacs(redis, account, names)) {
     for await (const ids of filesSentBy(redis, account, hmac)) {
-    // One that came from somebody with two names stands under both.
-    const others = ids.filter((id) => !seen.has(id))
-    for (const id of others) seen.add(id)
-    const files = await Promise.all(others.map((id) => findFile(redis, account, id)))
-    yield files.flatMap((file) => {
-      if (file === undefined) return []
-      const { id, name, mime_type, size } = file
-      return [{ id: String(id), name, mime_type, size }]
-    })
+      // One that came from somebody with two names stands under both.
+      const others = ids.filter((id) => !seen.has(id))
+      for (const id of others) seen.add(id)
+      const files = await Promise.all(others.map((id) => findFile(redis, account, id)))
+      yield files.flatMap((file) => {
+        if (file === undefined) return []
+        const { id, name, mime_type, size } = file
+        return [{ id: String(id), name, mime_type, size }]
+      })
     }
   }
 }

@@ -7,10 +7,12 @@ import { z } from 'zod'
 import { useDataKeys } from '../../src/messages/sealed.ts'
 import { openWindowsAmong } from '../../src/messages/store/inbound.ts'
 import { forgetNames, keepNames, namesOf, namesOfPeople } from '../../src/people/names/store/names.ts'
-import { findOptOut, optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
+import { addOptOuts, findOptOut, optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { cap, cappedUntil } from '../../src/portfolios/store/rules.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId } from '../support/messages.ts'
+import { interceptCommands } from '../support/redis.ts'
 import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { allOfContacts } from '../support/state/everything.ts'
@@ -196,6 +198,25 @@ test('a person is shown and forgotten under all names, and no report of an old m
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.number, who.id])
 })
 
+test('a stop that is written down while another name becomes known holds for that one as well', async () => {
+  const { redis } = service
+  const who = somebody()
+  // Its script is known from now on.
+  await namesOf(redis, tenant.account, who.id)
+  const connection = connectWithRetry(service.server.url)
+  await connection.ping()
+  let commands = 0
+  interceptCommands(connection, async (send) => {
+    commands += 1
+    // The first one has looked for other names, and found none.
+    if (commands === 2) await keepNames(redis, tenant.account, [{ names: [who.number, who.id] }])
+    return send()
+  })
+  expect(await addOptOuts(connection, tenant.account, [who.id], { source: 'word' })).toBe(1)
+  connection.disconnect()
+  expect(await optedOutAmong(redis, tenant.account, [[who.number]])).toEqual(new Set([0]))
+})
+
 const word = fc.record({
   intent: fc.constantFrom('STOP', 'START'),
   by: fc.constantFrom('number', 'id', 'nextId', 'both'),
@@ -300,7 +321,8 @@ test('a person takes at most 40 bytes, and every one of many is found', async ()
     expect(found).toEqual(asked.map((_name, i) => pairOf(at + i)))
   }
   let bytes = 0
-  for (const key of Object.keys(await allOfContacts(redis, account))) bytes += Number(await redis.memory('USAGE', key, 'SAMPLES', 0))
+  for (const key of Object.keys(await allOfContacts(redis, account)))
+    bytes += Number(await redis.memory('USAGE', key, 'SAMPLES', 0))
   expect(bytes / TOTAL).toBeLessThanOrEqual(40)
   expect(bytes / TOTAL).toBeGreaterThan(30)
 })

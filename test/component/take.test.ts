@@ -107,8 +107,8 @@ test('what was claimed is sent even when Redis goes away while another one is en
   const [broken] = names.flatMap((name) => parseMessageId(name) ?? [])
   if (broken === undefined) throw new Error('no id')
   await messageRecord(redis, broken).ruin()
-  // To look, and to claim.
-  let commands = 2
+  // To look, for names of people, and to claim.
+  let commands = 3
   interceptCommands(redis, (send) => {
     commands -= 1
     return commands < 0 ? Promise.reject(new Error('Connection is closed.')) : send()

@@ -6,6 +6,7 @@ import { importContacts } from '../../src/contacts/store/contacts.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { storeInbound } from '../../src/messages/store/inbound.ts'
+import { keepNames, namesOf } from '../../src/people/names/store/names.ts'
 import { addOptOuts, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { createPortfolio, listPortfolios, newPortfolioId } from '../../src/portfolios/store/portfolios.ts'
 import { cap } from '../../src/portfolios/store/rules.ts'
@@ -65,6 +66,7 @@ const PLANT: Readonly<Record<string, (phone: string) => Promise<unknown>>> = {
   'lw:{c7}:opt-outs': (phone) => addOptOuts(service.redis, service.tenant.account, [phone], { source: 'http' }),
   'lw:{c7}:opt-out-ends': (phone) =>
     removeOptOuts(service.redis, service.tenant.account, [phone], { source: 'word', atMs: Date.now() - 60_000 }),
+  'lw:{c7}:names': (phone) => keepNames(service.redis, service.tenant.account, [{ names: [phone, `DE.9${phone}`] }]),
   'lw:requeue:<job>': async (to) => {
     const asked = await service.request('POST', '/messages/requeue', { to })
     const { job_id } = z.object({ data: z.object({ job_id: z.string() }) }).parse(asked.json()).data
@@ -118,6 +120,11 @@ test('a person that stands in keys of every kind is left in none, and others are
   const answer = await service.request('DELETE', `/admin/people/${PHONE}`, undefined, admin)
   expect(answer.status, answer.text).toBe(200)
   expect(await placesOf(PHONE)).toEqual([])
+  // Names are packed: their text stands nowhere.
+  const { redis, tenant } = service
+  expect(await namesOf(redis, tenant.account, PHONE)).toEqual([PHONE])
+  expect(await namesOf(redis, tenant.account, `DE.9${PHONE}`)).toEqual([`DE.9${PHONE}`])
+  expect(await namesOf(redis, tenant.account, OTHER)).toEqual([OTHER, `DE.9${OTHER}`])
   expect((await placesOf(OTHER)).filter((key) => !isQueueLog(key))).toEqual(others.filter((key) => !isQueueLog(key)))
 
   // What became of the job is still there for the service that wrote it.

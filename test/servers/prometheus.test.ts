@@ -246,7 +246,13 @@ test('alerts fire for a daily limit that is nearly spent, messages held for hour
     daily_limit: 1,
   })
   const rules = { lane: paused.lane, portfolio: { id: portfolio, dailyLimit: 1, reservePercent: 0 } }
-  const message = { name: 'one', names: ['491700000001'], isMarketing: false, isCampaign: false, opensConversation: true }
+  const message = {
+    name: 'one',
+    names: ['491700000001'],
+    isMarketing: false,
+    isCampaign: false,
+    opensConversation: true,
+  }
   await admit(redis, rules, [message], { mostHeld: 100 })
   await holdPlace(redis, rules, 'one', { nowMs: Date.now() - 3 * 3_600_000 })
   await tellSender(redis, paused.lane, 'quality', { atMs: Date.now(), value: 'FLAGGED' })
