@@ -1,5 +1,5 @@
-// The Cloud API wire: `POST /v{n}.{m}/{phone-number-id}/messages` with a bearer token. Refusals come in the chat
-// product's own envelope; what becomes of an accepted message is told by webhook only.
+// The Cloud API wire: `POST /v{n}.{m}/{phone-number-id}/messages` with a bearer token. Refusals come in
+// WhatsApp's own envelope; what becomes of an accepted message is told by webhook only.
 
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'

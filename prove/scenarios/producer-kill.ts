@@ -1,5 +1,5 @@
-// One of two producers is killed again and again. The client repeats at the other one with its Idempotency-Key; the chat
-// product repeats its webhooks.
+// One of two producers is killed again and again. The client repeats at the other one with its Idempotency-Key;
+// WhatsApp repeats its webhooks.
 import { killEvery, mostKills } from '../nemesis.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'

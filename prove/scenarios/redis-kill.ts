@@ -1,5 +1,5 @@
-// Redis is killed every few seconds and comes back on its files, while workers are killed every second and the chat
-// product lies: what was acknowledged must be there again, and what was claimed must not be claimed twice.
+// Redis is killed every few seconds and comes back on its files, while workers are killed every second and
+// WhatsApp lies: what was acknowledged must be there again, and what was claimed must not be claimed twice.
 import { answers500, type Posted } from '../client.ts'
 import { planFaults } from '../faults.ts'
 import { killEvery, mostKills, strikeEvery } from '../nemesis.ts'

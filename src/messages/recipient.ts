@@ -67,8 +67,8 @@ function digitsOf(number: PhoneNumber): string {
 }
 
 /**
- * Mexico dropped the mobile 1 after its country code, and the library calls the old form impossible, yet the chat
- * product still delivers inbound messages from it: a client that answers one sends the old form back to us.
+ * Mexico dropped the mobile 1 after its country code, and the library calls the old form impossible, yet
+ * WhatsApp still delivers inbound messages from it: a client that answers one sends the old form back to us.
  */
 function mexican(digits: string): string {
   return /^521[0-9]{10}$/.test(digits) ? `52${digits.slice(3)}` : digits

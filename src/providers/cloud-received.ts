@@ -10,13 +10,13 @@ import { spare, webhookTime } from './webhook-fields.ts'
 export interface ReceivedMessage {
   phoneNumberId: string
   providerId: string
-  /** Digits, or the person's user id where the chat product does not give the number. */
+  /** Digits, or the person's user id where WhatsApp does not give the number. */
   from: string
-  /** The chat product's own word; `unsupported` for one that is not known. */
+  /** WhatsApp's own word; `unsupported` for one that is not known. */
   type: string
   text: string
   parts: ReceivedParts
-  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
   atMs: number | undefined
 }
 

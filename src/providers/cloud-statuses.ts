@@ -8,12 +8,12 @@ import { spare, webhookTime } from './webhook-fields.ts'
 
 /** What a webhook says about a message that we sent. */
 export interface StatusUpdate {
-  /** The chat product's id of the message. */
+  /** WhatsApp's id of the message. */
   providerId: string
   /** What our request carried, if anything; see cloud-api.ts. */
   opaque: string | undefined
   status: Evidence
-  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
   atMs: number | undefined
   problem: Problem | undefined
 }
@@ -71,7 +71,7 @@ export interface Preference {
   /** Digits, the user id, or both. */
   people: string[]
   intent: 'stop' | 'resume'
-  /** Epoch ms; undefined where the chat product says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
   atMs: number | undefined
 }
 

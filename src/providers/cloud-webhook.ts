@@ -1,4 +1,4 @@
-// Reads the chat product's webhooks: signature, envelope, and the content of each change. Items are read one by one, so that
+// Reads WhatsApp's webhooks: signature, envelope, and the content of each change. Items are read one by one, so that
 // one that cannot be read does not lose the others; of an unknown one its shape is kept.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'

@@ -93,7 +93,7 @@ describe('a batch', () => {
     expect(results[3]?.error).toMatchObject({ code: 'unknown_sender', details: [{ path: 'sender' }] })
   })
 
-  test('reaches the chat product, every message once', async () => {
+  test('reaches WhatsApp, every message once', async () => {
     const to = Array.from({ length: 25 }, (_, i) => `4917100000${10 + i}`)
     const results = await resultsOf(to.map((each) => image(`+${each}`)))
     const worker = await service.startWorker()

@@ -1,4 +1,4 @@
-// Pins: a sender of which the chat product says that it can send nothing is paused at once and loses nothing; a message
+// Pins: a sender of which WhatsApp says that it can send nothing is paused at once and loses nothing; a message
 // that draws that answer alone does not pause it again once others were sent. Real: Redis, HTTP, producer, worker.
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 // Pins: what a campaign's circuit breaker makes of a provider's answers, at a real pace, with real answer times and the
-// default wait for evidence. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// default wait for evidence. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'

@@ -1,5 +1,5 @@
 // Pins: what a running campaign does when things go wrong or others share its lane.
-// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { parseCampaignId } from '../../src/campaigns/campaign.ts'
@@ -43,7 +43,7 @@ async function rate(perSecond: number): Promise<void> {
   await service.startWorker()
 }
 
-/** What the chat product got since. */
+/** What WhatsApp got since. */
 async function sentSince(before: number): Promise<string[]> {
   return (await service.ledger()).slice(before)
 }
@@ -163,7 +163,7 @@ describe('on a shared lane', () => {
 })
 
 describe('a campaign brakes by itself', () => {
-  test('when the chat product has paused its template', async () => {
+  test('when WhatsApp has paused its template', async () => {
     await rate(100)
     const { tag } = await service.addPeople(600)
     const id = await service.ready({ tags: [tag] })
@@ -174,7 +174,7 @@ describe('a campaign brakes by itself', () => {
       'template_paused: WhatsApp refuses its template: the template is paused for low quality (code 132015).',
     )
     expect(progress.queued).toBeGreaterThan(100)
-    // The chat product lets the template go again; an answer that is still on its way would pause the campaign anew.
+    // WhatsApp lets the template go again; an answer that is still on its way would pause the campaign anew.
     await service.misbehave({ clear: true })
     await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
     await service.move(id, 'resume')
@@ -219,7 +219,7 @@ describe('a campaign brakes by itself', () => {
     expect(sumOf(await service.reaches(id, 'done'))).toBe(600)
   })
 
-  test('when the chat product leaves too many unproven', async () => {
+  test('when WhatsApp leaves too many unproven', async () => {
     await rate(300)
     const { tag } = await service.addPeople(2_000)
     const id = await service.ready({ tags: [tag] })
@@ -231,7 +231,7 @@ describe('a campaign brakes by itself', () => {
     await service.move(id, 'cancel')
   })
 
-  test('to the pace that the chat product takes, and nobody is lost by that', async () => {
+  test('to the pace that WhatsApp takes, and nobody is lost by that', async () => {
     await rate(1_000)
     const { tag, phones } = await service.addPeople(250)
     const before = (await service.ledger()).length

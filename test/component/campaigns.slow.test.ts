@@ -1,5 +1,5 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
-// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { waitingInChunks } from '../../src/queue/lane/stats.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
@@ -85,7 +85,7 @@ test('a cancelled campaign sends nothing more, and a person who was not reached 
   expect((await service.request('POST', `/campaigns/${id}/resume`)).status).toBe(422)
 })
 
-/** Nothing of the campaign is on its way to the chat product any more. */
+/** Nothing of the campaign is on its way to WhatsApp any more. */
 const inFlightIsOver = (id: string) =>
   eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
 

@@ -1,6 +1,6 @@
 // Pins: a chunk of a campaign sends to each of its recipients once, however many workers run it and how often, wherever its worker
-// dies, and whatever its lane, its campaign and the chat product do meanwhile.
-// Real: Redis, the steps of messages, the worker's part that runs a chunk. The test is the chat product.
+// dies, and whatever its lane, its campaign and WhatsApp do meanwhile.
+// Real: Redis, the steps of messages, the worker's part that runs a chunk. The test is WhatsApp.
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { planChunks } from '../../src/campaigns/fan-out/feed.ts'

@@ -1,5 +1,5 @@
 // Pins: a campaign can be run from the command line alone, and what cannot be done is told in one sentence.
-// Real: Redis, producer, worker, files. Stood in for: the chat product.
+// Real: Redis, producer, worker, files. Stood in for: WhatsApp.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

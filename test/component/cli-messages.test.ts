@@ -142,7 +142,7 @@ test('a message that may have been sent twice says so, and why', async () => {
   expect((await show(text)).stdout).toContain('State        queued, possible duplicate\n')
 })
 
-test("a received message is found by the chat product's id, and cannot move the cursor", async () => {
+test("a received message is found by WhatsApp's id, and cannot move the cursor", async () => {
   const message = {
     id: 'wamid.in',
     lane,

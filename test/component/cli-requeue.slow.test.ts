@@ -1,5 +1,5 @@
 // Pins: `messages cancel` and `messages requeue` say in plain words what they did, and refuse what nobody meant. Real:
-// Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readMessage } from '../../src/messages/store/records.ts'

@@ -67,7 +67,7 @@ const list = async () => {
 test.each([
   ['one definition', template('order_update')],
   ['a list', [template('order_update')]],
-  ["the answer of the chat product's listing", { data: [{ id: '1', ...template('order_update') }], paging: {} }],
+  ["the answer of WhatsApp's listing", { data: [{ id: '1', ...template('order_update') }], paging: {} }],
 ])('%s is imported and listed', async (_, content) => {
   const documents = [{ name: 'order_update', language: 'en_US', category: 'UTILITY', status: 'APPROVED' }]
   const run = await importFile(JSON.stringify(content), '--json')

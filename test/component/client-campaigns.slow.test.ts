@@ -1,5 +1,5 @@
 // Pins: campaigns through the client, over both ways to Laneway: the same rules, every job safe to run again.
-// Real: Redis, producer, worker, client, a plain BullMQ queue. Stood in for: the chat product.
+// Real: Redis, producer, worker, client, a plain BullMQ queue. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CampaignDefinition, connectLaneway, type Laneway } from '../../packages/client/src/index.ts'
 import { INTAKE_QUEUE, intakeAnswers } from '../../src/jobs/intake.ts'

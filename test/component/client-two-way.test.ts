@@ -1,5 +1,5 @@
 // Pins: what the client does over HTTP for opt-outs, conversations, received messages and their files, with the right key,
-// a wrong one, and a service that is away. Real: Redis, producer, client, simulator as the chat product.
+// a wrong one, and a service that is away. Real: Redis, producer, client, simulator as WhatsApp.
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -94,7 +94,7 @@ describe('a conversation', () => {
       open: true,
     })
     const found = await all(laneway.conversations.received({ from: ADA, sender: tenant.cloudNumber }))
-    // Both were written within the same second, which is all that the chat product tells.
+    // Both were written within the same second, which is all that WhatsApp tells.
     expect(found.sort((a, b) => a.kind.localeCompare(b.kind))).toMatchObject([
       { kind: 'location', from: ADA_DIGITS, location: { latitude: 1.5, longitude: -2 } },
       { kind: 'text', text: 'Hello', direction: 'inbound' },

@@ -1,5 +1,5 @@
 // Pins: what the client promises over both ways to Laneway, with workers there and away, Redis restarting, keys wrong.
-// Real: Redis, producer, worker, client. Stood in for: the chat product.
+// Real: Redis, producer, worker, client. Stood in for: WhatsApp.
 import { createServer, type Server } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -71,7 +71,7 @@ async function sentTo(): Promise<string[]> {
 
 /** `n`: where the numbers of this way begin, so that the ledger tells the two apart. */
 describe.each(WAYS)('sending %s', (way, n) => {
-  test('resolves to an id that the chat product delivers and that every lookup knows', async () => {
+  test('resolves to an id that WhatsApp delivers and that every lookup knows', async () => {
     const laneway = await connect(way)
     const id = await laneway.send(image(`+49 170 ${n}000001`))
     expect(await laneway.waitForOutcome(id)).toEqual({

@@ -1,6 +1,6 @@
-// Pins: what the chat product reports over its webhook settles our messages and nobody else's, whatever its order and
+// Pins: what WhatsApp reports over its webhook settles our messages and nobody else's, whatever its order and
 // however often it comes, and is durable before it is answered. Real: Redis, HTTP, producer. The test itself plays the
-// chat product, so that it can lie.
+// WhatsApp, so that it can lie.
 
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -237,7 +237,7 @@ describe('a report', () => {
     expect(await deliveryOf(service, tenant, sent.name)).toEqual({ status: 'delivered', error_message: null })
   })
 
-  test('tells when it was sent by the clock of the chat product', async () => {
+  test('tells when it was sent by the clock of WhatsApp', async () => {
     const sent = await claimed()
     const toldS = Math.ceil(Date.now() / 1_000)
     await eventually(async () => Date.now() > (toldS + 1) * 1_000, 'that second is over')
@@ -329,7 +329,7 @@ describe('a received message', () => {
     ...more,
   })
 
-  test('is looked up by the id of the chat product, by its account only', async () => {
+  test('is looked up by the id of WhatsApp, by its account only', async () => {
     expect((await post(webhook({ messages: [received('wamid.in1')] }))).status).toBe(200)
     expect(await infoOf(service, tenant, 'wamid.in1')).toEqual({
       message_id: 'wamid.in1',

@@ -1,5 +1,5 @@
 // Pins: a failure is on the overview within seconds of the provider's answer, for a reader of the account and for
-// one of all accounts. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// one of all accounts. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'

@@ -1,5 +1,5 @@
 // Pins: endpoints are told what happens, signed, at least once, each by itself, and only where it is safe. Real: Redis,
-// HTTP, producer, worker, the endpoints. Stood in for: the chat product.
+// HTTP, producer, worker, the endpoints. Stood in for: WhatsApp.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'

@@ -1,5 +1,5 @@
 // Pins: what happens to messages, campaigns and senders is told in the feed, once and in its order, and to nobody else.
-// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -197,7 +197,7 @@ test('a message of which the record was lost is told with a seq above all that w
   expect(event?.data.seq).toBeGreaterThan(1_000)
 })
 
-test('number, text and the chat product’s id are told only to who asks for content', async () => {
+test('number, text and WhatsApp’s id are told only to who asks for content', async () => {
   const id = await sendTo(service, tenant, '+491700008003')
   await reaches(service, tenant, id, 'sent')
   const [thin] = (await pull('?limit=1000')).data.filter((event) => event.data.id === id)
@@ -229,7 +229,7 @@ test('what was said of a failure is told no more once its person was erased', as
   expect(told?.data).toMatchObject({ state: 'failed', problem: { code: 'a/b', sentence: '' } })
 })
 
-test('a received message is told once, however often the chat product brings it', async () => {
+test('a received message is told once, however often WhatsApp brings it', async () => {
   const received = {
     id: 'wamid.events.1',
     lane: tenant.cloudLane,
@@ -256,7 +256,7 @@ test('a received message is told once, however often the chat product brings it'
       },
     },
   ])
-  // The id of the chat product has the number in it, and outlives the message in what is still to be told.
+  // The id of WhatsApp has the number in it, and outlives the message in what is still to be told.
   const outbox = JSON.stringify(await outboxOf(service.redis, tenant.cloudLane).all())
   expect(outbox).toContain('received')
   expect(outbox).not.toContain('wamid')

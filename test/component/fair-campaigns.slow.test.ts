@@ -1,5 +1,5 @@
 // Pins: one account's campaigns do not hold up those of another, and a campaign that waits costs Redis next to nothing.
-// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { importContacts } from '../../src/contacts/store/contacts.ts'

@@ -1,5 +1,5 @@
 // Pins: whatever a plain BullMQ client writes into {laneway-intake} is taken in once or refused with a reason, and no key
-// stays in a job that has ended. Real: Redis, BullMQ with its defaults, producer, worker. Stood in for: the chat product.
+// stays in a job that has ended. Real: Redis, BullMQ with its defaults, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/store/credentials.ts'

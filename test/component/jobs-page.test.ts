@@ -1,5 +1,5 @@
 // Pins: docs/reference/jobs.md is true: it names every job with its fields, its JSON is read, its program runs as it stands there.
-// Real: Redis, producer, worker, a process with the program. Stood in for: the chat product.
+// Real: Redis, producer, worker, a process with the program. Stood in for: WhatsApp.
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

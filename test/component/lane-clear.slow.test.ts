@@ -1,5 +1,5 @@
 // Pins: what waits on a lane but must not be sent is cleared in bulk, leaves what its claim would have left, and holds
-// nobody up. Real: Redis, BullMQ, HTTP, producer, worker. Stood in for: the chat product.
+// nobody up. Real: Redis, BullMQ, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCampaign, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { readCounts } from '../../src/campaigns/store/recipient-states.ts'

@@ -1,5 +1,5 @@
 // Pins: lanes are listed, paused, resumed and re-paced, by command line and by admin endpoint alike. Real: Redis, HTTP,
-// producer, worker. Stood in for: the chat product.
+// producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { coolLane } from '../../src/lanes/cooldown.ts'

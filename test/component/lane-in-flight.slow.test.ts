@@ -1,5 +1,5 @@
 // Pins: what a lane has in flight, how long its provider takes to answer and what bounds it are the same in the heartbeat of
-// the worker, in the metrics and in the console's snapshot. Real: Redis, HTTP, producer, worker, a chat product that takes
+// the worker, in the metrics and in the console's snapshot. Real: Redis, HTTP, producer, worker, a WhatsApp that takes
 // 300 ms to answer.
 import { afterEach, expect, test } from 'vitest'
 import { pauseLane } from '../../src/lanes/control.ts'

@@ -1,6 +1,6 @@
 // Pins: what a lane does with its messages: opens and closes, sends transactional ones first, waits as the provider asks,
 // delays one recipient alone, stops when its sender is refused, and keeps from its neighbours. Real: Redis, HTTP,
-// producer, worker. Stood in for: the chat product.
+// producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { findSender, setSenderAccess } from '../../src/accounts/store/senders.ts'

@@ -1,5 +1,5 @@
 // Pins: one message is shown, cancelled and sent again by its id. Real: Redis, HTTP, producer, worker. Stood in for: the
-// chat product.
+// WhatsApp.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { cancelMessage } from '../../src/lanes/cancel-message.ts'
@@ -91,7 +91,7 @@ describe('GET /messages/{id}', () => {
     await reaches(service, tenant, id, 'read')
   })
 
-  test("shows a received message by the chat product's id", async () => {
+  test("shows a received message by WhatsApp's id", async () => {
     const message = { id: 'wamid.in', lane: tenant.cloudLane, from: '491700006003', type: 'text', text: 'Hi' }
     await storeInbound(service.redis, tenant.account, { ...message, received_at: 1_790_000_000_000 }, 60_000)
     const shown = await show('wamid.in')

@@ -1,4 +1,4 @@
-// Pins: every kind of message is taken over HTTP and in batches, leaves on both wires as the chat product takes it, and is
+// Pins: every kind of message is taken over HTTP and in batches, leaves on both wires as WhatsApp takes it, and is
 // shown by every lookup. Real: Redis, HTTP, producer, worker, and the simulator with its own checks of both wires.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
 // Pins: GET /messages shows an account's messages, the newest first, by filter and in pages. Real: Redis, HTTP, producer,
-// worker. Stood in for: the chat product.
+// worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
@@ -112,7 +112,7 @@ describe('GET /messages', () => {
     const at = Date.now()
     const message = { id: 'wamid.listed', lane: tenant.cloudLane, from: '491700008021', type: 'text', text: 'Hi' }
     await storeInbound(service.redis, tenant.account, { ...message, received_at: at }, 60_000)
-    // As the chat product repeats it.
+    // As WhatsApp repeats it.
     await storeInbound(service.redis, tenant.account, { ...message, received_at: at }, 60_000)
     expect(idsOf(await list({ from: '+491700008021' }))).toEqual(['wamid.listed'])
     const inbound = await list({ direction: 'inbound' })

@@ -1,6 +1,6 @@
-// Pins: the file of a received message comes whole from the chat product or not at all, is never shown inline, and neither
-// the sender's token nor a request goes where the chat product's answer could send it. Real: Redis, HTTP, producer. The
-// simulator is the honest chat product, and the test itself the one that lies.
+// Pins: the file of a received message comes whole from WhatsApp or not at all, is never shown inline, and neither
+// the sender's token nor a request goes where WhatsApp's answer could send it. Real: Redis, HTTP, producer. The
+// simulator plays an honest WhatsApp, and the test itself one that lies.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -138,7 +138,7 @@ test.each<[string, () => object, Behave]>([
   expect(elsewhere).toEqual([])
 })
 
-test('what the chat product does not keep any more is gone, and so is what a removed sender received', async () => {
+test('what WhatsApp does not keep any more is gone, and so is what a removed sender received', async () => {
   where = () => ({})
   hand = (response) => response.writeHead(404).end()
   const id = await received({})
@@ -162,7 +162,7 @@ test('a file that ends too early does not look whole', async () => {
   await expect(answer.arrayBuffer()).rejects.toThrow()
 })
 
-test('when the client hangs up, nothing more is read from the chat product', async () => {
+test('when the client hangs up, nothing more is read from WhatsApp', async () => {
   where = () => ({})
   let closed = false
   hand = (response) => {
@@ -185,7 +185,7 @@ test('when the client hangs up, nothing more is read from the chat product', asy
   })
   expect(answer.status).toBe(200)
   stop.abort()
-  await eventually(async () => closed, 'the request to the chat product has ended', 10_000)
+  await eventually(async () => closed, 'the request to WhatsApp has ended', 10_000)
 })
 
 test('an account that reads as many files as it may, slowly, leaves room for those of others', async () => {
@@ -210,7 +210,7 @@ test('an account that reads as many files as it may, slowly, leaves room for tho
   }
 })
 
-describe('a chat product that hangs', () => {
+describe('a WhatsApp that hangs', () => {
   // What the producer fetches files with, under limits that a test can wait for; `unavailable` is the 502 of above.
   const hasty = createMediaSource('v25.0', { lookUp: 300, begin: 300, pause: 300, whole: 3_000 })
   afterEach(() => {

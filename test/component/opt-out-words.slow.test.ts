@@ -73,7 +73,7 @@ type Word = typeof word extends fc.Arbitrary<infer T> ? T : never
 /** Who says that the person wants none, once all has been said in the order of its time. */
 function inOrder(words: readonly Word[]): Set<string> {
   const stops = new Set<string>()
-  // Of one second the stop counts: the chat product tells whole seconds.
+  // Of one second the stop counts: WhatsApp tells whole seconds.
   const inTime = [...words].sort((a, b) => a.second - b.second || a.intent.localeCompare(b.intent))
   for (const { intent, source } of inTime) {
     if (intent === 'stop') stops.add(source)

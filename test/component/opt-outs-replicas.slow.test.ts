@@ -59,7 +59,7 @@ test.skipIf(process.env.LANEWAY_TEST_REDIS === 'cluster')(
       expect(await isThere('491520558004')).toBe(true)
       // The webhook that was answered 503 comes again.
       await eventually(() => isThere('491520558002'), 'the first stop word is heard')
-      // The chat product tells whole seconds, and of one second the stop counts.
+      // WhatsApp tells whole seconds, and of one second the stop counts.
       const stoppedAt = Date.now()
       await eventually(async () => Date.now() >= stoppedAt + 1_000, 'a later second')
       expect(await hear('+491520558004', 'start')).toMatchObject({ delivered: true })

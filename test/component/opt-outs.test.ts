@@ -1,6 +1,6 @@
-// Pins: people who want no advertising get none: from the word that they write, the chat product's own report, HTTP, to the
+// Pins: people who want no advertising get none: from the word that they write, WhatsApp's own report, HTTP, to the
 // campaigns and templates that pass them over; what is no advertising reaches them unless the account says otherwise.
-// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { createHmac } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -136,7 +136,7 @@ test('a stop word by itself, written or pressed, opts a person out by number and
   for (const person of ['DE.1', '491520556002', 'DE.3']) expect(await optOutOf(person), person).toBeDefined()
   for (const person of ['491520556004', '491520556005']) expect(await optOutOf(person), person).toBeUndefined()
 
-  // The chat product tells whole seconds.
+  // WhatsApp tells whole seconds.
   const second = nowSeconds()
   await eventually(async () => nowSeconds() > second, 'a later second')
   await hear({ from: '+491520556001', user_id: 'DE.1', text: 'START' })
@@ -213,7 +213,7 @@ test('an opt-out that is dated ahead counts from now on, and what comes after it
   expect(await optOutOf(person)).toBeUndefined()
 })
 
-/** What the chat product brings, as it signs it. */
+/** What WhatsApp brings, as it signs it. */
 async function bring(field: string, value: object, phone_number_id = `${PHONE_NUMBER_ID}1`): Promise<void> {
   const change = { field, value: { metadata: { display_phone_number: '1', phone_number_id }, ...value } }
   const raw = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '1', changes: [change] }] })
@@ -234,7 +234,7 @@ const write = (from: string, body: string, timestamp: number, number?: string) =
 }
 const nowSeconds = () => Math.floor(Date.now() / 1_000)
 
-test('who tells the chat product to stop or resume advertising is heard; what they wrote themselves stays', async () => {
+test('who tells WhatsApp to stop or resume advertising is heard; what they wrote themselves stays', async () => {
   const [person, other] = ['491520558801', '491520558802']
   const now = nowSeconds()
   await prefer(person, 'stop', now - 60)
@@ -266,7 +266,7 @@ test('of two words the later one counts, whichever comes first', async () => {
   expect(await optOutOf(back)).toBeUndefined()
 })
 
-test('of two words of one second, which is all that the chat product tells, the stop counts', async () => {
+test('of two words of one second, which is all that WhatsApp tells, the stop counts', async () => {
   const now = nowSeconds() - 30
   for (const [person, words] of [
     ['491520558821', ['stop', 'start']],
@@ -279,7 +279,7 @@ test('of two words of one second, which is all that the chat product tells, the 
   }
 })
 
-test('a person who wrote stop after the chat product had stopped them stays out when it resumes', async () => {
+test('a person who wrote stop after WhatsApp had stopped them stays out when it resumes', async () => {
   const now = nowSeconds()
   const person = '491520558831'
   await prefer(person, 'stop', now - 60)
@@ -302,7 +302,7 @@ test('a word from before the account took somebody off its list does not put the
   // The account knew of it when it took them off.
   await prefer(person, 'stop', now - 20)
   expect(await optOutOf(person)).toBeUndefined()
-  // Within a minute nobody can tell which was first: our clock is not the chat product's.
+  // Within a minute nobody can tell which was first: our clock is not WhatsApp's.
   await write(person, 'stop', now)
   expect(await optOutOf(person)).toBeDefined()
 })
@@ -319,7 +319,7 @@ test('a start word whose message was stored before its worker died does not coun
   expect(await optOutOf(person)).toBeDefined()
 })
 
-test('a report of the chat product that comes after the person has come back does not put them on the list', async () => {
+test('a report of WhatsApp that comes after the person has come back does not put them on the list', async () => {
   const person = '15550100217'
   const now = nowSeconds()
   await sendTo(service, service.tenant, `+${person}`)
@@ -345,7 +345,7 @@ test('an account has words of its own, and none where it says so', async () => {
   await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'stop,unsubscribe' })
 })
 
-test('whom the chat product reports as opted out is on the list', async () => {
+test('whom WhatsApp reports as opted out is on the list', async () => {
   await sendTo(service, service.tenant, '+15550100207')
   const found = await eventually(() => optOutOf('15550100207'), 'the report is heard')
   expect(found.source).toBe('provider')

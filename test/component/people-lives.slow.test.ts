@@ -1,7 +1,7 @@
 // Pins: through whole lives of people, with messages and campaigns, words and reports that come late and twice, senders that
 // come and go, and workers that die at any command: after a stop no advertising leaves to them until a later start, and
 // after an erasure was answered nothing of them stands anywhere but what docs/how-it-works/privacy.md names. `LIVES=2000` for more of
-// them; `SENDERS_STAY=1` without removed senders. Real: Redis, files. Stood in for: the chat product.
+// them; `SENDERS_STAY=1` without removed senders. Real: Redis, files. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../prove/random.ts'
 import { beginLife, spellingsOf, startWorld, type World } from '../support/people-lives.ts'
@@ -58,7 +58,7 @@ function createModel() {
   }
 }
 
-/** Something that the chat product brings, late and perhaps twice. */
+/** Something that WhatsApp brings, late and perhaps twice. */
 interface Delivery {
   person: string
   bring: (dies?: number) => Promise<void>

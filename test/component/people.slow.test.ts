@@ -1,5 +1,5 @@
 // Pins: all that is kept of a person can be read and forgotten, of one account only, while campaigns run, and a worker that does
-// it may die. Real: Redis, HTTP, producer, worker, files. Stood in for: the chat product.
+// it may die. Real: Redis, HTTP, producer, worker, files. Stood in for: WhatsApp.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -144,7 +144,7 @@ test('what comes in about a message after that says nothing of the person either
   const { lane, ulid } = parseMessageId(sent) ?? { lane: 0, ulid: '' }
   const record = await messageRecord(redis, { lane, ulid }).fields()
   await erase('491520990011')
-  // As if it had been sent only, and the chat product told now that it was delivered.
+  // As if it had been sent only, and WhatsApp told now that it was delivered.
   await messageRecord(redis, { lane, ulid }).change({ s: 's' })
   const { recordStatus } = await import('../../src/messages/store/steps.ts')
   await recordStatus(redis, { lane, ulid }, record.a ?? '', 'delivered', { providerId: 'wamid.of491520990011' })

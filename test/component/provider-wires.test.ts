@@ -246,7 +246,7 @@ describe('on partner-api', () => {
     ['an acknowledgement', 200, '{"messages":[{"id":"msg_1"}]}', { kind: 'accepted', providerId: 'msg_1' }],
     ['an acknowledgement without an id', 200, '{"messages":[{}]}', { kind: 'answered', readable: false }],
     ['garbage', 200, 'OK', { kind: 'answered', status: 200, readable: false }],
-    ['a code of the chat product', 400, refusal({ code: 131026 }), { readable: true, code: 131026, text: 'No.' }],
+    ['a code of WhatsApp', 400, refusal({ code: 131026 }), { readable: true, code: 131026, text: 'No.' }],
     ['a word', 400, refusal({ code: 'invalid_request' }), { readable: true, code: undefined, text: 'No.' }],
     ['no code', 401, refusal({ code: null, details: 'x' }), { status: 401, readable: true, code: undefined }],
     [

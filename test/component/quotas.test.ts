@@ -1,6 +1,6 @@
 // Pins: what an account may have in all (messages that wait, drafts, rows, gallery, contacts), that requests at the same
 // moment do not get past it together, that another account does not notice, and that room comes back when things go. Real:
-// Redis, HTTP, two producers, files. Stood in for: the chat product, which is not asked.
+// Redis, HTTP, two producers, files. Stood in for: WhatsApp, which is not asked.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LimitSetting } from '../../src/accounts/settings.ts'
 import { findAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'

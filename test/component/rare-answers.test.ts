@@ -1,5 +1,5 @@
 // Pins: documented answers that come of nothing but a certain moment or a certain size, which no other test meets. Real:
-// Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'

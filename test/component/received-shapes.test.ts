@@ -1,4 +1,4 @@
-// Pins: whatever shape the chat product, or somebody who hands its webhooks on, gives to what a person wrote, the webhook is
+// Pins: whatever shape WhatsApp, or somebody who hands its webhooks on, gives to what a person wrote, the webhook is
 // taken and the message is kept. The shapes are those of public test suites; the words are ours. Real: Redis, HTTP,
 // producers, of which there may be two.
 import { createHmac } from 'node:crypto'
@@ -119,7 +119,7 @@ test.each<[string, string, object]>([
     },
   ],
   ['a type of the future', 'unsupported', { type: 'hologram', hologram: { id: '1' } }],
-  ['what the chat product cannot tell', 'unsupported', { type: 'unknown', errors: [{ code: 131051, details: 'x' }] }],
+  ['what WhatsApp cannot tell', 'unsupported', { type: 'unknown', errors: [{ code: 131051, details: 'x' }] }],
   [
     'an order with figures as text',
     'order',
@@ -309,7 +309,7 @@ test('one that comes to two producers at once, and again, is one message and is 
   })
   const { data } = (await listed.json()) as { data: { id: string }[] }
   expect(data.filter(({ id }) => id === message.id)).toHaveLength(1)
-  // The outbox names it by its digest: the chat product's own id has the number in it.
+  // The outbox names it by its digest: WhatsApp's own id has the number in it.
   const told = () => toldOfReceived(service.redis, lane, message.id)
   const before = (await told()).length
   // Of those that came at the same moment each may tell: `seq` is the same.

@@ -1,5 +1,5 @@
 // Pins: many messages are sent again by a job that finds them by a filter, counts truthfully, and sends none of them
-// twice. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// twice. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -188,7 +188,7 @@ describe('a job that sends messages again', () => {
   test('sends what fails once more meanwhile no third time', async () => {
     // No more than it takes for some to fail again before the job is done: on a busy machine each takes a tenth of a second.
     const { tenant, lane, failed } = await tenantWith(150, { first: 15_550_100_104 })
-    // All to a number that the chat product refuses: each fails again as soon as it has left.
+    // All to a number that WhatsApp refuses: each fails again as soon as it has left.
     for (const { ulid } of failed) {
       const record = messageRecord(service.redis, { lane, ulid })
       const payload = JSON.parse((await record.field('p')) ?? '{}')

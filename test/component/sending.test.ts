@@ -1,5 +1,5 @@
-// Pins: a message accepted over HTTP reaches the chat product once and its lookups tell the truth, on both wires.
-// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Pins: a message accepted over HTTP reaches WhatsApp once and its lookups tell the truth, on both wires.
+// Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -83,7 +83,7 @@ describe.each(['partner-api', 'cloud-api'] as const)('on %s', (provider) => {
     expect(info.body).toEqual({ status: true, message: { data } })
   })
 
-  test('a message that the chat product refuses is failed, with its code', async () => {
+  test('a message that WhatsApp refuses is failed, with its code', async () => {
     const id = await send(tenant(), '+15550100101')
     const { error_message } = await reaches(tenant(), id, 'failed')
     expect(error_message).toContain('code 100')

@@ -74,7 +74,7 @@ const isPaused = () => world.queues.isPaused(lane)
 describe('sent', () => {
   const outcome = { kind: 'sent', providerId: 'wamid.1' } as const
 
-  test('is written down with the id of the chat product', async () => {
+  test('is written down with the id of WhatsApp', async () => {
     const message = await claimed()
     expect(await ends(outcome, message)).toEqual(DONE)
     expect(await record(message)).toMatchObject({ state: 'sent', providerId: 'wamid.1' })
@@ -165,7 +165,7 @@ test('where only the message waits it is put off, longer after each try, and fai
   expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131026' } })
 })
 
-test('a message that is to be tried after a time of the chat product waits for so long', async () => {
+test('a message that is to be tried after a time of WhatsApp waits for so long', async () => {
   expect(await ends({ kind: 'message_waits', retryAfterMs: 77_000, problem })).toEqual({ kind: 'waits', ms: 77_000 })
 })
 

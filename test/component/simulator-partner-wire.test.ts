@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 
 describe('a send', () => {
-  test('is acknowledged with the recipient as given, its digits and an id of the chat product', async () => {
+  test('is acknowledged with the recipient as given, its digits and an id of WhatsApp', async () => {
     const answer = await postPartner(simulator.url, partnerImage(TO))
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({

@@ -1,6 +1,6 @@
 // Pins: a file that a spreadsheet program has saved is read right, or refused in one sentence that says what to do; and
 // the answer says how it was read. The same for rows, contacts and opt-outs, over HTTP and on the command line.
-// Real: Redis, HTTP, producer, worker, files. Stood in for: the chat product.
+// Real: Redis, HTTP, producer, worker, files. Stood in for: WhatsApp.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { IncomingMessage } from 'node:http'

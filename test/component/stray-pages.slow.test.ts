@@ -1,6 +1,6 @@
 // Pins: a page that something between us and the provider answers with (a firewall, a proxy) blocks no sender and burns no
 // people. The lane waits, visibly, asks again with one message at a time, and goes on by itself.
-// Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { laneCooldown } from '../../src/lanes/cooldown.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'

@@ -1,5 +1,5 @@
 // Pins: what becomes of each message that a lane has next, when some of them must not be sent or cannot be settled.
-// Real: Redis. Stood in for: the chat product.
+// Real: Redis. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deadlineIn } from '../../src/deadline.ts'
 import { messageId, parseMessageId } from '../../src/messages/message-id.ts'

@@ -1,5 +1,5 @@
 // Pins: a message is followed from its request to the provider, by spans where an SDK is loaded and by what the request said
-// where none is. Real: Redis, HTTP, producer, worker, the SDK. Stood in for: the chat product.
+// where none is. Real: Redis, HTTP, producer, worker, the SDK. Stood in for: WhatsApp.
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import {
   AlwaysOffSampler,

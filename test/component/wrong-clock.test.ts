@@ -47,7 +47,7 @@ function machineIsOff(ms: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ms)
 }
 
-/** A worker whose chat product has a message put off for `firstWaitMs` the first time; when each was asked, by Redis. */
+/** A worker whose WhatsApp has a message put off for `firstWaitMs` the first time; when each was asked, by Redis. */
 async function withWorker(
   lane: number,
   firstWaitMs: number | undefined,

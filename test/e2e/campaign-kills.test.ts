@@ -1,6 +1,6 @@
 // Pins: a campaign survives its worker being killed (kill -9) whenever its cursor has moved: every recipient gets the
 // message once, or is flagged, and the figures add up at every reading.
-// Real: Redis, producer, the worker as the process that people run. Stood in for: the chat product.
+// Real: Redis, producer, the worker as the process that people run. Stood in for: WhatsApp.
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { setLaneRate } from '../../src/lanes/control.ts'

@@ -70,7 +70,7 @@ const startSimulator = () =>
 
 const isReady = async (url: string) => (await fetch(`${url}/readyz`)).status
 
-/** Requests that the chat product has taken. */
+/** Requests that WhatsApp has taken. */
 async function taken(): Promise<number> {
   const answer = await (await fetch(`${simulator}/_ledger?count=1`)).json()
   return z.object({ count: z.number() }).parse(answer).count

@@ -140,7 +140,7 @@ describe.concurrent('a stop', () => {
 
       const third = await startLaneway(dataDir)
       expect(await statusOf(third.demo, hanging)).not.toBe('queued')
-      // In order within its 20 s although the chat product never answers.
+      // In order within its 20 s although WhatsApp never answers.
       await becomes(third.demo, await sendImage(third.demo, NEVER_ANSWERS), 'sending')
       third.process.kill('SIGTERM')
       expect(await third.process.ended).toEqual({ code: 0, signal: null })

@@ -57,7 +57,7 @@ describe('a first start', () => {
     }
   })
 
-  test('has received a message through the webhook of the chat product', async () => {
+  test('has received a message through the webhook of WhatsApp', async () => {
     const answer = await call(`${demo.base_url}/chatappbusiness/fetchmessageinfo`, {
       api_key: demo.api_key,
       message_id: demo.inbound_message_id,

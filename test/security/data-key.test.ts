@@ -61,7 +61,7 @@ async function answerFor(to: string, behaviour: string): Promise<void> {
   expect(answer.status, await answer.text()).toBe(200)
 }
 
-/** Keys that hold, or are named after, one of these; also as the chat product hides a number in its ids. */
+/** Keys that hold, or are named after, one of these; also as WhatsApp hides a number in its ids. */
 async function holding(...secrets: string[]): Promise<string[]> {
   const hidden = secrets.map((secret) => Buffer.from(secret).toString('base64').slice(1, -3))
   const all = Object.entries(await stored(service.redis))

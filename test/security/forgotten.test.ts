@@ -1,5 +1,5 @@
 // Pins: of each kind of key that docs/how-it-works/privacy.md says holds something of a person, nothing is left once the person is
-// erased. Real: Redis, HTTP, producer, worker. Stood in for: the chat product.
+// erased. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { importContacts } from '../../src/contacts/store/contacts.ts'

@@ -1,5 +1,5 @@
 // Pins the webhook secrets of an account: two good at a time, an end to each, and nothing of another account within
-// their reach. Real: Redis, HTTP, producer, command line. The test itself plays the chat product.
+// their reach. Real: Redis, HTTP, producer, command line. The test itself plays WhatsApp.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
@@ -180,7 +180,7 @@ test('a secret that no key opens stands in the way of neither its neighbour nor 
   await accountRecord(service.redis, tenant.account).change({ 'webhook.app_secret': `${lost} ${good}` })
   await takes(FIRST, 200)
   await accountRecord(service.redis, tenant.account).change({ 'webhook.app_secret': lost })
-  // Ours is the fault, and the chat product brings it again.
+  // Ours is the fault, and WhatsApp brings it again.
   await takes(FIRST, 500)
   expect(await set('webhook.app_secret', THIRD)).toMatchObject({ code: 0 })
   await takes(THIRD, 200)

@@ -1,5 +1,5 @@
 // Pins: two campaigns on one lane share it evenly from the moment that both send. Real: Redis, HTTP, producer, worker.
-// Stood in for: the chat product.
+// Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'

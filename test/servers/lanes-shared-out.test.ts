@@ -1,5 +1,5 @@
 // Pins: with many lanes each is served by two workers, by two others within 15 s when one is killed or comes, and sends all
-// the while; with few lanes by all. Real: Redis, producer, workers as processes. Stood in for: the chat product.
+// the while; with few lanes by all. Real: Redis, producer, workers as processes. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { reaches, sendTo } from '../support/messages.ts'

@@ -1,5 +1,5 @@
 // Pins: the packed client installs, is small, its types hold for those who use it, and the example service runs with it
-// against `npm start`, over HTTP and through Redis. Real: npm, the tarball, processes, Redis. Stood in for: the chat product.
+// against `npm start`, over HTTP and through Redis. Real: npm, the tarball, processes, Redis. Stood in for: WhatsApp.
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -64,7 +64,7 @@ test('the scenarios keep their promise: nothing lost silently, nothing sent twic
   expect(brokenOf(again.scenarios), again.told).toEqual([])
 })
 
-test.each(['h1', 'h2'])('they do so over TLS by %s while the line to the chat product fails', async (protocol) => {
+test.each(['h1', 'h2'])('they do so over TLS by %s while the line to WhatsApp fails', async (protocol) => {
   expect(brokenOf((await play('--only', 'provider-line-partner-api', '--tls', protocol)).scenarios)).toEqual([])
 })
 

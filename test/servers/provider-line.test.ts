@@ -20,7 +20,7 @@ describe.each(['h1', 'h2'] as const)('over TLS by %s', (protocol) => {
   let agent: HttpAgent
   let product: TcpServer
   let line: ProviderLine
-  /** What the chat product does with a request, by its body. */
+  /** What WhatsApp does with a request, by its body. */
   let behaviour: 'answer' | 'hang' | 'reset'
 
   beforeEach(async () => {
@@ -70,7 +70,7 @@ describe.each(['h1', 'h2'] as const)('over TLS by %s', (protocol) => {
     expect(await post(4)).toMatchObject({ kind: 'answer' })
   })
 
-  test('requests that the chat product breaks off are in doubt, and no more others than are counted', async () => {
+  test('requests that WhatsApp breaks off are in doubt, and no more others than are counted', async () => {
     behaviour = 'hang'
     const others = [10, 11, 12].map((n) => post(n, 2_000))
     await eventually(async () => came(12), 'the others')

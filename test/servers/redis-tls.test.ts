@@ -1,5 +1,5 @@
 // Pins: Laneway works with a Redis that is reached by TLS alone, under a user of its own and a password, as hosted ones
-// are. Real: Redis with TLS and ACL, certificates, `npm start`. Stood in for: the chat product.
+// are. Real: Redis with TLS and ACL, certificates, `npm start`. Stood in for: WhatsApp.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

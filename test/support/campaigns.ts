@@ -152,7 +152,7 @@ export async function startCampaigns(
       return id
     },
 
-    /** Recipients in the order the chat product took their messages. */
+    /** Recipients in the order WhatsApp took their messages. */
     ledger: recipientsReader(service.simulator.url),
 
     async misbehave(rule: object): Promise<void> {

@@ -1,4 +1,4 @@
-// Running a chunk of a campaign as a worker does, with a chat product that the test plays.
+// Running a chunk of a campaign as a worker does, with a WhatsApp that the test plays.
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
 import { readRecipientStates } from '../../src/campaigns/store/recipient-states.ts'
@@ -37,7 +37,7 @@ interface How {
 
 export type Product = Awaited<ReturnType<typeof playProduct>>
 
-/** A worker of the life's lane and its chat product. `sent` are the numbers that it took, in their order. */
+/** A worker of the life's lane and its WhatsApp. `sent` are the numbers that it took, in their order. */
 export async function playProduct(lives: Lives, life: Life, answer: ChatProduct = () => ACCEPTED) {
   const { config, queues } = lives
   const found = await findSender(lives.redis, life.lane)

@@ -1,4 +1,4 @@
-// A chat product that answers as it is told, after as long as it is told: for answers that the simulator does not give.
+// A WhatsApp that answers as it is told, after as long as it is told: for answers that the simulator does not give.
 import { createServer } from 'node:http'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { setSenderAccess } from '../../src/accounts/store/senders.ts'

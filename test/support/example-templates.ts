@@ -1,4 +1,4 @@
-// Approved templates in the chat product's definition format, one for each thing a template can ask of a message.
+// Approved templates in WhatsApp's definition format, one for each thing a template can ask of a message.
 import { shapeOf, type TemplateShape, templateSchema } from '../../src/messages/templates/template.ts'
 
 const definition = (name: string, category: string, components: object[], more: object = {}) => ({
@@ -83,7 +83,7 @@ export const welcome = definition(
   { parameter_format: 'NAMED' },
 )
 
-/** A code in the body and in the button, as the chat product reads such templates back. */
+/** A code in the body and in the button, as WhatsApp reads such templates back. */
 export const oneTimeCode = definition('one_time_code', 'AUTHENTICATION', [
   { type: 'BODY', text: '*{{1}}* is your verification code.' },
   { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Copy code', url: 'https://otp.example/?code=otp{{1}}' }] },

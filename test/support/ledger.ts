@@ -4,7 +4,7 @@ import { z } from 'zod'
 const line = z.object({ to: z.string() })
 
 /**
- * A reader of the recipients in the order in which the chat product took their messages. Lines are never changed, so
+ * A reader of the recipients in the order in which WhatsApp took their messages. Lines are never changed, so
  * each is parsed once.
  */
 export function recipientsReader(simulatorUrl: string): () => Promise<string[]> {

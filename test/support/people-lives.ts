@@ -1,6 +1,6 @@
 // Lives of people with an account, which a test plays step by step on a real Redis: messages and campaigns go out, what
 // they write comes in late and twice, they opt out and are erased, and a worker on any of it may die at any command.
-// The chat product is played: it writes down what left, and when.
+// WhatsApp is played: it writes down what left, and when.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -308,7 +308,7 @@ export async function beginLife(world: World, seed: number) {
       })
     },
 
-    /** The chat product brings what the person wrote. */
+    /** WhatsApp brings what the person wrote. */
     async bringWord(person: string, word: string, id: string, atMs: number, dies?: number): Promise<void> {
       const received = { id, lane: laneOf(0), from: person, type: 'text', text: word, parts: {}, received_at: atMs }
       await as(dies, (connection) =>
@@ -321,7 +321,7 @@ export async function beginLife(world: World, seed: number) {
     bringPreference: (person: string, intent: 'stop' | 'resume', atMs: number, dies?: number): Promise<void> =>
       as(dies, (connection) => applyPreference(connection, account, { people: [person], intent, atMs })),
 
-    /** The chat product brings what became of a message; true when it says that its person has opted out there. */
+    /** WhatsApp brings what became of a message; true when it says that its person has opted out there. */
     async bringStatus(of: Left, failed: boolean, atMs: number, dies?: number): Promise<void> {
       const id = parseMessageId(of.id)
       if (id === undefined) throw new Error(of.id)

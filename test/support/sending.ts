@@ -1,4 +1,4 @@
-// What a worker sends with, with a chat product that the test plays.
+// What a worker sends with, with a WhatsApp that the test plays.
 import type { Sender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { type Config, loadConfig } from '../../src/config.ts'

@@ -1,5 +1,5 @@
 // A whole service in one process for a test: private Redis, simulator, producer, worker, and an account with its keys
-// and two senders, one per wire. Nothing is stood in for but the chat product.
+// and two senders, one per wire. Nothing is stood in for but WhatsApp.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

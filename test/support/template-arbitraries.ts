@@ -148,7 +148,7 @@ const carousel = (named: boolean): fc.Arbitrary<Filled> =>
 const componentsOf = (parts: readonly Filled[]): TestComponent[] =>
   parts.flatMap(({ components, needed }, i) => (needed || i % 2 === 0 ? components : []))
 
-/** A definition in the chat product's format, and components that match it. */
+/** A definition in WhatsApp's format, and components that match it. */
 export const matchedTemplate = fc
   .record({ named: fc.boolean(), category: fc.constantFrom('UTILITY', 'MARKETING') })
   .chain(({ named, category }) =>

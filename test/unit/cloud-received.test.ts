@@ -1,5 +1,5 @@
 // Pins: every received message of a webhook is kept with what it holds, in the shapes that public test suites of the
-// chat product's webhooks have; whatever is odd about one, it is kept all the same.
+// WhatsApp's webhooks have; whatever is odd about one, it is kept all the same.
 import { describe, expect, test } from 'vitest'
 import { type ReceivedParts, receivedPartsSchema } from '../../src/messages/received.ts'
 import { readWebhook } from '../../src/providers/cloud-webhook.ts'
@@ -185,7 +185,7 @@ test.each<[string, object, { type: string; text: string; parts: ReceivedParts }]
     },
   ],
   [
-    'what the chat product cannot show',
+    'what WhatsApp cannot show',
     { type: 'unsupported', errors: [{ code: 131051, title: 'Message type unknown' }] },
     {
       type: 'unsupported',

@@ -1,4 +1,4 @@
-// Pins: the chat product's webhooks are read item by item, so that what is odd about one never drops another; and a
+// Pins: WhatsApp's webhooks are read item by item, so that what is odd about one never drops another; and a
 // signature is that of the very bytes.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
@@ -39,7 +39,7 @@ describe('a status', () => {
     ])
   })
 
-  test('failed tells the code and what the chat product says of it', async () => {
+  test('failed tells the code and what WhatsApp says of it', async () => {
     const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: 'Not reachable.' } }]
     const { statuses } = await read(
       webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),

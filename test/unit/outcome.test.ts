@@ -65,7 +65,7 @@ test('a success with a message id is sent', () => {
   expect(outcomeOf({ kind: 'accepted', providerId: 'wamid.1' })).toEqual({ kind: 'sent', providerId: 'wamid.1' })
 })
 
-describe('an answer without a code of the chat product', () => {
+describe('an answer without a code of WhatsApp', () => {
   test.each<[string, Answer, string]>([
     ['200 without an id', answered(200, { readable: false }), 'unconfirmed'],
     ['200 with an error envelope but no code', answered(200), 'unconfirmed'],
@@ -183,7 +183,7 @@ describe('an answer with a code', () => {
     expect(short(answered(400, { code: 131009, subcode: 33 }))).toBe('failed')
   })
 
-  test("tells the person what the code means and the chat product's own words, cut", () => {
+  test("tells the person what the code means and WhatsApp's own words, cut", () => {
     const outcome = outcomeOf(answered(400, { code: 131026, text: 'x'.repeat(5_000) }))
     const { sentence, code } = 'problem' in outcome ? outcome.problem : { sentence: '', code: '' }
     expect(code).toBe('131026')

@@ -84,7 +84,7 @@ test.each(['failed', 'expired', 'cancelled'])('a message in the ledger that says
   expect(judged({ states: state(word) }).contradictions).toEqual([`49 ${word}`])
 })
 
-test('one that the chat product took and reported as failed afterwards does not', () => {
+test('one that WhatsApp took and reported as failed afterwards does not', () => {
   expect(judged({ states: state('failed'), refusedLater: new Set(['49']) }).violations).toEqual([])
 })
 

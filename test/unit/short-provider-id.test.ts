@@ -1,4 +1,4 @@
-// Pins: an id of the chat product is the same again, and takes 60 of 100 of the room at most when it has its usual shape.
+// Pins: an id of WhatsApp is the same again, and takes 60 of 100 of the room at most when it has its usual shape.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { inboundId, outboundId } from '../../simulator/wamid.ts'
@@ -34,7 +34,7 @@ test('any id is itself again', () => {
 })
 
 test.each([
-  ['of the chat product', SAMPLE, 31],
+  ['of WhatsApp', SAMPLE, 31],
   [
     'of the simulator',
     outboundId({ wire: 'cloud', to: '447700900102', acceptedMs: 1_795_647_629_033, fateNumber: null }),

@@ -1,4 +1,4 @@
-// Pins: the limits of the chat product as the simulator keeps them, on a clock that the test moves.
+// Pins: the limits of WhatsApp as the simulator keeps them, on a clock that the test moves.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -26,7 +26,7 @@ test('ids of the same moment and recipient differ', () => {
   expect(new Set(ids).size).toBe(10_000)
 })
 
-test('an id has the shape of the chat product and fits into 128 characters', () => {
+test('an id has the shape of WhatsApp and fits into 128 characters', () => {
   fc.assert(
     fc.property(facts, (one) => {
       expect(outboundId(one)).toMatch(/^wamid\.HB[A-Za-z0-9+/]{40,119}={0,2}$/)

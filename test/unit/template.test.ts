@@ -79,7 +79,7 @@ describe('a definition', () => {
     expect(templateSchema.parse(handwritten)).toMatchObject({ status: 'APPROVED', parameter_format: 'POSITIONAL' })
   })
 
-  test('keeps a status that the chat product may yet invent', () => {
+  test('keeps a status that WhatsApp may yet invent', () => {
     expect(parsed({ ...plainHello, status: 'Snoozed' }).status).toBe('SNOOZED')
   })
 

@@ -27,7 +27,7 @@ const senderSchema = z.object({
   token: z.string(),
   /** WhatsApp's id of the number; empty on partner-api. */
   phone_number_id: z.string(),
-  /** The account at the chat product that the number belongs to; empty while it is not known. */
+  /** The account at WhatsApp that the number belongs to; empty while it is not known. */
   waba_id: z.string().default(''),
   /** Messages per second. */
   rate: z.coerce.number().positive(),
@@ -35,11 +35,11 @@ const senderSchema = z.object({
   honours_idempotency: flag.default(false),
   /** The business portfolio whose rules it keeps. */
   portfolio: optionalField.default(null),
-  /** Whether rate and limits follow what the chat product tells. */
+  /** Whether rate and limits follow what WhatsApp tells. */
   follow_provider: flag.default(true),
   /** Where its marketing templates go (cloud-api only). */
   marketing_route: marketingRouteSchema.default('messages'),
-  /** What the chat product has told of the number, each with its own time: its throughput, quality, name, whether it may send. */
+  /** What WhatsApp has told of the number, each with its own time: its throughput, quality, name, whether it may send. */
   told_rate: wordField,
   told_quality: wordField,
   told_name: wordField,
@@ -132,10 +132,10 @@ export async function setPortfolioOf(redis: Redis, id: number, portfolio: number
   await redis.hset(senderKey(id), 'portfolio', portfolio ?? '')
 }
 
-/** What the chat product tells of a number. */
+/** What WhatsApp tells of a number. */
 export type SenderGroup = 'rate' | 'quality' | 'name' | 'block'
 
-/** Writes down what the chat product said of the number, with other fields besides unless something newer is known. */
+/** Writes down what WhatsApp said of the number, with other fields besides unless something newer is known. */
 export const tellSender = (
   redis: Redis,
   id: number,
@@ -149,14 +149,14 @@ export async function heedBlock(redis: Redis, id: number, word: Required<Word>):
   await redis.hset(senderKey(id), 'heeded_block', wordText(word))
 }
 
-/** What ties a sender to the chat product; what is left out stays. */
+/** What ties a sender to WhatsApp; what is left out stays. */
 export interface ProviderTies {
   wabaId?: string | undefined
   followProvider?: boolean | undefined
   marketingRoute?: MarketingRoute | undefined
 }
 
-/** Changes the account at the chat product, whether the sender follows what that tells, and the way of its marketing. */
+/** Changes the account at WhatsApp, whether the sender follows what that tells, and the way of its marketing. */
 export async function setSenderProvider(
   redis: Redis,
   id: number,

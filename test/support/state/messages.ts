@@ -135,7 +135,7 @@ export async function indexPartsOf(redis: Redis, lane: number) {
 /** That waiting messages of this class are being cleared from the lane. */
 export const clearingOf = (redis: Redis, lane: number, of: string) => valueAt(redis, laneClearedByKey(lane, of))
 
-/** The record of a message that was received, by the chat product's id. */
+/** The record of a message that was received, by WhatsApp's id. */
 export const receivedRecord = (redis: Redis, account: number, providerMessageId: string) =>
   recordAt(redis, inboundKey(account, providerMessageId))
 
