@@ -17,6 +17,7 @@ import type { ListedMessage } from '../messages/lookup/message-schema.ts'
 import { type MessageId, parseMessageId } from '../messages/message-id.ts'
 import { wordsOfParts } from '../messages/received-words.ts'
 import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
+import { namesOf } from '../people/names/store/names.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
@@ -85,7 +86,7 @@ export const verbs: readonly Verb[] = [
       if (sender !== undefined && senders.length === 0) throw noSender(sender)
       const filter: Search['filter'] = {
         ...same,
-        ...(name !== undefined && { names: [name] }),
+        ...(name !== undefined && { names: await allNamesOf(redis, senders, name) }),
         ...(ours && campaign !== undefined ? { campaign: { ...ours, id: campaign } } : { campaignId: campaign }),
         sinceMs: since,
         untilMs: until,
@@ -136,6 +137,13 @@ export const verbs: readonly Verb[] = [
     run: async (values, context) => (await import('./requeue.ts')).requeue(values, context),
   }),
 ]
+
+/** All names of the person in the accounts of these senders. */
+async function allNamesOf(redis: Redis, senders: readonly Sender[], person: string): Promise<string[]> {
+  const accounts = [...new Set(senders.map(({ account }) => account))]
+  const names = await Promise.all(accounts.map((account) => namesOf(redis, account, person)))
+  return [...new Set([person, ...names.flat()])]
+}
 
 const noMessage = (id: string) => new CliFailure(`There is no message ${id}, or it is older than the retention.`)
 

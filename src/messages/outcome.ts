@@ -13,7 +13,7 @@ export type CallEnd =
   /** The request left, or may have, and no whole answer came: reset, time-out, too large. */
   | { kind: 'unanswered'; cause: string }
   /** A success with a message id in it. */
-  | { kind: 'accepted'; providerId: string; isHeld?: boolean }
+  | { kind: 'accepted'; providerId: string; isHeld?: boolean; knownAs?: readonly string[] }
   /** Any other answer. `readable` is false when the body is not the wire's own error envelope. */
   | {
       kind: 'answered'
@@ -65,8 +65,8 @@ export const deadLetter: Problem = {
 }
 
 export type Outcome =
-  /** `isHeld`: WhatsApp waits with sending it. */
-  | { kind: 'sent'; providerId: string; isHeld?: boolean }
+  /** `isHeld`: WhatsApp waits with sending it. `knownAs`: other names that it has for the recipient. */
+  | { kind: 'sent'; providerId: string; isHeld?: boolean; knownAs?: readonly string[] }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
   /** Proven unsent: the number may send nothing of campaigns for `restMs`, and perhaps nothing at all. */
@@ -103,7 +103,11 @@ const HITS_ALL: ReadonlySet<number> = new Set([401, 403, 404, 405])
 export function outcomeOf(end: CallEnd): Outcome {
   switch (end.kind) {
     case 'accepted':
-      return { kind: 'sent', providerId: end.providerId, ...(end.isHeld && { isHeld: true }) }
+      return {
+        ...{ kind: 'sent', providerId: end.providerId },
+        ...(end.isHeld && { isHeld: true }),
+        ...(end.knownAs && { knownAs: end.knownAs }),
+      }
     case 'never_left':
       return {
         kind: 'lane_waits',

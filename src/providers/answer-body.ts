@@ -1,7 +1,7 @@
 // What the body of a provider's answer says. The acknowledgement of a message has the same shape on both wires.
 import { z } from 'zod'
 import type { CallEnd } from '../messages/outcome.ts'
-import { isUserId } from '../messages/recipient.ts'
+import { isUserId, parsePerson } from '../messages/recipient.ts'
 import { closeConnectionOf, type HttpEnd } from './http-call.ts'
 
 /** Longer than any id seen (WhatsApp's have some 60 characters); it is kept on the record and in every poll. */
@@ -18,13 +18,17 @@ function acceptedBy(
   status: number,
   body: unknown,
   to: string,
-): { kind: 'accepted'; providerId: string; isHeld?: true } | 'of_another' | undefined {
+): { kind: 'accepted'; providerId: string; isHeld?: true; knownAs?: string[] } | 'of_another' | undefined {
   if (status < 200 || status >= 300) return undefined
   const message = onlyMessage(body) ?? schema.safeParse(body).data?.messages[0]
   if (message === undefined || !isProviderId(message.id)) return undefined
-  if (namesAnother(body, to)) return 'of_another'
+  const { input, others } = echoedNames(body)
+  const names = [...input, ...others]
+  if (names.length > 0 && !names.some((name) => isSame(name, to))) return 'of_another'
   const isHeld = 'message_status' in message && message.message_status === HELD
-  return { kind: 'accepted', providerId: message.id, ...(isHeld && { isHeld }) }
+  const knownAs = others.flatMap((name) => (name === to ? [] : (parsePerson(name) ?? [])))
+  const isKnownSo = knownAs.length > 0 && { knownAs }
+  return { kind: 'accepted', providerId: message.id, ...(isHeld && { isHeld }), ...isKnownSo }
 }
 
 /** WhatsApp waits with sending it to see how people like the template; a webhook tells what it decided. */
@@ -47,15 +51,15 @@ const hasId = (message: { id: unknown }): message is { id: string } => typeof me
 /** Whether a text can be the provider's id of a message, which is kept and shown: blanks and control characters cannot. */
 export const isProviderId = (id: string): boolean => id.length <= ID_MAX && /\S/.test(id) && !/\p{Cc}/u.test(id)
 
-/** The names of a recipient that an acknowledgement may have: `input` echoes the request's. */
-const NAMES = ['input', 'wa_id', 'user_id'] as const
-
-/** Whether an echo is there and none of its names is that of the recipient. */
-function namesAnother(body: unknown, to: string): boolean {
-  if (typeof body !== 'object' || body === null || !('contacts' in body)) return false
-  const [contact] = echo.safeParse(body).data?.contacts ?? []
-  const names = NAMES.map((name) => contact?.[name]).filter((name) => typeof name === 'string')
-  return names.length > 0 && !names.some((name) => isSame(name, to))
+/**
+ * How the echo repeats the recipient, and what else it calls them, if there is one: for WhatsApp some numbers are others than
+ * those that people write.
+ */
+function echoedNames(body: unknown): { input: string[]; others: string[] } {
+  if (typeof body !== 'object' || body === null || !('contacts' in body)) return { input: [], others: [] }
+  const { input, wa_id, user_id } = echo.safeParse(body).data?.contacts[0] ?? {}
+  const texts = (all: unknown[]): string[] => all.filter((each) => typeof each === 'string')
+  return { input: texts([input]), others: texts([wa_id, user_id]) }
 }
 
 /** Numbers of one person end alike, however they are written. */

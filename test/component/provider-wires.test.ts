@@ -196,6 +196,20 @@ describe.each([
     expect(await sendTo(to, { contacts, messages: [{ id: 'wamid.1' }] })).toMatchObject({ kind: 'accepted' })
   })
 
+  test('says by what other names WhatsApp knows the person', async () => {
+    const known = async (to: string, contact: object) => {
+      const end = await sendTo(to, { contacts: [contact], messages: [{ id: 'wamid.1' }] })
+      return 'knownAs' in end ? end.knownAs : undefined
+    }
+    expect(await known(NUMBER, { input: `+${NUMBER}`, wa_id: NUMBER })).toBeUndefined()
+    expect(await known('5511987654321', { input: '+5511987654321', wa_id: '551187654321' })).toEqual(['551187654321'])
+    expect(await known('551187654321', { input: '+551187654321', wa_id: '5511987654321', user_id: USER })).toEqual([
+      '5511987654321',
+      USER,
+    ])
+    expect(await known(USER, { input: USER, wa_id: NUMBER })).toEqual([NUMBER])
+  })
+
   test.each<[string, string, object]>([
     ['another number', NUMBER, { input: '+491700000002', wa_id: '491700000002' }],
     ['a user id instead', NUMBER, { input: USER, user_id: USER }],

@@ -9,7 +9,9 @@ import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
+import { namesOf } from '../../src/people/names/store/names.ts'
 import { findOptOut } from '../../src/people/opt-outs/store/opt-outs.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/sending/settle.ts'
@@ -45,6 +47,7 @@ beforeEach(async () => {
   deps = {
     ...{ redis, config, log: silentLog, lanes: queues, backoff: createLaneBackoff(silentLog) },
     refusals: createCampaignRefusals({ redis, log: silentLog, config: { retentionMs: HOUR_MS } }),
+    tombstones: createTombstones(redis, ['a secret']),
     followByPolling: (of) => followed.push(of),
   }
   const sender = await findSender(redis, lane)
@@ -72,6 +75,16 @@ const record = ({ id }: Attempted) => readMessage(world.redis, id)
 const isPaused = () => world.queues.isPaused(lane)
 
 describe('sent', () => {
+  test('to somebody whom WhatsApp knows by another number teaches that both are theirs', async () => {
+    const message = await claimed()
+    const knownAs = ['5511987654321', 'BR.77']
+    await ends({ kind: 'sent', providerId: 'wamid.1', knownAs }, message)
+    const { account } = entry.sender
+    const names = await namesOf(world.redis, account, message.to)
+    expect(names).toEqual(['5511987654321', 'BR.77', message.to])
+    expect(await namesOf(world.redis, account, 'BR.77')).toEqual(names)
+  })
+
   const outcome = { kind: 'sent', providerId: 'wamid.1' } as const
 
   test('is written down with the id of WhatsApp', async () => {

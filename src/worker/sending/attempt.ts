@@ -23,7 +23,6 @@ import type { NewMessage } from '../../messages/store/record-format.ts'
 import { observerOf } from '../../observe.ts'
 import type { Names } from '../../people/names/person.ts'
 import { namesOfPeople } from '../../people/names/store/names.ts'
-import type { Tombstones } from '../../people/tombstones.ts'
 import { type Counted, cappedUntil } from '../../portfolios/store/rules.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../../tracing.ts'
@@ -55,7 +54,6 @@ export interface SendDeps extends SettleDeps {
   config: Config
   directory: SenderDirectory
   clock: RedisClock
-  tombstones: Tombstones
   uploads: Pick<Uploads, 'find' | 'gone'>
   /** The name of this process. */
   worker: string

@@ -22,7 +22,9 @@ import { applyReport } from '../../messages/reports/apply-report.ts'
 import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/steps.ts'
+import { learnNames } from '../../people/learn-names.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
+import type { Tombstones } from '../../people/tombstones.ts'
 import { restCampaigns } from '../../portfolios/store/campaigns-rest.ts'
 import { type Counted, confirmCounted, giveBack, holdPlace, releasePlace } from '../../portfolios/store/rules.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
@@ -40,6 +42,7 @@ export interface SettleDeps {
   lanes: LaneQueues
   backoff: LaneBackoff
   refusals: CampaignRefusals
+  tombstones: Tombstones
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
 }
@@ -161,10 +164,10 @@ function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, o
 }
 
 async function sent(
-  { redis, log, refusals, followByPolling }: SettleDeps,
+  { redis, log, refusals, tombstones, followByPolling }: SettleDeps,
   { sender, provider, rules }: DirectoryEntry,
-  { id, attempt, run }: Attempted,
-  { providerId, isHeld }: Of<'sent'>,
+  { id, attempt, to, run }: Attempted,
+  { providerId, isHeld, knownAs }: Of<'sent'>,
 ): Promise<JobEnd> {
   // Noted at once: a refusal may come before the step below is taken, and must not pause the campaign, or the sender
   // once more, as though nothing had been sent in between.
@@ -179,6 +182,11 @@ async function sent(
   if (isHeld) await followUp(log, id, () => holdPlace(redis, rules, messageId(id.lane, id.ulid)))
   await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isHeldBack: isHeld, isPatient: true })
   if (provider.poll) followByPolling(id.lane)
+  // If it is lost, the answer to the next message to them brings it.
+  if (knownAs) {
+    const naming = { names: [...knownAs, to], isTheirAct: false }
+    await followUp(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
+  }
   await noted
   return DONE
 }
