@@ -2,7 +2,8 @@
 // at any name gives them all. Few bytes are kept of each, and nothing of those who have one name only.
 //
 // A hash goes 400 days after it was last written to. Opt-outs are written under all names of a person, and outlast that.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { namesOfPerson, sealsOfPerson } from '../../../messages/sealed.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -17,6 +18,9 @@ const HASH_BITS = 46
 /** Another process may write the same names at the same moment; it needs them once. */
 const TRIES = 5
 
+/** Accounts where nobody had two names when last looked: that is asked first of them, for a tenth of what a look costs. */
+const withoutNames = new LRUCache<string, true>({ max: 10_000 })
+
 const readScript = defineScript(import.meta.url, 'names-read')
 const writeScript = defineScriptOfMany(import.meta.url, 'names-write')
 const readReply = z.array(z.string())
@@ -24,6 +28,8 @@ const readReply = z.array(z.string())
 /** All names of each of these people in their order, see person.ts: of most, the one that was given. */
 export async function namesOfPeople(redis: Redis, account: number, people: readonly string[]): Promise<Names[]> {
   if (people.length === 0) return []
+  const { names: size } = contactKeys(account)
+  if (withoutNames.has(size) && (await redis.exists(size)) === 0) return people.map((person) => [person])
   const kept = await read(redis, account, people)
   return people.map((person) => kept.get(person)?.person ?? [person])
 }
@@ -90,10 +96,12 @@ async function read(redis: Redis, account: number, names: readonly string[]): Pr
   const { names: size, namesIn } = contactKeys(account)
   const hashes = names.map(hashesOf)
   const reply = readReply.parse(await readScript(redis, { size }, { buckets: namesIn(''), hashes: hashes.flat() }))
+  if (reply.length === 0) withoutNames.set(size, true)
+  else withoutNames.delete(size)
   const kept = new Map<string, Kept>()
   let at = 0
   for (const [i, name] of names.entries()) {
-    const stored = (hashes[i] ?? []).map((hash) => ({ hash, text: reply[at++] ?? '' }))
+    const stored = (hashes[i] ?? []).map((each) => ({ hash: each, text: reply[at++] ?? '' }))
     const found = stored.findIndex(({ text }) => text !== '')
     const open = sealsOfPerson(name)[found]
     if (open === undefined) kept.set(name, { person: [name], stored })
@@ -115,7 +123,7 @@ async function readWithOthers(redis: Redis, account: number, names: readonly str
 }
 
 const hashesOf = (person: string): number[] =>
-  namesOfPerson(person).map((name) => createHash('sha256').update(name).digest().readUIntBE(0, 6) % 2 ** HASH_BITS)
+  namesOfPerson(person).map((name) => hash('sha256', name, 'buffer').readUIntBE(0, 6) % 2 ** HASH_BITS)
 
 /** False when one of them has changed since it was read. */
 async function write(

@@ -7,15 +7,19 @@
 local LOAD = 64
 local BITS = 46
 
-local function halfOf(n)
-  local half = 1
-  while half * 2 <= n do half = half * 2 end
-  return half
+-- How names lie in n hashes.
+local function layoutOf(n)
+  local half, bits = 1, BITS
+  while half * 2 <= n do half, bits = half * 2, bits - 1 end
+  local function fieldOf(left) return '>I' .. math.ceil(left / 8) end
+  return { half = half, split = n - half, field = fieldOf(bits), splitField = fieldOf(bits - 1) }
 end
 
--- The number of the hash, and the field in it.
-local function placeOf(h, n, half)
-  local of = h % half < n - half and 2 * half or half
-  local width = math.ceil((BITS - math.log(of) / math.log(2) - 0.001) / 8)
-  return h % of, struct.pack('>I' .. width, math.floor(h / of))
+-- The number of a name's hash, and the field in it.
+local function placeOf(h, layout)
+  local half = layout.half
+  local place = h % half
+  if place >= layout.split then return place, struct.pack(layout.field, (h - place) / half) end
+  place = h % (2 * half)
+  return place, struct.pack(layout.splitField, (h - place) / (2 * half))
 end

@@ -12,7 +12,7 @@ local size = unpack(KEYS)
 local buckets, hashes = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local n = tonumber(redis.call('HGET', size, 'buckets') or '0')
 if n == 0 then return {} end
-local half = halfOf(n)
+local layout = layoutOf(n)
 -- Made as they are met: most calls find nothing.
 local hex = setmetatable({}, { __index = function(known, byte)
   known[byte] = string.format('%02x', byte:byte())
@@ -20,7 +20,7 @@ local hex = setmetatable({}, { __index = function(known, byte)
 end })
 local found = {}
 for i, h in ipairs(hashes) do
-  local place, field = placeOf(h, n, half)
+  local place, field = placeOf(h, layout)
   local text = redis.call('HGET', buckets .. place, field)
   found[i] = text and text:gsub('.', hex) or ''
 end

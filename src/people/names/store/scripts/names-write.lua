@@ -20,11 +20,11 @@ local function bytesOf(hex)
 end
 
 local n = tonumber(redis.call('HGET', size, 'buckets') or '1')
-local half = halfOf(n)
+local layout = layoutOf(n)
 local changes = {}
 for i = 1, #each do
   local hash, before, after = unpack(each[i], 1, 3)
-  local place, field = placeOf(hash, n, half)
+  local place, field = placeOf(hash, layout)
   local key = buckets .. place
   if (redis.call('HGET', key, field) or '') ~= bytesOf(before) then return 0 end
   changes[i] = { key = key, field = field, before = before, after = after }
@@ -44,14 +44,14 @@ end
 
 -- Those of the hash that is split which belong into the new one go there; the others get their shorter fields.
 local function split()
-  local from, of = n - half, half
+  local from, of = layout.split, layout.half
   n = n + 1
-  half = halfOf(n)
+  layout = layoutOf(n)
   local all, fields = redis.call('HGETALL', buckets .. from), {}
   local keptFor = redis.call('PTTL', buckets .. from)
   redis.call('DEL', buckets .. from)
   for at = 1, #all, 2 do
-    local place, field = placeOf(struct.unpack('>I' .. #all[at], all[at]) * of + from, n, half)
+    local place, field = placeOf(struct.unpack('>I' .. #all[at], all[at]) * of + from, layout)
     fields[place] = fields[place] or {}
     table.insert(fields[place], field)
     table.insert(fields[place], all[at + 1])
