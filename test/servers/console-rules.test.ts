@@ -87,7 +87,7 @@ test('a campaign that rests says why and until when, on its own page, the overvi
   await api('POST', `/campaigns/${id}/cancel`)
 })
 
-test('a campaign that is written in the console may try those again who have had enough', async () => {
+test('a campaign that is written in the console may try those again who have had enough, and choose its route', async () => {
   await tab.page.goto('/console/campaigns/new')
   await tab.page
     .getByLabel('Those who have had enough marketing')
@@ -96,8 +96,13 @@ test('a campaign that is written in the console may try those again who have had
   await tab.page.getByRole('combobox', { name: 'Sender' }).selectOption('1 shop')
   await tab.page.locator('main').getByRole('checkbox').first().check()
   await tab.page.locator('fieldset').getByRole('textbox').first().fill('https://shop.example/a.mp4')
+  await tab.page.getByLabel('Marketing route').selectOption('the usual address')
   await press('Create and check')
   await tab.page.getByText('Up to 3 times those who have had enough marketing').waitFor()
+  await tab.page.getByText('the usual address').waitFor()
+  await tab.page.getByRole('link', { name: 'Make a copy' }).click()
+  const copied = tab.page.getByLabel('Marketing route')
+  await eventually(async () => (await copied.inputValue()) === 'messages', 'the copy has it')
 })
 
 test('people who have had enough are told apart in the ledger of a campaign, and on the page of their message', async () => {

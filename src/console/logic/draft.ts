@@ -1,4 +1,5 @@
 // A campaign that is being written and is not on the server yet.
+import type { MarketingRoute } from '../../accounts/sender.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import type { CsvOptions } from '../../files/csv-head.ts'
 import type { RowsHead } from '../logic/rows-head.ts'
@@ -21,6 +22,8 @@ export interface Draft {
   validUntil: string
   /** How often those are tried again who have had enough marketing. */
   waves: number
+  /** Where its messages go, in place of what its sender says; empty: as that says. */
+  route: MarketingRoute | ''
 }
 
 export const EMPTY: Draft = {
@@ -37,7 +40,15 @@ export const EMPTY: Draft = {
   phone: '',
   validUntil: '',
   waves: 0,
+  route: '',
 }
+
+/** The marketing routes, in words. */
+export const ROUTES: readonly (readonly [MarketingRoute, string])[] = [
+  ['messages', 'the usual address'],
+  ['marketing_fallback', 'the address for marketing; else the usual one'],
+  ['marketing_strict', 'the address for marketing alone'],
+]
 
 /** What is missing before it can be created, in sentences. */
 export function missingOf(draft: Draft): string[] {
@@ -70,6 +81,7 @@ export function definitionOf(draft: Draft): object {
         : { rows: { phone: draft.phone } },
     ...(draft.validUntil === '' ? {} : { valid_until: draft.validUntil }),
     ...(draft.waves === 0 ? {} : { retry_capped: { times: draft.waves } }),
+    ...(draft.route === '' ? {} : { marketing_route: draft.route }),
   }
 }
 

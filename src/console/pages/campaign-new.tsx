@@ -2,7 +2,7 @@
 // nothing is sent until somebody starts it on its own page.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
-import { type Draft, definitionOf, EMPTY, missingOf, recipientsFrom, sourcesOf } from '../logic/draft.ts'
+import { type Draft, definitionOf, EMPTY, missingOf, ROUTES, recipientsFrom, sourcesOf } from '../logic/draft.ts'
 import { plainText } from '../logic/plain-text.ts'
 import { previewOf } from '../logic/template-preview.ts'
 import {
@@ -48,6 +48,7 @@ export function NewCampaign() {
       fillings: template ? fillingsOf(template, earlier.template.components) : new Map(),
       ...recipientsFrom(earlier),
       waves: earlier.retry_capped.times,
+      route: earlier.marketing_route ?? '',
     })
   }, [copied.value])
   const senders = senderChoices()
@@ -88,6 +89,14 @@ export function NewCampaign() {
               onValue={(waves) => change({ waves: Number(waves) })}
               options={WAVES}
               help="WhatsApp limits how much marketing a person gets, and refuses the next one for a day."
+            />
+          </Card>
+          <Card title="WhatsApp’s address for marketing">
+            <Field
+              label="Marketing route"
+              value={draft.route}
+              onValue={(chosen) => change({ route: ROUTES.find(([route]) => route === chosen)?.[0] ?? '' })}
+              options={[['', 'where its sender says'], ...ROUTES]}
             />
           </Card>
           <Create draft={draft} />

@@ -1,6 +1,7 @@
 // One campaign: its facts, its preflight and its ledger.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import type { SnapshotCampaign } from '../../telemetry/snapshot.ts'
+import { ROUTES } from '../logic/draft.ts'
 import { ledgerOf, type Progress } from '../logic/ledger.ts'
 import { searchAddress } from '../logic/message-filters.ts'
 import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
@@ -151,6 +152,7 @@ function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
           'Tried again': campaign.retry_capped.times > 0 && (
             <>Up to {campaign.retry_capped.times} times those who have had enough marketing, a day later each time</>
           ),
+          'Marketing route': ROUTES.find(([route]) => route === campaign.marketing_route)?.[1],
           'Sent no later than': campaign.valid_until && <When at={campaign.valid_until} />,
         }}
       />

@@ -3,6 +3,7 @@ import type { SenderDocument as Sender } from '../../accounts/sender.ts'
 import type { WebhookSecretName } from '../../accounts/settings.ts'
 import type { PortfolioDocument as Portfolio } from '../../portfolios/portfolio.ts'
 import type { webhookSecrets } from '../../producer/api/webhooks/routes.ts'
+import { ROUTES } from '../logic/draft.ts'
 import { nonEmpty } from '../parts/fields.tsx'
 import { ask, showOnce, thenNotify } from '../parts/form.tsx'
 import { List, listAt, type RowAction, Table } from '../parts/list.tsx'
@@ -145,13 +146,9 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
         value: sender.follow_provider,
       },
       route: {
-        label: 'Marketing templates go to',
+        label: 'Marketing route',
         value: sender.marketing_route,
-        options: [
-          ['messages', 'the usual address'],
-          ['marketing_fallback', 'the address for marketing; else the usual one'],
-          ['marketing_strict', 'the address for marketing alone'],
-        ],
+        options: ROUTES,
         when: () => sender.provider === 'cloud-api',
       },
       isDefault: { ...IS_DEFAULT, value: sender.default, disabled: sender.default },
