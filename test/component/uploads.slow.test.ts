@@ -27,6 +27,7 @@ import { anySender } from '../support/sending.ts'
 import { pngWith } from '../support/uploads.ts'
 import { eventually } from '../support/wait.ts'
 
+const MB = 1024 * 1024
 let server: TestRedis
 let redis: Redis
 let account: number
@@ -35,6 +36,8 @@ let provider: { url: string; close: () => void }
 /** Requests of the provider: which number, and the bytes of the file as it came. */
 const uploads: { path: string; sha256: string; type: string }[] = []
 let answer: (response: ServerResponse, request: IncomingMessage) => void
+/** What reads a request instead, of files that are not to be held in memory. */
+let sink: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
 /** Whether the provider reads the body before it answers. */
 let reads = true
 const dataDir = mkdtempSync(join(tmpdir(), 'laneway-uploads-'))
@@ -54,6 +57,7 @@ beforeAll(async () => {
   folder = (await createFolder(redis, account, { name: 'Pictures' })).id
   const http = createServer((request, response) => {
     request.on('error', () => {})
+    if (sink !== undefined) return sink(request, response)
     if (!reads) return answer(response, request)
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -92,6 +96,7 @@ beforeEach(() => {
   uploads.length = 0
   answer = takes
   reads = true
+  sink = undefined
 })
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
@@ -165,6 +170,63 @@ test('that WhatsApp cuts in the middle is made again, and nothing is kept of it'
   await eventually(ready, 'it is uploaded', 10_000)
   expect(uploads).toHaveLength(1)
 })
+
+/** Files above 5 MB, of the sizes that WhatsApp takes. */
+const LARGE: [what: string, bytes: number, head: Buffer, name: string, type: string][] = [
+  [
+    'a video of 16 MB',
+    16 * MB,
+    Buffer.from('00000018667479706d703432000000006d70343269736f6d', 'hex'),
+    'a.mp4',
+    'video/mp4',
+  ],
+  ['a document of 100 MB', 100 * MB, Buffer.from('%PDF-1.4\n'), 'a.pdf', 'application/pdf'],
+]
+
+test.each(LARGE)(
+  'of %s is streamed, made again as a whole when it breaks off, and counts once',
+  async (...given) => {
+    const [, bytes, head, name, type] = given
+    async function* content() {
+      yield Buffer.concat([head, Buffer.from(`${++made}`)])
+      let left = bytes - head.length - String(made).length
+      for (const piece = Buffer.alloc(MB); left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, MB))
+    }
+    const file = await addFile(redis, files, account, folder, name, await receive(files, content()))
+    expect([file.mime_type, file.size]).toEqual([type, bytes])
+    // The first request breaks off in the middle of the file.
+    let requests = 0
+    let most = 0
+    const taken: number[] = []
+    sink = (request, response) => {
+      requests += 1
+      const isCut = requests === 1
+      let read = 0
+      request.on('data', (piece: Buffer) => {
+        read += piece.length
+        most = Math.max(most, process.memoryUsage().arrayBuffers)
+        if (isCut && read > bytes / 2) request.socket.destroy()
+      })
+      request.on('end', () => {
+        taken.push(read)
+        takes(response)
+      })
+    }
+    const before = process.memoryUsage().arrayBuffers
+    const { uploads: all, entryOf } = workerWith(files, undefined, { begin: 20_000, whole: 60_000 })
+    const lane = newLane()
+    expect(await all.settled(entryOf(lane), file.id, 60_000)).toMatchObject({ kind: 'waits' })
+    expect(await findUpload(redis, { lane, hash: file.hash }, Date.now())).toMatchObject({ kind: 'rests' })
+    const ready = async () => (await all.find(entryOf(lane), file.id)).kind === 'ready'
+    await eventually(ready, 'it is uploaded', 60_000)
+    expect(requests).toBe(2)
+    // The form has some hundred bytes besides.
+    expect(taken.map((read) => read > bytes && read < bytes + 1_000)).toEqual([true])
+    // Both ends are in this process, and what was read is not collected at once.
+    expect(most - before).toBeLessThan(50 * MB)
+  },
+  120_000,
+)
 
 test('to a WhatsApp that never answers is given up in bounded time', async () => {
   answer = () => undefined
