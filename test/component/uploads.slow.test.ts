@@ -14,6 +14,7 @@ import { type FileStore, FilesAwayError } from '../../src/files/store.ts'
 import { contentPath } from '../../src/gallery/store/content.ts'
 import { addFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
+import { removeFile } from '../../src/gallery/store/remove-files.ts'
 import { findUpload, holdUpload, keepUpload, releaseUpload } from '../../src/gallery/store/uploads.ts'
 import { createCloudUploads } from '../../src/providers/cloud-upload.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
@@ -24,6 +25,7 @@ import { listen } from '../../testbed/free-port.ts'
 import { silentLog } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { anySender } from '../support/sending.ts'
+import { uploadOf } from '../support/state/messages.ts'
 import { pngWith } from '../support/uploads.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -346,6 +348,28 @@ test('an id in its last day is used on while the file is uploaded anew', async (
   }
   await eventually(renewed, 'it is renewed')
   expect(uploads).toHaveLength(1)
+})
+
+test('an id is used for 29 days at most: WhatsApp keeps it for 30', async () => {
+  const of = { lane: newLane(), hash: (await newFile()).hash }
+  await keepUpload(redis, of, 'new', Date.now())
+  const days = ((await uploadOf(redis, of).livesMs()) ?? 0) / 86_400_000
+  expect(days).toBeGreaterThan(28.9)
+  expect(days).toBeLessThanOrEqual(29)
+})
+
+test('a file that is removed for good after a message was accepted, or of another account, is never uploaded', async () => {
+  const { uploads: all, entryOf } = workerWith()
+  const [removed, theirs] = [await newFile(), await newFile()]
+  await removeFile(redis, account, removed.id)
+  const entry = entryOf(newLane())
+  const other = { ...entry, sender: { ...entry.sender, account: account + 1 } }
+  for (const [of, { id }] of [
+    [entry, removed],
+    [other, theirs],
+  ] as const)
+    expect(await all.settled(of, id, 5_000)).toMatchObject({ kind: 'refused', problem: { code: 'gallery_file_gone' } })
+  expect(uploads).toEqual([])
 })
 
 test('a lost id is forgotten once, and another worker’s newer one is not', async () => {

@@ -19,6 +19,7 @@ import {
   lanePrefix,
   laneProbeKey,
   laneSlotsKey,
+  mediaUploadKeys,
   messageIndexKey,
   messageKey,
   messageWaitKey,
@@ -45,6 +46,10 @@ export const addRecord = (
   letter: string,
   fields: readonly (string | number)[],
 ) => redis.hset(messageKey(lane, ulid), 's', letter, ...fields)
+
+/** The id of an upload, by the content and the lane that it is for. */
+export const uploadOf = (redis: Redis, { lane, hash }: { lane: number; hash: string }) =>
+  valueAt(redis, mediaUploadKeys(lane, hash).upload)
 
 /** What stands for a received message in the names of what is kept about it. */
 export const receivedName = inboundDigest
