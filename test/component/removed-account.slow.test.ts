@@ -25,6 +25,7 @@ import { addFile, trashFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
+import { keepNames } from '../../src/people/names/store/names.ts'
 import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -84,6 +85,7 @@ async function wholeAccount() {
   await eraseOptOut(redis, account, [QUIET])
   await addOptOuts(redis, account, [BACK], { source: 'word', atMs: Date.now() - 1_000 })
   await removeOptOuts(redis, account, [BACK], { source: 'word', atMs: Date.now() })
+  await keepNames(redis, account, [{ names: [PHONE, 'DE.1234567890'] }])
   const template = { name: 'hi', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
   await importTemplate(redis, account, templateSchema.parse(template))
   await addWebhookSecret(redis, seal, account, 'webhook.app_secret', 'sixteen characters')

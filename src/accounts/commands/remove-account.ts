@@ -14,6 +14,7 @@ import { forgetEvents } from '../../events/store/outbox.ts'
 import { forgetGallery } from '../../gallery/store/remove-files.ts'
 import { doesNotExist, Refusal } from '../../messages/accept/refusal.ts'
 import { forgetNotices } from '../../notices/store/notices.ts'
+import { forgetAllNames } from '../../people/names/store/names.ts'
 import { ERASED_KEY_FIELD } from '../../people/opt-outs/store/erased.ts'
 import { forgetPortfolios } from '../../portfolios/store/portfolios.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -104,6 +105,7 @@ export async function endAccount(deps: RemovalDeps, id: number, retentionMs: num
   if ((await keptLanes(redis, id)).length > 0) return false
   const { optOuts, optOutSources, optOutEnds, erasedOptOuts, tombstones } = contactKeys(id)
   await redis.del(optOuts, optOutSources, optOutEnds, erasedOptOuts, tombstones)
+  await forgetAllNames(redis, id)
   for (const key of [campaignsOfAccountKey(id), sendersOfAccountKey(id), openRequeuesKey(id)]) await redis.del(key)
   await dropAccount(redis, id)
   return true

@@ -17,6 +17,7 @@ const KEPT_MS = 400 * 86_400_000
 const HASH_BITS = 46
 /** Another process may write the same names at the same moment; it needs them once. */
 const TRIES = 5
+const HASHES_AT_ONCE = 500
 
 /** Accounts where nobody had two names when last looked: that is asked first of them, for a tenth of what a look costs. */
 const withoutNames = new LRUCache<string, true>({ max: 10_000 })
@@ -84,6 +85,17 @@ export async function forgetNames(redis: Redis, account: number, names: Names): 
       return
   }
   throw new Error('the names of a person change faster than they can be forgotten')
+}
+
+/** Forgets all names of an account. Doing it again removes what a process that died has left. */
+export async function forgetAllNames(redis: Redis, account: number): Promise<void> {
+  const { names: size, namesIn } = contactKeys(account)
+  const hashes = Number((await redis.hget(size, 'buckets')) ?? 0)
+  for (let next = 0; next < hashes; next += HASHES_AT_ONCE) {
+    const numbers = Array.from({ length: Math.min(HASHES_AT_ONCE, hashes - next) }, (_none, i) => next + i)
+    await redis.unlink(...numbers.map((number) => namesIn(String(number))))
+  }
+  await redis.unlink(size)
 }
 
 /** What is kept of a name, under each key that may have sealed it; the first seals what is written. */
