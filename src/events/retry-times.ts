@@ -28,13 +28,3 @@ export function retryWaitMs(
 /** How long (ms) an endpoint that failed `inARow` times is left alone before it is tried with something new. */
 export const probeWaitMs = (inARow: number, askedMs: number | undefined): number =>
   Math.max(PROBE_MS[Math.min(inARow, PROBE_MS.length) - 1] ?? 0, Math.min(askedMs ?? 0, MOST_ASKED_MS))
-
-/** What a Retry-After says, in ms from now: seconds or a date; undefined when it says nothing. */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined) return undefined
-  const text = header.trim()
-  if (/^\d{1,15}(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1_000)
-  // A date always names its zone; what Date.parse makes of anything else was not meant.
-  const until = text.endsWith('GMT') ? Date.parse(text) : Number.NaN
-  return Number.isNaN(until) ? undefined : Math.max(0, until - nowMs)
-}

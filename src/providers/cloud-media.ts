@@ -4,8 +4,9 @@
 import { pipeline, type Readable, Transform } from 'node:stream'
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
-import { createTargetAgent, createTargetRule } from '../events/targets.ts'
 import { TooLargeError } from '../files/drafts.ts'
+import { causeOf, readText } from '../outbound/answers.ts'
+import { anywhere, createTargetAgent, createTargetRule } from '../outbound/targets.ts'
 import { parseJson } from './answer-body.ts'
 import type { ProviderSender } from './provider.ts'
 
@@ -42,8 +43,8 @@ export type MediaSource = ReturnType<typeof createMediaSource>
 
 /** `version`: of the Graph API, as in `v25.0`. */
 export function createMediaSource(version: string, limitsMs = LIMITS_MS) {
-  // Who configures a sender may name any network; what the API answers may not.
-  const own = createTargetAgent(createTargetRule(['0.0.0.0/0', '::/0']), MOST_OPEN)
+  // What the API answers may not name any network.
+  const own = createTargetAgent(anywhere, MOST_OPEN)
   const elsewhere = createTargetAgent(createTargetRule([]), MOST_OPEN)
 
   return {
@@ -92,8 +93,7 @@ async function lookUp(
     const signal = AbortSignal.timeout(limitMs)
     const url = `${baseUrl}/${version}/${encodeURIComponent(id)}${query}`
     const { statusCode, body } = await request(url, { dispatcher: agent, headers: headersOf(token), signal })
-    const text = await upTo(LOOK_UP_BYTES, body)
-    const answer = parseJson(text)
+    const answer = parseJson(await readText(body, LOOK_UP_BYTES))
     if (statusCode === 200) {
       const where = whereSchema.safeParse(answer)
       return where.success ? { kind: 'where', ...where.data } : { kind: 'unavailable', cause: 'unreadable_answer' }
@@ -163,21 +163,4 @@ function bounded(body: Readable): Readable {
   // Either end takes the other with it.
   pipeline(body, counted, () => {})
   return counted
-}
-
-async function upTo(limit: number, body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let read = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    read += chunk.length
-    if (read > limit) throw new Error('answer_too_large')
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** A word, never an address. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return ('code' in error && typeof error.code === 'string' ? error.code : error.name).toLowerCase()
 }

@@ -2,8 +2,9 @@
 // 25 s. Doing it again changes nothing.
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
-import { createTargetAgent, createTargetRule } from '../events/targets.ts'
 import type { CallEnd } from '../messages/outcome.ts'
+import { causeOf, readText } from '../outbound/answers.ts'
+import { anywhere, createTargetAgent } from '../outbound/targets.ts'
 import { parseJson } from './answer-body.ts'
 import { readRefusal } from './cloud-refusal.ts'
 import type { ProviderSender } from './provider.ts'
@@ -19,8 +20,7 @@ export type ReadReceipts = ReturnType<typeof createReadReceipts>
 
 /** `version`: of the Graph API, as in `v25.0`. */
 export function createReadReceipts(version: string, limitMs = LIMIT_MS) {
-  // Who configures a sender may name any network.
-  const agent = createTargetAgent(createTargetRule(['0.0.0.0/0', '::/0']), READS_AT_ONCE)
+  const agent = createTargetAgent(anywhere, READS_AT_ONCE)
   return {
     /** Marks a message that the sender received. Never rejects; `done` once WhatsApp has taken it. */
     mark: (sender: ProviderSender, id: string, typing: boolean): Promise<{ kind: 'done' } | CallEnd> =>
@@ -48,18 +48,10 @@ async function post(
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(limitMs),
     })
-    const chunks: Buffer[] = []
-    let read = 0
-    for await (const chunk of answer.body) {
-      chunks.push(Buffer.from(chunk))
-      read += chunk.length
-      if (read > ANSWER_BYTES) break
-    }
-    const said = parseJson(Buffer.concat(chunks).toString('utf8'))
+    const said = parseJson(await readText(answer.body, ANSWER_BYTES))
     if (answer.statusCode === 200 && done.safeParse(said).success) return { kind: 'done' }
     return readRefusal(answer.statusCode, said, undefined)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    return { kind: 'unanswered', cause: code.toLowerCase() || 'timeout' }
+    return { kind: 'unanswered', cause: causeOf(error) }
   }
 }

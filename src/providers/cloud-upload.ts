@@ -5,8 +5,9 @@ import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
-import { createTargetAgent, createTargetRule } from '../events/targets.ts'
 import type { CallEnd } from '../messages/outcome.ts'
+import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'
+import { anywhere, createTargetAgent } from '../outbound/targets.ts'
 import { isProviderId, parseJson } from './answer-body.ts'
 import { readRefusal } from './cloud-refusal.ts'
 import type { ProviderSender, UploadedFile } from './provider.ts'
@@ -24,8 +25,7 @@ export type CloudUploads = ReturnType<typeof createCloudUploads>
 
 /** `version`: of the Graph API, as in `v25.0`. */
 export function createCloudUploads(version: string, limitsMs = LIMITS_MS) {
-  // Who configures a sender may name any network.
-  const agent = createTargetAgent(createTargetRule(['0.0.0.0/0', '::/0']), UPLOADS_AT_ONCE)
+  const agent = createTargetAgent(anywhere, UPLOADS_AT_ONCE)
   return {
     /**
      * Uploads the file once and says how that ended; `accepted` has WhatsApp's id of it. Rejects only as reading the file
@@ -66,7 +66,8 @@ async function post(
       bodyTimeout: limitsMs.begin,
       signal: AbortSignal.any([AbortSignal.timeout(limitsMs.whole), stopped]),
     })
-    return readAnswer(answer.statusCode, await upTo(answer.body), answer.headers['retry-after'])
+    const askedMs = retryAfterMs(answer.headers['retry-after'], Date.now())
+    return readAnswer(answer.statusCode, await readText(answer.body, ANSWER_BYTES), askedMs)
   } catch (error) {
     if (source.error !== undefined) throw source.error
     return { kind: 'unanswered', cause: causeOf(error) }
@@ -105,27 +106,9 @@ async function* inPieces(head: Buffer, file: UploadedFile, tail: Buffer, source:
   yield tail
 }
 
-function readAnswer(status: number, text: string, retryAfter: string | string[] | undefined): CallEnd {
+function readAnswer(status: number, text: string, askedMs: number | undefined): CallEnd {
   const body = parseJson(text)
   const { data } = status >= 200 && status < 300 ? uploaded.safeParse(body) : { data: undefined }
   if (data !== undefined) return { kind: 'accepted', providerId: data.id }
-  const seconds = Number(typeof retryAfter === 'string' ? retryAfter : Number.NaN)
-  return readRefusal(status, body, Number.isFinite(seconds) ? seconds * 1_000 : undefined)
-}
-
-async function upTo(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let read = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    read += chunk.length
-    if (read > ANSWER_BYTES) break
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** A word, never an address. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return ('code' in error && typeof error.code === 'string' ? error.code : error.name).toLowerCase()
+  return readRefusal(status, body, askedMs)
 }

@@ -1,9 +1,10 @@
 // Questions to WhatsApp's Graph API: GET only, of templates, numbers, accounts and tokens. The token travels in a header and in
 // nothing that is told or logged; what WhatsApp says of an error is cleared of it, since it repeats bad ones. No redirect is
 // followed: it could lead anywhere, with the token.
-import { type Agent, request } from 'undici'
+import { request } from 'undici'
 import { z } from 'zod'
-import { createTargetAgent, createTargetRule } from '../events/targets.ts'
+import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'
+import { anywhere, createTargetAgent } from '../outbound/targets.ts'
 import { parseJson } from './answer-body.ts'
 import { plainText } from './webhook-fields.ts'
 
@@ -42,8 +43,7 @@ export type GraphApi = ReturnType<typeof createGraphApi>
 
 /** `version`: of the Graph API, as in `v25.0`. */
 export function createGraphApi(version: string, now: () => number = Date.now) {
-  // Who configures a sender may name any network, as for its messages.
-  const agent: Agent = createTargetAgent(createTargetRule(['0.0.0.0/0', '::/0']), MOST_OPEN)
+  const agent = createTargetAgent(anywhere, MOST_OPEN)
 
   return {
     /**
@@ -67,8 +67,7 @@ export function createGraphApi(version: string, now: () => number = Date.now) {
             signal: signal ? AbortSignal.any([bound, signal]) : bound,
           },
         )
-        const text = await upTo(bytes, body)
-        const answer = parseJson(text)
+        const answer = parseJson(await readText(body, bytes))
         const restMs = restOf(headers)
         if (statusCode !== 200) return refusalOf(statusCode, answer, { token, restMs: restMs ?? retryAfterOf(headers) })
         if (typeof answer !== 'object' || answer === null) return { kind: 'unavailable', cause: 'unreadable_answer' }
@@ -76,7 +75,7 @@ export function createGraphApi(version: string, now: () => number = Date.now) {
         if ('error' in answer) return refusalOf(statusCode, answer, { token, restMs })
         return { kind: 'answer', body: answer, restMs, atMs: momentOf(headers, startedMs, now()) }
       } catch (error) {
-        return { kind: 'unavailable', cause: bound.aborted ? 'timeout' : causeOf(error) }
+        return { kind: 'unavailable', cause: causeOf(error) }
       }
     },
 
@@ -161,24 +160,6 @@ function restOf(headers: Headers): number | undefined {
 }
 
 function retryAfterOf(headers: Headers): number | undefined {
-  const text = headerOf(headers, 'retry-after')
-  if (text === undefined || !/^\d{1,6}$/.test(text)) return undefined
-  return Math.min(Number(text) * 1_000, LONGEST_REST_MS)
-}
-
-async function upTo(limit: number, body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let read = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    read += chunk.length
-    if (read > limit) throw Object.assign(new Error('too large'), { code: 'answer_too_large' })
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** A word, never an address. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return ('code' in error && typeof error.code === 'string' ? error.code : error.name).toLowerCase()
+  const askedMs = retryAfterMs(headers['retry-after'], Date.now())
+  return askedMs && Math.min(askedMs, LONGEST_REST_MS)
 }

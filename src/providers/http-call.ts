@@ -4,11 +4,11 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Dispatcher } from 'undici'
 import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
-import { retryAfterMs } from '../events/retry-times.ts'
 import { MISSED_SLOT } from '../messages/outcome.ts'
+import { causeOf, retryAfterMs } from '../outbound/answers.ts'
 import type { HttpAgent } from './http-agent.ts'
 import type { Call, Connection, Request } from './http-contract.ts'
-import { causeOf, isOfStream, neverLeft } from './http-proof.ts'
+import { isOfStream, neverLeft } from './http-proof.ts'
 
 export type HttpEnd =
   | { kind: 'never_left'; cause: string }

@@ -5,10 +5,12 @@
 export class StreamError extends Error {
   override name = 'StreamError'
   readonly isUnprocessed: boolean
+  readonly code: 'refused_stream' | 'reset'
 
   constructor(how: 'ended' | 'unprocessed') {
     super(how)
     this.isUnprocessed = how === 'unprocessed'
+    this.code = this.isUnprocessed ? 'refused_stream' : 'reset'
   }
 }
 
@@ -34,31 +36,3 @@ export const neverLeft = ({ isStarted, isAnswered, error }: Failure): boolean =>
 
 /** Whether the error says nothing of the connection, so that others go on over it. */
 export const isOfStream = (error: Error): boolean => error instanceof StreamError
-
-/** A short word for what went wrong, safe to log: an error code, never a message that may hold an address or a token. */
-export function causeOf(error: Error): string {
-  if (error instanceof StreamError) return error.isUnprocessed ? 'refused_stream' : 'reset'
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-  return CAUSES[code] ?? (code.startsWith('HPE_') ? 'bad_answer' : code.toLowerCase())
-}
-
-const CAUSES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'refused',
-  ENOTFOUND: 'name_not_found',
-  EAI_AGAIN: 'name_not_found',
-  UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
-  ETIMEDOUT: 'connect_timeout',
-  ECONNRESET: 'reset',
-  EPIPE: 'reset',
-  UND_ERR_SOCKET: 'reset',
-  UND_ERR_INFO: 'reset',
-  UND_ERR_DESTROYED: 'reset',
-  ERR_HTTP2_STREAM_ERROR: 'reset',
-  ERR_HTTP2_SESSION_ERROR: 'reset',
-  ERR_HTTP2_STREAM_CANCEL: 'reset',
-  ERR_HTTP2_INVALID_SESSION: 'reset',
-  ERR_HTTP2_GOAWAY_SESSION: 'reset',
-  ERR_HTTP2_ERROR: 'bad_answer',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'bad_answer',
-  UND_ERR_HEADERS_OVERFLOW: 'bad_answer',
-}

@@ -14,11 +14,11 @@ import {
   readCursors,
 } from '../../src/events/store/endpoints.ts'
 import { listen } from '../../src/events/store/outbox.ts'
-import { createTargetAgent, createTargetRule } from '../../src/events/targets.ts'
 import type { EventJob } from '../../src/jobs/background.ts'
+import { createTargetAgent, createTargetRule } from '../../src/outbound/targets.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import type { Target } from '../../src/worker/background/events/deliver.ts'
-import { createPump } from '../../src/worker/background/events/pump.ts'
+import { createPump, MOST_AT_ONCE } from '../../src/worker/background/events/pump.ts'
 import { createRetries } from '../../src/worker/background/events/retries.ts'
 import { silentLog } from '../support/app.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
@@ -60,7 +60,7 @@ async function listener(fields: object = {}) {
   if (sender === undefined) throw new Error('no sender')
   const receiver = await startReceiver()
   const endpoint = await create(sender.account, { url: receiver.url, types: ['message.sent'], ...fields })
-  const agent = createTargetAgent(createTargetRule(['127.0.0.0/8']))
+  const agent = createTargetAgent(createTargetRule(['127.0.0.0/8']), MOST_AT_ONCE)
   const senders = new Map([[lane, sender]])
   const stopping = new AbortController()
   const target: Target = {

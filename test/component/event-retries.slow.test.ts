@@ -6,8 +6,8 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { newEndpointFields } from '../../src/events/endpoint.ts'
 import { addEventJob, openEndpointQueue } from '../../src/events/store/endpoint-queue.ts'
 import { createEndpoint, newEndpointId, removeEndpoint } from '../../src/events/store/endpoints.ts'
-import { createTargetAgent, createTargetRule } from '../../src/events/targets.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
+import { createTargetAgent, createTargetRule } from '../../src/outbound/targets.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { startRelay } from '../../src/worker/background/events/relay.ts'
 import { createRetries } from '../../src/worker/background/events/retries.ts'
@@ -61,7 +61,7 @@ async function startRetries() {
   const { endpoint, receiver, add, member } = await addEndpoint()
   const redis: Redis = connectWithRetry(lanes.server.url)
   await readyOrLate(redis, 10_000)
-  const agent = createTargetAgent(createTargetRule(['127.0.0.0/8']))
+  const agent = createTargetAgent(createTargetRule(['127.0.0.0/8']), 8)
   const target = { endpoint, agent, senders: new Map(), failures: 0, pausedUntil: 0, successNotedAt: 0 }
   const stopping = new AbortController()
   const config = { events: { retryMs: [DUE_MS], retentionMs: 3_600_000, allowPrivate: [] } }

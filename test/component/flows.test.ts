@@ -208,7 +208,7 @@ describe('a server of the account', () => {
     answer = () => undefined
     const began = performance.now()
     expect(await hasty.ask({ address: shop.url, secrets: [secret] }, 'delivery', ask)).toEqual({
-      problem: 'timeouterror',
+      problem: 'timeout',
     })
     expect(performance.now() - began).toBeLessThan(5_000)
     await hasty.close()

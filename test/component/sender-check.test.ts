@@ -253,7 +253,7 @@ test('a server that is not there, and one that asks to wait, are told apart', as
   await reachedAt('http://127.0.0.1:1')
   expect((await check()).of('number')).toMatchObject({
     state: 'unknown',
-    sentence: expect.stringContaining('econnrefused'),
+    sentence: expect.stringContaining('(refused)'),
   })
   await withServer({ status: 429, body: JSON.stringify({ error: { code: 80007, message: 'x' } }) }, async (url) => {
     await reachedAt(url)

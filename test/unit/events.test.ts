@@ -4,11 +4,12 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { isCidr } from '../../src/accounts/networks.ts'
 import { eventId, readEntry } from '../../src/events/outbox-entry.ts'
-import { probeWaitMs, retryAfterMs, retryWaitMs } from '../../src/events/retry-times.ts'
+import { probeWaitMs, retryWaitMs } from '../../src/events/retry-times.ts'
 import { newSecret, signatures } from '../../src/events/store/endpoint-secrets.ts'
 import { readPlaces, writePlaces } from '../../src/events/store/pull.ts'
-import { createTargetRule, literalHost } from '../../src/events/targets.ts'
 import { acceptedAtMs, newUlid } from '../../src/messages/message-id.ts'
+import { retryAfterMs } from '../../src/outbound/answers.ts'
+import { createTargetRule, literalHost } from '../../src/outbound/targets.ts'
 
 describe('an entry of an outbox', () => {
   const ulid = newUlid(1_800_000_000_000)

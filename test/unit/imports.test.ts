@@ -26,7 +26,7 @@ const LEVELS: readonly (readonly string[])[] = [
     'redis-address',
     'version',
   ],
-  ['campaigns', 'config-checks', 'flows', 'people/names', 'tracing'],
+  ['campaigns', 'config-checks', 'flows', 'outbound', 'people/names', 'tracing'],
   ['jobs'],
   ['events'],
   ['config', 'providers'],

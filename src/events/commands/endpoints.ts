@@ -7,6 +7,7 @@ import type { EventJob } from '../../jobs/background.ts'
 import { existingSenders } from '../../messages/accept/named-senders.ts'
 import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { newUlid } from '../../messages/message-id.ts'
+import { createTargetRule, whyUnsafe } from '../../outbound/targets.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
@@ -27,7 +28,6 @@ import {
   newReplayId,
   type ReplayOrder,
 } from '../store/replays.ts'
-import { createTargetRule, whyUnsafe } from '../targets.ts'
 
 /** `allowPrivate`: networks (CIDR) that endpoints may be in although they are private. */
 export interface EndpointCommands {

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Agent, request } from 'undici'
 import { signedHeaders } from '../../../events/store/endpoint-secrets.ts'
-import { createTargetAgent, createTargetRule } from '../../../events/targets.ts'
 import type { FlowRequest } from '../../../flows/flow-request.ts'
+import { causeOf, readText } from '../../../outbound/answers.ts'
+import { createTargetAgent, createTargetRule } from '../../../outbound/targets.ts'
 
 /** Requests that one process has open at a time. */
 export const ASKED_AT_ONCE = 64
@@ -57,18 +58,9 @@ async function post(
       answer.body.on('error', () => {}).destroy()
       return { problem: `http_${status}` }
     }
-    const chunks: Buffer[] = []
-    let read = 0
-    for await (const chunk of answer.body) {
-      chunks.push(Buffer.from(chunk))
-      read += chunk.length
-      if (read > ANSWER_BYTES) return { problem: 'too_large' }
-    }
-    return readAnswer(status, Buffer.concat(chunks).toString('utf8'))
+    return readAnswer(status, await readText(answer.body, ANSWER_BYTES))
   } catch (error) {
-    if (!(error instanceof Error)) return { problem: 'unknown' }
-    const named = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-    return { problem: named.toLowerCase() }
+    return { problem: causeOf(error) }
   }
 }
 

@@ -5,7 +5,6 @@ import type { Seal } from '../../../accounts/seal.ts'
 import type { Sender } from '../../../accounts/store/senders.ts'
 import type { EventDocument } from '../../../events/event-schema.ts'
 import type { PlacedEvent } from '../../../events/outbox-entry.ts'
-import { retryAfterMs } from '../../../events/retry-times.ts'
 import { noteAttempt } from '../../../events/store/attempts.ts'
 import { documentsOf } from '../../../events/store/documents.ts'
 import { secretsAt, signedHeaders } from '../../../events/store/endpoint-secrets.ts'
@@ -13,6 +12,7 @@ import { type Endpoint, noteOutcome } from '../../../events/store/endpoints.ts'
 import type { Log } from '../../../log.ts'
 import { iso } from '../../../messages/instant.ts'
 import { observerOf } from '../../../observe.ts'
+import { retryAfterMs } from '../../../outbound/answers.ts'
 import type { Redis } from '../../../redis/connect.ts'
 
 /** A success is noted at the endpoint at most so often. */
@@ -190,8 +190,7 @@ async function postEvents(
       signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopped]),
     })
     status = response.statusCode
-    const asked = response.headers['retry-after']
-    askedMs = retryAfterMs(typeof asked === 'string' ? asked : undefined, atMs)
+    askedMs = retryAfterMs(response.headers['retry-after'], atMs)
     let read = 0
     for await (const chunk of response.body) {
       const bytes = Buffer.from(chunk)

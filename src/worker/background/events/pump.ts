@@ -9,10 +9,11 @@ import { probeWaitMs } from '../../../events/retry-times.ts'
 import { isFor } from '../../../events/store/documents.ts'
 import { moveCursors, readCursors } from '../../../events/store/endpoints.ts'
 import { ACCOUNT_SOURCE, type OutboxEntry, readRange } from '../../../events/store/outbox.ts'
-import { MOST_AT_ONCE } from '../../../events/targets.ts'
 import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
 import type { Retries } from './retries.ts'
 
+/** Requests to one endpoint at a time, over as many connections. */
+export const MOST_AT_ONCE = 8
 /** A source that had something new is looked at again after this, one that has been still for long after the other. */
 const LOOK_MS = 20
 const LOOK_STILL_MS = 300

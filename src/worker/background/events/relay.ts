@@ -16,8 +16,8 @@ import {
 } from '../../../events/store/endpoint-queue.ts'
 import { type Endpoint, findEndpoint, listEndpoints } from '../../../events/store/endpoints.ts'
 import { listenAgain, listeningAccounts, maintainOutboxes } from '../../../events/store/outbox.ts'
-import { createTargetAgent, createTargetRule, type TargetRule } from '../../../events/targets.ts'
 import type { Log } from '../../../log.ts'
+import { createTargetAgent, createTargetRule, type TargetRule } from '../../../outbound/targets.ts'
 import { runningRedisClock } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { withTimeout } from '../../../redis/errors.ts'
@@ -26,7 +26,7 @@ import { deleteIf, ELECTED_MS, holdLease } from '../../../redis/lock.ts'
 import { execOrThrow } from '../../../redis/records.ts'
 import { repeatedly } from '../../../repeatedly.ts'
 import type { DeliveryDeps, Target } from './deliver.ts'
-import { createPump } from './pump.ts'
+import { createPump, MOST_AT_ONCE } from './pump.ts'
 import { createRetries } from './retries.ts'
 
 /** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
@@ -161,7 +161,7 @@ function startEndpointDelivery(
 ) {
   const stopping = new AbortController()
   const target: Target = {
-    ...{ endpoint, senders, agent: createTargetAgent(deps.rule) },
+    ...{ endpoint, senders, agent: createTargetAgent(deps.rule, MOST_AT_ONCE) },
     ...{ failures: 0, pausedUntil: 0, successNotedAt: 0 },
   }
   const retries = createRetries(deps, target, stopping.signal)

@@ -1,5 +1,6 @@
-// Which addresses an endpoint may have. Otherwise a client could have Laneway call what only Laneway can reach: the metadata
-// of its cloud, an admin page, Redis. An operator may allow private networks by name.
+// Which addresses may be called that somebody else names: of endpoints, of an account's own server, of a sender's provider, of
+// files. Otherwise a client could have Laneway call what only Laneway can reach: the metadata of its cloud, an admin page,
+// Redis. An operator may allow private networks by name.
 
 import { type LookupAddress, lookup } from 'node:dns'
 import dns from 'node:dns/promises'
@@ -42,14 +43,17 @@ export function createTargetRule(allowed: readonly string[]) {
 }
 export type TargetRule = ReturnType<typeof createTargetRule>
 
+/** Allows every address: an operator or an administrator may have a sender's provider in any network. */
+export const anywhere: TargetRule = createTargetRule(['0.0.0.0/0', '::/0'])
+
 /** The host of a URL as an address, without the brackets of IPv6; undefined when it is a name. */
 export function literalHost(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname
   return isIP(bare) === 0 ? undefined : bare
 }
 
-// Whether the address of an endpoint may be called, checked when it is set by looking its name up. It is checked again at
-// each connection, since the name may lead elsewhere by then.
+// Whether an address may be called, checked when it is set by looking its name up. It is checked again at each connection,
+// since the name may lead elsewhere by then.
 
 /** A name server that has not answered by then says nothing. */
 const LOOKUP_MS = 2_000
@@ -79,15 +83,13 @@ async function addressesOf(name: string): Promise<string[]> {
   return (await Promise.race([found, late])).map(({ address }) => address)
 }
 
-// The connections to one endpoint. What its name leads to is judged at each connection, with the very addresses that the
-// connection is then made to: a name that was harmless when the endpoint was created may lead elsewhere now. undici asks
-// no lookup for a host that is an address itself, so those are judged before.
+// What a name leads to is judged at each connection, with the very addresses that the connection is then made to: a name that
+// was harmless when it was set may lead elsewhere now. undici asks no lookup for a host that is an address itself, so those
+// are judged before.
 
-/** Requests to one endpoint at a time, over as many connections. */
-export const MOST_AT_ONCE = 8
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** The endpoint leads to an address that must not be called. */
+/** The name leads to an address that must not be called. */
 class UnsafeTargetError extends Error {
   override name = 'UnsafeTargetError'
   readonly code = 'UNSAFE_TARGET'
@@ -95,8 +97,8 @@ class UnsafeTargetError extends Error {
 
 const unsafe = (): UnsafeTargetError => new UnsafeTargetError('it leads to an address that is not allowed')
 
-/** Connections that are only made to addresses which the rule allows. Close them with `destroy`. */
-export function createTargetAgent(rule: TargetRule, connections = MOST_AT_ONCE): Agent {
+/** Up to so many connections to each server, made only to addresses that the rule allows. Close them with `destroy`. */
+export function createTargetAgent(rule: TargetRule, connections: number): Agent {
   const connectors = {
     'https:': buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(rule, true) }),
     'http:': buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(rule, false) }),
