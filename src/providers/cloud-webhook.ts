@@ -56,6 +56,9 @@ const NUMBERS_MAX = 20
 /** Items that are read in one event-loop tick: 100 that cannot be read take 1 ms. */
 const ITEMS_A_TURN = 200
 
+/** A field about people's user ids, which is kept as a notice as well. */
+const NAMES_CHANGED = 'user_id_update'
+
 /** Where a change stands: what its entry says of all of them. */
 interface Origin {
   wabaId: string | undefined
@@ -93,8 +96,11 @@ function* readersOf(entries: readonly unknown[], content: WebhookContent): Gener
       yield undefined
       const { data = { field: 'unreadable', value: rawChange } } = change.safeParse(rawChange)
       const field = data.field ?? 'messages'
-      if (field !== 'messages' && field !== 'user_preferences') tell(content, origin, () => readNews(field, data.value))
-      else {
+      if (field !== 'messages' && field !== 'user_preferences') {
+        const about = numberIn(data.value)
+        if (field === NAMES_CHANGED && about !== undefined) yield* readersOfNames(about, data.value, content)
+        tell(content, origin, () => readNews(field, data.value))
+      } else {
         const before = foundIn(content)
         yield* readersOfChange(data.value, content, origin)
         // What it holds is of a kind that nobody knows yet.
@@ -132,12 +138,10 @@ function* readersOfChange(value: unknown, content: WebhookContent, origin: Origi
   if (!read.success) content.unreadable += 1
   for (const raw of read.data?.statuses ?? []) yield reader(raw, content, readStatus, content.statuses)
   if (typeof value !== 'object' || value === null) return
-  const about = z.object({ metadata }).safeParse(value).data?.metadata.phone_number_id
+  const about = numberIn(value)
   if (about !== undefined) {
     noteNumber(about, content, origin)
-    for (const { list, raw } of itemsOfPeople(value)) {
-      yield () => content.namings.push(...namingsOf(about, list, raw))
-    }
+    yield* readersOfNames(about, value, content)
   }
   if ('user_preferences' in value) yield* readersOfPreferences(value, content, origin)
   if ('errors' in value || 'user_actions' in value) {
@@ -154,6 +158,14 @@ function* readersOfChange(value: unknown, content: WebhookContent, origin: Origi
   for (const raw of messages) {
     yield reader(raw, content, (item) => readReceived(of.phone_number_id, item, people), content.received)
   }
+}
+
+/** The number of ours that a change is about. */
+const numberIn = (value: unknown): string | undefined =>
+  z.object({ metadata }).safeParse(value).data?.metadata.phone_number_id
+
+function* readersOfNames(about: string, value: unknown, { namings }: WebhookContent): Generator<() => void> {
+  for (const { list, raw } of itemsOfPeople(value)) yield () => namings.push(...namingsOf(about, list, raw))
 }
 
 function* readersOfPreferences(value: object, content: WebhookContent, origin: Origin): Generator<() => void> {

@@ -13,8 +13,12 @@ export interface WebhookNaming extends Naming {
 }
 
 const text = spare(z.union([z.string().max(200), z.number().int().transform(String)]))
+const change = spare(z.object({ previous: text, current: text }))
 const system = spare(
-  z.object({ wa_id: text, new_wa_id: text, user_id: text, parent_user_id: text, previous_user_id: text }),
+  z.object({
+    ...{ wa_id: text, new_wa_id: text, user_id: text, parent_user_id: text, previous_user_id: text },
+    body: spare(z.string().max(2_000)),
+  }),
 )
 const item = z.object({
   ...{ recipient_id: text, recipient_user_id: text, recipient_parent_user_id: text },
@@ -22,27 +26,40 @@ const item = z.object({
   ...{ wa_id: text, user_id: text, parent_user_id: text },
   system,
 })
-const lists = ['statuses', 'contacts', 'messages', 'user_preferences'] as const
+const changedItem = z.object({ wa_id: text, user_id: change, parent_user_id: change })
+const lists = ['statuses', 'contacts', 'messages', 'user_preferences', 'user_id_update'] as const
+
+/** How WhatsApp says of a change what there was before, where it says it nowhere else. What stands before is a name of theirs. */
+const CHANGED = /changed from (\S+) to (\S+)$/
 
 /** The namings of one item of a change; of most items none. `about`: the number of ours that the change is about. */
 export function namingsOf(phoneNumberId: string, list: (typeof lists)[number], raw: unknown): WebhookNaming[] {
+  const of = { phoneNumberId, isTheirAct: list === 'messages' || list === 'user_preferences' }
+  if (list === 'user_id_update') {
+    const { wa_id, user_id: id, parent_user_id: parent } = changedItem.safeParse(raw).data ?? {}
+    return changeOf(of, namesIn([wa_id, id?.current, parent?.current]), namesIn([id?.previous, parent?.previous]))
+  }
   const { data } = item.safeParse(raw)
   if (data === undefined) return []
-  const numbers = [data.recipient_id, data.from, data.wa_id]
-  const ids = [data.recipient_user_id, data.from_user_id, data.user_id]
-  const parents = [data.recipient_parent_user_id, data.from_parent_user_id, data.parent_user_id]
-  const names = namesIn([...numbers, ...ids, ...parents])
-  const of = { phoneNumberId, isTheirAct: list === 'messages' || list === 'user_preferences' }
-  const now =
-    data.system &&
-    namesIn([data.system.new_wa_id ?? data.system.wa_id, data.system.user_id, data.system.parent_user_id])
-  if (now === undefined || now.length === 0) return names.length < 2 ? [] : [{ ...of, names }]
+  const names = namesIn([
+    ...[data.recipient_id, data.from, data.wa_id],
+    ...[data.recipient_user_id, data.from_user_id, data.user_id],
+    ...[data.recipient_parent_user_id, data.from_parent_user_id, data.parent_user_id],
+  ])
+  const { body = '', new_wa_id: number, wa_id: either, user_id: id, parent_user_id: parent, ...was } = data.system ?? {}
+  const now = namesIn([number ?? either, id, parent])
+  if (now.length === 0) return changeOf(of, names, [])
+  const [, former, next] = CHANGED.exec(body) ?? []
+  const said = namesIn([next]).every((name) => now.includes(name)) ? former : undefined
   // What they wrote from is what they had before.
-  const { previous_user_id: id, new_wa_id: isNew, wa_id: number } = data.system ?? {}
-  const before = [...names, ...namesIn([id, isNew && number])].filter((name) => !now.includes(name))
-  const [first] = before
-  if (first === undefined) return now.length < 2 ? [] : [{ ...of, names: now }]
-  return before.map((name) => ({ ...of, names: now, before: name }))
+  return changeOf(of, now, [...names, ...namesIn([was.previous_user_id, number && either, said])])
+}
+
+/** That the person has these names now, and had those before. */
+function changeOf(of: Omit<WebhookNaming, keyof Naming>, names: string[], before: readonly string[]): WebhookNaming[] {
+  const former = [...new Set(before)].filter((name) => !names.includes(name))
+  if (names.length === 0 || names.length + former.length < 2) return []
+  return former.length === 0 ? [{ ...of, names }] : former.map((name) => ({ ...of, names, before: name }))
 }
 
 /** Those that are a number or a user id, each once. A number may stand there in two spellings. */
@@ -55,8 +72,9 @@ function namesIn(texts: readonly (string | undefined)[]): string[] {
   return [...new Set(names)]
 }
 
-/** Calls `each` with every item of a change that may name a person. */
-export function* itemsOfPeople(value: object): Generator<{ list: (typeof lists)[number]; raw: unknown }> {
+/** Every item of a change that may name a person. */
+export function* itemsOfPeople(value: unknown): Generator<{ list: (typeof lists)[number]; raw: unknown }> {
+  if (typeof value !== 'object' || value === null) return
   for (const list of lists) {
     const items: unknown = Reflect.get(value, list)
     if (Array.isArray(items)) for (const raw of items) yield { list, raw }

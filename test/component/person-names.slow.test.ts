@@ -41,9 +41,9 @@ function somebody(): { number: string; id: string; next: string; nextId: string 
 /** Of WhatsApp, all in the past: a time to come is taken for now (seconds). */
 const START = Math.floor(Date.now() / 1_000) - 3_600
 
-async function bring(value: object, phoneNumberId = `${PHONE_NUMBER_ID}1`): Promise<void> {
+async function bring(value: object, phoneNumberId = `${PHONE_NUMBER_ID}1`, field = 'messages'): Promise<void> {
   const all = { metadata: { phone_number_id: phoneNumberId }, ...value }
-  const body = JSON.stringify({ entry: [{ id: '1', changes: [{ field: 'messages', value: all }] }] })
+  const body = JSON.stringify({ entry: [{ id: '1', changes: [{ field, value: all }] }] })
   const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
   const answer = await fetch(`${service.url}/webhooks/cloud-api`, {
     method: 'POST',
@@ -104,6 +104,50 @@ test.each<[string, (who: { number: string; id: string }) => object]>([
   await bring(told(who))
   expect((await namesOf(service.redis, tenant.account, who.id)).slice(0, 2)).toEqual([who.number, who.id])
   expect((await namesOf(service.redis, tenant.account, who.number)).slice(0, 2)).toEqual([who.number, who.id])
+})
+
+const CHANGES: [string, (who: ReturnType<typeof somebody>) => [string, object]][] = [
+  [
+    'a message of the system with the former id',
+    ({ id, nextId }) => [
+      'messages',
+      changed({}, { type: 'user_changed_user_id', user_id: nextId, previous_user_id: id }),
+    ],
+  ],
+  [
+    'a message of the system that says it in words',
+    ({ id, nextId }) => [
+      'messages',
+      changed({}, { type: 'user_changed_user_id', user_id: nextId, body: `User A changed from ${id} to ${nextId}` }),
+    ],
+  ],
+  [
+    'a webhook about user ids',
+    ({ number, id, nextId }) => [
+      'user_id_update',
+      { user_id_update: [{ wa_id: number, user_id: { previous: id, current: nextId } }] },
+    ],
+  ],
+]
+test.each(CHANGES)('%s moves what was said under the former user id', async (_what, told) => {
+  const who = somebody()
+  await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
+  const [field, value] = told(who)
+  await bring(value, undefined, field)
+  expect(await namesOf(service.redis, tenant.account, who.nextId)).toContain(who.id)
+  expect(await isOptedOut(who.nextId)).toBe(true)
+})
+
+test('a name that a person has given themselves makes nobody else theirs', async () => {
+  const who = somebody()
+  const other = somebody()
+  const body = `User changed from ${other.id} to ${who.nextId} changed from ${who.id} to ${who.nextId}`
+  await bring(changed({}, { type: 'user_changed_user_id', user_id: who.nextId, body }))
+  expect(await namesOf(service.redis, tenant.account, other.id)).toEqual([other.id])
+  expect(await namesOf(service.redis, tenant.account, who.id)).toContain(who.nextId)
+  const ofNumber = `User A changed from ${other.id} to ${other.nextId}`
+  await bring(changed({}, { type: 'user_changed_user_id', user_id: who.nextId, body: ofNumber }))
+  expect(await namesOf(service.redis, tenant.account, other.id)).toEqual([other.id])
 })
 
 test('nothing is learned from a webhook about a number of another account, nor for it', async () => {
