@@ -2,7 +2,7 @@
 // and every code at every kind of status. Only proof lets a message be sent again or failed.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type CallEnd, type Outcome, outcomeOf } from '../../src/messages/outcome.ts'
+import { type CallEnd, isFileUnknown, type Outcome, outcomeOf } from '../../src/messages/outcome.ts'
 import { codeEntry, isThrottling, PROVIDER_CODES } from '../../src/messages/provider-codes.ts'
 
 type Answer = Extract<CallEnd, { kind: 'answered' }>
@@ -299,4 +299,15 @@ test('campaigns slow down for every code that makes a lane wait, for 429 without
   expect([...PROVIDER_CODES.keys()].filter((code) => isThrottling(String(code)))).toEqual(holdsLane)
   expect(isThrottling('http_429')).toBe(true)
   expect(['refused', 'http_500', 'timeout', '', '200'].filter(isThrottling)).toEqual([])
+})
+
+test('a file that WhatsApp does not have is told from what is wrong with the message', () => {
+  const refused = (code: number, text: string) => answered(400, { code, text })
+  const unknown = "Param image['id'] is not a valid whatsapp business account media attachment ID"
+  expect(isFileUnknown(refused(100, unknown))).toBe(true)
+  expect(isFileUnknown(refused(131053, 'Media upload error'))).toBe(true)
+  expect(isFileUnknown(refused(100, 'Unexpected key "gallery" on param "image".'))).toBe(false)
+  expect(isFileUnknown(refused(131009, unknown))).toBe(false)
+  // From something on the way it proves nothing.
+  expect(isFileUnknown({ ...refused(131053, ''), readable: false })).toBe(false)
 })
