@@ -1,5 +1,5 @@
 // Deadlines that also hold on a machine that is suspended meanwhile: `performance.now()` stands still then, and the wall
-// clock, which goes on, may be set back.
+// clock, which goes on, may be set back. And waiting with a limit.
 
 /** A moment that is over as soon as one of the two clocks says so: `performance.now()` and epoch ms. */
 export interface Deadline {
@@ -16,3 +16,12 @@ export const deadlineIn = (ms: number): Deadline => ({
 
 /** Whether it is over. A wall clock that is set ahead ends it early. */
 export const isOver = ({ steadyMs, wallMs }: Deadline): boolean => performance.now() >= steadyMs || Date.now() >= wallMs
+
+/** Waits until the work is over, but no longer than `limitMs`; the work itself goes on. */
+export async function waitAtMost(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs)
+  })
+  await Promise.race([work, limit]).finally(() => clearTimeout(timer))
+}

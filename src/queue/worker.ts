@@ -10,6 +10,7 @@ import {
   WaitingError,
   type WorkerOptions,
 } from 'bullmq'
+import { waitAtMost } from '../deadline.ts'
 import type { Redis } from '../redis/connect.ts'
 import { workerBackends } from './backend.ts'
 import type { Queue } from './open-queue.ts'
@@ -84,7 +85,7 @@ export function openWorker(
 
 /** Takes no more jobs and waits for those in flight, at most for `limitMs`; other workers take up what is left then. */
 export async function closeWorker(worker: Worker, limitMs: number): Promise<void> {
-  await Promise.race([worker.close(), new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+  await waitAtMost(limitMs, worker.close())
 }
 
 /** What becomes of a job after its processor ran, when it concerns this job alone. */

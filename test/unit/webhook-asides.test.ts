@@ -1,7 +1,7 @@
 // Pins: what a webhook brings that is not for us is told in the log, once an hour for each, without numbers of people.
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createAsides } from '../../src/producer/api/webhooks/handlers.ts'
+import { createAsides } from '../../src/producer/api/webhooks/asides.ts'
 
 const lines: { msg: string; field?: string; phone_number_id?: string | null }[] = []
 const log = pino({}, { write: (line) => lines.push(JSON.parse(line)) })

@@ -1,20 +1,17 @@
-// The senders, each a business number with its provider, rate and lane; and the secrets of the webhooks.
+// The senders, each a business number with its provider, rate and lane.
 import type { SenderDocument as Sender } from '../../accounts/sender.ts'
-import type { WebhookSecretName } from '../../accounts/settings.ts'
 import type { PortfolioDocument as Portfolio } from '../../portfolios/portfolio.ts'
-import type { webhookSecrets } from '../../producer/api/webhooks/routes.ts'
 import { ROUTES } from '../logic/draft.ts'
 import { nonEmpty } from '../parts/fields.tsx'
-import { ask, showOnce, thenNotify } from '../parts/form.tsx'
-import { List, listAt, type RowAction, Table } from '../parts/list.tsx'
-import { Card, Empty, Page, WhenLoaded } from '../parts/page.tsx'
-import { Copy } from '../parts/press.tsx'
+import { ask, thenNotify } from '../parts/form.tsx'
+import { List, listAt, type RowAction } from '../parts/list.tsx'
+import { Empty, Page } from '../parts/page.tsx'
 import { Badge, sentence, Text } from '../parts/text.tsx'
-import { useData, useLoad } from '../state/hooks.ts'
-import { actingFor, call, type Data, dataOf, randomHex } from '../state/http.ts'
+import { useLoad } from '../state/hooks.ts'
+import { call, dataOf } from '../state/http.ts'
 import { loadPortfolios } from '../state/library.ts'
-import { session } from '../state/session.ts'
 import { showCheck } from './sender-check.tsx'
+import { WebhookSecrets } from './webhook-secrets.tsx'
 
 /** The list, with buttons to add, change and remove. */
 export function Senders() {
@@ -180,123 +177,4 @@ const removeSender = (sender: Sender): void =>
     text: sentence`${sender.name || sender.number} sends nothing any more, and its token is forgotten. It is refused as long as
       messages wait on its lane. What was sent stays on record.`,
     act: () => thenNotify(call('DELETE', `/admin/senders/${sender.id}`), `Sender ${sender.id} is removed.`),
-  })
-
-const SECRETS = '/admin/webhook-secrets'
-const SECRET_LEAST = 16
-
-interface Kind {
-  name: WebhookSecretName
-  title: string
-  purpose: string
-}
-const KINDS: readonly Kind[] = [
-  { name: 'webhook.app_secret', title: 'App secret', purpose: 'proves that a webhook comes from WhatsApp' },
-  { name: 'webhook.verify_token', title: 'Verify token', purpose: 'answers WhatsApp when you set the address' },
-]
-
-/** The address of the webhooks and their secrets. */
-function WebhookSecrets() {
-  const loaded = useData<Data<typeof webhookSecrets.list>>(SECRETS)
-  const account = actingFor.value ?? session.value?.account?.id
-  const address = `${location.origin}/webhooks/cloud-api/${account}`
-  return (
-    <Card title="Webhooks of the Cloud API">
-      <p>
-        Have WhatsApp send webhooks of this account to <code class="anywhere">{address}</code>{' '}
-        <Copy what="address" text={address} />
-      </p>
-      <p class="help">
-        Two secrets of a kind are valid at a time, so that one is replaced without a webhook being lost: add the new
-        one, change it at WhatsApp, then remove the older one. None is ever shown again.
-      </p>
-      <WhenLoaded loaded={loaded}>
-        {(counts) => (
-          <Table
-            cards
-            caption="Webhook secrets"
-            rows={KINDS}
-            keyOf={({ name }) => name}
-            columns={[
-              { title: 'Secret', head: true, text: ({ title }) => title, note: ({ purpose }) => purpose },
-              {
-                title: 'Valid',
-                cell: ({ name }) => (
-                  <Badge tone={counts[name] === 0 ? 'quiet' : 'good'}>
-                    {counts[name] === 0 ? 'none of its own' : `${counts[name]} of 2`}
-                  </Badge>
-                ),
-              },
-            ]}
-            actions={(kind) => {
-              const count = counts[kind.name]
-              const add: RowAction = ['Add', kind.title, () => addSecret(kind, count)]
-              const remove: RowAction = [
-                count > 1 ? 'Remove the older' : 'Remove',
-                kind.title,
-                () => removeSecret(kind, count),
-              ]
-              return count > 0 ? [add, remove] : [add]
-            }}
-          />
-        )}
-      </WhenLoaded>
-    </Card>
-  )
-}
-
-/** Adds a secret that a person has, or makes one and shows it once. */
-function addSecret({ name, title }: Kind, count: number): void {
-  // As long as a SHA-256 digest.
-  const fresh = randomHex(32)
-  ask({
-    title: `Add: ${title}`,
-    verb: 'Add the secret',
-    fields: {
-      from: {
-        label: 'Which',
-        value: name === 'webhook.verify_token' ? 'made' : 'given',
-        options: [
-          ['given', 'one that I have'],
-          ['made', 'a new one, made here and shown once'],
-        ],
-      },
-      given: {
-        kind: 'password',
-        autocomplete: 'off',
-        label: 'Secret',
-        required: true,
-        help: `At least ${SECRET_LEAST} characters, without spaces.`,
-        when: ({ from }) => from === 'given',
-      },
-    },
-    note:
-      count > 1 ? (
-        <p class="held">Two are valid now: the older of them ends at once.</p>
-      ) : (
-        <p>It is valid within a second, beside the one before.</p>
-      ),
-    ready: ({ from, given }) => from === 'made' || given.trim().length >= SECRET_LEAST,
-    act: async ({ from, given }) => {
-      await call('PUT', `${SECRETS}/${name}`, { body: { secret: from === 'made' ? fresh : given.trim() } })
-      if (from !== 'made') return 'The secret is added.'
-      showOnce('secret', fresh)
-    },
-  })
-}
-
-const removeSecret = ({ name, title }: Kind, count: number): void =>
-  ask({
-    title: `Remove: ${title}`,
-    verb: 'Remove the secret',
-    danger: true,
-    text:
-      count < 2
-        ? 'It is the only one: webhooks at the address of this account are refused until another one is added.'
-        : 'Webhooks that WhatsApp signs or verifies with the older one are refused within a second.',
-    act: () =>
-      thenNotify(
-        call('DELETE', `${SECRETS}/${name}`, count < 2 ? { query: { all: 'true' } } : {}),
-        'The secret is removed.',
-      ),
   })

@@ -5,6 +5,7 @@
 // Where the process may die, and what happens then:
 // - while it polls: BullMQ gives the job to another worker within 15 s; what was being asked about is due again by then.
 // - between the end of the job and adding it again: the sweep notices that polls are late.
+import { waitAtMost } from '../../deadline.ts'
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../../jobs/background.ts'
 import { FIRST_POLL_MS } from '../../messages/backoff.ts'
 import { pollCooldownMs, untilNextPollMs } from '../../messages/store/status-polls.ts'
@@ -132,7 +133,7 @@ export function startStatusPolls(deps: PollDeps) {
     async stop(limitMs: number): Promise<void> {
       poller.stop()
       const ended = worker.close().then(() => Promise.all(underWay))
-      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await waitAtMost(limitMs, ended)
       await queue.close()
     },
   }

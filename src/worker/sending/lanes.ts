@@ -3,6 +3,7 @@
 // Nothing is lost between closing and a new message: a job is added before its lane is woken, and the sweep looks at every
 // lane with work every 2 s. A lane assigned to other workers (lane-assignment.ts) is not opened, whatever wakes it.
 import type { Config } from '../../config.ts'
+import { waitAtMost } from '../../deadline.ts'
 import { releaseRead } from '../../queue/lane/jobs.ts'
 import type { Worker } from '../../queue/worker.ts'
 import { withTimeout } from '../../redis/errors.ts'
@@ -168,10 +169,7 @@ export function createLanes(deps: LanesDeps) {
       await Promise.race([Promise.all([...all.map((worker) => worker.close()), rooms.idle()]), limit])
       // What it could not release when Redis was away: nobody is to take this worker for one that died over it.
       const released = [...open.keys()].map((lane) => releaseRead(redis, lane, send.worker).catch(() => {}))
-      await Promise.race([
-        Promise.all([...released, ...all.map((worker) => worker.close(true))]),
-        new Promise<void>((resolve) => setTimeout(resolve, 1_000).unref()),
-      ])
+      await waitAtMost(1_000, Promise.all([...released, ...all.map((worker) => worker.close(true))]))
       open.clear()
     },
   }

@@ -2,6 +2,7 @@
 // it. One worker uploads a content at a time: it holds a lease in Redis and renews it. Where it may die: before WhatsApp's
 // answer is kept, the lease runs out and another worker uploads the content; WhatsApp then has it twice, which harms nobody.
 import type { Config } from '../../config.ts'
+import { waitAtMost } from '../../deadline.ts'
 import { FileMissingError, type FileStore, isFilesAway } from '../../files/store.ts'
 import { contentPath } from '../../gallery/store/content.ts'
 import { findFile, type GalleryFile, publicPathOf } from '../../gallery/store/files.ts'
@@ -215,8 +216,8 @@ export function createUploads(deps: UploadDeps) {
         const found = await find(entry, id)
         const isUnderWay = found.kind === 'waits' && found.problem.code === underWay.code
         if (!isUnderWay || stopping.signal.aborted || performance.now() > giveUpAt) return found
-        // With none of its own, another worker does it.
-        await (running.size === 0 ? pause(UNDER_WAY_MS) : Promise.race([...running.values(), pause(UNDER_WAY_MS)]))
+        // With none of its own it only waits: another worker uploads it.
+        await waitAtMost(UNDER_WAY_MS, Promise.race(running.values()))
       }
     },
 
@@ -229,9 +230,7 @@ export function createUploads(deps: UploadDeps) {
     /** Breaks off what is under way; another worker begins anew. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
-      await Promise.race([Promise.all(running.values()), pause(limitMs)])
+      await waitAtMost(limitMs, Promise.all(running.values()))
     },
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())

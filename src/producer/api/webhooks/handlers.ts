@@ -43,11 +43,16 @@ import { parseRaw } from '../../body.ts'
 import { ApiError } from '../../errors.ts'
 import type { AnswerOf, ContextOf } from '../../route.ts'
 import { says, shows } from '../answers.ts'
+import { type Asides, createAsides } from './asides.ts'
 import { webhookSecrets, webhooks } from './routes.ts'
 
 const SIGNATURE = 'x-hub-signature-256'
 /** Updates that are stored at the same time. */
 const AT_ONCE = 200
+/** Numbers and people of which it is remembered for an hour that they were learned: some 2 MB. */
+const NUMBERS_REMEMBERED = 500
+const PEOPLE_REMEMBERED = 10_000
+const REMEMBERED_MS = 3_600_000
 
 interface WebhookDeps {
   redis: Redis
@@ -71,8 +76,8 @@ interface Source {
 }
 
 export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'looked' | 'named'>): Route[] {
-  const looked = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
-  const named = new LRUCache<string, true>({ max: PEOPLE_REMEMBERED, ttl: EVERY_MS, perf: performance })
+  const looked = new LRUCache<string, true>({ max: NUMBERS_REMEMBERED, ttl: REMEMBERED_MS, perf: performance })
+  const named = new LRUCache<string, true>({ max: PEOPLE_REMEMBERED, ttl: REMEMBERED_MS, perf: performance })
   const deps: WebhookDeps = { ...given, looked, named, asides: createAsides(given.log) }
   const { redis, seal } = deps
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
@@ -275,48 +280,3 @@ export const webhookSecretRoutes = ({ redis, seal }: { redis: Redis; seal: Seal 
       return shows('removed', await countWebhookSecrets(redis, account))
     },
   })
-
-/** Kinds of unexpected contents that are remembered. */
-const REMEMBERED = 500
-const EVERY_MS = 3_600_000
-/** About 2 MB. */
-const PEOPLE_REMEMBERED = 10_000
-const ID = /^\d{1,32}$/
-
-/** Logs what a webhook brings that is not for us, each kind once an hour, so that the log cannot be flooded. */
-export interface Asides {
-  /** A change of a field that we do not read, such as `message_echoes`. */
-  otherField(field: string): void
-  /** Notices of a field come so fast that they are only counted. */
-  missedNotice(field: string): void
-  /** So many files of the account wait to be fetched that this one is not. */
-  mediaNotKept(account: number): void
-  /** A message or preference for a number that no sender has, or one of another account. */
-  unknownNumber(phoneNumberId: string): void
-}
-
-export function createAsides(log: Log): Asides {
-  const logged = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
-  const isNew = (what: string): boolean => {
-    if (logged.has(what)) return false
-    // One that is told never makes room for another.
-    if (logged.size >= REMEMBERED && !logged.purgeStale()) return false
-    logged.set(what, true)
-    return true
-  }
-  return {
-    otherField(field) {
-      if (isNew(`field ${field}`)) log.info({ field }, 'webhook.other_field')
-    },
-    missedNotice(field) {
-      if (isNew(`missed ${field}`)) log.warn({ field }, 'webhook.missed_notices')
-    },
-    mediaNotKept(account) {
-      if (isNew(`media ${account}`)) log.warn({ account }, 'received_media.too_many')
-    },
-    unknownNumber(phoneNumberId) {
-      const id = ID.test(phoneNumberId) ? phoneNumberId : null
-      if (isNew(`number ${id}`)) log.warn({ phone_number_id: id }, 'webhook.unknown_number')
-    },
-  }
-}

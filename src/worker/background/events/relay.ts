@@ -3,9 +3,11 @@
 //
 // Two relays at once, as after one was frozen, repeat events and do no other harm: an endpoint's cursors move by
 // compare-and-set (store/scripts/cursor-move.lua).
+
 import type { Seal } from '../../../accounts/seal.ts'
 import { listKeptSenders, type Sender } from '../../../accounts/store/senders.ts'
 import type { Config } from '../../../config.ts'
+import { waitAtMost } from '../../../deadline.ts'
 import {
   dueQueues,
   noteDue,
@@ -203,7 +205,7 @@ function startEndpointDelivery(
     /** Ends within `limitMs`; what is under way is cut off, and delivered again by the next relay. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
-      await Promise.race([running, new Promise((resolve) => setTimeout(resolve, limitMs).unref())])
+      await waitAtMost(limitMs, running)
       await retries.stop(limitMs)
       await target.agent.destroy()
     },

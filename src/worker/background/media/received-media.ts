@@ -1,6 +1,7 @@
 // Has the files of received messages fetched into galleries, of accounts that keep them (`keep_received_media`): soon after they
 // arrive, and again with a growing wait until WhatsApp has removed them. What one try does is in fetch-medium.ts. A worker that
 // dies leaves a file due again a minute later.
+import { waitAtMost } from '../../../deadline.ts'
 import {
   endReceivedMedium,
   HOLD_AGAIN_MS,
@@ -68,8 +69,7 @@ export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) =
     async stop(limitMs: number): Promise<void> {
       repeating.stop()
       stopping.abort()
-      const limit = new Promise((resolve) => setTimeout(resolve, limitMs).unref())
-      await Promise.race([Promise.allSettled(running.keys()), limit])
+      await waitAtMost(limitMs, Promise.allSettled(running.keys()))
     },
   }
 }

@@ -13,6 +13,7 @@ import {
   setSyncDue,
 } from '../../../accounts/store/template-syncs.ts'
 import { releaseTemplates } from '../../../accounts/store/templates.ts'
+import { waitAtMost } from '../../../deadline.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { rootKeys, templateSyncLeaseKey } from '../../../redis/keys.ts'
@@ -75,8 +76,7 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
     async stop(limitMs: number): Promise<void> {
       looking.stop()
       stopping.abort()
-      const limit = new Promise((resolve) => setTimeout(resolve, limitMs).unref())
-      await Promise.race([Promise.allSettled(running.values()), limit])
+      await waitAtMost(limitMs, Promise.allSettled(running.values()))
     },
   }
 }
