@@ -37,7 +37,7 @@ export function withFiles(content: Content, to: (file: MessageFile, place: FileP
 type Interactive = Extract<Content, { type: 'interactive' }>['interactive']
 
 function withHeader(interactive: Interactive, to: (file: MessageFile, place: FilePlace) => MessageFile): Interactive {
-  // Those of products have a text above them.
+  // A list of products has a text as its header.
   if (!('header' in interactive) || interactive.type === 'product_list') return interactive
   if (interactive.header === undefined || interactive.header.type === 'text') return interactive
   const { header } = interactive
@@ -56,7 +56,7 @@ function withHeader(interactive: Interactive, to: (file: MessageFile, place: Fil
 
 const known = new WeakMap<Content, readonly GalleryReference[]>()
 
-/** The files of the gallery that a content shows; none of most. */
+/** The files of the gallery that a content shows; most contents show none. */
 export function galleryFilesIn(content: Content): readonly GalleryReference[] {
   if (content.type === 'text') return NONE
   const found = known.get(content) ?? filesIn(content)

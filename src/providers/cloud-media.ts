@@ -43,7 +43,7 @@ export type MediaSource = ReturnType<typeof createMediaSource>
 
 /** `version`: of the Graph API, as in `v25.0`. */
 export function createMediaSource(version: string, limitsMs = LIMITS_MS) {
-  // What the API answers may not name any network.
+  // An address that the API answers must be public.
   const own = createTargetAgent(anywhere, MOST_OPEN)
   const elsewhere = createTargetAgent(createTargetRule([]), MOST_OPEN)
 

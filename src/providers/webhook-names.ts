@@ -1,5 +1,5 @@
-// Reads which names a webhook gives to one person: of who wrote, of whom a message went to, of who has changed a setting, a
-// number or a user id. A number comes first.
+// Reads which names a webhook gives to one person: who wrote, who got a message, or who changed a setting, a number or a user
+// id. A number comes first.
 import { z } from 'zod'
 import { isUserId, parsePerson } from '../messages/recipient.ts'
 import type { Naming } from '../people/names/person.ts'
@@ -32,7 +32,7 @@ const lists = ['statuses', 'contacts', 'messages', 'user_preferences', 'user_id_
 /** How WhatsApp says of a change what there was before, where it says it nowhere else. What stands before is a name of theirs. */
 const CHANGED = /changed from (\S+) to (\S+)$/
 
-/** The namings of one item of a change; of most items none. `about`: the number of ours that the change is about. */
+/** The namings of one item of a change; most items have none. `phoneNumberId`: the number of ours that the change is about. */
 export function namingsOf(phoneNumberId: string, list: (typeof lists)[number], raw: unknown): WebhookNaming[] {
   const of = { phoneNumberId, isTheirAct: list === 'messages' || list === 'user_preferences' }
   if (list === 'user_id_update') {

@@ -35,7 +35,7 @@ const whyNoList = (senders: readonly Sender[]): string =>
 export const showSync = async (redis: Redis, synced: SyncedAccount): Promise<TemplateSyncDocument> =>
   documentOf(synced, await findTemplateSync(redis, synced))
 
-/** Those of an account. */
+/** All syncs of an account. */
 export async function showSyncs(redis: Redis, account: number): Promise<TemplateSyncDocument[]> {
   const all = await plannedSyncs(redis, account)
   return Promise.all(all.map((synced) => showSync(redis, synced)))

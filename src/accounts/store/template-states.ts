@@ -1,9 +1,9 @@
 // What WhatsApp has told of templates since they were imported or listed: status, category, quality, and that their parts
 // changed. It is kept beside the registry, also for templates that are not in it: a campaign may send one without a check.
 //
-// A list of WhatsApp supersedes what was told before it was read, by WhatsApp's own clock, however late that arrives.
-// An import is a person's word: what was told until then counts no more, and what is newer than that does again. The import
-// notes what was told, so that of both at once the one that was told is not lost.
+// A list of WhatsApp supersedes what webhooks told before it was read, by WhatsApp's own clock, however late they arrive.
+// An import is a person's word: what webhooks told until then counts no more, what they tell later does. The import notes
+// which words it supersedes, so that a webhook of the same moment is not lost.
 import { z } from 'zod'
 import { type Template, templateSchema } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -111,7 +111,7 @@ export async function dueSyncs(redis: Redis, nowMs: number, most: number): Promi
   return due.flatMap(readMember)
 }
 
-/** All there are; with `account` those of one. */
+/** All planned syncs, or those of one account. */
 export async function plannedSyncs(redis: Redis, account?: number): Promise<SyncedAccount[]> {
   const all = (await redis.zrange(rootKeys.templateSyncs, '0', '-1')).flatMap(readMember)
   return account === undefined ? all : all.filter((each) => each.account === account)

@@ -17,7 +17,7 @@ export type UploadedFor = (
   file: number,
 ) => Promise<{ kind: 'ready' } | { kind: 'waits' | 'refused'; problem: Problem }>
 
-/** More people than this are told not to be sent a link. */
+/** A link that is sent to more people than this gets a warning. */
 const MANY = 1_000
 
 const contentOf = ({ definition }: Campaign, components: readonly Component[]): Content => ({

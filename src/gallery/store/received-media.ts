@@ -1,6 +1,6 @@
 // Which files of received messages are still to be fetched into galleries. Accounts take turns, and each file is tried again until it
 // is settled. A worker that dies with a file leaves it due again after its lease; the id that its file gets is written down
-// first, so that whoever goes on finds a file that was there already, or makes it under the same id.
+// first, so that the worker that goes on finds a file that is there already, or makes it under the same id.
 import { z } from 'zod'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -28,7 +28,7 @@ const KEEP_MS = 9 * 86_400_000
 const LEASE_MS = 60_000
 /** How often a worker says that it still fetches. */
 export const HOLD_AGAIN_MS = 20_000
-/** That the gallery is full is told so often at most. */
+/** A full gallery is reported once in this time. */
 const TOLD_MS = 86_400_000
 const FOLDER_NAME = 'Received'
 const FILES_AT_ONCE = 500
@@ -53,7 +53,7 @@ export async function addReceivedMedium(redis: Redis, of: ReceivedMedium): Promi
 
 const takenSchema = z.union([z.tuple([]), z.tuple([z.coerce.number(), z.string(), z.coerce.number(), z.string()])])
 
-/** Takes a file that is due, of none of the `busy` accounts; undefined when there is none. */
+/** Takes a file that is due, unless its account is one of the `busy` ones; undefined when there is none. */
 export async function takeReceivedMedium(redis: Redis, busy: readonly number[]): Promise<TakenMedium | undefined> {
   const { accounts, due, tries } = keys
   const args = { leaseMs: LEASE_MS, busy: busy.map(String) }

@@ -18,7 +18,7 @@ const FAILURES_KEPT_MS = 3_600_000
 /** An upload that fails is tried again after this, doubled for each failure in a row, up to the last. */
 const FIRST_REST_MS = 1_000
 const MOST_REST_MS = 300_000
-/** A file that WhatsApp refuses is refused without asking it for so long. */
+/** For so long a file that WhatsApp refused is refused without asking again. */
 const REFUSED_MS = 600_000
 
 /** A content as it goes to one number. */

@@ -95,7 +95,7 @@ export function readCursor(account: number, text: string): Place | undefined {
 const PLACES = 8_192
 const PLACES_OF_ONE = 65_536
 
-/** The names of the person whom messages go to, or came from; undefined: of everybody. */
+/** The names of the person that messages were sent to or came from; undefined: anybody. */
 type Names = readonly string[] | undefined
 
 /** The source of a segment. */

@@ -24,7 +24,7 @@ export interface MessageFilter {
   untilMs?: number | undefined
 }
 
-/** Fields that only messages that were sent have, and those that only received ones have. */
+/** Fields that only sent messages have. */
 const OUTBOUND = ['to', 'class', 'campaign', 'campaignId', 'code'] as const
 
 /** The directions that can match. */

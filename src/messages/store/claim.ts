@@ -69,7 +69,7 @@ export interface Claim {
   from?: WaitsAs
   /** It is not to be sent yet: the claim puts its job off for so long, however late it comes. */
   holdMs?: number | undefined
-  /** First of the names of its person, if it has another: who has several has one cooldown. */
+  /** The first of the person's names, if it is another than the recipient: a person has one cooldown under all names. */
   person?: string | undefined
 }
 

@@ -36,9 +36,9 @@ const NOTIFIED = 'notified'
 
 /**
  * Stores a received message and emits `message.received`. Repeated webhooks change nothing; two at the same moment may
- * both write the event, under one id. Dying before that is
- * harmless: the webhook was not answered, and is brought again. `beforeNotified` is called with each new one before the
- * event is written, and perhaps again after a crash, with the same `receivedAt`.
+ * both write the event, under one id. Dying before that is harmless: the webhook was not answered, and comes again.
+ * `beforeNotified` is called with each new one before the event is written, and perhaps again after a crash, with the same
+ * `receivedAt`.
  */
 export async function storeInbound(
   redis: Redis,

@@ -22,8 +22,8 @@ export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =
 
 /**
  * Why messages of one sender must not be sent, by their places among them: the recipient wants no such message, or was
- * erased since its campaign began, under any of their names. Asked before they are claimed, and again of one that leaves later than that answer is
- * good for.
+ * erased since its campaign began, under any of their names. Asked before they are claimed, and again of one that leaves
+ * later than that answer is good for.
  */
 export async function barredAmong(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },

@@ -12,11 +12,11 @@ import type { NamedUpload, SendableFile, Uploads } from './uploads.ts'
 
 export type ReadyFiles = { content: Content; uploads: readonly NamedUpload[] } | { refusal: Problem }
 
-/** What of some messages can be sent as far as their files go. Those without files of the gallery are in none of these. */
+/** What the files of some messages allow. A message without files of the gallery is in none of these. */
 export interface MessageFiles {
   /** What is sent of a message in place of its content, or why nothing ever can be. */
   ready: ReadonlyMap<Outgoing, ReadyFiles>
-  /** Messages that wait for a file, those of chunks too, and for how long (ms). */
+  /** Messages that wait for a file, also those from chunks, and for how long (ms). */
   waiting: ReadonlyMap<Outgoing, number>
   /** Campaigns whose chunks are to be given back, and for how long (ms). */
   waitingRuns: ReadonlyMap<number, number>
@@ -50,7 +50,7 @@ export async function filesOf(
     const { waitMs, sentence } = state
     waiting.set(message, waitMs)
     const { run } = message.message
-    // For lookups: it may be over before the claim comes, which is told by itself.
+    // For lookups only: it may end before the claim, which is told how long to hold the job.
     if (message.from !== 'place' || run === undefined) told.push(putOff(redis, message.id, waitMs, waitText(sentence)))
     else if (!waitingRuns.has(run)) {
       waitingRuns.set(run, waitMs)

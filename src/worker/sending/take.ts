@@ -108,12 +108,12 @@ async function takeAndClaim(
     // Taken up again, they find that the sender was removed.
     chunks.end({ kind: 'waits', ms: 1 })
     if (jobs.length > 0) await releaseRead(redis, lane, by)
-    taken.hasMore = hasMore || jobs.length >= take.most
+    taken.hasMore = isFull
     return taken
   }
   if (messages.length > 0) await claimAll(deps, { ...from, entry }, messages, taken, claimed)
   else if (jobs.length > 0) await releaseRead(redis, lane, by)
-  taken.hasMore = hasMore || jobs.length >= take.most || chunks.waiting() > 0 || taken.heldMs !== undefined
+  taken.hasMore = isFull || chunks.waiting() > 0 || taken.heldMs !== undefined
   taken.hasCampaign = chunks.waiting() > 0 || messages.some(({ message }) => message.class === 'campaign')
   return taken
 }

@@ -1,5 +1,5 @@
 -- Takes the file that is due the longest of the account that is due the longest, and has it due again after the lease: by then
--- it is settled, or whoever took it has died. The account goes behind the others.
+-- it is settled, or the worker that took it has died. The account goes behind the others.
 --
 -- Keys:
 --   accounts  ZSET account -> when something of it is due (ms)

@@ -46,9 +46,7 @@ export const addOptOuts = (redis: Redis, account: number, people: readonly strin
 export const removeOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
   changeOptOuts(redis, account, people, { intent: 'start', ...said })
 
-/**
- * Replaces the names by HMACs; the opt-out stays. Doing it again changes nothing.
- */
+/** Replaces the names by HMACs; the opt-out stays. Doing it again changes nothing. */
 export async function eraseOptOut(redis: Redis, account: number, names: Names): Promise<void> {
   const how = { intent: 'erase', source: 'http' } as const
   // Without an HMAC it only says whether there is something to forget: most people who are erased need no key.
@@ -94,7 +92,7 @@ async function changeOptOuts(redis: Redis, account: number, people: readonly str
   if (people.length === 0) return 0
   const names = await namesOfPeople(redis, account, people)
   const changed = new Set(await changeNames(redis, account, [...new Set(names.flat())], how))
-  // Should WhatsApp tell of another name at this moment: who tells of it from now on finds this word.
+  // Another name may have become known meanwhile. One that becomes known from now on finds this word by itself.
   const since = await namesOfPeople(redis, account, people)
   const added = since.filter((each, i) => each.some((name) => names[i]?.includes(name) === false)).flat()
   for (const name of added.length === 0 ? [] : await changeNames(redis, account, added, how)) changed.add(name)
@@ -106,7 +104,7 @@ async function changeNames(redis: Redis, account: number, names: Names, how: Cha
   const hmacs = await erasedHmacsOf(redis, account, names)
   const changed = await runChange(redis, account, names, hmacs, how)
   if (hmacs !== undefined) return changed
-  // Should the first of the account be erased at this moment: an erasure that comes from now on finds this word.
+  // The first person of the account may have been erased meanwhile. An erasure from now on finds this word by itself.
   const since = await erasedHmacsOf(redis, account, names)
   return since === undefined ? changed : [...changed, ...(await runChange(redis, account, names, since, how))]
 }
@@ -145,7 +143,7 @@ export async function findOptOut(redis: Redis, account: number, person: string):
   return found.flat().sort((one, other) => one.since.localeCompare(other.since))[0]
 }
 
-/** Places, among these people with all their names, of those who are opted out. Two commands or three, whatever their number. */
+/** The places of the people who have opted out, given all names of each. Two or three commands, whatever their number. */
 export async function optedOutAmong(redis: Redis, account: number, people: readonly Names[]): Promise<Set<number>> {
   const names = people.flat()
   if (names.length === 0) return new Set()

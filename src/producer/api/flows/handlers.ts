@@ -1,5 +1,5 @@
-// Requests of flows: checked, opened, answered by the account's own server, encrypted. What a flow asks and is told goes into no
-// log. A request that cannot be opened is 421, upon which WhatsApp fetches the public key anew; a wrong signature is 432.
+// Requests of flows: checked, opened, answered by the account's own server, encrypted. What a flow asks and is answered is never
+// logged. A request that cannot be opened is 421, upon which WhatsApp fetches the public key anew; a wrong signature is 432.
 import type { Seal } from '../../../accounts/seal.ts'
 import { webhookSecrets } from '../../../accounts/store/webhook-secrets.ts'
 import type { Config } from '../../../config.ts'
@@ -66,7 +66,7 @@ export function flowRoutes(deps: FlowDeps): Route[] {
   )
 }
 
-/** Those of the account, or else that of the installation. */
+/** The app secrets of the account, or else the one of the installation. */
 async function appSecrets({ redis, seal, config }: FlowDeps, account: number): Promise<string[]> {
   const own = await webhookSecrets(redis, seal, account, 'app_secret')
   const { appSecret } = config.cloudApi
@@ -95,7 +95,7 @@ async function exchange(
   return answers({ ...(asked.version !== undefined && { version: asked.version }), ...answer.body })
 }
 
-/** Throws an ApiError when no key opens it, or when it is none of WhatsApp's. */
+/** Throws an ApiError when no key opens it, or when what it holds is no request of a flow. */
 async function open(
   { redis, seal }: FlowDeps,
   account: number,

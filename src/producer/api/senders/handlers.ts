@@ -44,7 +44,7 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
     throw new ApiError(403, 'forbidden', `base_url: ${message}.`, { details: [{ path: 'base_url', message }] })
   }
 
-  /** Senders hear what WhatsApp tells of the account that they are said to belong to: an admin may not name that of others. */
+  /** A sender follows what WhatsApp tells of the account that it names: an admin may not name the one of other accounts. */
   async function refuseOthersWaba(caller: Caller, account: number, wabaId: string): Promise<void> {
     if (isOperator(caller) || !(await isWabaOfOthers(redis, wabaId, account))) return
     const message = 'that of senders of another account takes a key with the permission operator'

@@ -13,7 +13,7 @@ export function createAsides(log: Log) {
   const logged = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
   const isNew = (what: string): boolean => {
     if (logged.has(what)) return false
-    // One that is told never makes room for another.
+    // A kind that was logged within the hour never makes room for another.
     if (logged.size >= REMEMBERED && !logged.purgeStale()) return false
     logged.set(what, true)
     return true

@@ -37,7 +37,7 @@ const KEPT_MS = 7 * 86_400_000
 const MOST_TRIES = 3_000
 /** A full gallery may have room again after this. */
 const FULL_WAIT_MS = 600_000
-/** With not a byte of room, or while WhatsApp or the disk says no, nothing of the account is tried for so long. */
+/** While a gallery has no room at all, WhatsApp throttles or the disk is low, nothing of the account is tried for so long. */
 const REST_MS = 60_000
 
 export interface FetchDeps {

@@ -6,7 +6,6 @@ import { listSenders, type Sender, tokenOf } from '../../../accounts/store/sende
 import {
   findTemplateSync,
   type SyncedAccount,
-  type TemplateSync,
   THROTTLED,
   writeTemplateSync,
 } from '../../../accounts/store/template-syncs.ts'
@@ -77,13 +76,8 @@ interface Run extends Counts {
   failures: number
   emptyLists: number
 }
-type Counts = Pick<
-  TemplateSync,
-  'pages' | 'bytes' | 'listed' | 'added' | 'changed' | 'not_sendable' | 'unreadable' | 'of_another'
->
-const NOTHING: Counts = {
-  ...{ pages: 0, bytes: 0, listed: 0, added: 0, changed: 0, not_sendable: 0, unreadable: 0, of_another: 0 },
-}
+type Counts = typeof NOTHING
+const NOTHING = { pages: 0, bytes: 0, listed: 0, added: 0, changed: 0, not_sendable: 0, unreadable: 0, of_another: 0 }
 
 const nowOf = ({ redis }: SyncDeps): Promise<number> => redisNowMs(redis, rootKeys.templateSyncs)
 
@@ -135,13 +129,13 @@ function whyNoFurther(run: Run, next: string, seen: ReadonlySet<string>, nowMs: 
   return run.pages >= MOST.pages || run.listed >= MOST.templates || run.bytes >= MOST.bytes ? 'too_many' : undefined
 }
 
-/** The senders that belong to it, with their tokens. */
+/** The senders that belong to the account at WhatsApp. */
 async function sendersOf(deps: SyncDeps, { account, wabaId }: SyncedAccount): Promise<Sender[]> {
   const all = await listSenders(deps.redis, account)
   return all.filter((sender) => sender.provider === 'cloud-api' && sender.waba_id === wabaId)
 }
 
-/** Senders whose tokens are tried, one after the other, when WhatsApp refuses that of the first. */
+/** How many senders' tokens are tried, one after the other, while WhatsApp refuses them. */
 const TOKENS_TRIED = 3
 
 async function ask(
@@ -167,13 +161,13 @@ async function finish(deps: SyncDeps, synced: SyncedAccount, run: Run): Promise<
   // An empty list may be a fault of theirs, and would stop everything: it counts when it comes twice.
   const isDoubtful = run.listed + run.unreadable === 0 && gone.some(({ isDeleted }) => !isDeleted)
   const emptyLists = isDoubtful ? run.emptyLists + 1 : 0
-  const counts = isDoubtful && emptyLists < 2 ? NONE_GONE : await removeGone(deps, account, gone)
+  const isPutOff = emptyLists === 1
+  const counts = isPutOff ? NONE_GONE : await removeGone(deps, account, gone)
   await pauseForTemplate(deps, account)
-  const sentence = isDoubtful && emptyLists < 2 ? EMPTY : ''
   await save(deps, synced, { ...run, after: '', failures: 0, emptyLists })
   await writeTemplateSync(redis, synced, {
     ...{ state: 'done', ended_at: await nowOf(deps), again_at: 0, ...counts },
-    ...{ problem: sentence === '' ? '' : 'empty_list', sentence },
+    ...(isPutOff ? { problem: 'empty_list', sentence: EMPTY } : { problem: '', sentence: '' }),
   })
   const { pages, listed, added, changed, unreadable } = run
   log.info({ account, waba_id: wabaId, pages, listed, added, changed, unreadable, ...counts }, 'templates.synced')

@@ -42,7 +42,7 @@ for _, change in ipairs(changes) do
   if change.before ~= '' and change.after == '' then new = new - 1 end
 end
 
--- Those of the hash that is split which belong into the new one go there; the others get their shorter fields.
+-- Splits a hash in two: some names move into the new one, the others get shorter fields.
 local function split()
   local from, of = layout.split, layout.half
   n = n + 1

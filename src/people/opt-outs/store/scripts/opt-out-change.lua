@@ -17,7 +17,7 @@
 --   source   who says so; a start of the provider ends what the provider stopped, any other one ends all
 --   hmacs?   what stands for them once they are erased, where the account has a key for that
 --   at?      when it was said (ms); without it now, of all that is known by now
--- Output: those who want advertising no more, or again; of an erasure, those who have something that needs a hmac first
+-- Output: names for which something has changed; of an erasure, names of which something is kept but that have no HMAC yet
 local optOuts, erased, sources, ends = unpack(KEYS)
 local intent, people, source, hmacs, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 
