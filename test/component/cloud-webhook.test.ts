@@ -403,3 +403,16 @@ test('a report that overtakes our own answer is matched, and the answer does not
   await recordStatus(service.redis, sent.id, 'BBBBBB', 'sent', { providerId: 'wamid.answer' })
   expect(await readMessage(service.redis, sent.id)).toMatchObject({ state: 'read', providerId: 'wamid.answer' })
 })
+
+test('while Redis is full, reports are evidence as ever, also where their names are new', async () => {
+  const sent = await claimed('CCCCCC')
+  await service.redis.config('SET', 'maxmemory', '1')
+  try {
+    const names = { recipient_id: '491700000077', recipient_user_id: 'DE.77' }
+    // The names could not be kept, so it must be brought again.
+    expect((await post(webhook({ statuses: [status(sent, 'delivered', names)] }))).status).toBe(503)
+    expect(await stateOf(sent)).toBe('delivered')
+  } finally {
+    await service.redis.config('SET', 'maxmemory', '0')
+  }
+})

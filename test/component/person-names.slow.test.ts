@@ -6,8 +6,10 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { useDataKeys } from '../../src/messages/sealed.ts'
 import { openWindowsAmong } from '../../src/messages/store/inbound.ts'
+import { learnNames } from '../../src/people/learn-names.ts'
 import { forgetNames, keepNames, namesOf, namesOfPeople } from '../../src/people/names/store/names.ts'
 import { addOptOuts, findOptOut, optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
+import { createTombstones } from '../../src/people/tombstones.ts'
 import { cap, cappedUntil } from '../../src/portfolios/store/rules.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -323,6 +325,52 @@ test('after STOP under any name no advertising leaves under any, in whatever ord
     { numRuns: 60 },
   )
   expect(stops).toBeGreaterThan(5)
+})
+
+test('a name of a person whose other names outlasted it is known again once WhatsApp tells it again', async () => {
+  const { redis } = service
+  const account = 902
+  const people = Array.from({ length: 200 }, (_, i) => [`4915288${100_000 + i}`, `DE.88${100_000 + i}`])
+  await keepNames(
+    redis,
+    account,
+    people.map((names) => ({ names })),
+  )
+  const all = people.flat()
+  const unknown = async () => (await namesOfPeople(redis, account, all)).filter((names) => names.length === 1).flat()
+  expect(await unknown()).toEqual([])
+  // Each hash of names ends by itself, a while after it was last written to.
+  const hash = Object.keys(await allOfContacts(redis, account)).find((key) => key.endsWith(':0')) ?? ''
+  await redis.pexpire(hash, 1)
+  const lost = await eventually(async () => {
+    const names = await unknown()
+    return names.length > 0 ? names : undefined
+  }, 'the hash ends')
+  const half = people.find((names) => names.filter((name) => lost.includes(name)).length === 1) ?? []
+  const [name = ''] = half.filter((each) => lost.includes(each))
+  await addOptOuts(redis, account, [name], { source: 'word' })
+  await learnNames({ redis, tombstones: createTombstones(redis, ['x']) }, account, [{ names: half, isTheirAct: true }])
+  expect(await namesOfPeople(redis, account, half)).toEqual([half, half])
+  // Opt-outs outlast the names: each of them says it without the others.
+  expect((await optedOutAmong(redis, account, [...half.map((each) => [each])])).size).toBe(2)
+})
+
+test('names last while WhatsApp tells them again, however old they are', async () => {
+  const { redis } = service
+  const account = 903
+  const names = ['4915277777777', 'DE.777777']
+  await keepNames(redis, account, [{ names }])
+  const keys = async () => Object.keys(await allOfContacts(redis, account)).filter((key) => key.includes(':names'))
+  const days = async () => {
+    const left = await Promise.all((await keys()).map((key) => redis.pttl(key)))
+    return left.map((ms) => Math.round(ms / 86_400_000))
+  }
+  for (const key of await keys()) await redis.pexpire(key, 300 * 86_400_000)
+  expect(await keepNames(redis, account, [{ names }])).toEqual([])
+  expect(await days()).toEqual([300, 300])
+  for (const key of await keys()) await redis.pexpire(key, 100 * 86_400_000)
+  await keepNames(redis, account, [{ names }])
+  expect(await days()).toEqual([400, 400])
 })
 
 test('names are sealed under the data key, and are found and sealed anew when there is another', async () => {

@@ -33,7 +33,11 @@ export function personOf(name: string, others: Names): Names {
 export function learn(known: Map<string, Names>, { names, before }: Naming): void {
   const named = before === undefined ? names : [...names, before]
   const people = new Set(named.map((name) => known.get(name) ?? [name]))
-  if (before === undefined && [...people].some((person) => named.every((name) => person.includes(name)))) return
+  // What is kept of a name ends by itself: the others of the person may have outlasted it.
+  const isWhole = (person: Names): boolean =>
+    person.every((name) => (known.get(name) ?? [name]).join() === person.join())
+  const areTheirs = (person: Names): boolean => named.every((name) => person.includes(name))
+  if (before === undefined && [...people].some((person) => areTheirs(person) && isWhole(person))) return
   const number = names.find(isNumber)
   const former = number === undefined ? undefined : known.get(number)
   const isPassedOn = former?.[0] !== number && !named.some((name) => name !== number && former?.includes(name))

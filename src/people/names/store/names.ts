@@ -1,7 +1,8 @@
 // The names of people who have several, as WhatsApp tells them. Under each name stand the person's other ones, so that one look
 // at any name gives them all. Few bytes are kept of each, and nothing of those who have one name only.
 //
-// A hash goes 400 days after it was last written to. Opt-outs are written under all names of a person, and outlast that.
+// A hash goes 400 days after it was last written to, and is written to again before that while WhatsApp tells of its names.
+// Opt-outs are written under all names of a person, and outlast that.
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -13,6 +14,8 @@ import { packNames, unpackNames } from '../packed-names.ts'
 import { learn, type Names, type Naming, personOf } from '../person.ts'
 
 const KEPT_MS = 400 * 86_400_000
+/** Names that WhatsApp tells again are kept for longer once they would end within this. */
+const SOON_MS = KEPT_MS / 2
 /** Of a name's hash: one name in thirty million that is looked for among those of a million people is taken for one of theirs. */
 const HASH_BITS = 46
 /** Another process may write the same names at the same moment; it needs them once. */
@@ -57,11 +60,14 @@ export async function keepNames(
     const named = [
       ...new Set(namings.flatMap(({ names, before }) => (before === undefined ? names : [...names, before]))),
     ]
-    const kept = await readWithOthers(redis, account, named)
+    const kept = await readWithOthers(redis, account, named, SOON_MS)
     const before = new Map([...kept].map(([name, { person }]) => [name, person]))
     const after = new Map(before)
     for (const naming of namings) learn(after, naming)
-    const changed = [...after].filter(([name, person]) => person.join() !== (before.get(name) ?? [name]).join())
+    const endSoon = [...kept.values()].some((each) => each.endsSoon)
+    const changed = [...after].filter(
+      ([name, person]) => endSoon || person.join() !== (before.get(name) ?? [name]).join(),
+    )
     if (changed.length === 0) return []
     const people = [...new Map(changed.map(([, person]) => [person.join(), person])).values()]
     await known(people)
@@ -102,12 +108,21 @@ export async function forgetAllNames(redis: Redis, account: number): Promise<voi
 interface Kept {
   person: Names
   stored: { hash: number; text: string }[]
+  /** It is kept for no longer than `soonMs`, or another one that was read with it. */
+  endsSoon: boolean
 }
 
-async function read(redis: Redis, account: number, names: readonly string[]): Promise<Map<string, Kept>> {
+async function read(
+  redis: Redis,
+  account: number,
+  names: readonly string[],
+  soonMs?: number,
+): Promise<Map<string, Kept>> {
   const { names: size, namesIn } = contactKeys(account)
   const hashes = names.map(hashesOf)
-  const reply = readReply.parse(await readScript(redis, { size }, { buckets: namesIn(''), hashes: hashes.flat() }))
+  const args = { buckets: namesIn(''), hashes: hashes.flat(), soonMs }
+  const reply = readReply.parse(await readScript(redis, { size }, args))
+  const endsSoon = reply.at(-1) === 'soon'
   if (reply.length === 0) withoutNames.set(size, true)
   else withoutNames.delete(size)
   const kept = new Map<string, Kept>()
@@ -116,21 +131,26 @@ async function read(redis: Redis, account: number, names: readonly string[]): Pr
     const stored = (hashes[i] ?? []).map((each) => ({ hash: each, text: reply[at++] ?? '' }))
     const found = stored.findIndex(({ text }) => text !== '')
     const open = sealsOfPerson(name)[found]
-    if (open === undefined) kept.set(name, { person: [name], stored })
+    if (open === undefined) kept.set(name, { person: [name], stored, endsSoon })
     else
       kept.set(name, {
         person: personOf(name, unpackNames(open(Buffer.from(stored[found]?.text ?? '', 'hex')))),
-        stored,
+        ...{ stored, endsSoon },
       })
   }
   return kept
 }
 
 /** The same, and of all names that these people have besides. */
-async function readWithOthers(redis: Redis, account: number, names: readonly string[]): Promise<Map<string, Kept>> {
-  const kept = await read(redis, account, names)
+async function readWithOthers(
+  redis: Redis,
+  account: number,
+  names: readonly string[],
+  soonMs?: number,
+): Promise<Map<string, Kept>> {
+  const kept = await read(redis, account, names, soonMs)
   const others = [...new Set([...kept.values()].flatMap(({ person }) => person))].filter((name) => !kept.has(name))
-  if (others.length > 0) for (const [name, each] of await read(redis, account, others)) kept.set(name, each)
+  if (others.length > 0) for (const [name, each] of await read(redis, account, others, soonMs)) kept.set(name, each)
   return kept
 }
 

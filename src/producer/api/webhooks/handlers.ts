@@ -130,9 +130,17 @@ async function receive(
   const content = await readWebhook(await parseRaw(raw))
   if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of WhatsApp.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
-  await learnAccounts(deps, content.numbers, account)
-  // First: what the people of this webhook say holds for all their names.
-  await learnPeople(deps, content.namings, account)
+  // First: what the people of this webhook say holds for all their names. Reports are evidence also where that cannot be kept,
+  // as while Redis is full; then the webhook comes again.
+  const learned = [
+    () => learnAccounts(deps, content.numbers, account),
+    () => learnPeople(deps, content.namings, account),
+  ]
+  let failure: PromiseRejectedResult | undefined
+  for (const learn of learned) {
+    const [done] = await Promise.allSettled([learn()])
+    if (done?.status === 'rejected') failure ??= done
+  }
 
   const work = [
     ...content.statuses.map((update) => () => applyStatus(deps, update, account)),
@@ -140,7 +148,6 @@ async function receive(
     ...content.preferences.map((preference) => () => applyOptOut(deps, preference, account)),
   ]
   // Many at once share the connection's round trips; all of them would block the event loop for 30 ms.
-  let failure: PromiseRejectedResult | undefined
   for (let at = 0; at < work.length; at += AT_ONCE) {
     const done = await Promise.allSettled(work.slice(at, at + AT_ONCE).map((each) => each()))
     failure ??= done.find((each) => each.status === 'rejected')

@@ -6,10 +6,12 @@
 -- Arguments:
 --   buckets  what the keys of the hashes begin with
 --   hashes   of all names
--- Output: nothing where nobody has two names; else of each name what is kept, in hexadecimal digits, or an empty text
+--   soonMs?  whether one of their hashes ends within that time is looked at
+-- Output: nothing where nobody has two names; else of each name what is kept, in hexadecimal digits, or an empty text; and
+-- `soon` where a hash ends soon, or an empty text
 -- include names-buckets
 local size = unpack(KEYS)
-local buckets, hashes = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local buckets, hashes, soonMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local n = tonumber(redis.call('HGET', size, 'buckets') or '0')
 if n == 0 then return {} end
 local layout = layoutOf(n)
@@ -18,10 +20,12 @@ local hex = setmetatable({}, { __index = function(known, byte)
   known[byte] = string.format('%02x', byte:byte())
   return known[byte]
 end })
-local found = {}
+local found, soon = {}, ''
 for i, h in ipairs(hashes) do
   local place, field = placeOf(h, layout)
   local text = redis.call('HGET', buckets .. place, field)
   found[i] = text and text:gsub('.', hex) or ''
+  if text and soonMs and redis.call('PTTL', buckets .. place) < soonMs then soon = 'soon' end
 end
+found[#found + 1] = soon
 return found
