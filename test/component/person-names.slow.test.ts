@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { useDataKeys } from '../../src/messages/sealed.ts'
 import { openWindowsAmong } from '../../src/messages/store/inbound.ts'
 import { learnNames } from '../../src/people/learn-names.ts'
+import { NAMES_MAX } from '../../src/people/names/person.ts'
 import { forgetNames, keepNames, namesOf, namesOfPeople } from '../../src/people/names/store/names.ts'
 import { addOptOuts, findOptOut, optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
@@ -353,6 +354,20 @@ test('a name of a person whose other names outlasted it is known again once What
   expect(await namesOfPeople(redis, account, half)).toEqual([half, half])
   // Opt-outs outlast the names: each of them says it without the others.
   expect((await optedOutAmong(redis, account, [...half.map((each) => [each])])).size).toBe(2)
+})
+
+test('names that many learn at the same moment are kept', async () => {
+  const { redis } = service
+  const account = 904
+  const number = '4915266666666'
+  const others = Array.from({ length: 30 }, (_, i) => ({ names: [number, `DE.66${100_000 + i}`] }))
+  const each = Array.from({ length: 100 }, (_, i) => ({ names: [`4915267${100_000 + i}`, `DE.67${100_000 + i}`] }))
+  await Promise.all([
+    keepNames(redis, account, each),
+    ...[...others, ...each].map((one) => keepNames(redis, account, [one])),
+  ])
+  expect((await namesOf(redis, account, number)).length).toBe(NAMES_MAX)
+  for (const { names } of each) expect(await namesOf(redis, account, names[1] ?? '')).toEqual(names)
 })
 
 test('names last while WhatsApp tells them again, however old they are', async () => {

@@ -4,6 +4,7 @@
 // A hash goes 400 days after it was last written to, and is written to again before that while WhatsApp tells of its names.
 // Opt-outs are written under all names of a person, and outlast that.
 import { hash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { namesOfPerson, sealsOfPerson } from '../../../messages/sealed.ts'
@@ -18,8 +19,9 @@ const KEPT_MS = 400 * 86_400_000
 const SOON_MS = KEPT_MS / 2
 /** Of a name's hash: one name in thirty million that is looked for among those of a million people is taken for one of theirs. */
 const HASH_BITS = 46
-/** Another process may write the same names at the same moment; it needs them once. */
-const TRIES = 5
+/** Another process may write the same names at the same moment; it needs them once. Between tries it waits up to this, doubled. */
+const TRIES = 8
+const FIRST_PAUSE_MS = 10
 const HASHES_AT_ONCE = 500
 
 /** Accounts where nobody had two names when last looked: that is asked first of them, for a tenth of what a look costs. */
@@ -72,6 +74,13 @@ export async function keepNames(
     const people = [...new Map(changed.map(([, person]) => [person.join(), person])).values()]
     await known(people)
     if (await write(redis, account, kept, changed)) return people
+    // Of many people one is always being written while WhatsApp reports much: fewer at a time meet fewer others.
+    const half = namings.length / 2
+    if (half >= 1) {
+      const first = await keepNames(redis, account, namings.slice(0, half), known)
+      return [...first, ...(await keepNames(redis, account, namings.slice(half), known))]
+    }
+    await pause(Math.random() * FIRST_PAUSE_MS * 2 ** tries)
   }
   throw new Error('the names of a person change faster than they can be kept')
 }
