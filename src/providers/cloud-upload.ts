@@ -12,8 +12,8 @@ import { isProviderId, parseJson } from './answer-body.ts'
 import { readRefusal } from './cloud-refusal.ts'
 import type { ProviderSender, UploadedFile } from './provider.ts'
 
-/** Uploads that one process makes at a time, at most; each holds some hundred KB. */
-export const UPLOADS_AT_ONCE = 4
+/** Uploads that one process makes at a time, at most, of one account half of them; each holds some hundred KB. */
+export const UPLOADS_AT_ONCE = 8
 /** Longest answer that is read. */
 const ANSWER_BYTES = 64 * 1024
 /** The answer must begin within `begin` of the last byte, and the whole be over within `whole`. */

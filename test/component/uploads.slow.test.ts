@@ -114,8 +114,8 @@ function workerWith(store: FileStore = files, worker = `worker ${Math.random()}`
     await cloud.close()
     await lanes.close()
   })
-  const entryOf = (lane: number): DirectoryEntry => ({
-    sender: { ...anySender(80), id: lane, account, provider: 'cloud-api' },
+  const entryOf = (lane: number, of = account): DirectoryEntry => ({
+    sender: { ...anySender(80), id: lane, account: of, provider: 'cloud-api' },
     provider: { send: async () => ({ kind: 'never_left', cause: 'test' }), upload: cloud.upload },
     providerSender: { number: '1', baseUrl: provider.url, token: 'token', phoneNumberId: String(lane) },
     repeat: { transactional: 'never', campaign: 'never' },
@@ -125,11 +125,11 @@ function workerWith(store: FileStore = files, worker = `worker ${Math.random()}`
 }
 
 let made = 0
-async function newFile(bytes = 0): Promise<{ id: number; hash: string }> {
+async function newFile(bytes = 0, of = { account, folder }): Promise<{ id: number; hash: string }> {
   async function* once() {
     yield pngWith(`uploads ${++made}`, bytes)
   }
-  const file = await addFile(redis, files, account, folder, 'a.png', await receive(files, once()))
+  const file = await addFile(redis, files, of.account, of.folder, 'a.png', await receive(files, once()))
   return { id: file.id, hash: file.hash }
 }
 let lanes = 100
@@ -251,6 +251,16 @@ test.each<[string, number, number, 'waits' | 'refused']>([
   // Each message that asks meanwhile gets the same without asking WhatsApp.
   for (let n = 0; n < 20; n += 1) expect((await all.find(entry, file.id)).kind).toBe(kind)
   expect(uploads).toHaveLength(1)
+})
+
+test('of an account whose WhatsApp does not answer leave room for those of others', async () => {
+  const { uploads: all, entryOf } = workerWith()
+  const others = await createAccount(redis, 'Other shop')
+  const file = await newFile(0, { account: others, folder: (await createFolder(redis, others, { name: 'Own' })).id })
+  const [hanging, fine] = [newLane(), newLane()]
+  answer = (response, { url }) => (url?.includes(`/${hanging}/`) ? undefined : takes(response))
+  for (let i = 0; i < 20; i += 1) await all.find(entryOf(hanging), (await newFile()).id)
+  expect(await all.settled(entryOf(fine, others), file.id, 1_000)).toMatchObject({ kind: 'ready' })
 })
 
 test('rests longer after each failure in a row', async () => {

@@ -82,7 +82,7 @@ export type Uploads = ReturnType<typeof createUploads>
 export function createUploads(deps: UploadDeps) {
   const { redis, log } = deps
   const stopping = new AbortController()
-  const running = new Map<string, Promise<void>>()
+  const running = new Map<string, { account: number; over: Promise<void> }>()
 
   /**
    * How a message of the sender can name the file. Begins to upload it where that is needed, and does not wait for it. Rejects
@@ -114,11 +114,20 @@ export function createUploads(deps: UploadDeps) {
       ? { kind: 'refused', problem: { code, sentence } }
       : { kind: 'waits', ms: Math.min(ms, LOOK_AGAIN_MS), problem: { code, sentence } }
 
+  const uploadsUnderWay = (): Promise<void>[] => [...running.values()].map(({ over }) => over)
+
+  /** An account may have as many under way as are left free, so that one whose WhatsApp hangs leaves room for others. */
+  const hasRoom = (account: number): boolean => {
+    const own = [...running.values()].filter((each) => each.account === account).length
+    return own < UPLOADS_AT_ONCE - running.size
+  }
+
   /** Uploads the file, unless this process does so already or is busy with others: the next message that needs it asks again. */
   function begin(entry: DirectoryEntry, file: GalleryFile): void {
     const name = `${entry.sender.id} ${file.hash}`
-    if (running.has(name) || running.size >= UPLOADS_AT_ONCE || stopping.signal.aborted) return
-    const run = uploadHeld(entry, file)
+    const { account } = entry.sender
+    if (running.has(name) || !hasRoom(account) || stopping.signal.aborted) return
+    const over = uploadHeld(entry, file)
       .catch((error: unknown) => {
         log[isRedisAway(error) ? 'warn' : 'error'](
           { lane: entry.sender.id, file: file.id, err: error },
@@ -126,7 +135,7 @@ export function createUploads(deps: UploadDeps) {
         )
       })
       .finally(() => running.delete(name))
-    running.set(name, run)
+    running.set(name, { account, over })
   }
 
   async function uploadHeld(entry: DirectoryEntry, file: GalleryFile): Promise<void> {
@@ -217,7 +226,7 @@ export function createUploads(deps: UploadDeps) {
         const isUnderWay = found.kind === 'waits' && found.problem.code === underWay.code
         if (!isUnderWay || stopping.signal.aborted || performance.now() > giveUpAt) return found
         // With none of its own it only waits: another worker uploads it.
-        await waitAtMost(UNDER_WAY_MS, Promise.race(running.values()))
+        await waitAtMost(UNDER_WAY_MS, Promise.race(uploadsUnderWay()))
       }
     },
 
@@ -230,7 +239,7 @@ export function createUploads(deps: UploadDeps) {
     /** Breaks off what is under way; another worker begins anew. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
-      await waitAtMost(limitMs, Promise.all(running.values()))
+      await waitAtMost(limitMs, Promise.all(uploadsUnderWay()))
     },
   }
 }
