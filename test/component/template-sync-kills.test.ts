@@ -4,13 +4,15 @@ import { createSeal } from '../../src/accounts/seal.ts'
 import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { setSenderProvider } from '../../src/accounts/store/senders.ts'
-import { findTemplateSync, type TemplateSync } from '../../src/accounts/store/template-syncs.ts'
+import { askForSync, findTemplateSync, type TemplateSync } from '../../src/accounts/store/template-syncs.ts'
 import { listTemplates } from '../../src/accounts/store/templates.ts'
 import type { GraphApi, GraphEnd } from '../../src/providers/graph-api.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { syncTemplates } from '../../src/worker/background/templates/sync-templates.ts'
+import { startTemplateSyncs } from '../../src/worker/background/templates/template-syncs.ts'
 import { silentLog } from '../support/app.ts'
 import { dyingAfter, startRedis, type TestRedis } from '../support/redis.ts'
+import { eventually } from '../support/wait.ts'
 
 let server: TestRedis
 let redis: Redis
@@ -42,8 +44,8 @@ function listOf(names: readonly string[]): Pick<GraphApi, 'ask'> {
 }
 
 let numbers = 0
-async function newSender(): Promise<{ account: number; wabaId: string }> {
-  const account = await createAccount(redis, 'Shop')
+async function newSender(of?: number): Promise<{ account: number; wabaId: string }> {
+  const account = of ?? (await createAccount(redis, 'Shop'))
   numbers += 1
   const phone = { number: `4917000${10_000 + numbers}`, phoneNumberId: `77${numbers}`, name: '' }
   const sender = { account, ...phone, provider: 'cloud-api', baseUrl: 'https://graph.facebook.com' } as const
@@ -110,4 +112,27 @@ test('a list with more templates than any account may have ends at the bound, an
   const { state, problem, listed } = await findTemplateSync(redis, synced)
   expect([state, problem, listed]).toEqual(['failed', 'too_many', 20_000])
   expect(await namesOf(synced.account)).toContain('a')
+})
+
+test('an account whose WhatsApp does not answer keeps those of others waiting for nothing', async () => {
+  const hanging = await newSender()
+  const hanged = [hanging]
+  for (let i = 0; i < 60; i += 1) hanged.push(await newSender(hanging.account))
+  const fine = await newSender()
+  for (const each of [...hanged, fine]) await askForSync(redis, each, 'person')
+  const list = listOf(['a'])
+  const graph: Pick<GraphApi, 'ask'> = {
+    ask: (access, path, query, how) =>
+      hanged.some(({ wabaId }) => path.startsWith(`${wabaId}/`))
+        ? new Promise((resolve) => {
+            how?.signal?.addEventListener('abort', () => resolve({ kind: 'unavailable', cause: 'timeout' }))
+          })
+        : list.ask(access, path, query),
+  }
+  const syncs = startTemplateSyncs({ ...depsOf(redis, []), graph })
+  try {
+    await eventually(async () => (await namesOf(fine.account)).includes('a') || undefined, 'its templates are listed')
+  } finally {
+    await syncs.stop(2_000)
+  }
 })

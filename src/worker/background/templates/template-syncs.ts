@@ -22,12 +22,12 @@ import { repeatedly } from '../../../repeatedly.ts'
 import { type SyncDeps, syncTemplates } from './sync-templates.ts'
 
 const LOOK_MS = 1_000
-/** Accounts at WhatsApp that one worker lists at a time. */
-const AT_ONCE = 3
+/** Accounts at WhatsApp that one worker lists at a time. One account of ours may have as many as are left free. */
+const AT_ONCE = 6
 /** Longer than a page takes that is asked for in ever smaller ones: it is prolonged before each. */
 const LEASE_MS = 120_000
-/** Those that others work on are among them. */
-const MOST_DUE = 50
+/** Those that others work on are among them, and those of accounts that have no room. */
+const MOST_DUE = 2_000
 /** At the start of a worker, lists that are older are read again: webhooks may have been missed. */
 const FRESH_MS = 600_000
 
@@ -35,7 +35,11 @@ const FRESH_MS = 600_000
 export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) => Promise<void> } {
   const { redis, log } = deps
   const stopping = new AbortController()
-  const running = new Map<string, Promise<void>>()
+  const running = new Map<string, { account: number; over: Promise<void> }>()
+  const hasRoom = (account: number): boolean => {
+    const own = [...running.values()].filter((each) => each.account === account).length
+    return own < AT_ONCE - running.size
+  }
   let isNew = true
 
   async function look(): Promise<void> {
@@ -45,12 +49,12 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
     isNew = false
     for (const synced of await dueSyncs(redis, nowMs, MOST_DUE)) {
       if (running.size >= AT_ONCE || stopping.signal.aborted) return
-      const { wabaId } = synced
+      const { wabaId, account } = synced
+      if (running.has(wabaId) || !hasRoom(account)) continue
       const holder = newHolder()
-      if (running.has(wabaId) || !(await holdLease(redis, templateSyncLeaseKey(wabaId), { holder, ms: LEASE_MS })))
-        continue
-      const work = run(synced, holder).finally(() => running.delete(wabaId))
-      running.set(wabaId, work)
+      if (!(await holdLease(redis, templateSyncLeaseKey(wabaId), { holder, ms: LEASE_MS }))) continue
+      const over = run(synced, holder).finally(() => running.delete(wabaId))
+      running.set(wabaId, { account, over })
     }
   }
 
@@ -76,7 +80,7 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
     async stop(limitMs: number): Promise<void> {
       looking.stop()
       stopping.abort()
-      await waitAtMost(limitMs, Promise.allSettled(running.values()))
+      await waitAtMost(limitMs, Promise.allSettled([...running.values()].map(({ over }) => over)))
     },
   }
 }
