@@ -8,23 +8,32 @@ import type { Tombstones } from './tombstones.ts'
 
 /** Names that WhatsApp tells as those of one person. */
 export interface TaughtNaming extends Naming {
-  /** The person wrote, or changed a setting: who was erased comes back that way, and not by a report of an old message. */
-  isTheirAct: boolean
+  /**
+   * Whoever was erased since then (epoch ms) is not known by it: of a report when its message was accepted. `now` where the
+   * person wrote, or changed a setting, and comes back that way.
+   */
+  asOf: number | 'now'
 }
 
 /**
- * Keeps what is new of it. Rejects with a NotReplicatedError as opt-outs do. Dying in between is harmless: the webhook was not
- * answered and comes again.
+ * Keeps what is new of it, and returns those that it has heeded. Rejects with a NotReplicatedError as opt-outs do. Dying in
+ * between is harmless: the webhook was not answered and comes again.
  */
 export async function learnNames(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
   account: number,
   told: readonly TaughtNaming[],
-): Promise<void> {
-  const reported = told.filter(({ isTheirAct }) => !isTheirAct).flatMap(({ names }) => names)
+): Promise<readonly TaughtNaming[]> {
+  const reported = told.filter(({ asOf }) => asOf !== 'now').flatMap(({ names }) => names)
   const erased = await tombstones.erasedOf(account, reported, 0)
-  const namings = told.filter(({ isTheirAct, names }) => isTheirAct || !names.some((name) => erased.has(name)))
+  const heeded: TaughtNaming[] = []
+  for (const each of told) {
+    const { asOf, names } = each
+    const isDoubtful = asOf !== 'now' && names.some((name) => erased.has(name))
+    if (!isDoubtful || (await tombstones.erasedOf(account, names, asOf)).size === 0) heeded.push(each)
+  }
   // Before they are kept, since nobody would look at them again; and after, for what was said meanwhile.
-  const people = await keepNames(redis, account, namings, (each) => joinOptOuts(redis, account, each))
+  const people = await keepNames(redis, account, heeded, (each) => joinOptOuts(redis, account, each))
   await joinOptOuts(redis, account, people)
+  return heeded
 }

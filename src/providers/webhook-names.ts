@@ -10,6 +10,8 @@ export interface WebhookNaming extends Naming {
   phoneNumberId: string
   /** The person wrote, or changed something. Otherwise it comes with what became of a message to them. */
   isTheirAct: boolean
+  /** Of a report: what was sent along with the message, to tell ours by. */
+  opaque?: string | undefined
 }
 
 const text = spare(z.union([z.string().max(200), z.number().int().transform(String)]))
@@ -25,6 +27,7 @@ const item = z.object({
   ...{ from: text, from_user_id: text, from_parent_user_id: text },
   ...{ wa_id: text, user_id: text, parent_user_id: text },
   system,
+  biz_opaque_callback_data: spare(z.string().max(512)),
 })
 const changedItem = z.object({ wa_id: text, user_id: change, parent_user_id: change })
 const lists = ['statuses', 'contacts', 'messages', 'user_preferences', 'user_id_update'] as const
@@ -48,7 +51,7 @@ export function namingsOf(phoneNumberId: string, list: (typeof lists)[number], r
   ])
   const { body = '', new_wa_id: number, wa_id: either, user_id: id, parent_user_id: parent, ...was } = data.system ?? {}
   const now = namesIn([number ?? either, id, parent])
-  if (now.length === 0) return changeOf(of, names, [])
+  if (now.length === 0) return changeOf({ ...of, opaque: data.biz_opaque_callback_data }, names, [])
   const [, former, next] = CHANGED.exec(body) ?? []
   const said = namesIn([next]).every((name) => now.includes(name)) ? former : undefined
   // What they wrote from is what they had before.

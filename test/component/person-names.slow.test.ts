@@ -4,6 +4,8 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { secretKeysOf } from '../../src/accounts/seal.ts'
+import { messageId, newUlid } from '../../src/messages/message-id.ts'
 import { useDataKeys } from '../../src/messages/sealed.ts'
 import { openWindowsAmong } from '../../src/messages/store/inbound.ts'
 import { learnNames } from '../../src/people/learn-names.ts'
@@ -12,6 +14,7 @@ import { forgetNames, keepNames, namesOf, namesOfPeople } from '../../src/people
 import { addOptOuts, findOptOut, optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { cap, cappedUntil } from '../../src/portfolios/store/rules.ts'
+import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId } from '../support/messages.ts'
@@ -245,6 +248,33 @@ test('a person is shown and forgotten under all names, and no report of an old m
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.number, who.id])
 })
 
+test('what was said under a user id of before holds also where its change is told after a report of a message', async () => {
+  const who = somebody()
+  await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
+  await bring(reported({ recipient_id: who.number, recipient_user_id: who.nextId }))
+  const change = { user_id_update: [{ wa_id: who.number, user_id: { previous: who.id, current: who.nextId } }] }
+  await bring(change, undefined, 'user_id_update')
+  expect(await isOptedOut(who.number)).toBe(true)
+})
+
+test('a person who was erased is known by all names again once they are sent another message', async () => {
+  const who = somebody()
+  const { redis } = service
+  const names = { recipient_id: who.number, recipient_user_id: who.id }
+  const opaqueIds = createOpaqueIds(secretKeysOf(service.config))
+  const sentAt = (ms: number) => opaqueIds.sign(messageId(tenant.cloudLane, newUlid(ms)), 'AAAAAA')
+  const before = Date.now() - 60_000
+  await bring(wrote({ from: who.number, from_user_id: who.id }))
+  const answer = await service.request('DELETE', `/admin/people/${who.id}`, undefined, admin)
+  expect(answer.status, answer.text).toBe(200)
+  await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
+  await bring(reported({ ...names, biz_opaque_callback_data: sentAt(before) }))
+  expect(await namesOf(redis, tenant.account, who.id)).toEqual([who.id])
+  await bring(reported({ ...names, biz_opaque_callback_data: sentAt(Date.now() + 1) }))
+  expect(await namesOf(redis, tenant.account, who.id)).toEqual([who.number, who.id])
+  expect(await isOptedOut(who.number)).toBe(true)
+})
+
 test('a stop that is written down while another name becomes known holds for that one as well', async () => {
   const { redis } = service
   const who = somebody()
@@ -350,7 +380,7 @@ test('a name of a person whose other names outlasted it is known again once What
   const half = people.find((names) => names.filter((name) => lost.includes(name)).length === 1) ?? []
   const [name = ''] = half.filter((each) => lost.includes(each))
   await addOptOuts(redis, account, [name], { source: 'word' })
-  await learnNames({ redis, tombstones: createTombstones(redis, ['x']) }, account, [{ names: half, isTheirAct: true }])
+  await learnNames({ redis, tombstones: createTombstones(redis, ['x']) }, account, [{ names: half, asOf: 'now' }])
   expect(await namesOfPeople(redis, account, half)).toEqual([half, half])
   // Opt-outs outlast the names: each of them says it without the others.
   expect((await optedOutAmong(redis, account, [...half.map((each) => [each])])).size).toBe(2)

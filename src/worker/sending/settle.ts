@@ -184,7 +184,7 @@ async function sent(
   if (provider.poll) followByPolling(id.lane)
   // If it is lost, the answer to the next message to them brings it.
   if (knownAs) {
-    const naming = { names: [...knownAs, to], isTheirAct: false }
+    const naming = { names: [...knownAs, to], asOf: acceptedAtMs(id.ulid) }
     await followUp(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
   }
   await noted

@@ -23,7 +23,7 @@ import {
 import type { Config } from '../../../config.ts'
 import { addReceivedMedium } from '../../../gallery/store/received-media.ts'
 import type { Log } from '../../../log.ts'
-import { parseMessageId } from '../../../messages/message-id.ts'
+import { acceptedAtMs, parseMessageId } from '../../../messages/message-id.ts'
 import { addNextWave, applyReport } from '../../../messages/reports/apply-report.ts'
 import { storeInbound } from '../../../messages/store/inbound.ts'
 import { takeNews } from '../../../notices/commands/take-news.ts'
@@ -208,22 +208,35 @@ async function learnPeople(
   account: number | undefined,
 ): Promise<void> {
   const byAccount = new Map<number, TaughtNaming[]>()
-  const reported: string[] = []
-  for (const { phoneNumberId, ...naming } of namings) {
-    const seen = `${account} ${phoneNumberId} ${naming.names.join()}`
-    if (!naming.isTheirAct && deps.named.has(seen)) continue
+  const reported = new Map<TaughtNaming, string>()
+  for (const { phoneNumberId, isTheirAct, opaque, ...naming } of namings) {
+    const seen = `${account} ${phoneNumberId} ${naming.names.join()} ${naming.before}`
+    if (!isTheirAct && deps.named.has(seen)) continue
     const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
     if (sender === undefined || (account ?? sender.account) !== sender.account) continue
     const told = byAccount.get(sender.account) ?? []
     byAccount.set(sender.account, told)
-    told.push(naming)
-    if (!naming.isTheirAct) reported.push(seen)
+    const taught: TaughtNaming = { ...naming, asOf: isTheirAct ? 'now' : acceptedOf(deps, opaque) }
+    told.push(taught)
+    if (!isTheirAct) reported.set(taught, seen)
   }
   for (const [owner, told] of byAccount) {
-    for (let at = 0; at < told.length; at += AT_ONCE) await learnNames(deps, owner, told.slice(at, at + AT_ONCE))
+    for (let at = 0; at < told.length; at += AT_ONCE) {
+      const heeded = await learnNames(deps, owner, told.slice(at, at + AT_ONCE))
+      // Only now: should Redis be away, the webhook that comes again finds it still to be done.
+      for (const each of heeded) {
+        const seen = reported.get(each)
+        if (seen !== undefined) deps.named.set(seen, true)
+      }
+    }
   }
-  // Only now: should Redis be away, the webhook that comes again finds it still to be done.
-  for (const seen of reported) deps.named.set(seen, true)
+}
+
+/** When the message of a report was accepted (epoch ms); 0 of one that is not ours. */
+function acceptedOf({ opaqueIds }: WebhookDeps, opaque: string | undefined): number {
+  const ours = opaque === undefined ? undefined : opaqueIds.verify(opaque)
+  const id = ours && parseMessageId(ours.id)
+  return id === undefined ? 0 : acceptedAtMs(id.ulid)
 }
 
 /** The sender with the number, if it is of the account that the webhook is for. */
