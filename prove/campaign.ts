@@ -96,7 +96,8 @@ export async function readyCampaign(
   const id = await postCampaign(rig, '', { sender, template, recipients: { tags: [tag.id] }, ...more })
   await postCampaign(rig, `/${id}/preflight`)
   const isReady = async () => (await describeCampaign(rig, id)).state === 'ready'
-  if (!(await eventually(isReady, 60_000))) throw new Error('the campaign does not get ready')
+  // A preflight of a quarter of a million people takes a minute on a busy machine.
+  if (!(await eventually(isReady, 60_000 + people.length))) throw new Error('the campaign does not get ready')
   return id
 }
 
