@@ -1,7 +1,7 @@
 // messages read: marks a received message as read at WhatsApp.
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { keptAccounts } from '../accounts/store/accounts.ts'
-import { findSender, tokenPlaceOf } from '../accounts/store/senders.ts'
+import { findSender, providerSenderOf } from '../accounts/store/senders.ts'
 import { outcomeOf } from '../messages/outcome.ts'
 import { findInbound } from '../messages/store/inbound.ts'
 import { createReadReceipts } from '../providers/cloud-read.ts'
@@ -21,9 +21,8 @@ export async function markRead(
     if (sender.provider !== 'cloud-api') throw new CliFailure('The provider of its sender takes no read receipts.')
     const receipts = createReadReceipts(config.cloudApiVersion)
     try {
-      const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
-      const token = createSeal(secretKeysOf(config)).decrypt(sender.token, tokenPlaceOf(sender))
-      const end = await receipts.mark({ number, baseUrl, token, phoneNumberId }, message.id, typing)
+      const seal = createSeal(secretKeysOf(config))
+      const end = await receipts.mark(providerSenderOf(seal, sender), message.id, typing)
       if (end.kind === 'done') return { json: { id, read: true }, text: `Marked ${id} as read.` }
       const outcome = outcomeOf(end)
       throw new CliFailure('problem' in outcome ? outcome.problem.sentence : 'WhatsApp gave no answer.')

@@ -1,5 +1,6 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
+import type { ProviderSender } from '../../providers/provider.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
 import { type Standing, tellNewest, type Word, wordField, wordText } from '../../redis/newest.ts'
@@ -229,6 +230,14 @@ export function tokenOf(seal: Seal, sender: Sender): string | undefined {
     throw error
   }
 }
+
+/** The sender as its provider's code takes it, with its token in clear. Throws a SealError. */
+export const providerSenderOf = (seal: Seal, sender: Sender): ProviderSender => ({
+  number: sender.number,
+  baseUrl: sender.base_url,
+  token: seal.decrypt(sender.token, tokenPlaceOf(sender)),
+  phoneNumberId: sender.phone_number_id,
+})
 
 /** Writes the token as it is sealed now, unless it was changed since the sender was read; says whether it was done. */
 export const replaceToken = (redis: Redis, sender: Sender, sealed: string): Promise<boolean> =>

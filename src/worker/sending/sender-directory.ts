@@ -3,7 +3,7 @@
 import { type Seal, SealError } from '../../accounts/seal.ts'
 import type { ProviderName } from '../../accounts/sender.ts'
 import { findKeptAccount, type Policy } from '../../accounts/store/accounts.ts'
-import { findSender, type Sender, tokenPlaceOf } from '../../accounts/store/senders.ts'
+import { findSender, providerSenderOf, type Sender } from '../../accounts/store/senders.ts'
 import { coolLane } from '../../lanes/cooldown.ts'
 import type { Log } from '../../log.ts'
 import type { Repeat } from '../../messages/lifecycle.ts'
@@ -59,12 +59,7 @@ export function createSenderDirectory(deps: {
     return {
       sender,
       provider: deps.providers[sender.provider],
-      providerSender: {
-        number: sender.number,
-        baseUrl: sender.base_url,
-        token: deps.seal.decrypt(sender.token, tokenPlaceOf(sender)),
-        phoneNumberId: sender.phone_number_id,
-      },
+      providerSender: providerSenderOf(deps.seal, sender),
       repeat: {
         transactional: repeatOf(account['policy.transactional']),
         campaign: repeatOf(account['policy.campaign']),

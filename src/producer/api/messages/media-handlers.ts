@@ -2,7 +2,7 @@
 // every file is saved, whatever its type.
 import type { Readable } from 'node:stream'
 import type { Seal } from '../../../accounts/seal.ts'
-import { cachedSender, tokenPlaceOf } from '../../../accounts/store/senders.ts'
+import { cachedSender, providerSenderOf } from '../../../accounts/store/senders.ts'
 import type { FileStore } from '../../../files/store.ts'
 import { contentPath } from '../../../gallery/store/content.ts'
 import { findFile } from '../../../gallery/store/files.ts'
@@ -53,9 +53,7 @@ export function mediaHandlers(deps: MediaDeps): Handlers<Pick<typeof messages, '
       })
       share.add(1)
       try {
-        const token = seal.decrypt(sender.token, tokenPlaceOf(sender))
-        const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
-        const opened = await media.open({ number, baseUrl, token, phoneNumberId }, file.id)
+        const opened = await media.open(providerSenderOf(seal, sender), file.id)
         if (opened.kind === 'found') {
           stream = opened.stream.once('close', share.release)
           if (isTakenBack) stream.destroy()

@@ -1,6 +1,6 @@
 // Marks a received message as read at WhatsApp, at once: a person sees it while they look at the chat.
 import type { Seal } from '../../../accounts/seal.ts'
-import { cachedSender, tokenPlaceOf } from '../../../accounts/store/senders.ts'
+import { cachedSender, providerSenderOf } from '../../../accounts/store/senders.ts'
 import { assertForSender } from '../../../messages/accept/check-key.ts'
 import { invalidFields } from '../../../messages/accept/refusal.ts'
 import { outcomeOf } from '../../../messages/outcome.ts'
@@ -42,9 +42,7 @@ export function readHandlers({ redis, seal, receipts }: ReadDeps): Handlers<Pick
       const share = shares.hold(holder, () => {})
       share.add(1)
       try {
-        const token = seal.decrypt(sender.token, tokenPlaceOf(sender))
-        const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
-        const end = await receipts.mark({ number, baseUrl, token, phoneNumberId }, inbound.id, body.typing)
+        const end = await receipts.mark(providerSenderOf(seal, sender), inbound.id, body.typing)
         if (end.kind === 'done') return says('read')
         const outcome = outcomeOf(end)
         const sentence = 'problem' in outcome ? outcome.problem.sentence : 'WhatsApp gave no answer.'
