@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
-import { setAccountSettings } from '../../src/accounts/store/accounts.ts'
+import { cachedAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { findFile, keptBytes, listFiles } from '../../src/gallery/store/files.ts'
 import {
@@ -55,6 +55,16 @@ beforeEach(async () => {
   asked = 0
   answer = () => found(pngWith(`received ${++made}`))
 })
+
+/** Returns once a worker knows them, too. */
+async function changeSettings(settings: Parameters<typeof setAccountSettings>[2]): Promise<void> {
+  await setAccountSettings(service.redis, tenant.account, settings)
+  const isKnown = async () => {
+    const known: object = (await cachedAccount(service.redis, tenant.account)) ?? {}
+    return Object.entries(settings).every(([name, value]) => Reflect.get(known, name) === value) || undefined
+  }
+  await eventually(isKnown, 'the settings are known')
+}
 
 function depsOn(redis: Redis = service.redis): FetchDeps {
   const open = async (): Promise<MediaEnd> => {
@@ -140,8 +150,7 @@ describe('a picture that a person sends', () => {
   })
 
   test('stays at WhatsApp where the account does not say that it keeps them', async () => {
-    await setAccountSettings(service.redis, tenant.account, { keep_received_media: 'off' })
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await changeSettings({ keep_received_media: 'off' })
     await send()
     expect(await countWaitingMedia(service.redis)).toBe(0)
   })
@@ -193,8 +202,7 @@ describe('a gallery without room', () => {
     ['does not say its length', false],
   ])('takes no file that %s, keeps the account’s own, says so once, and takes it once it fits', async (_what, says) => {
     const own = await addToGallery(service, tenant.account, pngWith('own', 5_000))
-    await setAccountSettings(service.redis, tenant.account, { 'limit.gallery_bytes': 6_000 })
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await changeSettings({ 'limit.gallery_bytes': 6_000 })
     const told = async () =>
       z
         .object({ data: z.array(z.looseObject({ data: z.looseObject({ limit: z.number() }) })) })
@@ -210,8 +218,7 @@ describe('a gallery without room', () => {
     expect((await told()).map(({ data }) => data.limit)).toEqual([6_000])
     expect(await findFile(service.redis, tenant.account, own.id)).toMatchObject({ deleted_at: null })
     expect(await filesOf()).toEqual([])
-    await setAccountSettings(service.redis, tenant.account, { 'limit.gallery_bytes': 10_000 })
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await changeSettings({ 'limit.gallery_bytes': 10_000 })
     expect((await fetchMedium(depsOn(), taken, goesOn)).kind).toBe('kept')
     expect(await galleryFileOf(id)).toBeDefined()
     await endReceivedMedium(service.redis, taken)
@@ -219,8 +226,7 @@ describe('a gallery without room', () => {
 
   test('asks WhatsApp for nothing while not a byte fits', async () => {
     await addToGallery(service, tenant.account, pngWith('own', 5_000))
-    await setAccountSettings(service.redis, tenant.account, { 'limit.gallery_bytes': 5_000 })
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await changeSettings({ 'limit.gallery_bytes': 5_000 })
     const { taken } = await received()
     const end = await fetchMedium(depsOn(), taken, goesOn)
     expect(end).toMatchObject({ kind: 'again', restMs: 60_000 })
