@@ -2,6 +2,7 @@
 // one that cannot be read does not lose the others; of an unknown one its shape is kept.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { personItem, type ReceivedMessage, readReceived } from './cloud-received.ts'
@@ -27,8 +28,10 @@ export interface WebhookContent {
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/
 
-/** Whether a header looks like a signature, whatever of. */
-export const isSignature = (header: unknown): boolean => typeof header === 'string' && SIGNATURE.test(header)
+/** Whether a request looks signed: its body is worth reading then. */
+export function looksSigned({ 'x-hub-signature-256': header }: IncomingHttpHeaders): boolean {
+  return typeof header === 'string' && SIGNATURE.test(header)
+}
 
 /** Whether the signature is that of these raw bytes under the app's secret; never parse a body before this. */
 export function isSigned(raw: Buffer, header: string | undefined, appSecret: string): boolean {

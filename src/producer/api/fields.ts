@@ -137,6 +137,14 @@ export const idempotencyHeaders = z.object({
   }),
 })
 
+/** The header that WhatsApp signs its requests with. */
+export const signatureHeaders = z.object({
+  'X-Hub-Signature-256': z
+    .string()
+    .optional()
+    .describe('`sha256=` and the HMAC-SHA256 of the raw body under the app secret, in hex.'),
+})
+
 /** Largest CSV file: some ten million rows, which are imported as they arrive. */
 export const IMPORT_MAX_BYTES = 1024 ** 3
 /** Refused rows that an answer names. */

@@ -14,7 +14,7 @@ import {
   flowSettings as settingsOf,
 } from '../../../flows/store/flow-settings.ts'
 import type { Log } from '../../../log.ts'
-import { isSignature, isSigned } from '../../../providers/cloud-webhook.ts'
+import { isSigned, looksSigned } from '../../../providers/cloud-webhook.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -25,8 +25,6 @@ import type { AnswerOf, ContextOf } from '../../route.ts'
 import { created, shows } from '../answers.ts'
 import { ASKED_AT_ONCE, type AskAccount } from './ask-account.ts'
 import { flowSettings, flows } from './routes.ts'
-
-const SIGNATURE = 'x-hub-signature-256'
 
 interface FlowDeps {
   redis: Redis
@@ -60,7 +58,7 @@ export function flowRoutes(deps: FlowDeps): Route[] {
     {
       // A body of a megabyte is read only of a request that claims to be signed.
       exchange(headers) {
-        if (!isSignature(headers[SIGNATURE])) throw notSigned()
+        if (!looksSigned(headers)) throw notSigned()
       },
     },
   )

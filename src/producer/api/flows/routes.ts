@@ -6,7 +6,7 @@ import { textUpTo } from '../../../messages/bounded.ts'
 import { LIMITS } from '../../../messages/limits.ts'
 import { made, named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { textIdField } from '../fields.ts'
+import { signatureHeaders, textIdField } from '../fields.ts'
 
 /** What a phone sends: a screen's fields, and pictures by their address. */
 const LIMIT_BYTES = 1024 * 1024
@@ -24,12 +24,7 @@ export const flows = {
     details:
       'Opens it, has it answered by the address of the account within 8 s, and encrypts the answer. Health checks are answered ' +
       'here. `flow` is a name of your own.',
-    headers: z.object({
-      'X-Hub-Signature-256': z
-        .string()
-        .optional()
-        .describe('`sha256=` and the HMAC-SHA256 of the raw body under the app secret, in hex.'),
-    }),
+    headers: signatureHeaders,
     body: {
       as: 'raw',
       schema: z.looseObject({ encrypted_flow_data: base64, encrypted_aes_key: base64, initial_vector: base64 }),

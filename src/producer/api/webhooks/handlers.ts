@@ -33,7 +33,7 @@ import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
 import type { Preference, StatusUpdate } from '../../../providers/cloud-statuses.ts'
-import { isSignature, isSigned, readWebhook, type WebhookContent } from '../../../providers/cloud-webhook.ts'
+import { isSigned, looksSigned, readWebhook, type WebhookContent } from '../../../providers/cloud-webhook.ts'
 import type { ProviderNews } from '../../../providers/news.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -46,7 +46,6 @@ import { says, shows } from '../answers.ts'
 import { type Asides, createAsides } from './asides.ts'
 import { webhookSecrets, webhooks } from './routes.ts'
 
-const SIGNATURE = 'x-hub-signature-256'
 /** Updates that are stored at the same time. */
 const AT_ONCE = 200
 /** Numbers and people of which it is remembered for an hour that they were learned: some 2 MB. */
@@ -84,8 +83,8 @@ export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'looked' | 'na
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)
 
   // Up to 4 MB are read only of a request that claims to be signed.
-  const looksSigned = (headers: IncomingHttpHeaders): void => {
-    if (!isSignature(headers[SIGNATURE])) throw badSignature()
+  const refuseUnsigned = (headers: IncomingHttpHeaders): void => {
+    if (!looksSigned(headers)) throw badSignature()
   }
   return bind(webhooks)(
     {
@@ -102,9 +101,9 @@ export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'looked' | 'na
     {
       report(headers) {
         if (ofInstallation.secrets.length === 0) throw badSignature()
-        looksSigned(headers)
+        refuseUnsigned(headers)
       },
-      accountReport: looksSigned,
+      accountReport: refuseUnsigned,
     },
   )
 }

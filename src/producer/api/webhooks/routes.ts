@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, webhookSecretSchema } from '../../../accounts/settings.ts'
 import { named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { textIdField } from '../fields.ts'
+import { signatureHeaders, textIdField } from '../fields.ts'
 
 /** WhatsApp sends up to 3 MB and 1,000 updates in one POST. */
 const LIMIT_BYTES = 4 * 1024 * 1024
@@ -30,12 +30,7 @@ const handshake = {
 } as const
 
 const report = {
-  headers: z.object({
-    'X-Hub-Signature-256': z
-      .string()
-      .optional()
-      .describe('`sha256=` and the HMAC-SHA256 of the raw body under the app secret, in hex.'),
-  }),
+  headers: signatureHeaders,
   body: {
     as: 'raw',
     schema: z.looseObject({ object: z.string(), entry: z.array(z.unknown()) }),
