@@ -1,7 +1,7 @@
 // All that is kept of somebody or something, whatever it is, with what is in it: for tests of what must not be there, and of
 // what must not have changed.
 import { laneBacklogKeys, laneChunkKeys } from '../../../src/queue/layout.ts'
-import type { Redis } from '../../../src/redis/connect.ts'
+import { primariesOf, type Redis } from '../../../src/redis/connect.ts'
 import {
   activeCampaignsKey,
   contactKeys,
@@ -40,11 +40,11 @@ export async function allVisible(
 }
 
 /** Names of everything that is kept whose names hold the text. */
-export const namesWith = (redis: Redis, text: string) => redis.keys(`*${text}*`)
+export const namesWith = (redis: Redis, text: string) => keysLike(redis, `*${text}*`)
 
 /** Names of what is kept of the files of an account, of its events, or of its contacts. */
 export const namesOfAccount = (redis: Redis, account: number, of: 'files' | 'events' | 'contacts') =>
-  redis.keys(`lw:{${{ files: 'g', events: 'e', contacts: 'c' }[of]}${account}}*`)
+  keysLike(redis, `lw:{${{ files: 'g', events: 'e', contacts: 'c' }[of]}${account}}*`)
 
 /** Of all that is kept, the names of what has no end and belongs to the account or its lanes, or holds one of these texts. */
 export async function endlessOf(
@@ -93,10 +93,14 @@ export async function clearAll(redis: Redis): Promise<void> {
 
 /** Every key that matches and what it holds, as JSON. */
 export async function stored(redis: Redis, pattern = '*'): Promise<Record<string, string>> {
-  const keys = (await redis.keys(pattern)).sort()
+  const keys = (await keysLike(redis, pattern)).sort()
   const values = await Promise.all(keys.map(async (key) => JSON.stringify(await contentOf(redis, key))))
   return Object.fromEntries(keys.map((key, i) => [key, values[i] ?? '']))
 }
+
+/** Of a cluster those of all its parts. */
+const keysLike = async (redis: Redis, pattern: string): Promise<string[]> =>
+  (await Promise.all(primariesOf(redis).map((each) => each.keys(pattern)))).flat()
 
 async function contentOf(redis: Redis, key: string): Promise<unknown> {
   switch (await redis.type(key)) {
@@ -133,7 +137,9 @@ export async function storedBytes(redis: Redis): Promise<[name: string, bytes: s
     const [command = 'GET', ...rest] = READ[await redis.type(key)] ?? []
     return flat(await redis.callBuffer(command, key, ...rest).catch(() => ''))
   }
-  return Promise.all((await redis.keys('*')).map(async (key): Promise<[string, string]> => [key, await bytesOf(key)]))
+  return Promise.all(
+    (await keysLike(redis, '*')).map(async (key): Promise<[string, string]> => [key, await bytesOf(key)]),
+  )
 }
 
 const flat = (reply: unknown): string =>
