@@ -430,6 +430,10 @@ test('names are sealed under the data key, and are found and sealed anew when th
     expect(await namesOf(redis, account, names[0] ?? '')).toEqual([names[0]])
     useDataKeys([two, one])
     expect(await namesOf(redis, account, names[0] ?? '')).toEqual(names)
+    // Told again they need the older key no more.
+    await keepNames(redis, account, [{ names }])
+    useDataKeys([two])
+    expect(await namesOf(redis, account, names[0] ?? '')).toEqual(names)
     await forgetNames(redis, account, names)
     expect(await namesOf(redis, account, names[1] ?? '')).toEqual([names[1]])
   } finally {

@@ -117,7 +117,7 @@ export async function forgetAllNames(redis: Redis, account: number): Promise<voi
 interface Kept {
   person: Names
   stored: { hash: number; text: string }[]
-  /** It is kept for no longer than `soonMs`, or another one that was read with it. */
+  /** It is sealed under an older key, or ends within `soonMs`, or another one that was read with it does. */
   endsSoon: boolean
 }
 
@@ -144,7 +144,7 @@ async function read(
     else
       kept.set(name, {
         person: personOf(name, unpackNames(open(Buffer.from(stored[found]?.text ?? '', 'hex')))),
-        ...{ stored, endsSoon },
+        ...{ stored, endsSoon: endsSoon || found > 0 },
       })
   }
   return kept
