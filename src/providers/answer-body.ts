@@ -26,7 +26,9 @@ function acceptedBy(
   const names = [...input, ...others]
   if (names.length > 0 && !names.some((name) => isSame(name, to))) return 'of_another'
   const isHeld = 'message_status' in message && message.message_status === HELD
-  const knownAs = others.flatMap((name) => (name === to ? [] : (parsePerson(name) ?? [])))
+  // One number for all recipients, as a stand-in may answer, would make one person of them.
+  const isTheirs = (name: string): boolean => isUserId(name) || isUserId(to) || isSame(name, to)
+  const knownAs = others.flatMap((name) => (name === to || !isTheirs(name) ? [] : (parsePerson(name) ?? [])))
   const isKnownSo = knownAs.length > 0 && { knownAs }
   return { kind: 'accepted', providerId: message.id, ...(isHeld && { isHeld }), ...isKnownSo }
 }

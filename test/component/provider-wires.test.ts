@@ -208,6 +208,9 @@ describe.each([
       USER,
     ])
     expect(await known(USER, { input: USER, wa_id: NUMBER })).toEqual([NUMBER])
+    // One number for everybody would make one person of them, and a STOP of one that of all.
+    expect(await known(NUMBER, { input: `+${NUMBER}`, wa_id: '15550000000' })).toBeUndefined()
+    expect(await known(NUMBER, { input: NUMBER, wa_id: '15550000000', user_id: USER })).toEqual([USER])
   })
 
   test.each<[string, string, object]>([
