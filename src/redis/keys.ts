@@ -384,7 +384,7 @@ export const contactKeys = (account: number) => {
     optOutEnds: `${prefix}:opt-out-ends`,
     /** HASH: how many names are kept of people who have several, see people/names/store/names.ts. It expires. */
     names: `${prefix}:names`,
-    /** HASH six bytes of a name's hash → the other names of the person. It expires. */
+    /** HASH digest of a name → the other names of the person, see names-buckets.lua. It expires. */
     namesIn: (bucket: string) => `${prefix}:names:${bucket}`,
   }
 }

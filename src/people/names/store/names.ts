@@ -1,8 +1,8 @@
 // The names of people who have several, as WhatsApp tells them. Under each name stand the person's other ones, so that one look
-// at any name gives them all. Few bytes are kept of each, and nothing of those who have one name only.
+// at any name gives them all. Few bytes are kept of each, and nothing of a person with one name.
 //
-// A hash goes 400 days after it was last written to, and is written to again before that while WhatsApp tells of its names.
-// Opt-outs are written under all names of a person, and outlast that.
+// A bucket (names-buckets.lua) goes 400 days after it was last written to, and is written to again before that while WhatsApp
+// tells of its names. Opt-outs are written under all names of a person, and outlast that.
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -17,12 +17,12 @@ import { learn, type Names, type Naming, personOf } from '../person.ts'
 const KEPT_MS = 400 * 86_400_000
 /** Names that WhatsApp tells again are kept for longer once they would end within this. */
 const SOON_MS = KEPT_MS / 2
-/** Of a name's hash: one name in thirty million that is looked for among those of a million people is taken for one of theirs. */
-const HASH_BITS = 46
-/** Another process may write the same names at the same moment; it needs them once. Between tries it waits up to this, doubled. */
+/** Of a name's digest: one name in thirty million that is looked for among those of a million people is taken for one of theirs. */
+const DIGEST_BITS = 46
+/** Another process may write the same names at the same moment. Between tries this one waits up to FIRST_PAUSE_MS, doubled. */
 const TRIES = 8
 const FIRST_PAUSE_MS = 10
-const HASHES_AT_ONCE = 500
+const BUCKETS_AT_ONCE = 500
 
 /** Accounts where nobody had two names when last looked: that is asked first of them, for a tenth of what a look costs. */
 const withoutNames = new LRUCache<string, true>({ max: 10_000 })
@@ -59,9 +59,7 @@ export async function keepNames(
   known: (people: readonly Names[]) => Promise<void> = async () => {},
 ): Promise<Names[]> {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const named = [
-      ...new Set(namings.flatMap(({ names, before }) => (before === undefined ? names : [...names, before]))),
-    ]
+    const named = [...new Set(namings.flatMap(({ names, before = [] }) => names.concat(before)))]
     const kept = await readWithOthers(redis, account, named, SOON_MS)
     const before = new Map([...kept].map(([name, { person }]) => [name, person]))
     const after = new Map(before)
@@ -89,15 +87,8 @@ export async function keepNames(
 export async function forgetNames(redis: Redis, account: number, names: Names): Promise<void> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const kept = await readWithOthers(redis, account, names)
-    if (
-      await write(
-        redis,
-        account,
-        kept,
-        [...kept.keys()].map((name) => [name, [name]]),
-      )
-    )
-      return
+    const alone = [...kept.keys()].map((name) => [name, [name]] as const)
+    if (await write(redis, account, kept, alone)) return
   }
   throw new Error('the names of a person change faster than they can be forgotten')
 }
@@ -105,9 +96,9 @@ export async function forgetNames(redis: Redis, account: number, names: Names): 
 /** Forgets all names of an account. Doing it again removes what a process that died has left. */
 export async function forgetAllNames(redis: Redis, account: number): Promise<void> {
   const { names: size, namesIn } = contactKeys(account)
-  const hashes = Number((await redis.hget(size, 'buckets')) ?? 0)
-  for (let next = 0; next < hashes; next += HASHES_AT_ONCE) {
-    const numbers = Array.from({ length: Math.min(HASHES_AT_ONCE, hashes - next) }, (_none, i) => next + i)
+  const buckets = Number((await redis.hget(size, 'buckets')) ?? 0)
+  for (let next = 0; next < buckets; next += BUCKETS_AT_ONCE) {
+    const numbers = Array.from({ length: Math.min(BUCKETS_AT_ONCE, buckets - next) }, (_none, i) => next + i)
     await redis.unlink(...numbers.map((number) => namesIn(String(number))))
   }
   await redis.unlink(size)
@@ -116,7 +107,7 @@ export async function forgetAllNames(redis: Redis, account: number): Promise<voi
 /** What is kept of a name, under each key that may have sealed it; the first seals what is written. */
 interface Kept {
   person: Names
-  stored: { hash: number; text: string }[]
+  stored: { digest: number; text: string }[]
   /** It is sealed under an older key, or ends within `soonMs`, or another one that was read with it does. */
   endsSoon: boolean
 }
@@ -128,8 +119,8 @@ async function read(
   soonMs?: number,
 ): Promise<Map<string, Kept>> {
   const { names: size, namesIn } = contactKeys(account)
-  const hashes = names.map(hashesOf)
-  const args = { buckets: namesIn(''), hashes: hashes.flat(), soonMs }
+  const digests = names.map(digestsOf)
+  const args = { buckets: namesIn(''), digests: digests.flat(), soonMs }
   const reply = readReply.parse(await readScript(redis, { size }, args))
   const endsSoon = reply.at(-1) === 'soon'
   if (reply.length === 0) withoutNames.set(size, true)
@@ -137,15 +128,12 @@ async function read(
   const kept = new Map<string, Kept>()
   let at = 0
   for (const [i, name] of names.entries()) {
-    const stored = (hashes[i] ?? []).map((each) => ({ hash: each, text: reply[at++] ?? '' }))
+    const stored = (digests[i] ?? []).map((digest) => ({ digest, text: reply[at++] ?? '' }))
     const found = stored.findIndex(({ text }) => text !== '')
     const open = sealsOfPerson(name)[found]
-    if (open === undefined) kept.set(name, { person: [name], stored, endsSoon })
-    else
-      kept.set(name, {
-        person: personOf(name, unpackNames(open(Buffer.from(stored[found]?.text ?? '', 'hex')))),
-        ...{ stored, endsSoon: endsSoon || found > 0 },
-      })
+    const bytes = Buffer.from(stored[found]?.text ?? '', 'hex')
+    const person = open === undefined ? [name] : personOf(name, unpackNames(open(bytes)))
+    kept.set(name, { person, stored, endsSoon: endsSoon || found > 0 })
   }
   return kept
 }
@@ -163,8 +151,8 @@ async function readWithOthers(
   return kept
 }
 
-const hashesOf = (person: string): number[] =>
-  namesOfPerson(person).map((name) => hash('sha256', name, 'buffer').readUIntBE(0, 6) % 2 ** HASH_BITS)
+const digestsOf = (person: string): number[] =>
+  namesOfPerson(person).map((name) => hash('sha256', name, 'buffer').readUIntBE(0, 6) % 2 ** DIGEST_BITS)
 
 /** False when one of them has changed since it was read. */
 async function write(
@@ -179,7 +167,7 @@ async function write(
     const [seal = (bytes: Buffer) => bytes] = sealsOfPerson(name)
     const sealed = others.length === 0 ? '' : seal(packNames(others)).toString('hex')
     const stored = kept.get(name)?.stored ?? []
-    return stored.map(({ hash, text }, i) => ({ args: { hash, before: text, after: i === 0 ? sealed : '' } }))
+    return stored.map(({ digest, text }, i) => ({ args: { digest, before: text, after: i === 0 ? sealed : '' } }))
   })
   if (each.length === 0) return true
   return (await writeScript(redis, { size }, { buckets: namesIn(''), keptMs: KEPT_MS }, each)) === 1

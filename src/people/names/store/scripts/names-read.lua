@@ -2,16 +2,16 @@
 -- Reads what is kept of names.
 --
 -- Keys:
---   size     HASH  buckets: how many hashes there are; names: how many names are in them
+--   size     HASH  buckets: how many there are; names: how many names are in them
 -- Arguments:
---   buckets  what the keys of the hashes begin with
---   hashes   of all names
---   soonMs?  whether one of their hashes ends within that time is looked at
+--   buckets  what the keys of the buckets begin with
+--   digests  of all names
+--   soonMs?  whether one of their buckets ends within that time is looked at
 -- Output: nothing where nobody has two names; else of each name what is kept, in hexadecimal digits, or an empty text; and
--- `soon` where a hash ends soon, or an empty text
+-- `soon` where a bucket ends soon, or an empty text
 -- include names-buckets
 local size = unpack(KEYS)
-local buckets, hashes, soonMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
+local buckets, digests, soonMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local n = tonumber(redis.call('HGET', size, 'buckets') or '0')
 if n == 0 then return {} end
 local layout = layoutOf(n)
@@ -21,8 +21,8 @@ local hex = setmetatable({}, { __index = function(known, byte)
   return known[byte]
 end })
 local found, soon = {}, ''
-for i, h in ipairs(hashes) do
-  local place, field = placeOf(h, layout)
+for i, digest in ipairs(digests) do
+  local place, field = placeOf(digest, layout)
   local text = redis.call('HGET', buckets .. place, field)
   found[i] = text and text:gsub('.', hex) or ''
   if text and soonMs and redis.call('PTTL', buckets .. place) < soonMs then soon = 'soon' end

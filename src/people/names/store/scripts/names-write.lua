@@ -2,12 +2,12 @@
 -- Writes names, all of them or none: none when one is not kept as it was read. A full Redis refuses it.
 --
 -- Keys:
---   size     HASH  buckets: how many hashes there are; names: how many names are in them
+--   size     HASH  buckets: how many there are; names: how many names are in them
 -- Arguments:
---   buckets  what the keys of the hashes begin with
---   keptMs   how long a hash is kept after it was written to
+--   buckets  what the keys of the buckets begin with
+--   keptMs   how long a bucket is kept after it was written to
 -- Arguments of each:
---   hash     of the name
+--   digest   of the name
 --   before   what is kept, in hexadecimal digits; empty: nothing
 --   after    what is kept from now on; empty: nothing
 -- Output: 1, or 0 when nothing was written
@@ -23,8 +23,8 @@ local n = tonumber(redis.call('HGET', size, 'buckets') or '1')
 local layout = layoutOf(n)
 local changes = {}
 for i = 1, #each do
-  local hash, before, after = unpack(each[i], 1, 3)
-  local place, field = placeOf(hash, layout)
+  local digest, before, after = unpack(each[i], 1, 3)
+  local place, field = placeOf(digest, layout)
   local key = buckets .. place
   if (redis.call('HGET', key, field) or '') ~= bytesOf(before) then return 0 end
   changes[i] = { key = key, field = field, before = before, after = after }
@@ -42,7 +42,7 @@ for _, change in ipairs(changes) do
   if change.before ~= '' and change.after == '' then new = new - 1 end
 end
 
--- Splits a hash in two: some names move into the new one, the others get shorter fields.
+-- Splits a bucket in two: some names move into the new one, the others get shorter fields.
 local function split()
   local from, of = layout.split, layout.half
   n = n + 1
