@@ -2,7 +2,6 @@
 // it. One worker uploads a content at a time: it holds a lease in Redis and renews it. Where it may die: before WhatsApp's
 // answer is kept, the lease runs out and another worker uploads the content; WhatsApp then has it twice, which harms nobody.
 import type { Config } from '../../config.ts'
-import { waitAtMost } from '../../deadline.ts'
 import { FileMissingError, type FileStore, isFilesAway } from '../../files/store.ts'
 import { contentPath } from '../../gallery/store/content.ts'
 import { findFile, type GalleryFile, publicPathOf } from '../../gallery/store/files.ts'
@@ -24,6 +23,7 @@ import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { cached } from '../../redis/records.ts'
+import { createSharedRoom } from '../shared-room.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { blockSender } from './settle.ts'
 
@@ -82,7 +82,7 @@ export type Uploads = ReturnType<typeof createUploads>
 export function createUploads(deps: UploadDeps) {
   const { redis, log } = deps
   const stopping = new AbortController()
-  const running = new Map<string, { account: number; over: Promise<void> }>()
+  const room = createSharedRoom(UPLOADS_AT_ONCE)
 
   /**
    * How a message of the sender can name the file. Begins to upload it where that is needed, and does not wait for it. Rejects
@@ -114,28 +114,15 @@ export function createUploads(deps: UploadDeps) {
       ? { kind: 'refused', problem: { code, sentence } }
       : { kind: 'waits', ms: Math.min(ms, LOOK_AGAIN_MS), problem: { code, sentence } }
 
-  const uploadsUnderWay = (): Promise<void>[] => [...running.values()].map(({ over }) => over)
-
-  /** An account may have as many under way as are left free, so that one whose WhatsApp hangs leaves room for others. */
-  const hasRoom = (account: number): boolean => {
-    const own = [...running.values()].filter((each) => each.account === account).length
-    return own < UPLOADS_AT_ONCE - running.size
-  }
-
   /** Uploads the file, unless this process does so already or is busy with others: the next message that needs it asks again. */
   function begin(entry: DirectoryEntry, file: GalleryFile): void {
     const name = `${entry.sender.id} ${file.hash}`
     const { account } = entry.sender
-    if (running.has(name) || !hasRoom(account) || stopping.signal.aborted) return
-    const over = uploadHeld(entry, file)
-      .catch((error: unknown) => {
-        log[isRedisAway(error) ? 'warn' : 'error'](
-          { lane: entry.sender.id, file: file.id, err: error },
-          'upload.broken',
-        )
-      })
-      .finally(() => running.delete(name))
-    running.set(name, { account, over })
+    if (stopping.signal.aborted || !room.mayBegin(name, account)) return
+    const upload = uploadHeld(entry, file).catch((error: unknown) => {
+      log[isRedisAway(error) ? 'warn' : 'error']({ lane: entry.sender.id, file: file.id, err: error }, 'upload.broken')
+    })
+    room.begin(name, account, upload)
   }
 
   async function uploadHeld(entry: DirectoryEntry, file: GalleryFile): Promise<void> {
@@ -226,7 +213,7 @@ export function createUploads(deps: UploadDeps) {
         const isUnderWay = found.kind === 'waits' && found.problem.code === underWay.code
         if (!isUnderWay || stopping.signal.aborted || performance.now() > giveUpAt) return found
         // With none of its own it only waits: another worker uploads it.
-        await waitAtMost(UNDER_WAY_MS, Promise.race(uploadsUnderWay()))
+        await room.oneOver(UNDER_WAY_MS)
       }
     },
 
@@ -239,7 +226,7 @@ export function createUploads(deps: UploadDeps) {
     /** Breaks off what is under way; another worker begins anew. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
-      await waitAtMost(limitMs, Promise.all(uploadsUnderWay()))
+      await room.allOver(limitMs)
     },
   }
 }

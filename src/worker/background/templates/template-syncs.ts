@@ -13,16 +13,16 @@ import {
   setSyncDue,
 } from '../../../accounts/store/template-syncs.ts'
 import { releaseTemplates } from '../../../accounts/store/templates.ts'
-import { waitAtMost } from '../../../deadline.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { rootKeys, templateSyncLeaseKey } from '../../../redis/keys.ts'
 import { deleteIf, holdLease, newHolder } from '../../../redis/lock.ts'
 import { repeatedly } from '../../../repeatedly.ts'
+import { createSharedRoom } from '../../shared-room.ts'
 import { type SyncDeps, syncTemplates } from './sync-templates.ts'
 
 const LOOK_MS = 1_000
-/** Accounts at WhatsApp that one worker lists at a time. One account of ours may have as many as are left free. */
+/** Accounts at WhatsApp that one worker lists at a time. */
 const AT_ONCE = 6
 /** Longer than a page takes that is asked for in ever smaller ones: it is prolonged before each. */
 const LEASE_MS = 120_000
@@ -35,11 +35,7 @@ const FRESH_MS = 600_000
 export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) => Promise<void> } {
   const { redis, log } = deps
   const stopping = new AbortController()
-  const running = new Map<string, { account: number; over: Promise<void> }>()
-  const hasRoom = (account: number): boolean => {
-    const own = [...running.values()].filter((each) => each.account === account).length
-    return own < AT_ONCE - running.size
-  }
+  const room = createSharedRoom(AT_ONCE)
   let isNew = true
 
   async function look(): Promise<void> {
@@ -48,13 +44,12 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
     if (isNew || (await isFirstToPlan(redis))) await planSyncs(deps, nowMs)
     isNew = false
     for (const synced of await dueSyncs(redis, nowMs, MOST_DUE)) {
-      if (running.size >= AT_ONCE || stopping.signal.aborted) return
+      if (stopping.signal.aborted) return
       const { wabaId, account } = synced
-      if (running.has(wabaId) || !hasRoom(account)) continue
+      if (!room.mayBegin(wabaId, account)) continue
       const holder = newHolder()
       if (!(await holdLease(redis, templateSyncLeaseKey(wabaId), { holder, ms: LEASE_MS }))) continue
-      const over = run(synced, holder).finally(() => running.delete(wabaId))
-      running.set(wabaId, { account, over })
+      room.begin(wabaId, account, run(synced, holder))
     }
   }
 
@@ -67,9 +62,10 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
       else if (end !== 'stopped') await setNext(deps, synced, end.nextMs)
     } catch (error) {
       // It stays due: another worker, or this one, goes on after the last page.
-      if (!isRedisAway(error))
+      if (!isRedisAway(error)) {
         log.error({ account: synced.account, waba_id: synced.wabaId, err: error }, 'templates.broken')
-      if (!isRedisAway(error)) await setNext(deps, synced, FRESH_MS).catch(() => {})
+        await setNext(deps, synced, FRESH_MS).catch(() => {})
+      }
     }
     await deleteIf(redis, lease, holder).catch(() => {})
   }
@@ -80,12 +76,12 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
     async stop(limitMs: number): Promise<void> {
       looking.stop()
       stopping.abort()
-      await waitAtMost(limitMs, Promise.allSettled([...running.values()].map(({ over }) => over)))
+      await room.allOver(limitMs)
     },
   }
 }
 
-/** Who asked while it ran is not sure of what is read by now: it is done once more. */
+/** If somebody asked while it ran, it is done once more: what was read before may have changed since. */
 async function setNext({ redis }: SyncDeps, synced: SyncedAccount, nextMs: number): Promise<void> {
   const nowMs = await redisNowMs(redis, rootKeys.templateSyncs)
   await setSyncDue(redis, synced, nowMs + nextMs)
