@@ -65,6 +65,7 @@ const PROVIDERS_IN_PRODUCER = [
   'producer/api/messages/read-handlers.ts',
   'producer/api/routes.ts',
   'producer/api/webhooks/handlers.ts',
+  'producer/api/webhooks/learn.ts',
 ]
 
 interface Source {

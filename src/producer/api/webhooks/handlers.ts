@@ -4,16 +4,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import type { Seal } from '../../../accounts/seal.ts'
 import { cachedAccount } from '../../../accounts/store/accounts.ts'
-import {
-  cachedSender,
-  isWabaOfOthers,
-  type Sender,
-  senderOfPhoneNumberId,
-  setSenderProvider,
-} from '../../../accounts/store/senders.ts'
+import { cachedSender, senderOfPhoneNumberId } from '../../../accounts/store/senders.ts'
 import {
   addWebhookSecret,
   countWebhookSecrets,
@@ -23,17 +16,15 @@ import {
 import type { Config } from '../../../config.ts'
 import { addReceivedMedium } from '../../../gallery/store/received-media.ts'
 import type { Log } from '../../../log.ts'
-import { acceptedAtMs, parseMessageId } from '../../../messages/message-id.ts'
+import { parseMessageId } from '../../../messages/message-id.ts'
 import { addNextWave, applyReport } from '../../../messages/reports/apply-report.ts'
 import { storeInbound } from '../../../messages/store/inbound.ts'
 import { takeNews } from '../../../notices/commands/take-news.ts'
-import { learnNames, type TaughtNaming } from '../../../people/learn-names.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
-import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
 import type { Preference, StatusUpdate } from '../../../providers/cloud-statuses.ts'
-import { isSigned, looksSigned, readWebhook, type WebhookContent } from '../../../providers/cloud-webhook.ts'
+import { isSigned, looksSigned, readWebhook } from '../../../providers/cloud-webhook.ts'
 import type { ProviderNews } from '../../../providers/news.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -44,14 +35,11 @@ import { ApiError } from '../../errors.ts'
 import type { AnswerOf, ContextOf } from '../../route.ts'
 import { says, shows } from '../answers.ts'
 import { type Asides, createAsides } from './asides.ts'
+import { createLearning, type LearnDeps, type Learning } from './learn.ts'
 import { webhookSecrets, webhooks } from './routes.ts'
 
 /** Updates that are stored at the same time. */
 const AT_ONCE = 200
-/** Numbers and people of which it is remembered for an hour that they were learned: some 2 MB. */
-const NUMBERS_REMEMBERED = 500
-const PEOPLE_REMEMBERED = 10_000
-const REMEMBERED_MS = 3_600_000
 
 interface WebhookDeps {
   redis: Redis
@@ -61,11 +49,7 @@ interface WebhookDeps {
   seal: Seal
   queues: LaneQueues
   asides: Asides
-  tombstones: Tombstones
-  /** Numbers of accounts at WhatsApp that webhooks have named of late, by the address they came to. */
-  looked: LRUCache<string, true>
-  /** People whom webhooks have named of late, likewise: a message has three reports. */
-  named: LRUCache<string, true>
+  learning: Learning
 }
 
 /** The account that a webhook is for, undefined for all of them, and the secrets that may have signed it. */
@@ -74,10 +58,8 @@ interface Source {
   secrets: readonly string[]
 }
 
-export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'looked' | 'named'>): Route[] {
-  const looked = new LRUCache<string, true>({ max: NUMBERS_REMEMBERED, ttl: REMEMBERED_MS, perf: performance })
-  const named = new LRUCache<string, true>({ max: PEOPLE_REMEMBERED, ttl: REMEMBERED_MS, perf: performance })
-  const deps: WebhookDeps = { ...given, looked, named, asides: createAsides(given.log) }
+export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'learning'> & LearnDeps): Route[] {
+  const deps: WebhookDeps = { ...given, learning: createLearning(given), asides: createAsides(given.log) }
   const { redis, seal } = deps
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)
@@ -132,8 +114,8 @@ async function receive(
   // First: what the people of this webhook say holds for all their names. Reports are evidence also where that cannot be kept,
   // as while Redis is full; then the webhook comes again.
   const learned = [
-    () => learnAccounts(deps, content.numbers, account),
-    () => learnPeople(deps, content.namings, account),
+    () => deps.learning.learnAccounts(content.numbers, account),
+    () => deps.learning.learnPeople(content.namings, account),
   ]
   let failure: PromiseRejectedResult | undefined
   for (const learn of learned) {
@@ -176,66 +158,6 @@ async function take(deps: WebhookDeps, news: ProviderNews, account: number | und
   const { redis, queues, config } = deps
   const kept = await takeNews({ redis, queues, retentionMs: config.retentionMs }, news, account)
   if (kept.includes('missed')) deps.asides.missedNotice(news.field)
-}
-
-/** Of numbers whose account at WhatsApp is not known, what webhooks of their messages say of it. */
-async function learnAccounts(
-  deps: WebhookDeps,
-  numbers: WebhookContent['numbers'],
-  account: number | undefined,
-): Promise<void> {
-  for (const { phoneNumberId, wabaId } of numbers) {
-    const seen = `${account} ${phoneNumberId} ${wabaId}`
-    if (deps.looked.has(seen)) continue
-    const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
-    if (sender?.waba_id === '' && (account === undefined || (await mayLearn(deps.redis, sender, wabaId, account)))) {
-      await setSenderProvider(deps.redis, sender.id, { wabaId })
-    }
-    // Only now: should Redis be away, the webhook that comes again finds it still to be done.
-    deps.looked.set(seen, true)
-  }
-}
-
-/** At the address of an account its own app signs: its word counts for its own senders, and for no account at WhatsApp of others. */
-const mayLearn = async (redis: Redis, sender: Sender, wabaId: string, account: number): Promise<boolean> =>
-  sender.account === account && !(await isWabaOfOthers(redis, wabaId, account))
-
-/** Names of people, of each account those that webhooks of its own numbers tell. */
-async function learnPeople(
-  deps: WebhookDeps,
-  namings: WebhookContent['namings'],
-  account: number | undefined,
-): Promise<void> {
-  const byAccount = new Map<number, TaughtNaming[]>()
-  const reported = new Map<TaughtNaming, string>()
-  for (const { phoneNumberId, isTheirAct, opaque, ...naming } of namings) {
-    const seen = `${account} ${phoneNumberId} ${naming.names.join()} ${naming.before}`
-    if (!isTheirAct && deps.named.has(seen)) continue
-    const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
-    if (sender === undefined || (account ?? sender.account) !== sender.account) continue
-    const told = byAccount.get(sender.account) ?? []
-    byAccount.set(sender.account, told)
-    const taught: TaughtNaming = { ...naming, asOf: isTheirAct ? 'now' : acceptedOf(deps, opaque) }
-    told.push(taught)
-    if (!isTheirAct) reported.set(taught, seen)
-  }
-  for (const [owner, told] of byAccount) {
-    for (let at = 0; at < told.length; at += AT_ONCE) {
-      const heeded = await learnNames(deps, owner, told.slice(at, at + AT_ONCE))
-      // Only now: should Redis be away, the webhook that comes again finds it still to be done.
-      for (const each of heeded) {
-        const seen = reported.get(each)
-        if (seen !== undefined) deps.named.set(seen, true)
-      }
-    }
-  }
-}
-
-/** When the message of a report was accepted (epoch ms); 0 of one that is not ours. */
-function acceptedOf({ opaqueIds }: WebhookDeps, opaque: string | undefined): number {
-  const ours = opaque === undefined ? undefined : opaqueIds.verify(opaque)
-  const id = ours && parseMessageId(ours.id)
-  return id === undefined ? 0 : acceptedAtMs(id.ulid)
 }
 
 /** The sender with the number, if it is of the account that the webhook is for. */

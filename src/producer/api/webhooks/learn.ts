@@ -1,0 +1,93 @@
+// What webhooks tell by the way: which account at WhatsApp a number of ours belongs to, and which names are one person's. What was
+// learned is not learned again within the hour: a message has three reports.
+import { LRUCache } from 'lru-cache'
+import {
+  isWabaOfOthers,
+  type Sender,
+  senderOfPhoneNumberId,
+  setSenderProvider,
+} from '../../../accounts/store/senders.ts'
+import { acceptedAtMs, parseMessageId } from '../../../messages/message-id.ts'
+import { learnNames, type TaughtNaming } from '../../../people/learn-names.ts'
+import type { Tombstones } from '../../../people/tombstones.ts'
+import type { OpaqueIds } from '../../../providers/cloud-api.ts'
+import type { WebhookContent } from '../../../providers/cloud-webhook.ts'
+import type { Redis } from '../../../redis/connect.ts'
+
+/** What is remembered: some 2 MB. */
+const NUMBERS = 500
+const PEOPLE = 10_000
+const REMEMBERED_MS = 3_600_000
+/** Namings that are learned in one step. */
+const AT_ONCE = 200
+
+export interface LearnDeps {
+  redis: Redis
+  tombstones: Tombstones
+  opaqueIds: OpaqueIds
+}
+
+export type Learning = ReturnType<typeof createLearning>
+
+/** `account` is the one of the address that a webhook came to, undefined for the address of the installation. */
+export function createLearning(deps: LearnDeps) {
+  const { redis } = deps
+  const numbersSeen = new LRUCache<string, true>({ max: NUMBERS, ttl: REMEMBERED_MS, perf: performance })
+  const peopleSeen = new LRUCache<string, true>({ max: PEOPLE, ttl: REMEMBERED_MS, perf: performance })
+
+  return {
+    /** Learns of numbers whose account at WhatsApp is not known what webhooks of their messages say of it. */
+    async learnAccounts(numbers: WebhookContent['numbers'], account: number | undefined): Promise<void> {
+      for (const { phoneNumberId, wabaId } of numbers) {
+        const seen = `${account} ${phoneNumberId} ${wabaId}`
+        if (numbersSeen.has(seen)) continue
+        const sender = await senderOfPhoneNumberId(redis, phoneNumberId)
+        if (sender?.waba_id === '' && (account === undefined || (await mayLearn(redis, sender, wabaId, account)))) {
+          await setSenderProvider(redis, sender.id, { wabaId })
+        }
+        // Only now: should Redis be away, the webhook that comes again finds it still to be done.
+        numbersSeen.set(seen, true)
+      }
+    },
+
+    /** Learns names of people, for each account those that webhooks of its own numbers tell. */
+    async learnPeople(namings: WebhookContent['namings'], account: number | undefined): Promise<void> {
+      const byAccount = new Map<number, TaughtNaming[]>()
+      const reported = new Map<TaughtNaming, string>()
+      const senders = new Map<string, Sender | undefined>()
+      for (const { phoneNumberId, isTheirAct, opaque, ...naming } of namings) {
+        const seen = `${account} ${phoneNumberId} ${naming.names.join()} ${naming.before}`
+        if (!isTheirAct && peopleSeen.has(seen)) continue
+        if (!senders.has(phoneNumberId)) senders.set(phoneNumberId, await senderOfPhoneNumberId(redis, phoneNumberId))
+        const sender = senders.get(phoneNumberId)
+        if (sender === undefined || (account ?? sender.account) !== sender.account) continue
+        const told = byAccount.get(sender.account) ?? []
+        byAccount.set(sender.account, told)
+        const taught: TaughtNaming = { ...naming, asOf: isTheirAct ? 'now' : acceptedOf(deps, opaque) }
+        told.push(taught)
+        if (!isTheirAct) reported.set(taught, seen)
+      }
+      for (const [owner, told] of byAccount) {
+        for (let at = 0; at < told.length; at += AT_ONCE) {
+          const heeded = await learnNames(deps, owner, told.slice(at, at + AT_ONCE))
+          // Only now, as above.
+          for (const each of heeded) {
+            const seen = reported.get(each)
+            if (seen !== undefined) peopleSeen.set(seen, true)
+          }
+        }
+      }
+    },
+  }
+}
+
+/** At the address of an account its own app signs: its word counts for its own senders, and for no account at WhatsApp of others. */
+const mayLearn = async (redis: Redis, sender: Sender, wabaId: string, account: number): Promise<boolean> =>
+  sender.account === account && !(await isWabaOfOthers(redis, wabaId, account))
+
+/** When the message of a report was accepted (epoch ms); 0 of one that is not ours. */
+function acceptedOf({ opaqueIds }: LearnDeps, opaque: string | undefined): number {
+  const ours = opaque === undefined ? undefined : opaqueIds.verify(opaque)
+  const id = ours && parseMessageId(ours.id)
+  return id === undefined ? 0 : acceptedAtMs(id.ulid)
+}
