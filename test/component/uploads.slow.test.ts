@@ -398,6 +398,21 @@ test('a lost id is forgotten once, and another worker’s newer one is not', asy
   expect((await all.find(entryOf(lane), file.id)).kind).toBe('waits')
 })
 
+test('while Redis is full a file is uploaded once, and one that WhatsApp does not take rests all the same', async () => {
+  const { uploads: all, entryOf } = workerWith()
+  const [file, other, lane] = [await newFile(), await newFile(), newLane()]
+  await redis.config('SET', 'maxmemory', '1')
+  try {
+    const found = await all.settled(entryOf(lane), file.id, 3_000)
+    expect([found.kind, uploads.length]).toEqual(['ready', 1])
+    answer = refuses(500, 2)
+    for (let tries = 0; tries < 3; tries += 1) await all.settled(entryOf(lane), other.id, 700)
+    expect(uploads).toHaveLength(2)
+  } finally {
+    await redis.config('SET', 'maxmemory', '0')
+  }
+})
+
 test('while Redis is away nothing is uploaded, and everything goes on afterwards', async () => {
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(), newLane()]

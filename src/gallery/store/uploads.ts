@@ -3,7 +3,7 @@
 import type { Redis } from '../../redis/connect.ts'
 import { mediaUploadKeys } from '../../redis/keys.ts'
 import { deleteIf, holdLease } from '../../redis/lock.ts'
-import { execOrThrow } from '../../redis/records.ts'
+import { defineScript } from '../../redis/lua.ts'
 
 const DAY_MS = 86_400_000
 /** WhatsApp keeps an upload for 30 days. An id is used for a day less, and renewed a day before that. */
@@ -66,39 +66,37 @@ function readRest(text: string): Omit<UploadRest, 'ms'> {
   return { outcome: outcome === 'refused' ? 'refused' : 'waits', code, sentence: sentence.join('|') }
 }
 
+const keepScript = defineScript(import.meta.url, 'upload-keep')
+const restScript = defineScript(import.meta.url, 'upload-rest')
+
 /** WhatsApp has taken the content under this id. */
 export async function keepUpload(redis: Redis, of: UploadedContent, id: string, nowMs: number): Promise<void> {
-  const keys = mediaUploadKeys(of.lane, of.hash)
-  await execOrThrow(
-    redis
-      .multi()
-      .set(keys.upload, `${nowMs + RENEW_MS} ${id}`, 'PX', USED_MS)
-      .del(keys.rest),
-  )
+  const { upload, rest } = mediaUploadKeys(of.lane, of.hash)
+  await keepScript(redis, { upload, rest }, { text: `${nowMs + RENEW_MS} ${id}`, keptMs: USED_MS })
 }
 
 /** Notes that an upload went wrong. `askedMs`: WhatsApp said when it may be tried again. Returns how long it rests (ms). */
-export async function restUpload(
+export const restUpload = (
+  redis: Redis,
+  of: UploadedContent,
+  why: Omit<UploadRest, 'ms'>,
+  askedMs = 0,
+): Promise<number> =>
+  why.outcome === 'refused'
+    ? noteRest(redis, of, why, { leastMs: REFUSED_MS, from: 0 })
+    : noteRest(redis, of, why, { leastMs: askedMs, from: 1 })
+
+/** `from`: from how many failures on it rests; 0: it is no failure that counts. */
+async function noteRest(
   redis: Redis,
   of: UploadedContent,
   { outcome, code, sentence }: Omit<UploadRest, 'ms'>,
-  askedMs?: number,
+  how: { leastMs: number; from: number },
 ): Promise<number> {
-  const keys = mediaUploadKeys(of.lane, of.hash)
-  const failures = outcome === 'refused' ? 0 : await countFailure(redis, of)
-  const ms = outcome === 'refused' ? REFUSED_MS : Math.max(askedMs ?? 0, restMs(failures))
-  await redis.set(keys.rest, `${outcome}|${code}|${sentence}`, 'PX', ms)
-  return ms
-}
-
-const restMs = (failures: number): number =>
-  Math.min(MOST_REST_MS, FIRST_REST_MS * 2 ** Math.min(20, Math.max(0, failures - 1)))
-
-async function countFailure(redis: Redis, { lane, hash }: UploadedContent): Promise<number> {
-  const { failures } = mediaUploadKeys(lane, hash)
-  const count = await redis.incr(failures)
-  await redis.pexpire(failures, FAILURES_KEPT_MS)
-  return count
+  const { rest, failures } = mediaUploadKeys(of.lane, of.hash)
+  const lengths = { firstMs: FIRST_REST_MS, mostMs: MOST_REST_MS, keptMs: FAILURES_KEPT_MS }
+  const args = { text: `${outcome}|${code}|${sentence}`, ...how, ...lengths }
+  return Number(await restScript(redis, { rest, failures }, args))
 }
 
 /**
@@ -109,10 +107,8 @@ export async function forgetUpload(redis: Redis, of: UploadedContent, id: string
   const keys = mediaUploadKeys(of.lane, of.hash)
   const upload = await redis.get(keys.upload)
   if (upload === null || readUpload(upload).id !== id || !(await deleteIf(redis, keys.upload, upload))) return
-  const failures = await countFailure(redis, of)
-  if (failures < 2) return
   const sentence = 'WhatsApp does not know the file a moment after it was uploaded.'
-  await redis.set(keys.rest, `waits|media_gone|${sentence}`, 'PX', restMs(failures))
+  await noteRest(redis, of, { outcome: 'waits', code: 'media_gone', sentence }, { leastMs: 0, from: 2 })
 }
 
 /** Makes this worker the one that uploads the content, or keeps it that; false while another one does. */

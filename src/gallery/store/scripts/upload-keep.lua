@@ -1,0 +1,14 @@
+#!lua flags=allow-oom
+-- Keeps WhatsApp's id of a content. Also in a full Redis: what is not written down would be uploaded again and again.
+--
+-- Keys:
+--   upload  STRING
+--   rest    STRING
+-- Arguments:
+--   text    when to upload it anew, and the id
+--   keptMs  how long the id is used
+local upload, rest = unpack(KEYS)
+local text, keptMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+redis.call('SET', upload, text, 'PX', keptMs)
+redis.call('DEL', rest)
+return 1
