@@ -71,7 +71,7 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
   // Of a webhook that comes late WhatsApp may have the file yet, so it is asked once at least.
   if (taken.tries > 0 && Date.now() - message.received_at > KEPT_MS) return { kind: 'over', why: 'out_of_time' }
   const room = await roomFor(deps, account)
-  if (room.bytes <= 0) return full(deps, account, REST_MS)
+  if (room.bytes <= 0) return full(deps, account, room, REST_MS)
   if (await isDiskLow(deps)) return { kind: 'again', why: 'disk_low', restMs: REST_MS }
 
   const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
@@ -86,7 +86,7 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
   const { stream, bytes } = opened
   if (bytes !== undefined && bytes > room.bytes) {
     stream.on('error', () => {}).destroy()
-    return full(deps, account)
+    return full(deps, account, room)
   }
   return fetchInto(deps, { taken, message, stream, room, stopped })
 }
@@ -124,7 +124,7 @@ async function fetchInto(
     return await recorded(deps, taken, file.id, file.size)
   } catch (error) {
     if (error instanceof TooLargeError && room.bytes >= MEDIA_MAX_BYTES) return { kind: 'over', why: 'too_large' }
-    if (error instanceof GalleryFullError || error instanceof TooLargeError) return full(deps, account)
+    if (error instanceof GalleryFullError || error instanceof TooLargeError) return full(deps, account, room)
     if (isRedisAway(error)) throw error
     if (stopped.aborted) return { kind: 'again', why: 'worker_stopped', waitMs: 0 }
     deps.log.debug({ account, lane: taken.lane, err: error }, 'received_media.broken_off')
@@ -163,12 +163,9 @@ async function isDiskLow({ config: { reserve, dataDir } }: FetchDeps): Promise<b
 }
 
 /** No room: nothing of the account's own is ever removed for it. Said once a day. */
-async function full({ redis, config, log }: FetchDeps, account: number, restMs = 0): Promise<FetchEnd> {
+async function full({ redis, log }: FetchDeps, account: number, { most: limit }: Room, restMs = 0): Promise<FetchEnd> {
   if (await isFirstToTell(redis, account)) {
-    const [{ galleryBytes: limit }, bytes] = [
-      await accountLimits(redis, account, config.limits),
-      await keptBytes(redis, account),
-    ]
+    const bytes = await keptBytes(redis, account)
     log.warn({ account, bytes, limit }, 'received_media.gallery_full')
     const event = JSON.stringify({ about: 'gallery', bytes, limit, at: Date.now() })
     await redis.xadd(eventKeys(account).outbox, 'NOMKSTREAM', '*', 'e', event)
