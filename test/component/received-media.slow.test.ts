@@ -233,6 +233,18 @@ describe('a gallery without room', () => {
     expect(asked).toBe(0)
     await endReceivedMedium(service.redis, taken)
   })
+
+  test('asks WhatsApp for nothing while Redis is full', async () => {
+    const { taken } = await received()
+    await service.redis.config('SET', 'maxmemory', '1')
+    try {
+      await expect(fetchMedium(depsOn(), taken, goesOn)).rejects.toThrow(/OOM/)
+    } finally {
+      await service.redis.config('SET', 'maxmemory', '0')
+    }
+    expect(asked).toBe(0)
+    await endReceivedMedium(service.redis, taken)
+  })
 })
 
 describe('a file', () => {

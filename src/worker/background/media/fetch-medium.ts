@@ -77,6 +77,9 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
   const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
   const token = tokenOf(deps.seal, sender)
   if (token === undefined) return { kind: 'again', why: 'token_unreadable' }
+  // Written down before there is a file: see above. A full Redis refuses it, before a byte is fetched in vain.
+  const id = await fileIdOf(redis, taken, true)
+  if (id === undefined) return { kind: 'again', why: 'not_reserved' }
   const opened = await deps.media.open({ number, baseUrl, token, phoneNumberId }, message.parts.media.id)
   if (opened.kind === 'gone' || opened.kind === 'too_large') return { kind: 'over', why: opened.kind }
   if (opened.kind === 'unavailable') {
@@ -88,18 +91,19 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
     stream.on('error', () => {}).destroy()
     return full(deps, account, room)
   }
-  return fetchInto(deps, { taken, message, stream, room, stopped })
+  return fetchInto(deps, { taken, id, message, stream, room, stopped })
 }
 
 async function fetchInto(
   deps: FetchDeps,
   {
     taken,
+    id,
     message,
     stream,
     room,
     stopped,
-  }: { taken: TakenMedium; message: InboundMessage; stream: Readable; room: Room; stopped: AbortSignal },
+  }: { taken: TakenMedium; id: number; message: InboundMessage; stream: Readable; room: Room; stopped: AbortSignal },
 ): Promise<FetchEnd> {
   const { redis, files } = deps
   const { account } = taken
@@ -110,9 +114,6 @@ async function fetchInto(
     if (stopped.aborted) stop()
     draft = await receive(files, stream, Math.min(room.bytes, MEDIA_MAX_BYTES))
     if (draft.size === 0) return { kind: 'again', why: 'empty' }
-    // Written down before there is a file: see above.
-    const id = await fileIdOf(redis, taken, true)
-    if (id === undefined) return { kind: 'again', why: 'not_reserved' }
     const people = await makeErasedHmacs(redis, account, namesOfWriter(message))
     // What a person called it is a text of theirs, which the message has, sealed.
     const name = (extension: string): string => `${iso(message.received_at).slice(0, 10)} ${message.type}.${extension}`
