@@ -42,7 +42,7 @@ export const verbs: readonly Verb[] = [
     summary: `set where the account's own server answers its flows; ${NONE} for nowhere`,
     act: 'flow.set_address',
     example: '1 https://shop.example/flows',
-    values: { account: accountId, url: z.union([z.literal(NONE), z.url({ protocol: /^https?$/ })]) },
+    values: { account: accountId, url: z.union([z.literal(NONE), z.url({ protocol: /^https?$/ }).max(2_048)]) },
     async run({ account, url }, context) {
       const { redis, config } = context
       await existingAccount(redis, account)
