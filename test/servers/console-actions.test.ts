@@ -117,7 +117,7 @@ async function writeCampaign(name: string): Promise<void> {
   await tab.page.getByLabel('Name, for your colleagues').fill(name)
   await tab.page.getByLabel('Sender', { exact: true }).selectOption({ index: 1 })
   await tab.page.getByLabel('Template', { exact: true }).selectOption('flash_sale/en_US')
-  await fill('Link to the image', 'https://shop.example/spring.png')
+  await fill('Image', 'https://shop.example/spring.png')
   await fill(/^End of the address/, 'today')
   await fill(/^Code of the button/, 'SAVE20')
 }

@@ -93,6 +93,16 @@ test('a copy of other components leaves what it cannot find open', () => {
   expect(openSlots(slotsOf(order), copied).map(({ id }) => id)).toEqual(['header 1', 'body 2', 'button 0 1'])
 })
 
+test('a picture is a file of the gallery where its id is typed, and a copy keeps it', () => {
+  const [, sale] = all.find(([name]) => name === 'flash_sale') ?? []
+  if (!sale) throw new Error('the demo has lost a template')
+  const fillings = new Map([['header link', { fixed: ' 12 ' }]])
+  const [header] = componentsOf(sale, fillings)
+  expect(header).toEqual({ type: 'HEADER', parameters: [{ type: 'image', image: { gallery: '12' } }] })
+  expect(fillingsOf(sale, [header]).get('header link')).toEqual({ fixed: '12' })
+  expect(previewOf(sale, fillings).media).toMatchObject({ link: 'file 12 of the gallery' })
+})
+
 test('a preview shows the message as the person will see it, and what is not known yet by its name', () => {
   const seen = previewOf(
     named,
@@ -129,6 +139,7 @@ test('a preview of a place, an offer, a product, a form and a code says what the
   expect(seen(listedAs('ONE_TAP'), ['button 0 1', '123456']).buttons).toEqual([
     { label: 'Copy code', detail: '123456' },
   ])
+  expect(slotsOf(parsed(listedAs('ONE_TAP'))).map(({ label }) => label)).toEqual(['Code of the button “Copy code”'])
   expect(seen(listedAs('ZERO_TAP')).buttons).toEqual([])
   const zeroTap = {
     ...writtenCode,

@@ -1,6 +1,15 @@
 // A message of a template as the recipient will see it.
 import { fillIn, variablesOf } from '../../messages/templates/variables.ts'
-import { type Block, blocksOf, type Fillings, type Part, slotId, type Template } from './template-slots.ts'
+import {
+  type Block,
+  blocksOf,
+  type Fillings,
+  galleryIdOf,
+  isCode,
+  type Part,
+  slotId,
+  type Template,
+} from './template-slots.ts'
 
 /** The visible parts of a block, top to bottom. Texts have `⟨…⟩` for values that are not known yet. */
 export interface PreviewBlock {
@@ -76,8 +85,10 @@ function previewBlock({ card, parts }: Block, fillings: Fillings): PreviewBlock 
       case 'PRODUCT':
         return { note: `Product ${textOf('header product', '⟨product⟩')}: picture, name and price` }
       default: {
-        const file = { link: textOf('header link', ''), filename: textOf('header filename', '') }
-        return { media: { kind: MEDIA[header.format], ...file } }
+        const link = textOf('header link', '')
+        const id = galleryIdOf(link)
+        const file = id === undefined ? link : `file ${id} of the gallery`
+        return { media: { kind: MEDIA[header.format], link: file, filename: textOf('header filename', '') } }
       }
     }
   }
@@ -110,6 +121,5 @@ type Button = Extract<Part, { type: 'BUTTONS' }>['buttons'][number]
 
 const MEDIA = { IMAGE: 'image', VIDEO: 'video', DOCUMENT: 'document', GIF: 'gif' } as const
 
-/** As WhatsApp lists the button of a code, and that of one that the phone takes by itself. */
-const isCode = (url: string): boolean => /[?&]otp_type=/.test(url)
+/** As WhatsApp lists the button of a code that the phone takes by itself. */
 const isZeroTap = (url: string): boolean => /[?&]otp_type=ZERO_TAP\b/.test(url)

@@ -22,6 +22,12 @@ export interface Slot {
   optional: boolean
 }
 
+/** What to say beside the field of a slot, by its kind. */
+export const SLOT_HELP: Readonly<Partial<Record<Slot['kind'], string>>> = {
+  link: 'The id of a file of the gallery, as its page shows it, or a link.',
+  products: 'Sections with the ids of their products, such as “Shoes: a-1, a-2; Hats: b-7”.',
+}
+
 /** The parts of one card, or those outside of all cards: then `card` is undefined. */
 export interface Block {
   card: number | undefined
@@ -74,7 +80,8 @@ export function slotsOf(template: Pick<Template, 'components'>): Slot[] {
         return [slot('header product', 'id', 'Id of the product'), slot('header catalog', 'id', 'Id of its catalogue')]
       }
       if (part.type === 'HEADER') {
-        const link = slot('header link', 'link', `Link to the ${part.format.toLowerCase()}`)
+        const kind = part.format === 'GIF' ? 'GIF' : `${part.format.charAt(0)}${part.format.slice(1).toLowerCase()}`
+        const link = slot('header link', 'link', kind)
         return part.format === 'DOCUMENT'
           ? [link, slot('header filename', 'filename', 'Name of the document', true)]
           : [link]
@@ -83,8 +90,9 @@ export function slotsOf(template: Pick<Template, 'components'>): Slot[] {
       return part.buttons.flatMap((button, i): Slot[] => {
         const name = button.text ?? button.type.toLowerCase().replaceAll('_', ' ')
         if (button.type === 'URL') {
+          const what = isCode(button.url) ? 'Code' : 'End of the address'
           return variablesOf(button.url).map((each) =>
-            slot(`button ${i} ${each}`, 'text', `End of the address of the button “${name}”`),
+            slot(`button ${i} ${each}`, 'text', `${what} of the button “${name}”`),
           )
         }
         if (button.type === 'OTP') return [slot(`button ${i} 1`, 'text', `Code of the button “${name}”`)]
@@ -98,10 +106,7 @@ export function slotsOf(template: Pick<Template, 'components'>): Slot[] {
         if (button.type === 'CATALOG' || button.type === 'MPM') {
           const picture = slot(`button ${i} picture`, 'id', `Product whose picture “${name}” shows`, true)
           if (button.type === 'CATALOG') return [picture]
-          return [
-            picture,
-            slot(`button ${i} products`, 'products', `Products of “${name}”: a section and its ids a line`),
-          ]
+          return [picture, slot(`button ${i} products`, 'products', `Products of “${name}”`)]
         }
         if (button.type === 'QUICK_REPLY') {
           return [slot(`button ${i} payload`, 'payload', `Payload of the button “${name}”`, true)]
@@ -156,7 +161,7 @@ function componentsOfBlock({ card, parts }: Block, fillings: Fillings, named: bo
     if (part.type === 'HEADER') {
       const kind = part.format.toLowerCase()
       const filename = part.format === 'DOCUMENT' ? valueAt('header filename') : ''
-      const file = { link: valueAt('header link'), ...(filename === '' ? {} : { filename }) }
+      const file = { ...fileOf(valueAt('header link')), ...(filename === '' ? {} : { filename }) }
       return [{ type: 'HEADER', parameters: [{ type: kind, [kind]: file }] }]
     }
     if (part.type !== 'BUTTONS') return []
@@ -205,6 +210,17 @@ export const templateMessage = (address: { sender: string; to: string }, templat
 
 const filledOnly = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''))
+
+/** The address of a button of a code, as WhatsApp lists it. */
+export const isCode = (url: string): boolean => /[?&]otp_type=/.test(url)
+
+/** The id of a file of the gallery, where digits were typed. */
+export const galleryIdOf = (typed: string): string | undefined => /^\s*(\d{1,12})\s*$/.exec(typed)?.[1]
+
+function fileOf(value: unknown): { gallery: string } | { link: unknown } {
+  const gallery = typeof value === 'string' ? galleryIdOf(value) : undefined
+  return gallery === undefined ? { link: value } : { gallery }
+}
 
 /** An ISO time as WhatsApp counts it. What is no time stays as it is: marks of `fillingsOf`, a column, epoch ms. */
 function momentOf(value: unknown): unknown {
@@ -298,7 +314,9 @@ export function fillingsOf(template: Template, components: unknown): Fillings {
       const byName = new Map(given.map((member: unknown, i) => [nameOf(member, i), member]))
       for (const [i, member] of mark.entries()) walk(member, byName.get(nameOf(member, i)))
     } else if (isObject(mark) && isObject(given)) {
-      for (const [field, member] of Object.entries(mark)) walk(member, given[field])
+      for (const [field, member] of Object.entries(mark)) {
+        walk(member, given[field] ?? (field === 'link' ? given.gallery : undefined))
+      }
     }
   }
   walk(marked, components)

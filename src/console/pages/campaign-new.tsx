@@ -9,6 +9,7 @@ import {
   type Fillings,
   fillingsFor,
   fillingsOf,
+  SLOT_HELP,
   slotsOf,
   type Template,
   templateMessage,
@@ -203,6 +204,7 @@ function FillingsCard({
                 half
                 kind={kind === 'moment' ? 'time' : 'text'}
                 label="Value"
+                help={SLOT_HELP[kind]}
                 value={filling.fixed}
                 onValue={(fixed) => set({ fixed })}
               />

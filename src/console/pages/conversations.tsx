@@ -2,7 +2,14 @@
 // wrote to. Without a person: who wrote last.
 import { useEffect, useState } from 'preact/hooks'
 import { previewOf } from '../logic/template-preview.ts'
-import { type Fillings, openSlots, slotsOf, type Template, templateMessage } from '../logic/template-slots.ts'
+import {
+  type Fillings,
+  openSlots,
+  SLOT_HELP,
+  slotsOf,
+  type Template,
+  templateMessage,
+} from '../logic/template-slots.ts'
 import {
   type Entry,
   entriesOf,
@@ -258,6 +265,7 @@ function TemplateAnswer({ onDone, ...address }: { sender: string; to: string; on
             key={id}
             kind={kind === 'moment' ? 'time' : 'text'}
             label={optional ? `${label} (optional)` : label}
+            help={SLOT_HELP[kind]}
             value={filling && 'fixed' in filling ? filling.fixed : ''}
             onValue={(fixed) => setFillings(new Map([...fillings, [id, { fixed }]]))}
           />

@@ -144,6 +144,7 @@ function Files({ folder, folders }: { folder: FolderJson | undefined; folders: r
                 </span>
               ),
           },
+          { title: 'Id', number: true, cell: ({ id }) => id },
           { title: 'Size', number: true, cell: ({ size }) => bytesText(size) },
           {
             title: 'Can be sent',

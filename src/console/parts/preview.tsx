@@ -27,7 +27,7 @@ function Bubble({ block }: { block: PreviewBlock }) {
       {media && (
         <p class="media">
           {media.kind === 'document' && media.filename !== '' ? <Text text={media.filename} /> : media.kind}
-          <span class="quiet">{media.link === '' ? ' without a link yet' : <Text text={` ${media.link}`} />}</span>
+          <span class="quiet">{media.link === '' ? ' not chosen yet' : <Text text={` ${media.link}`} />}</span>
         </p>
       )}
       <Line text={heading} class="heading" />
