@@ -382,7 +382,7 @@ test('the command line asks for it and says what came of it; without an account 
   await control({ templates: [definition('a')] })
   await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: waba })
   const run = await runCli([...words, '--sender', 'cloud'], env)
-  expect(run).toMatchObject({ code: 0, stdout: `${waba}: 1 templates; 1 new, 0 changed, 0 removed.\n` })
+  expect(run).toMatchObject({ code: 0, stdout: `${waba}: 1 template; 1 new, 0 changed, 0 removed.\n` })
   const partner = await runCli([...words, '--sender', 'partner'], env)
   expect(partner.stderr).toContain('import them as JSON')
 })
@@ -404,10 +404,17 @@ test('over HTTP it is asked for and shown', async () => {
     status: 202,
     body: { data: [{ waba_id: waba, state: 'waiting' }] },
   })
-  await eventually(async () => {
-    const { body } = await call('GET', '/admin/template-syncs')
-    return body.data[0]?.state === 'done' || undefined
-  }, 'it is done')
+  const done = () =>
+    eventually(async () => {
+      const { body } = await call('GET', '/admin/template-syncs')
+      return body.data[0]?.state === 'done' || undefined
+    }, 'it is done')
+  await done()
   const { body } = await call('GET', '/admin/templates')
   expect(body.data).toMatchObject([{ id: 'a/en_US', waba_id: waba, cannot_be_sent: null }])
+  // What came of the first says nothing of the second.
+  expect(await call('POST', '/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
+    body: { data: [{ state: 'waiting', problem: null }] },
+  })
+  await done()
 })

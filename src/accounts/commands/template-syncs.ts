@@ -43,11 +43,13 @@ export async function showSyncs(redis: Redis, account: number): Promise<Template
 
 function documentOf({ wabaId }: SyncedAccount, sync: TemplateSync): TemplateSyncDocument {
   const { state, problem, sentence, listed, added, changed, removed, not_sendable, unreadable, of_another } = sync
+  // Asked for once more, and not begun: what came of the last time is no answer to that.
+  const isAskedAnew = (state === 'done' || state === 'failed') && (sync.asked_at ?? 0) > (sync.began_at ?? 0)
   const iso = (ms: number | undefined): string | null => (ms ? new Date(ms).toISOString() : null)
   return {
     waba_id: wabaId,
-    state,
-    problem: problem === '' ? null : { code: problem, sentence },
+    state: isAskedAnew ? 'waiting' : state,
+    problem: problem === '' || isAskedAnew ? null : { code: problem, sentence },
     asked_at: iso(sync.asked_at),
     began_at: iso(sync.began_at),
     ended_at: iso(sync.ended_at),

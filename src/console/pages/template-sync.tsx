@@ -63,13 +63,12 @@ function Line({ sync }: { sync: Sync }) {
       <p>
         Account {waba_id} at WhatsApp <Badge tone={TONES[state]}>{state}</Badge>{' '}
         <span class="quiet">
-          {figures.join(', ')}
           {ended_at !== null && (
             <>
-              {' '}
-              <Ago at={ended_at} />
+              <Ago at={ended_at} />:{' '}
             </>
           )}
+          {figures.join(', ')}
         </span>
       </p>
       {problem && (
