@@ -8,8 +8,8 @@ import type { SyncedAccount } from '../accounts/store/template-syncs.ts'
 import { importTemplate, type ListedTemplate, listTemplates, removeTemplate } from '../accounts/store/templates.ts'
 import type { TemplateSyncDocument } from '../accounts/template-sync.ts'
 import { Refusal } from '../messages/accept/refusal.ts'
-import type { Fault } from '../messages/fault.ts'
-import { type BlockShape, shapeOf, type Template } from '../messages/templates/template.ts'
+import { counted, type Fault } from '../messages/fault.ts'
+import { type BlockShape, type HeaderShape, shapeOf, type Template } from '../messages/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { jsonPath, readJson, shownFile } from './files.ts'
@@ -161,7 +161,7 @@ function syncSentence({ waba_id, listed: all, added, changed, removed, ...rest }
   ] as const
   const notes = more.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []))
   const problem = rest.problem === null ? [] : [rest.problem.sentence]
-  const figures = `${waba_id}: ${all} templates; ${added} new, ${changed} changed, ${removed} removed.`
+  const figures = `${waba_id}: ${counted(all, 'template')}; ${added} new, ${changed} changed, ${removed} removed.`
   return [figures, ...notes.map((note) => `${note}.`), ...problem].join(' ')
 }
 
@@ -214,6 +214,7 @@ function templateSummary(template: Template): string {
     ['Status', template.status],
     ...(shape.notSendable === undefined ? [] : [['Note', shape.notSendable] as const]),
     ...blockFacts(shape, shape.named),
+    ...(shape.offer?.ends ? [['Offer', 'needs the time when it ends'] as const] : []),
     ...(shape.cards ?? []).flatMap((card, i) => [
       ['Card', `card_index ${i}`] as const,
       ...blockFacts(card, shape.named).map(([name, value]) => [`  ${name}`, value] as const),
@@ -224,9 +225,22 @@ function templateSummary(template: Template): string {
 const NEEDS: Partial<Record<BlockShape['buttons'][number]['kind'], string>> = {
   COPY_CODE: ', needs a coupon code',
   MPM: ', needs sections of products',
-  FLOW: ', may have a flow token and data',
+  FLOW: ', has to be named; may have a flow token and data',
   CATALOG: ', may have a product whose picture is shown',
 }
+
+const FILE = 'a file of the gallery, a link, or an id of WhatsApp'
+const HEADERS: Record<Exclude<HeaderShape['kind'], 'text'>, string> = {
+  image: `image: ${FILE}`,
+  video: `video: ${FILE}`,
+  document: `document: ${FILE}`,
+  gif: `gif: ${FILE}`,
+  location: 'location, needs latitude and longitude',
+  product: 'product, needs its id and that of its catalogue',
+}
+
+/** The address of the button of a code, as WhatsApp lists it and as definitions have it. */
+const isCode = (url: string): boolean => url === '{{1}}' || /[?&]otp_type=/.test(url)
 
 function blockFacts({ header, body, buttons }: BlockShape, named: boolean): [string, string][] {
   const filled = (variables: readonly string[]): string => {
@@ -236,13 +250,11 @@ function blockFacts({ header, body, buttons }: BlockShape, named: boolean): [str
   const shown: [string, string][] = []
   if (header) {
     const isText = header.kind === 'text'
-    const isLinked = header.kind !== 'location' && header.kind !== 'product'
-    const other = isLinked ? `${header.kind}, by its link` : header.kind
-    shown.push(['Header', isText ? `${header.text} (${filled(header.variables)})` : other])
+    shown.push(['Header', isText ? `${header.text} (${filled(header.variables)})` : HEADERS[header.kind]])
   }
   if (body) shown.push(['Body', `${body.text} (${filled(body.variables)})`])
   for (const [index, { kind, url }] of buttons.entries()) {
-    const needs = NEEDS[kind] ?? (url ? `, needs the end of ${url.text}` : '')
+    const needs = NEEDS[kind] ?? (url ? `, needs ${isCode(url.text) ? 'the code' : `the end of ${url.text}`}` : '')
     shown.push(['Button', `index ${index}: ${kind}${needs}`])
   }
   return shown

@@ -7,6 +7,7 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { findTemplate } from '../../src/accounts/store/templates.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { runCli } from '../support/cli.ts'
+import { lastDay, writtenCode } from '../support/example-templates.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
@@ -57,6 +58,16 @@ test('show tells what a message must fill in, and in which languages a template 
     code: 1,
     stderr: expect.stringMatching(/has no template order_update in en, but in (en_US, de|de, en_US)\.\n$/),
   })
+})
+
+test('show names a file of the gallery, the end of an offer and a code among what a message must fill in', async () => {
+  await importFile(JSON.stringify([lastDay, writtenCode]))
+  const env = { REDIS_URL: server.url }
+  const show = async (name: string) => (await runCli(['templates', 'show', name, '--account', account], env)).stdout
+  const offer = await show('last_day')
+  expect(offer).toMatch(/^Header +gif: a file of the gallery, a link/m)
+  expect(offer).toMatch(/^Offer +needs the time when it ends$/m)
+  expect(await show(writtenCode.name)).toMatch(/^Button +index 0: URL, needs the code$/m)
 })
 
 const list = async () => {
