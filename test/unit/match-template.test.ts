@@ -215,6 +215,13 @@ describe('a component', () => {
       'expected degrees from -90 to 90',
     ],
     [
+      'a latitude with a comma',
+      visit,
+      replaced<object>(matching.visit, 0, header(place({ latitude: '51,5' }))),
+      `${at}[0].parameters[0].location.latitude`,
+      'expected degrees from -90 to 90',
+    ],
+    [
       'a field of a place that WhatsApp does not know',
       visit,
       replaced<object>(matching.visit, 0, header(place({ floor: 2 }))),
@@ -248,7 +255,7 @@ describe('a component', () => {
 
   test('of a template that cannot be filled in is not looked at: the template is the fault', () => {
     const raw = { ...plainHello, components: [{ type: 'BUTTONS', buttons: [{ type: 'ORDER_DETAILS' }] }] }
-    const message = 'the template cannot be sent: It has a button that Laneway cannot fill in: ORDER_DETAILS.'
+    const message = 'the template cannot be sent: it has a button that Laneway cannot fill in: ORDER_DETAILS'
     expect(faultsOf(raw, [body(text('a'))])).toEqual([{ path: 'template.name', message }])
   })
 

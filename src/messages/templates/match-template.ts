@@ -17,7 +17,9 @@ const componentTypes = ['HEADER', 'BODY', 'BUTTON', 'CAROUSEL', 'LIMITED_TIME_OF
  */
 export function matchTemplate(shape: TemplateShape, components: readonly Component[] = []): Fault[] {
   if (shape.notSendable !== undefined) {
-    return [{ path: 'template.name', message: `the template cannot be sent: ${shape.notSendable}` }]
+    const { notSendable: why } = shape
+    const reason = `${why.charAt(0).toLowerCase()}${why.slice(1).replace(/\.$/, '')}`
+    return [{ path: 'template.name', message: `the template cannot be sent: ${reason}` }]
   }
   const rules = { named: shape.named, bodyLimit: shape.offer ? LIMITS.offerBody : LIMITS.templateBody }
   const faults = blockFaults(shape, components, rules, 'template.components')

@@ -9,7 +9,7 @@ import type { Component } from './template-content.ts'
 const degrees = (most: number) => {
   const expected = `expected degrees from -${most} to ${most}`
   return z
-    .union([z.number(), z.string().regex(/^-?\d{1,3}(\.\d{1,20})?$/)], expected)
+    .union([z.number(), z.string().regex(/^-?\d{1,3}(\.\d{1,20})?$/, { error: expected, abort: true })], expected)
     .refine((value) => Math.abs(Number(value)) <= most, expected)
 }
 
