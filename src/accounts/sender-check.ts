@@ -98,7 +98,7 @@ export function findingsOf(sender: CheckedSender, facts: ProviderFacts, nowMs: n
     ...ofNumber(sender, facts),
     ...ofAccount(sender, facts),
     ...ofTemplates(facts),
-    ...ofWebhooks(facts),
+    ...ofWebhooks(facts, sender),
   ]
 }
 
@@ -281,12 +281,12 @@ function ofTemplates({ templates }: ProviderFacts): Finding[] {
   return [warning('templates', sentence, 'Create one in WhatsApp Manager; without it you can only answer people.')]
 }
 
-function ofWebhooks({ apps, token }: ProviderFacts): Finding[] {
+function ofWebhooks({ apps, token }: ProviderFacts, { wabaId }: CheckedSender): Finding[] {
   if (apps === undefined) return []
   const what = 'webhook_subscription'
   if (apps.kind !== 'known') return [notKnown(what, apps, GIVE_ACCOUNT)]
   const appId = token.kind === 'known' ? token.value.appId : undefined
-  const subscribe = 'POST /<waba_id>/subscribed_apps with the token, see docs/guides/whatsapp.md.'
+  const subscribe = `POST /${wabaId}/subscribed_apps with the token, see docs/guides/whatsapp.md.`
   if (apps.value.length === 0)
     return [missing(what, 'No app gets the webhooks of the account: no status comes.', subscribe)]
   if (appId !== undefined && !apps.value.includes(appId)) {

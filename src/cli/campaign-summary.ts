@@ -59,6 +59,7 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ['From', campaign.sender ?? 'a sender that is gone'],
     ['Template', `${template.name} (${template.language})`],
     ['Components', template.components?.length ? JSON.stringify(template.components) : ''],
+    ['Route', campaign.marketing_route ?? ''],
     ['To', recipientsOf(campaign)],
     ['Scheduled', campaign.scheduled_at ?? ''],
     ['Started', campaign.started_at ?? ''],

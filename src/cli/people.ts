@@ -15,6 +15,7 @@ const account = option(accountId, 'id', 'account whose data it is')
 
 const shown = z.object({
   data: z.looseObject({
+    names: z.array(z.string()),
     contact: z.unknown(),
     opt_out: z.unknown(),
     messages: z.array(z.unknown()),
@@ -37,7 +38,8 @@ export const verbs: readonly Verb[] = [
       const contact = data.contact === null ? 'No contact' : 'A contact'
       const optOut = data.opt_out === null ? 'no opt-out' : 'an opt-out'
       const rest = `${optOut}, ${counted(data.messages.length, 'message')}, ${counted(data.campaigns.length, 'campaign')}${data.files.length > 0 ? `, ${counted(data.files.length, 'file')} of the gallery` : ''}`
-      return { json: data, text: `${contact}, ${rest}. All of it: --json.` }
+      const known = data.names.length > 1 ? `Known as ${data.names.join(' and ')}. ` : ''
+      return { json: data, text: `${known}${contact}, ${rest}. All of it: --json.` }
     },
   }),
   verb({

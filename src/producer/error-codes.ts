@@ -124,7 +124,7 @@ export const ERRORS = {
   },
   502: {
     media_unavailable: 'WhatsApp did not hand the file over; try again later.',
-    flow_unanswered: 'The server of the account gave no answer.',
+    flow_unanswered: 'The server of the account gave no answer that a flow can use.',
     not_marked_read: 'WhatsApp did not mark it: WhatsApp answered: a parameter is not valid (code 100).',
   },
   503: {

@@ -88,7 +88,8 @@ async function exchange(
   if ('problem' in answer) deps.log.warn({ account, problem: answer.problem }, 'flow.unanswered')
   // WhatsApp only wants to know that it was heard.
   if (isErrorReport(asked)) return answers(ACKNOWLEDGED)
-  if ('problem' in answer) throw new ApiError(502, 'flow_unanswered', 'The server of the account gave no answer.')
+  if ('problem' in answer)
+    throw new ApiError(502, 'flow_unanswered', 'The server of the account gave no answer that a flow can use.')
   if (answer.status === 427) return { ...answers(answer.body), status: 427 }
   return answers({ ...(asked.version !== undefined && { version: asked.version }), ...answer.body })
 }
