@@ -11,6 +11,7 @@ import { ChatProduct } from './chat-product.ts'
 import { isCloudPath, serveCloud, serveMedia } from './cloud-wire.ts'
 import { readSimulatorConfig, type SimulatorConfig, StartError } from './config.ts'
 import { behaviourTable, control, controlSchema } from './control.ts'
+import { askFlow, flowSchema } from './flow.ts'
 import { inboundSchema, receive } from './inbound.ts'
 import { readJsonBody } from './json-body.ts'
 import { click, clickSchema } from './marketing.ts'
@@ -98,6 +99,8 @@ async function answerOf(
       return answerControl(request, inboundSchema, (body) => receive(product, body))
     case 'POST /_click':
       return answerControl(request, clickSchema, (body) => click(product, body))
+    case 'POST /_flow':
+      return answerControl(request, flowSchema, (body) => askFlow(body, product.config.appSecret))
     default:
       return { http: 404, body: { message: `Nothing is served at ${request.method} ${excerpt(path)}.` } }
   }

@@ -114,6 +114,27 @@ test('a request is answered by the account’s server, which can check that it w
   })
 })
 
+test('the simulator asks as a phone does, and shows what the phone would read', async () => {
+  const simulated = async (more: object) => {
+    const flow = { url: `${service.url}/flows/${tenant.account}/delivery`, public_key: publicKey, ...more }
+    const response = await fetch(`${service.simulator.url}/_flow`, { method: 'POST', body: JSON.stringify(flow) })
+    return (await response.json()) as unknown
+  }
+  const { version: _, ...question } = ask
+  expect(await simulated(question)).toEqual({
+    status: 200,
+    answer: { version: '3.0', screen: 'TIMES', data: { days: ['Monday'] } },
+  })
+  expect(asked[0]?.body).toContain('"zip":"10115"')
+  answer = json(427, { error_msg: 'This order is closed.' })
+  expect(await simulated(question)).toEqual({ status: 427, answer: { error_msg: 'This order is closed.' } })
+  answer = json(500, {})
+  expect(await simulated(question)).toMatchObject({ status: 502, answer: expect.stringContaining('flow_unanswered') })
+  expect(await simulated({ public_key: 'none' })).toEqual({
+    message: 'public_key: must be the public key of the business, as PEM.',
+  })
+})
+
 test('a health check is answered at once, and nobody else is asked', async () => {
   expect(await exchange({ version: '3.0', action: 'ping' })).toMatchObject({
     status: 200,
