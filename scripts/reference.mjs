@@ -95,7 +95,7 @@ function verbOf(verb, name) {
   })
   const options = verb.options
     .filter(({ hidden, long }) => !hidden && long !== '--help' && long !== '--json')
-    .map(({ flags, description, mandatory }) => [`\`${flags}\``, `${description}${mandatory ? ' (required)' : ''}`])
+    .map(({ flags, description }) => [`\`${flags}\``, description])
   return [
     `### ${name}`,
     `\`${name}${values.join('')}\`: ${plain(sentence(verb.description()))}`,

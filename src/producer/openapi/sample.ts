@@ -22,6 +22,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   except: [],
   host: 'host-1',
   id: 1,
+  is_chatapp_compatible: true,
   job_id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV',
   key: 'lw_00000000000000000000000000000000000000',
   lane: 1,
