@@ -103,11 +103,7 @@ const HITS_ALL: ReadonlySet<number> = new Set([401, 403, 404, 405])
 export function outcomeOf(end: CallEnd): Outcome {
   switch (end.kind) {
     case 'accepted':
-      return {
-        ...{ kind: 'sent', providerId: end.providerId },
-        ...(end.isHeld && { isHeld: true }),
-        ...(end.knownAs && { knownAs: end.knownAs }),
-      }
+      return { ...end, kind: 'sent' }
     case 'never_left':
       return {
         kind: 'lane_waits',

@@ -23,14 +23,15 @@ function acceptedBy(
   const message = onlyMessage(body) ?? schema.safeParse(body).data?.messages[0]
   if (message === undefined || !isProviderId(message.id)) return undefined
   const { input, others } = echoedNames(body)
-  const names = [...input, ...others]
-  if (names.length > 0 && !names.some((name) => isSame(name, to))) return 'of_another'
+  const isNamed = input !== undefined || others.length > 0
+  if (isNamed && !isSame(input ?? '', to) && !others.some((name) => isSame(name, to))) return 'of_another'
   const isHeld = 'message_status' in message && message.message_status === HELD
   // One number for all recipients, as a stand-in may answer, would make one person of them.
   const isTheirs = (name: string): boolean => isUserId(name) || isUserId(to) || isSame(name, to)
   const knownAs = others.flatMap((name) => (name === to || !isTheirs(name) ? [] : (parsePerson(name) ?? [])))
-  const isKnownSo = knownAs.length > 0 && { knownAs }
-  return { kind: 'accepted', providerId: message.id, ...(isHeld && { isHeld }), ...isKnownSo }
+  const accepted = { kind: 'accepted', providerId: message.id } as const
+  if (!isHeld && knownAs.length === 0) return accepted
+  return { ...accepted, ...(isHeld && { isHeld }), ...(knownAs.length > 0 && { knownAs }) }
 }
 
 /** WhatsApp waits with sending it to see how people like the template; a webhook tells what it decided. */
@@ -57,11 +58,11 @@ export const isProviderId = (id: string): boolean => id.length <= ID_MAX && /\S/
  * How the echo repeats the recipient, and what else it calls them, if there is one: for WhatsApp some numbers are others than
  * those that people write.
  */
-function echoedNames(body: unknown): { input: string[]; others: string[] } {
-  if (typeof body !== 'object' || body === null || !('contacts' in body)) return { input: [], others: [] }
+function echoedNames(body: unknown): { input: string | undefined; others: string[] } {
+  if (typeof body !== 'object' || body === null || !('contacts' in body)) return { input: undefined, others: [] }
   const { input, wa_id, user_id } = echo.safeParse(body).data?.contacts[0] ?? {}
-  const texts = (all: unknown[]): string[] => all.filter((each) => typeof each === 'string')
-  return { input: texts([input]), others: texts([wa_id, user_id]) }
+  const others = [wa_id, user_id].filter((each) => typeof each === 'string')
+  return { input: typeof input === 'string' ? input : undefined, others }
 }
 
 /** Numbers of one person end alike, however they are written. */

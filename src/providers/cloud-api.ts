@@ -47,8 +47,8 @@ export function cloudApi(
     send(sender, message, timeoutMs, leaveBy) {
       const { content, values } = message
       const fields = values === undefined ? wireJson(content).slice(1, -1) : fillOf(content)(values)
-      const { headers: own, ...urls } = targetOf(sender)
-      const url = policyOf(message) === '' ? urls.url : urls.marketing
+      const { headers: own, url: usual, marketing } = targetOf(sender)
+      const url = policyOf(message) === '' ? usual : marketing
       const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
       return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then((end) =>
         readSend(end, message.to, refusedBy),

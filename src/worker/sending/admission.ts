@@ -35,7 +35,7 @@ export async function admittedAmong(
   { redis, config: { mostHeld } }: { redis: Redis; config: Pick<Config, 'mostHeld'> },
   { rules }: DirectoryEntry,
   messages: readonly Outgoing[],
-  names: ReadonlyMap<Outgoing, Names>,
+  namesOf: (message: Outgoing) => Names,
 ): Promise<Admitted> {
   const counted = new Map<Outgoing, Counted>()
   const putOff = new Map<Outgoing, number>()
@@ -43,7 +43,6 @@ export async function admittedAmong(
   // Its collections are filled below.
   const withoutRest: Admitted = { counted, putOff, resting, restMs: undefined }
   const isCounted = (rules.portfolio?.dailyLimit ?? null) !== null
-  const namesOfMessage = (each: Outgoing): Names => names.get(each) ?? [each.message.to]
   const isCampaign = ({ message }: Outgoing): boolean => message.class === 'campaign'
   const isTemplate = ({ message }: Outgoing): boolean => isCounted && message.type === 'template'
   const of = messages.filter((each) => isCampaign(each) || isTemplate(each))
@@ -51,7 +50,7 @@ export async function admittedAmong(
   if (first === undefined) return withoutRest
   const { lane } = first.id
   const templates = of.filter(isTemplate)
-  const people = templates.map(namesOfMessage)
+  const people = templates.map(namesOf)
   // Sent in one write, together with what else is asked before a claim.
   const [open, isAsked, rest] = await Promise.all([
     openWindowsAmong(redis, lane, people),
@@ -63,7 +62,7 @@ export async function admittedAmong(
   const opens = new Set(templates.filter((_each, i) => !open.has(i)))
   const asks = asked.map((each) => ({
     name: each.name,
-    names: namesOfMessage(each),
+    names: namesOf(each),
     isMarketing: isCampaign(each),
     isCampaign: isCampaign(each),
     opensConversation: opens.has(each),
@@ -75,8 +74,7 @@ export async function admittedAmong(
     if (each === undefined) continue
     if (admission.verdict === 'ok') {
       const { counted: isNew, holdsPlace } = admission
-      if (isNew || holdsPlace)
-        counted.set(each, { name: each.name, names: namesOfMessage(each), counted: isNew, holdsPlace })
+      if (isNew || holdsPlace) counted.set(each, { name: each.name, names: namesOf(each), counted: isNew, holdsPlace })
       continue
     }
     observerOf(redis).ruleWaits({ lane: each.id.lane, class: each.message.class, why: admission.verdict })

@@ -22,7 +22,6 @@ import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../messages/store/
 import type { NewMessage } from '../../messages/store/record-format.ts'
 import { observerOf } from '../../observe.ts'
 import type { Names } from '../../people/names/person.ts'
-import { namesOfPeople } from '../../people/names/store/names.ts'
 import { type Counted, cappedUntil } from '../../portfolios/store/rules.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../../tracing.ts'
@@ -75,7 +74,7 @@ export interface Outgoing {
   route?: MarketingRoute | undefined
   /** Files of the gallery in it, as the provider knows them; `content` names them so. */
   uploads?: readonly NamedUpload[]
-  /** Of its person, where they were looked for. */
+  /** Of its person, where there is another one than the recipient. */
   names?: Names | undefined
   /** Why it can never be sent, found before it was claimed: it ends so, and the provider is not asked. */
   refusal?: Problem
@@ -170,7 +169,7 @@ interface Called {
 async function callProvider(
   deps: SendDeps,
   entry: DirectoryEntry,
-  { id, name, message, content, values, route, uploads = [], refusal }: Outgoing,
+  { id, name, message, content, values, route, uploads = [], refusal, names = [message.to] }: Outgoing,
   claimed: Claimed,
   traceparent: string | undefined,
 ): Promise<Called> {
@@ -194,9 +193,9 @@ async function callProvider(
       const { run } = message
       // A person who pauses it is told that nothing more leaves, and a late machine may be seconds late.
       if (run !== undefined && !(await mayLeave(deps.redis, { lane: id.lane, number: run }))) return undefined
-      const names = await namesNow(deps, entry, to)
       if (await isCappedNow(deps, entry, message, names)) return undefined
-      barred = (await barredAmong(deps, entry, [{ id, message, names }])).get(0)
+      // Should the person have got another name since, what was said under that stands under these as well.
+      barred = (await barredAmong(deps, entry, [{ id, message }], [names])).get(0)
       return barred ? undefined : wantedUntil
     },
   )
@@ -222,11 +221,6 @@ async function isCappedNow(
   names: Names,
 ): Promise<boolean> {
   return of === 'campaign' && (await cappedUntil(redis, rules, [names]))[0] !== undefined
-}
-
-/** All names of the recipient, should more have become known since it was claimed. */
-async function namesNow({ redis }: SendDeps, { sender }: DirectoryEntry, to: string): Promise<Names> {
-  return (await namesOfPeople(redis, sender.account, [to]))[0] ?? [to]
 }
 
 /** Counts the attempt and logs it; returns its code, if it was not sent. */

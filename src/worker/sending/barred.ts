@@ -21,14 +21,15 @@ export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =
   deadlineIn(isAsked(entry, message) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
 
 /**
- * Why messages of one sender must not be sent, by their places among them: the recipient wants no such message, or was
+ * Why messages of one sender to people with these names must not be sent, by their places among them: the recipient wants no such message, or was
  * erased since its campaign began, under any of their names. Asked before they are claimed, and again of one that leaves
  * later than that answer is good for.
  */
 export async function barredAmong(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
   entry: DirectoryEntry,
-  messages: readonly { id: MessageId; message: NewMessage; names: Names }[],
+  messages: readonly { id: MessageId; message: NewMessage }[],
+  names: readonly Names[],
 ): Promise<ReadonlyMap<number, Problem>> {
   const { account } = entry.sender
   const barred = new Map<number, Problem>()
@@ -36,7 +37,7 @@ export async function barredAmong(
   if (asked.length === 0) return barred
   const optOut = asked.filter((i) => messages[i]?.message.class === 'campaign' || entry.stopsTransactional)
   const erasable = asked.filter((i) => messages[i]?.message.run !== undefined)
-  const namesOf = (i: number): Names => messages[i]?.names ?? []
+  const namesOf = (i: number): Names => names[i] ?? []
   const [optedOutPlaces] = await Promise.all([
     optOut.length === 0 ? new Set<number>() : optedOutAmong(redis, account, optOut.map(namesOf)),
     // Each since its own campaign was made: few have any.

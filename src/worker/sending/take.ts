@@ -140,7 +140,13 @@ async function claimAll(
     routesOf(redis, entry, messages),
     namesOfPeople(redis, entry.sender.account, people),
   ])
-  const namesOf = new Map(messages.map((message, i) => [message, names[i] ?? [message.message.to]]))
+  // Of most people nothing but the name is known that is in the message.
+  const several = new Map<Outgoing, Names>()
+  for (const [i, each] of messages.entries()) {
+    const found = names[i] ?? []
+    if (found.length > 1) several.set(each, found)
+  }
+  const namesOf = (each: Outgoing): Names => several.get(each) ?? [each.message.to]
   // What waits for a file is not counted.
   const complete = messages.filter((message) => !files.waiting.has(message))
   // Asked at the same time, so that a step takes no longer for it.
@@ -159,7 +165,7 @@ async function claimAll(
     const { id, message, from } = each
     const notBefore = putOff.get(each)
     const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-    const person = namesOf.get(each)?.[0]
+    const person = several.get(each)?.[0]
     return { id, message: asked, from, person, attempt: newAttemptId(), holdMs: files.waiting.get(each) }
   })
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
@@ -182,7 +188,10 @@ async function claimAll(
       const attempt = claims[i]?.attempt ?? ''
       const times = { until, wantedUntil: goodUntil }
       const ready = files.ready.get(message)
-      const sent = { ...message, ...ready, route: routes.get(message), names: namesOf.get(message) }
+      const route = routes.get(message)
+      const known = several.get(message)
+      const isAsRead = ready === undefined && route === message.route && known === undefined
+      const sent = isAsRead ? message : { ...message, ...ready, route, names: known }
       claimed(sent, { attempt, slot, pace, isProbe, ...times, counted: counted.get(message) })
     } else {
       refusals.push(async () => {
@@ -228,12 +237,11 @@ async function endBarred(
   deps: SendDeps,
   entry: DirectoryEntry,
   messages: readonly Outgoing[],
-  namesOf: ReadonlyMap<Outgoing, Names>,
+  namesOf: (message: Outgoing) => Names,
   wantedUntil: Map<Outgoing, Deadline>,
 ): Promise<Set<Outgoing>> {
   const ended = new Set<Outgoing>()
-  const asked = messages.map((each) => ({ ...each, names: namesOf.get(each) ?? [each.message.to] }))
-  for (const [i, problem] of await barredAmong(deps, entry, asked)) {
+  for (const [i, problem] of await barredAmong(deps, entry, messages, messages.map(namesOf))) {
     const message = messages[i]
     if (message === undefined) continue
     if (await endBarredOne(deps, message, problem)) ended.add(message)
