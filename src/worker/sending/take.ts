@@ -11,7 +11,7 @@ import type { Pace } from '../../messages/pace.ts'
 import { type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
 import type { Names } from '../../people/names/person.ts'
-import { namesOfPeople } from '../../people/names/store/names.ts'
+import { namesToSendTo } from '../../people/names/store/names.ts'
 import { giveBack } from '../../portfolios/store/rules.ts'
 import { nextJobs, releaseRead } from '../../queue/lane/jobs.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -138,7 +138,7 @@ async function claimAll(
   const [files, routes, names] = await Promise.all([
     filesOf(deps, entry, messages),
     routesOf(redis, entry, messages),
-    namesOfPeople(redis, entry.sender.account, people),
+    namesToSendTo(redis, entry.sender.account, people),
   ])
   // Of most people nothing but the name is known that is in the message.
   const several = new Map<Outgoing, Names>()
