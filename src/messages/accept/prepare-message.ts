@@ -1,6 +1,7 @@
 // The second half of accepting a message: what depends on the account and on the time. Which sender it leaves from,
 // whether the approved template agrees, whether the sender's provider takes it, its class, until when it is worth sending.
 
+import type { MarketingRoute } from '../../accounts/sender.ts'
 import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { cachedSender, defaultSender, type Sender, senderNamed } from '../../accounts/store/senders.ts'
 import { cachedTemplate, otherLanguages } from '../../accounts/store/templates.ts'
@@ -11,7 +12,7 @@ import { LaneClosedError } from '../../queue/lane/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { cached } from '../../redis/records.ts'
 import { type Content, classOf, type ServiceContent, type TemplateMessageContent } from '../content.ts'
-import { galleryFilesIn } from '../content-files.ts'
+import { filesNamedBy, galleryFilesIn } from '../content-files.ts'
 import type { Fault } from '../fault.ts'
 import { sendAtFault, validityFault } from '../instant.ts'
 import { parseMessageId } from '../message-id.ts'
@@ -20,10 +21,10 @@ import { replyWindowOf } from '../store/inbound.ts'
 import { readMessage } from '../store/records.ts'
 import { withoutUnusedNames } from '../templates/match-parameters.ts'
 import { matchTemplate } from '../templates/match-template.ts'
+import { cloudApiOnlyFaults } from '../templates/rich-parameters.ts'
 import type { Template } from '../templates/template.ts'
 import { wordingOf } from '../text.ts'
 import { galleryFaults } from './gallery-files.ts'
-import { refuseUnsupported } from './provider-support.ts'
 import type { Address, ReadSend, ServiceMessage, TemplateMessage, UnreadableSend } from './read-send.ts'
 import { invalidFields, Refusal } from './refusal.ts'
 
@@ -259,6 +260,22 @@ function times(
   return { until: validUntilMs ?? from + config.validityMs[messageClass], faults }
 }
 
+function refuseUnsupported(
+  { provider }: Sender,
+  { content, to }: Address & { content: Content },
+  config: { publicUrl?: string | undefined },
+): void {
+  const faults = provider === 'cloud-api' ? cloudApiFaults(content) : partnerApiFaults(content, to, config)
+  if (faults.length > 0) throw invalidFields(faults, 'not_supported_by_provider')
+}
+
+/** Throws a Refusal for a marketing route that the sender's provider does not have. */
+export function refuseRoute({ provider }: Pick<Sender, 'provider'>, route: MarketingRoute | undefined): void {
+  if (route === undefined || route === 'messages' || provider === 'cloud-api') return
+  const message = 'expected "messages": this sender’s provider has no other route for marketing'
+  throw invalidFields([{ path: 'marketing_route', message }], 'not_supported_by_provider')
+}
+
 const outsideWindow = (): Refusal =>
   new Refusal(
     'in_the_way',
@@ -299,4 +316,51 @@ async function providerIdOf(redis: Redis, lane: number, given: string, path: str
   const record = id.lane === lane ? await readMessage(redis, id) : undefined
   if (record?.providerId) return record.providerId
   throw invalidFields([{ path, message: 'no message that this sender has sent' }])
+}
+
+/** Faults of a content for the Cloud API alone: lists take a text header and no other. Everything else it takes as we do. */
+export function cloudApiFaults(content: Content): Fault[] {
+  if (content.type !== 'interactive' || content.interactive.type !== 'list') return []
+  const { header } = content.interactive
+  if (!header || header.type === 'text') return []
+  const message = `expected "text", the only header the Cloud API takes in a list, got "${header.type}"`
+  return [{ path: 'interactive.header.type', message }]
+}
+
+/** Kinds of interactive messages that only the Cloud API has. */
+const CLOUD_ONLY: ReadonlySet<string> = new Set(['flow', 'product', 'product_list', 'catalog_message'])
+
+/**
+ * Faults for the partner wire alone. Its recipients are numbers, its reply buttons have a header, it has no newer kinds of
+ * templates, and it fetches files: by a link, or by the public address of a file of the gallery.
+ */
+export function partnerApiFaults(content: Content, to: string, config: { publicUrl?: string | undefined }): Fault[] {
+  const ofTemplate = content.type === 'template' ? cloudApiOnlyFaults(content.template.components) : []
+  return [...ofTemplate, ...recipientFaults(to), ...interactiveFaults(content), ...partnerFileFaults(content, config)]
+}
+
+const recipientFaults = (to: string): Fault[] =>
+  isUserId(to) ? [{ path: 'to', message: 'expected a phone number: this sender’s provider takes no user ids' }] : []
+
+function interactiveFaults(content: Content): Fault[] {
+  if (content.type !== 'interactive') return []
+  const { interactive } = content
+  if (CLOUD_ONLY.has(interactive.type)) {
+    return [
+      { path: 'interactive.type', message: `this sender’s provider takes no messages of type "${interactive.type}"` },
+    ]
+  }
+  return interactive.type === 'button' && interactive.header === undefined
+    ? [{ path: 'interactive.header', message: 'required by this sender’s provider' }]
+    : []
+}
+
+function partnerFileFaults(content: Content, { publicUrl }: { publicUrl?: string | undefined }): Fault[] {
+  const byId = filesNamedBy(content, 'id').map((path) => ({
+    path,
+    message: 'this sender’s provider takes no ids of files',
+  }))
+  if (publicUrl !== undefined) return byId
+  const message = 'this sender’s provider fetches files by their public address: set LANEWAY_PUBLIC_URL'
+  return [...byId, ...filesNamedBy(content, 'gallery').map((path) => ({ path, message }))]
 }
