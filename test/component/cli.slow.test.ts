@@ -377,7 +377,7 @@ describe('senders', () => {
       rate: 20,
       portfolio: null,
       waba_id: null,
-      ...{ follow_provider: true, quality: null, restricted: null, verified_name: null },
+      ...{ follow_provider: true, quality: null, restricted: null, verified_name: null, marketing_route: 'messages' },
       honours_idempotency: false,
       default: true,
     })
