@@ -74,3 +74,10 @@ export function classOf(content: Content, category?: TemplateCategory): MessageC
   if (content.type !== 'template') return 'transactional'
   return category === undefined || category === 'MARKETING' ? 'campaign' : 'transactional'
 }
+
+/**
+ * Whether a message is marketing for WhatsApp, in a campaign as by itself. `category` is that of its template as it is known by
+ * now; a message whose template is not known counts by its class.
+ */
+export const isMarketing = (of: MessageClass, category: TemplateCategory | undefined): boolean =>
+  category === undefined ? of === 'campaign' : category === 'MARKETING'

@@ -5,7 +5,7 @@ import { shapeOf, type Template, templateSchema, whyNotSendable } from '../../me
 import type { Redis } from '../../redis/connect.ts'
 import { templatesKey } from '../../redis/keys.ts'
 import { defineScriptOfMany } from '../../redis/lua.ts'
-import { cached, jsonText, readRecord } from '../../redis/records.ts'
+import { CorruptRecordError, cached, jsonText, readRecord } from '../../redis/records.ts'
 import {
   forgetTemplateStates,
   supersedeTemplate,
@@ -105,6 +105,20 @@ export const cachedTemplate = cached(1_000, async (redis, account: number, name:
   const template = await findTemplate(redis, account, name, language)
   return template && { template, shape: shapeOf(template) }
 })
+
+/** The same without its shape; undefined as well where its definition cannot be read: a person must mend that, and messages need not wait. */
+export async function knownTemplate(
+  redis: Redis,
+  account: number,
+  { name, language }: { name: string; language: { code: string } },
+): Promise<Template | undefined> {
+  try {
+    return (await cachedTemplate(redis, account, name, language.code))?.template
+  } catch (error) {
+    if (error instanceof CorruptRecordError) return undefined
+    throw error
+  }
+}
 
 /** Fields of the registry that are templates, in their order. */
 const namesIn = async (redis: Redis, account: number): Promise<string[]> =>

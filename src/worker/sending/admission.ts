@@ -35,6 +35,7 @@ export async function admittedAmong(
   { redis, config: { mostHeld } }: { redis: Redis; config: Pick<Config, 'mostHeld'> },
   { rules }: DirectoryEntry,
   messages: readonly Outgoing[],
+  marketing: ReadonlySet<Outgoing>,
   namesOf: (message: Outgoing) => Names,
 ): Promise<Admitted> {
   const counted = new Map<Outgoing, Counted>()
@@ -45,7 +46,7 @@ export async function admittedAmong(
   const isCounted = (rules.portfolio?.dailyLimit ?? null) !== null
   const isCampaign = ({ message }: Outgoing): boolean => message.class === 'campaign'
   const isTemplate = ({ message }: Outgoing): boolean => isCounted && message.type === 'template'
-  const of = messages.filter((each) => isCampaign(each) || isTemplate(each))
+  const of = messages.filter((each) => isCampaign(each) || isTemplate(each) || marketing.has(each))
   const [first] = of
   if (first === undefined) return withoutRest
   const { lane } = first.id
@@ -63,7 +64,7 @@ export async function admittedAmong(
   const asks = asked.map((each) => ({
     name: each.name,
     names: namesOf(each),
-    isMarketing: isCampaign(each),
+    isMarketing: marketing.has(each),
     isCampaign: isCampaign(each),
     opensConversation: opens.has(each),
   }))

@@ -97,6 +97,8 @@ export interface Claimed {
   until: Deadline
   /** After this we must ask again whether its recipient wants it. */
   wantedUntil: Deadline
+  /** Whether it is marketing, by the category of its template. */
+  isMarketing: boolean
   /** What was counted for it by WhatsApp's rules. */
   counted?: Counted | undefined
   /** Told how long the provider took to answer (ms). */
@@ -189,13 +191,15 @@ async function callProvider(
       return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
     },
     async () => {
-      const wantedUntil = wantedUntilOf(entry, message)
+      const wantedUntil = wantedUntilOf(entry, message, claimed.isMarketing)
       const { run } = message
       // A person who pauses it is told that nothing more leaves, and a late machine may be seconds late.
       if (run !== undefined && !(await mayLeave(deps.redis, { lane: id.lane, number: run }))) return undefined
-      if (await isCappedNow(deps, entry, message, names)) return undefined
+      if (claimed.isMarketing && (await isCappedNow(deps, entry, names))) return undefined
       // Should the person have got another name since, what was said under that stands under these as well.
-      barred = (await barredAmong(deps, entry, [{ id, message }], [names])).get(0)
+      const asked = { id, message }
+      const marketing = new Set(claimed.isMarketing ? [asked] : [])
+      barred = (await barredAmong(deps, entry, [asked], marketing, [names])).get(0)
       return barred ? undefined : wantedUntil
     },
   )
@@ -214,14 +218,8 @@ async function callProvider(
 }
 
 /** Its person has had enough marketing since it was claimed: it waits for the end of that on its lane. */
-async function isCappedNow(
-  { redis }: SendDeps,
-  { rules }: DirectoryEntry,
-  { class: of }: NewMessage,
-  names: Names,
-): Promise<boolean> {
-  return of === 'campaign' && (await cappedUntil(redis, rules, [names]))[0] !== undefined
-}
+const isCappedNow = async ({ redis }: SendDeps, { rules }: DirectoryEntry, names: Names): Promise<boolean> =>
+  (await cappedUntil(redis, rules, [names]))[0] !== undefined
 
 /** Counts the attempt and logs it; returns its code, if it was not sent. */
 function report(

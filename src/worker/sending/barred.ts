@@ -9,37 +9,43 @@ import type { Tombstones } from '../../people/tombstones.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
-/** What of a message decides whether we must ask, and about whom. */
-type Asked = Pick<NewMessage, 'to' | 'class' | 'run'>
+/** A message, and whether it belongs to a campaign. */
+interface Asked {
+  id: MessageId
+  message: Pick<NewMessage, 'run'>
+}
 
-/** Whether an opt-out or an erasure can keep the message from its recipient; if not, nothing need be asked. */
-const isAsked = ({ stopsTransactional }: DirectoryEntry, { class: of, run }: Asked): boolean =>
-  of === 'campaign' || stopsTransactional || run !== undefined
+/**
+ * Whether an opt-out or an erasure can keep the message from its recipient; if not, nothing need be asked. Those who have opted out
+ * get nothing of campaigns, whatever it is, and no marketing.
+ */
+const isAsked = ({ stopsTransactional }: DirectoryEntry, { run }: Asked['message'], isMarketing: boolean): boolean =>
+  isMarketing || stopsTransactional || run !== undefined
 
 /** Until when a message may leave if we ask now and find that it is wanted. */
-export const wantedUntilOf = (entry: DirectoryEntry, message: Asked): Deadline =>
-  deadlineIn(isAsked(entry, message) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
+export const wantedUntilOf = (entry: DirectoryEntry, message: Asked['message'], isMarketing: boolean): Deadline =>
+  deadlineIn(isAsked(entry, message, isMarketing) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
 
 /**
  * Why messages of one sender to people with these names must not be sent, by their places among them: the recipient wants no such message, or was
  * erased since its campaign began, under any of their names. Asked before they are claimed, and again of one that leaves
  * later than that answer is good for.
  */
-export async function barredAmong(
+export async function barredAmong<M extends Asked>(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
   entry: DirectoryEntry,
-  messages: readonly { id: MessageId; message: NewMessage }[],
+  messages: readonly M[],
+  marketing: ReadonlySet<M>,
   names: readonly Names[],
 ): Promise<ReadonlyMap<number, Problem>> {
   const { account } = entry.sender
   const barred = new Map<number, Problem>()
-  const asked = messages.flatMap(({ message }, i) => (isAsked(entry, message) ? [i] : []))
+  const asked = messages.flatMap((each, i) => (isAsked(entry, each.message, marketing.has(each)) ? [i] : []))
   if (asked.length === 0) return barred
-  const optOut = asked.filter((i) => messages[i]?.message.class === 'campaign' || entry.stopsTransactional)
   const erasable = asked.filter((i) => messages[i]?.message.run !== undefined)
   const namesOf = (i: number): Names => names[i] ?? []
   const [optedOutPlaces] = await Promise.all([
-    optOut.length === 0 ? new Set<number>() : optedOutAmong(redis, account, optOut.map(namesOf)),
+    optedOutAmong(redis, account, asked.map(namesOf)),
     // Each since its own campaign was made: few have any.
     Promise.all(
       erasable.map(async (i) => {
@@ -51,7 +57,7 @@ export async function barredAmong(
     ),
   ])
   for (const place of optedOutPlaces) {
-    const i = optOut[place]
+    const i = asked[place]
     if (i !== undefined && !barred.has(i)) barred.set(i, optedOut)
   }
   return barred

@@ -1,43 +1,60 @@
-// Where the messages of a step go: WhatsApp has an address of its own for marketing. It is decided before each claim, by what the
-// campaign says, else by what the sender says now, so that a change holds within 2 s for all that waits.
+// Which messages of a step are marketing, and where those go: WhatsApp has an address of its own for it. It is decided before each
+// claim, by the category of the template and by what the campaign says, else by what the sender says now: a change holds within 2 s
+// for all that waits.
 
 import type { MarketingRoute } from '../../accounts/sender.ts'
-import { cachedTemplate } from '../../accounts/store/templates.ts'
+import { knownTemplate } from '../../accounts/store/templates.ts'
+import { isMarketing, type TemplateMessageContent } from '../../messages/content.ts'
+import type { Template } from '../../messages/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CorruptRecordError } from '../../redis/records.ts'
 import type { Outgoing } from './attempt.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
-/**
- * The messages that go to the address for marketing: approved templates that are known as marketing. All others are refused
- * there, so they go the usual way, as does everything on a wire without such an address. Rejects only when Redis is away.
- */
-export async function routesOf(
+/** What of the messages of a step is marketing. */
+export interface Marketing {
+  messages: ReadonlySet<Outgoing>
+  /** Those that go to the address for marketing, and by which policy. */
+  routes: ReadonlyMap<Outgoing, MarketingRoute>
+}
+
+/** Asks for each template once; they are known for a second. Rejects only when Redis is away. */
+export async function marketingAmong(
   redis: Redis,
   { sender }: Pick<DirectoryEntry, 'sender'>,
   messages: readonly Outgoing[],
-): Promise<ReadonlyMap<Outgoing, MarketingRoute>> {
+): Promise<Marketing> {
+  const known = await templatesAmong(redis, sender.account, messages)
+  const marketing = new Set<Outgoing>()
   const routes = new Map<Outgoing, MarketingRoute>()
-  const asked = messages.filter(({ route = sender.marketing_route }) => route !== 'messages')
-  if (sender.provider !== 'cloud-api' || asked.length === 0) return routes
-  await Promise.all(
-    asked.map(async (message) => {
-      if (await isMarketing(redis, sender.account, message))
-        routes.set(message, message.route ?? sender.marketing_route)
-    }),
-  )
-  return routes
+  for (const each of messages) {
+    const template = known.get(keyOf(each))
+    if (!isMarketing(each.message.class, template?.category)) continue
+    marketing.add(each)
+    const { route = sender.marketing_route } = each
+    // All others are refused there, and there is no such address on other wires.
+    const isTaken = template?.status === 'APPROVED' && sender.provider === 'cloud-api'
+    if (isTaken && route !== 'messages') routes.set(each, route)
+  }
+  return { messages: marketing, routes }
 }
 
-async function isMarketing(redis: Redis, account: number, { content }: Outgoing): Promise<boolean> {
-  if (content.type !== 'template') return false
-  const { name, language } = content.template
-  try {
-    const template = (await cachedTemplate(redis, account, name, language.code))?.template
-    return template?.category === 'MARKETING' && template.status === 'APPROVED'
-  } catch (error) {
-    // A person must mend its definition; its messages, which are checked already, need not wait for that.
-    if (error instanceof CorruptRecordError) return false
-    throw error
-  }
+/** Templates by what names them; those that are not known are not among them. */
+async function templatesAmong(
+  redis: Redis,
+  account: number,
+  messages: readonly Outgoing[],
+): Promise<ReadonlyMap<string, Template>> {
+  const named = new Map<string, TemplateMessageContent['template']>()
+  for (const each of messages) if (each.content.type === 'template') named.set(keyOf(each), each.content.template)
+  const known = new Map<string, Template>()
+  await Promise.all(
+    [...named].map(async ([key, name]) => {
+      const template = await knownTemplate(redis, account, name)
+      if (template !== undefined) known.set(key, template)
+    }),
+  )
+  return known
 }
+
+const keyOf = ({ content }: Outgoing): string =>
+  content.type === 'template' ? `${content.template.name}/${content.template.language.code}` : ''

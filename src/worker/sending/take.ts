@@ -18,7 +18,7 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { admittedAmong } from './admission.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
-import { routesOf } from './marketing-routes.ts'
+import { type Marketing, marketingAmong } from './marketing-routes.ts'
 import { filesOf } from './message-files.ts'
 import { deadLetterJob, readJobs } from './read-jobs.ts'
 import type { TakenChunks } from './send-chunk.ts'
@@ -133,13 +133,15 @@ async function claimAll(
   claimed: (message: Outgoing, claim: Claimed) => void,
 ): Promise<void> {
   const { redis, config, worker: reader } = deps
-  const wantedUntil = new Map(messages.map((each) => [each, wantedUntilOf(entry, each.message)]))
   const people = messages.map(({ message }) => message.to)
-  const [files, routes, names] = await Promise.all([
+  const [files, marketing, names] = await Promise.all([
     filesOf(deps, entry, messages),
-    routesOf(redis, entry, messages),
+    marketingAmong(redis, entry, messages),
     namesToSendTo(redis, entry.sender.account, people),
   ])
+  const wantedUntil = new Map(
+    messages.map((each) => [each, wantedUntilOf(entry, each.message, marketing.messages.has(each))]),
+  )
   // Of most people nothing but the name is known that is in the message.
   const several = new Map<Outgoing, Names>()
   for (const [i, each] of messages.entries()) {
@@ -151,8 +153,8 @@ async function claimAll(
   const complete = messages.filter((message) => !files.waiting.has(message))
   // Asked at the same time, so that a step takes no longer for it.
   const [waitNoMore, { counted, putOff, resting, restMs }] = await Promise.all([
-    endBarred(deps, entry, messages, namesOf, wantedUntil),
-    admittedAmong(deps, entry, complete, namesOf),
+    endBarred(deps, entry, messages, marketing, namesOf, wantedUntil),
+    admittedAmong(deps, entry, complete, marketing.messages, namesOf),
   ])
   for (const [message, of] of counted) if (waitNoMore.has(message)) await giveBack(redis, entry.rules, of)
   // Of those that wait for a file, jobs are put off by their claim, and places go back with their chunk.
@@ -188,11 +190,12 @@ async function claimAll(
       const attempt = claims[i]?.attempt ?? ''
       const times = { until, wantedUntil: goodUntil }
       const ready = files.ready.get(message)
-      const route = routes.get(message)
+      const route = marketing.routes.get(message)
       const known = several.get(message)
       const isAsRead = ready === undefined && route === message.route && known === undefined
       const sent = isAsRead ? message : { ...message, ...ready, route, names: known }
-      claimed(sent, { attempt, slot, pace, isProbe, ...times, counted: counted.get(message) })
+      const isMarketing = marketing.messages.has(message)
+      claimed(sent, { attempt, slot, pace, isProbe, ...times, isMarketing, counted: counted.get(message) })
     } else {
       refusals.push(async () => {
         const of = counted.get(message)
@@ -237,11 +240,12 @@ async function endBarred(
   deps: SendDeps,
   entry: DirectoryEntry,
   messages: readonly Outgoing[],
+  marketing: Marketing,
   namesOf: (message: Outgoing) => Names,
   wantedUntil: Map<Outgoing, Deadline>,
 ): Promise<Set<Outgoing>> {
   const ended = new Set<Outgoing>()
-  for (const [i, problem] of await barredAmong(deps, entry, messages, messages.map(namesOf))) {
+  for (const [i, problem] of await barredAmong(deps, entry, messages, marketing.messages, messages.map(namesOf))) {
     const message = messages[i]
     if (message === undefined) continue
     if (await endBarredOne(deps, message, problem)) ended.add(message)
