@@ -136,6 +136,9 @@ export const unsettled = (shares: Shares): number => shares.queued + shares.send
 export const concluded = ({ sent, delivered, read, failed, expired, cancelled }: Shares): number =>
   sent + delivered + read + failed + expired + cancelled
 
+/** Recipients whose phone has the message, whether they have read it or not. */
+export const deliveredTotal = ({ delivered, read }: Pick<Shares, 'delivered' | 'read'>): number => delivered + read
+
 /** The rate that was measured of these, as people are shown it: a campaign that has sent nothing has none. */
 export const shownRate = ({ sent, delivered, read }: Shares, measured: number): number =>
   sent + delivered + read === 0 ? 0 : measured

@@ -67,10 +67,11 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ['Valid until', campaign.valid_until ?? ''],
     ...(preflight === undefined ? [] : preflightFacts(preflight, campaign.ended_at ?? campaign.started_at)),
     ['Recipients', String(progress.total)],
+    ...funnelFacts(progress),
     // Before the start nobody is in a queue, and a line that says so would have people look for their messages.
     ...(isBeforeStart(campaign.state)
       ? []
-      : STATES.map((state) => [`  ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const)),
+      : STATES.map((state) => [`  now ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const)),
     ['  capped', progress.capped === 0 ? '' : `${progress.capped} of the failed have had enough marketing`],
     ['  held', progress.held === 0 ? '' : `${progress.held} of the sent are held by WhatsApp`],
     ['Pace', pace === 0 ? '' : `${counted(pace, 'message')} a second`],
@@ -84,6 +85,19 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ],
   ])
 }
+
+/** How far the messages came: one that was read was delivered, and one that was delivered was sent. */
+function funnelFacts({ sent, delivered_total: delivered, read }: CampaignDescription['progress']): [string, string][] {
+  const all = sent + delivered
+  if (all === 0) return []
+  return [
+    ['Sent', String(all)],
+    ['Delivered', `${delivered}, ${shareOf(delivered, all)} of the sent`],
+    ['Read', delivered === 0 ? '' : `${read}, ${shareOf(read, delivered)} of the delivered`],
+  ]
+}
+
+const shareOf = (part: number, whole: number): string => `${Math.round((1_000 * part) / whole) / 10} %`
 
 function preflightFacts(
   preflight: NonNullable<CampaignDescription['preflight']>,

@@ -152,7 +152,7 @@ const restOf = ({ why, until }: { why: string; until: string }): string =>
   `campaigns wait: ${why} until ${until.slice(11, 19)} UTC`
 
 function campaignLine(campaign: SnapshotCampaign): string {
-  const { total, queued, delivered, read, failed, capped, held, eta_s, paused_for, throttle, waits } = campaign
+  const { total, queued, delivered_total, read, failed, capped, held, eta_s, paused_for, throttle, waits } = campaign
   const name = cut(`${campaign.id} ${printable(campaign.name ?? '')}`, 31).padEnd(32)
   const left = eta_s === null || eta_s === 0 ? [] : [`${formatDuration(eta_s)} to go`]
   const rest = waits === null ? null : `waits: ${waits.why} until ${waits.until.slice(11, 19)} UTC`
@@ -160,7 +160,7 @@ function campaignLine(campaign: SnapshotCampaign): string {
   return [
     `${name}${campaign.state.padEnd(10)}`,
     `${total - queued} of ${total}`,
-    `delivered ${delivered + read}`,
+    `delivered ${delivered_total} (${read} read)`,
     `failed ${failed}${capped === 0 ? '' : ` (${capped} capped)`}`,
     ...(held === 0 ? [] : [`held ${held}`]),
     `${Math.round(campaign.rate_per_s)}/s`,

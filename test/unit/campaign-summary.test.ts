@@ -9,7 +9,7 @@ type Campaign = Parameters<typeof campaignSummary>[0]
 const progress: Campaign['progress'] = {
   total: 4,
   ...sharesOf({}, 4, 'running'),
-  ...{ capped: 0, held: 0 },
+  ...{ delivered_total: 0, capped: 0, held: 0 },
   rate_per_second: 0,
   held_to: null,
   seconds_left: null,
@@ -47,6 +47,19 @@ test.each([
 
 test('a pace that rounds to none is left out', () => {
   expect(campaignSummary({ ...running, progress: { ...progress, rate_per_second: 0.2 } })).not.toContain('Pace')
+})
+
+test('what was read counts as delivered, and what was delivered as sent', () => {
+  const counts = { ...sharesOf({ sent: 1, delivered: 1, read: 2 }, 4, 'done'), delivered_total: 3 }
+  const text = campaignSummary({ ...running, progress: { ...progress, ...counts } })
+  expect(text).toMatch(/^Sent +4$/m)
+  expect(text).toMatch(/^Delivered +3, 75 % of the sent$/m)
+  expect(text).toMatch(/^Read +2, 66\.7 % of the delivered$/m)
+  expect(text).toMatch(/^ {2}now delivered +1$/m)
+})
+
+test('a campaign that has sent nothing has no shares', () => {
+  expect(campaignSummary(running)).not.toMatch(/^(Sent|Delivered|Read) /m)
 })
 
 test('a campaign that is blocked is given no estimate', () => {

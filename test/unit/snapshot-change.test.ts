@@ -32,6 +32,7 @@ const campaign = (id: string, queued: number): SnapshotCampaign => ({
     sent: 9 - queued,
     delivered: 0,
     read: 0,
+    delivered_total: 0,
     capped: 0,
     held: 0,
     waits: null,

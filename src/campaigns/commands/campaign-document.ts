@@ -77,6 +77,7 @@ export const campaignDocumentSchema = z.strictObject({
   progress: z.strictObject({
     total: count,
     ...shares,
+    delivered_total: count.describe('Whose phone has the message, read or not: `delivered` and `read` together.'),
     capped: count.describe('Part of failed: they have had enough marketing for now.'),
     held: count.describe('Part of sent: WhatsApp holds them to see how people like the template.'),
     rate_per_second: z.number().nonnegative(),

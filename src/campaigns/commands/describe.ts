@@ -9,7 +9,7 @@ import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey } from '../../redis/keys.ts'
-import { hasEnded, type Shares, secondsLeft, sharesOf, shownRate } from '../campaign.ts'
+import { deliveredTotal, hasEnded, type Shares, secondsLeft, sharesOf, shownRate } from '../campaign.ts'
 import { durationOf, lateOf, type Preflight } from '../definition.ts'
 import { type Campaign, idOf, runningOn } from '../store/campaigns.ts'
 import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/list.ts'
@@ -68,6 +68,7 @@ export async function describeCampaign(
     progress: {
       total: campaign.total,
       ...shares,
+      delivered_total: deliveredTotal(shares),
       ...aside,
       rate_per_second: shownRate(shares, measured),
       held_to: (state === 'running' && campaign.pace) || null,

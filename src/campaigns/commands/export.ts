@@ -58,6 +58,7 @@ const COLUMNS = [
   'possible_duplicate',
   'error_code',
   'error',
+  'delivered',
 ]
 
 /** A person who was erased: their number and message are not known any more. */
@@ -86,11 +87,12 @@ function lineOf(
     const event = history.findLast((each) => each.code === code)
     return event === undefined ? null : iso(event.atMs)
   }
-  const untouched = campaign.state === 'cancelled' ? 'cancelled' : 'queued'
+  const untouched: State = campaign.state === 'cancelled' ? 'cancelled' : 'queued'
+  const shown = record?.state ?? state ?? untouched
   return {
     recipient: to,
     message_id: campaign.started_at === undefined ? null : messageId(campaign.lane, ulid),
-    state: record?.state ?? state ?? untouched,
+    state: shown,
     claimed_at: at('c'),
     sent_at: at('s'),
     delivered_at: at('d'),
@@ -99,5 +101,7 @@ function lineOf(
     possible_duplicate: record !== undefined && record.repeats > 0 ? 'yes' : null,
     error_code: record?.problem?.code ?? null,
     error: record?.problem?.sentence ?? null,
+    // A phone that shows a message as read has got it, although nobody may have reported the delivery.
+    delivered: shown === 'delivered' || shown === 'read' ? 'yes' : null,
   }
 }

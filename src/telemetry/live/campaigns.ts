@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import {
   CAMPAIGN_STATES,
+  deliveredTotal,
   hasEnded,
   parseCampaignId,
   secondsLeft,
@@ -69,6 +70,7 @@ export function createCampaignReader(redis: Redis) {
     return {
       ...{ id, lane, name, account: Number(account), state, total: recipients, refused },
       ...shares,
+      delivered_total: deliveredTotal(shares),
       ...countsAsideOf(counts),
       rate_per_s: isFresh ? shownRate(shares, Number(rate ?? 0)) : 0,
       paused_for: state === 'paused' ? reason || null : null,

@@ -61,7 +61,7 @@ const exampleCampaign = {
     expired: 0,
     cancelled: 0,
     unknown: 0,
-    ...{ capped: 0, held: 0 },
+    ...{ delivered_total: 0, capped: 0, held: 0 },
     rate_per_second: 80,
     held_to: null,
     seconds_left: 1,
