@@ -4,7 +4,7 @@ import { secretKeysOf } from '../accounts/seal.ts'
 import { counted } from '../messages/fault.ts'
 import { findErasure, newErasureId, openErasureQueue } from '../people/erasures.ts'
 import { personPieces } from '../people/gather.ts'
-import { createTombstones } from '../people/tombstones.ts'
+import { createTombstones, tombstonesKeptMs } from '../people/tombstones.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { accountKey } from '../redis/keys.ts'
 import { confirm, followJob, keptAccount } from './session.ts'
@@ -60,7 +60,7 @@ export const verbs: readonly Verb[] = [
       }
       const nowMs = await redisNowMs(redis, accountKey(account))
       const id = newErasureId(nowMs)
-      await createTombstones(redis, secretKeysOf(config)).bury(account, person, nowMs, config.retentionMs)
+      await createTombstones(redis, secretKeysOf(config)).bury(account, person, nowMs, tombstonesKeptMs(config))
       await context.use(openErasureQueue(redis)).start(id, { account, person, nowMs })
       const { contacts, messages, received, recipients } = await followJob(id, () => findErasure(redis, id))
       const found = [

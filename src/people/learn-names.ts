@@ -9,8 +9,9 @@ import type { Tombstones } from './tombstones.ts'
 /** Names that WhatsApp tells as those of one person. */
 export interface TaughtNaming extends Naming {
   /**
-   * Whoever was erased since then (epoch ms) is not known by it: of a report when its message was accepted. `now` where the
-   * person wrote, or changed a setting, and comes back that way.
+   * Whoever was erased since then (epoch ms) is not known by it: of a report when its message was accepted, else when the
+   * person wrote, or changed a setting. They come back that way, but not by a webhook from before that is repeated. `now` where
+   * that time is not known.
    */
   asOf: number | 'now'
 }

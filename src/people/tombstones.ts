@@ -1,5 +1,5 @@
 // Tombstones of erased people, without their numbers: a campaign older than the erasure sends them nothing, whatever its
-// list says. A tombstone is an HMAC under the secret key of the installation, so that a copy of Redis does not show whether
+// list says, and what they wrote before it is not stored again, however often a webhook brings it. A tombstone is an HMAC under the secret key of the installation, so that a copy of Redis does not show whether
 // a number was ever known here. A later campaign may write to the person again, on purpose: a person who comes back is not
 // kept out for ever.
 import { createHmac } from 'node:crypto'
@@ -7,6 +7,12 @@ import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'
 import { execOrThrow } from '../redis/records.ts'
 import { namesOf } from './names/store/names.ts'
+
+/** WhatsApp repeats a webhook for 7 days. */
+const REPEATED_MS = 8 * 86_400_000
+
+/** How long tombstones are kept: longer than any message that they keep from coming back. */
+export const tombstonesKeptMs = ({ retentionMs }: { retentionMs: number }): number => Math.max(retentionMs, REPEATED_MS)
 
 export type Tombstones = ReturnType<typeof createTombstones>
 

@@ -3,13 +3,15 @@
 import { z } from 'zod'
 import { isUserId, parsePerson } from '../messages/recipient.ts'
 import type { Naming } from '../people/names/person.ts'
-import { spare } from './webhook-fields.ts'
+import { spare, webhookTime } from './webhook-fields.ts'
 
 /** Names of one person, as a webhook about one of our numbers tells them. */
 export interface WebhookNaming extends Naming {
   phoneNumberId: string
   /** The person wrote, or changed something. Otherwise it comes with what became of a message to them. */
   isTheirAct: boolean
+  /** When they did (epoch ms); undefined where WhatsApp says nothing that is a time. */
+  atMs?: number | undefined
   /** Of a report: what was sent along with the message, to tell ours by. */
   opaque?: string | undefined
 }
@@ -27,6 +29,7 @@ const item = z.object({
   ...{ from: text, from_user_id: text, from_parent_user_id: text },
   ...{ wa_id: text, user_id: text, parent_user_id: text },
   system,
+  timestamp: spare(webhookTime),
   biz_opaque_callback_data: spare(z.string().max(512)),
 })
 const changedItem = z.object({ wa_id: text, user_id: change, parent_user_id: change })
@@ -51,11 +54,12 @@ export function namingsOf(phoneNumberId: string, list: (typeof lists)[number], r
   ])
   const { body = '', new_wa_id: number, wa_id: either, user_id: id, parent_user_id: parent, ...was } = data.system ?? {}
   const now = namesIn([number ?? either, id, parent])
-  if (now.length === 0) return changeOf({ ...of, opaque: data.biz_opaque_callback_data }, names, [])
+  const origin = { ...of, ...(of.isTheirAct && { atMs: data.timestamp }) }
+  if (now.length === 0) return changeOf({ ...origin, opaque: data.biz_opaque_callback_data }, names, [])
   const [, former, next] = CHANGED.exec(body) ?? []
   const said = namesIn([next]).every((name) => now.includes(name)) ? former : undefined
   // What they wrote from is what they had before.
-  return changeOf(of, now, [...names, ...namesIn([was.previous_user_id, number && either, said])])
+  return changeOf(origin, now, [...names, ...namesIn([was.previous_user_id, number && either, said])])
 }
 
 /** That the person has these names now, and had those before. */

@@ -4,7 +4,7 @@ import type { ProviderSender } from '../../providers/provider.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
 import { type Standing, tellNewest, type Word, wordField, wordText } from '../../redis/newest.ts'
-import { cached, nextId, optionalField, readRecord, replaceField } from '../../redis/records.ts'
+import { CorruptRecordError, cached, nextId, optionalField, readRecord, replaceField } from '../../redis/records.ts'
 import { type Seal, SealError, type SealedFor, type TokenPlace } from '../seal.ts'
 import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../sender.ts'
 import { keptLanes } from './kept-lanes.ts'
@@ -102,13 +102,25 @@ export const laneIdsOf = async (redis: Redis, account: number): Promise<number[]
 ]
 
 /** The account's senders; without an account, those of all. */
-export async function listSenders(redis: Redis, account?: number): Promise<Sender[]> {
+export const listSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
+  readSenders(redis, await lanesOf(redis, account))
+
+async function lanesOf(redis: Redis, account: number | undefined): Promise<number[]> {
   const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))
   const ids = lanes.filter(([, owner]) => account === undefined || Number(owner) === account).map(([id]) => Number(id))
-  return readSenders(
-    redis,
-    ids.sort((a, b) => a - b),
+  return ids.sort((a, b) => a - b)
+}
+
+/** The same, without those whose records cannot be read: one of them must not stop what concerns the others. */
+export async function listReadableSenders(redis: Redis, account?: number): Promise<Sender[]> {
+  const found = await Promise.all(
+    (await lanesOf(redis, account)).map((id) =>
+      findSender(redis, id).catch((error: unknown) => {
+        if (!(error instanceof CorruptRecordError)) throw error
+      }),
+    ),
   )
+  return found.filter((sender) => sender !== undefined)
 }
 
 /** The same with the removed senders that anything is kept of. */

@@ -1,6 +1,6 @@
 // Whom a webhook of WhatsApp concerns. It names the account at WhatsApp (WABA), and sometimes a number; ours are found by the
 // number, else by the `waba_id` of senders, else by the address that the webhook came to.
-import { listSenders, type Sender, senderOfPhoneNumberId } from '../../accounts/store/senders.ts'
+import { listReadableSenders, type Sender, senderOfPhoneNumberId } from '../../accounts/store/senders.ts'
 import type { ProviderNews } from '../../providers/news.ts'
 import type { Redis } from '../../redis/connect.ts'
 
@@ -23,7 +23,7 @@ export async function whomItConcerns(
     const sender = await senderOfPhoneNumberId(redis, news.phoneNumberId)
     if (sender && (account === undefined || sender.account === account)) return byAccount([sender])
   }
-  const all = (await listSenders(redis, account)).filter(({ provider }) => provider === 'cloud-api')
+  const all = (await listReadableSenders(redis, account)).filter(({ provider }) => provider === 'cloud-api')
   const ofWaba = all.filter(({ waba_id: waba }) => waba !== '' && waba === news.wabaId)
   const unsure = all.filter(({ waba_id: waba }) => waba === '' || news.wabaId === undefined)
   const named = [...ofWaba, ...unsure].find(({ number }) => number === news.digits)

@@ -3,7 +3,7 @@ import type { Config } from '../../../config.ts'
 import { iso, isoOrNull } from '../../../messages/instant.ts'
 import { type Erasure, type ErasureQueue, findErasure, newErasureId } from '../../../people/erasures.ts'
 import { type GatherDeps, personPieces } from '../../../people/gather.ts'
-import type { Tombstones } from '../../../people/tombstones.ts'
+import { type Tombstones, tombstonesKeptMs } from '../../../people/tombstones.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import { accountKey } from '../../../redis/keys.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -30,7 +30,7 @@ export function peopleRoutes(deps: PeopleDeps): Route[] {
       // The audit log names the job, never a number.
       call.audit({ target: id })
       // First: from now on no existing campaign sends them anything, whenever the job is done.
-      await tombstones.bury(account, person, nowMs, config.retentionMs)
+      await tombstones.bury(account, person, nowMs, tombstonesKeptMs(config))
       await erasures.start(id, { account, person, nowMs })
       const findEnded = async () => {
         const erasure = await findErasure(redis, id)

@@ -1,6 +1,7 @@
 // Webhooks of WhatsApp's Cloud API: GET is the verification handshake, POST brings statuses and received messages.
 // Everything in a webhook is stored before it is answered 200. When Redis is away the answer is 503, and WhatsApp
-// sends it again for days. Storing it twice changes nothing.
+// sends it again for days. Storing it twice changes nothing. Any other error is logged and answered 200: it would meet
+// every repeat as well, and no item waits for another.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTick } from 'node:timers/promises'
@@ -18,9 +19,11 @@ import { addReceivedMedium } from '../../../gallery/store/received-media.ts'
 import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
 import { addNextWave, applyReport } from '../../../messages/reports/apply-report.ts'
-import { storeInbound } from '../../../messages/store/inbound.ts'
+import { namesOfWriter, storeInbound } from '../../../messages/store/inbound.ts'
 import { takeNews } from '../../../notices/commands/take-news.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
+import { eraseOptOut } from '../../../people/opt-outs/store/opt-outs.ts'
+import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
 import type { Preference, StatusUpdate } from '../../../providers/cloud-statuses.ts'
@@ -28,6 +31,7 @@ import { isSigned, looksSigned, readWebhook } from '../../../providers/cloud-web
 import type { ProviderNews } from '../../../providers/news.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { isRedisAway } from '../../../redis/errors.ts'
 import { inboundDigest } from '../../../redis/keys.ts'
 import { bind, type Route } from '../../bind.ts'
 import { parseRaw } from '../../body.ts'
@@ -35,6 +39,7 @@ import { ApiError } from '../../errors.ts'
 import type { AnswerOf, ContextOf } from '../../route.ts'
 import { says, shows } from '../answers.ts'
 import { type Asides, createAsides } from './asides.ts'
+import { inTurn } from './in-turn.ts'
 import { createLearning, type LearnDeps, type Learning } from './learn.ts'
 import { webhookSecrets, webhooks } from './routes.ts'
 
@@ -46,6 +51,7 @@ interface WebhookDeps {
   config: Pick<Config, 'cloudApi' | 'receivedRetentionMs' | 'capMs' | 'retentionMs'>
   log: Log
   opaqueIds: OpaqueIds
+  tombstones: Tombstones
   seal: Seal
   queues: LaneQueues
   asides: Asides
@@ -113,15 +119,8 @@ async function receive(
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
   // First: what the people of this webhook say holds for all their names. Reports are evidence also where that cannot be kept,
   // as while Redis is full; then the webhook comes again.
-  const learned = [
-    () => deps.learning.learnAccounts(content.numbers, account),
-    () => deps.learning.learnPeople(content.namings, account),
-  ]
-  let failure: PromiseRejectedResult | undefined
-  for (const learn of learned) {
-    const [done] = await Promise.allSettled([learn()])
-    if (done?.status === 'rejected') failure ??= done
-  }
+  const errors = await deps.learning.learnAccounts(content.numbers, account)
+  errors.push(...(await deps.learning.learnPeople(content.namings, account)))
 
   const work = [
     ...content.statuses.map((update) => () => applyStatus(deps, update, account)),
@@ -131,13 +130,15 @@ async function receive(
   // Many at once share the connection's round trips; all of them would block the event loop for 30 ms.
   for (let at = 0; at < work.length; at += AT_ONCE) {
     const done = await Promise.allSettled(work.slice(at, at + AT_ONCE).map((each) => each()))
-    failure ??= done.find((each) => each.status === 'rejected')
+    for (const each of done) if (each.status === 'rejected') errors.push(each.reason)
     // Redis may have answered all of them within one tick.
     await nextTick()
   }
-  if (failure) throw failure.reason
   // One after the other: of two that are about one thing each looks at what the other has written.
-  for (const news of content.news) await take(deps, news, account)
+  errors.push(...(await inTurn(content.news, (news) => take(deps, news, account))))
+  const faults = errors.filter((error) => !isRedisAway(error))
+  if (faults.length > 0) deps.log.error({ items: faults.length, err: faults[0] }, 'webhook.items_failed')
+  if (faults.length < errors.length) throw errors.find(isRedisAway)
   return says('received')
 }
 
@@ -176,6 +177,13 @@ async function store(deps: WebhookDeps, message: ReceivedMessage, account: numbe
   const nowMs = Date.now()
   // A time in the future comes from a wrong clock and would put the message before all others until then.
   const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
+  const names = namesOfWriter(received)
+  if (await isOfBeforeErasure(deps, owner, names, message.atMs)) {
+    // Repeated, or late. That they wanted no advertising holds all the same, without a name.
+    await applyOptOutKeyword(deps.redis, owner, received, received.received_at)
+    await eraseOptOut(deps.redis, owner, names)
+    return
+  }
   await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, async (receivedAt) => {
     await applyOptOutKeyword(deps.redis, owner, received, message.atMs ?? receivedAt)
     if (parts.media !== undefined) await keepMedia(deps, owner, { id, lane })
@@ -195,8 +203,20 @@ async function keepMedia(
 
 async function applyOptOut(deps: WebhookDeps, preference: Preference, account: number | undefined): Promise<void> {
   const sender = await senderFor(deps, preference.phoneNumberId, account)
-  if (sender) await applyPreference(deps.redis, sender.account, preference)
+  if (!sender) return
+  await applyPreference(deps.redis, sender.account, preference)
+  const { people, atMs } = preference
+  // As above. Dying in between leaves the names there until the webhook comes again, as it was not answered.
+  if (await isOfBeforeErasure(deps, sender.account, people, atMs)) await eraseOptOut(deps.redis, sender.account, people)
 }
+
+/** Whether a person with one of these names was erased after this time (epoch ms). */
+const isOfBeforeErasure = async (
+  { tombstones }: Pick<WebhookDeps, 'tombstones'>,
+  account: number,
+  names: readonly string[],
+  atMs: number | undefined,
+): Promise<boolean> => atMs !== undefined && (await tombstones.erasedOf(account, names, atMs)).size > 0
 
 const badSignature = (): ApiError => new ApiError(401, 'bad_signature', 'X-Hub-Signature-256 does not match the body.')
 

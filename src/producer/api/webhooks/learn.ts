@@ -13,6 +13,7 @@ import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { WebhookContent } from '../../../providers/cloud-webhook.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { inTurn } from './in-turn.ts'
 
 /** What is remembered: some 2 MB. */
 const NUMBERS = 500
@@ -36,50 +37,59 @@ export function createLearning(deps: LearnDeps) {
   const peopleSeen = new LRUCache<string, true>({ max: PEOPLE, ttl: REMEMBERED_MS, perf: performance })
 
   return {
-    /** Learns of numbers whose account at WhatsApp is not known what webhooks of their messages say of it. */
-    async learnAccounts(numbers: WebhookContent['numbers'], account: number | undefined): Promise<void> {
-      for (const { phoneNumberId, wabaId } of numbers) {
+    /**
+     * Learns of numbers whose account at WhatsApp is not known what webhooks of their messages say of it. Resolves to what
+     * went wrong, as `inTurn` does.
+     */
+    learnAccounts: (numbers: WebhookContent['numbers'], account: number | undefined): Promise<unknown[]> =>
+      inTurn(numbers, async ({ phoneNumberId, wabaId }) => {
         const seen = `${account} ${phoneNumberId} ${wabaId}`
-        if (numbersSeen.has(seen)) continue
+        if (numbersSeen.has(seen)) return
         const sender = await senderOfPhoneNumberId(redis, phoneNumberId)
         if (sender?.waba_id === '' && (account === undefined || (await mayLearn(redis, sender, wabaId, account)))) {
           await setSenderProvider(redis, sender.id, { wabaId })
         }
         // Only now: should Redis be away, the webhook that comes again finds it still to be done.
         numbersSeen.set(seen, true)
-      }
-    },
+      }),
 
-    /** Learns names of people, for each account those that webhooks of its own numbers tell. */
-    async learnPeople(namings: WebhookContent['namings'], account: number | undefined): Promise<void> {
+    /**
+     * Learns names of people, for each account those that webhooks of its own numbers tell. Resolves to what went wrong, as
+     * `inTurn` does.
+     */
+    async learnPeople(namings: WebhookContent['namings'], account: number | undefined): Promise<unknown[]> {
       const byAccount = new Map<number, TaughtNaming[]>()
       const reported = new Map<TaughtNaming, string>()
       const senders = new Map<string, Sender | undefined>()
-      for (const { phoneNumberId, isTheirAct, opaque, ...naming } of namings) {
+      const unread = await inTurn(new Set(namings.map((each) => each.phoneNumberId)), async (id) => {
+        senders.set(id, await senderOfPhoneNumberId(redis, id))
+      })
+      for (const { phoneNumberId, isTheirAct, opaque, atMs = 'now', ...naming } of namings) {
         const seen = `${account} ${phoneNumberId} ${naming.names.join()} ${naming.before}`
         if (!isTheirAct && peopleSeen.has(seen)) continue
-        if (!senders.has(phoneNumberId)) senders.set(phoneNumberId, await senderOfPhoneNumberId(redis, phoneNumberId))
         const sender = senders.get(phoneNumberId)
         if (sender === undefined || (account ?? sender.account) !== sender.account) continue
         const told = byAccount.get(sender.account) ?? []
         byAccount.set(sender.account, told)
-        const taught: TaughtNaming = { ...naming, asOf: isTheirAct ? 'now' : acceptedOf(deps, opaque) }
+        const taught: TaughtNaming = { ...naming, asOf: isTheirAct ? atMs : acceptedOf(deps, opaque) }
         told.push(taught)
         if (!isTheirAct) reported.set(taught, seen)
       }
-      for (const [owner, told] of byAccount) {
-        for (let at = 0; at < told.length; at += AT_ONCE) {
-          const heeded = await learnNames(deps, owner, told.slice(at, at + AT_ONCE))
-          // Only now, as above.
-          for (const each of heeded) {
-            const seen = reported.get(each)
-            if (seen !== undefined) peopleSeen.set(seen, true)
-          }
+      const some = [...byAccount].flatMap(([owner, told]) => inPieces(told).map((piece) => ({ owner, piece })))
+      const unlearned = await inTurn(some, async ({ owner, piece }) => {
+        // Only now, as above.
+        for (const each of await learnNames(deps, owner, piece)) {
+          const seen = reported.get(each)
+          if (seen !== undefined) peopleSeen.set(seen, true)
         }
-      }
+      })
+      return [...unread, ...unlearned]
     },
   }
 }
+
+const inPieces = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / AT_ONCE) }, (_none, i) => all.slice(i * AT_ONCE, (i + 1) * AT_ONCE))
 
 /** At the address of an account its own app signs: its word counts for its own senders, and for no account at WhatsApp of others. */
 const mayLearn = async (redis: Redis, sender: Sender, wabaId: string, account: number): Promise<boolean> =>

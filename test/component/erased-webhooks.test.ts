@@ -1,0 +1,95 @@
+// Pins: what was erased does not come back by a webhook that is repeated, or comes late, under any name; what the person
+// writes from then on is stored, and what they wanted before still holds. Real: Redis, HTTP, producer, worker.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { PHONE_NUMBER_ID } from '../support/service.ts'
+import { stored } from '../support/state/everything.ts'
+import { bringWebhook, messagesChange } from '../support/webhooks.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+let service: CampaignService
+let admin: string
+beforeAll(async () => {
+  service = await startCampaigns()
+  admin = await service.tenant.key('admin')
+})
+afterAll(() => service?.close())
+
+const DAY_MS = 86_400_000
+const seconds = (ms: number): string => String(Math.floor(ms / 1_000))
+
+async function bring(value: object): Promise<void> {
+  const answer = await bringWebhook(service.url, [messagesChange(`${PHONE_NUMBER_ID}1`, value)])
+  expect(answer.status, answer.text).toBe(200)
+}
+
+async function erase(person: string): Promise<void> {
+  const answer = await service.request('DELETE', `/admin/people/${person}`, undefined, admin)
+  expect(answer.status, answer.text).toBe(200)
+}
+
+const words = (id: string, phone: string, body: string, atMs: number, more: object = {}) => ({
+  contacts: [{ profile: { name: 'Ada' }, wa_id: phone, ...('from_user_id' in more && { user_id: more.from_user_id }) }],
+  messages: [{ id: `wamid.${id}`, from: phone, timestamp: seconds(atMs), type: 'text', text: { body }, ...more }],
+})
+
+/** Where one of the texts stands in Redis. */
+async function placesOf(...texts: string[]): Promise<string[]> {
+  const all = Object.entries(await stored(service.redis))
+  return all.filter(([key, text]) => texts.some((each) => `${key} ${text}`.includes(each))).map(([key]) => key)
+}
+
+test.each([
+  ['an hour old', 3_600_000],
+  ['30 days old', 30 * DAY_MS],
+])('a message that is %s and brought again is not stored, with nothing that it said', async (_age, ageMs) => {
+  const phone = `4915210${ageMs % 100_007}`.padEnd(13, '0')
+  const message = words(`old${ageMs}`, phone, 'Canary wrote this', Date.now() - ageMs)
+  await bring(message)
+  expect(await placesOf(phone)).not.toEqual([])
+  await erase(phone)
+  expect(await placesOf(phone, 'Canary')).toEqual([])
+  for (let time = 0; time < 2; time += 1) await bring(message)
+  expect(await placesOf(phone, 'Canary')).toEqual([])
+})
+
+test('so is one under another name of the person, and the names are not joined again', async () => {
+  const [phone, id] = ['4915211000001', 'DE.canary1']
+  const at = Date.now() - 60_000
+  const both = words('both', phone, 'Canary wrote this', at, { from_user_id: id })
+  const onlyId = {
+    messages: [{ id: 'wamid.only', from_user_id: id, timestamp: seconds(at), type: 'text', text: { body: 'Canary' } }],
+  }
+  await bring(both)
+  await erase(phone)
+  await bring(both)
+  await bring(onlyId)
+  expect(await placesOf(phone, id, 'Canary')).toEqual([])
+  const shown = await service.request('GET', `/admin/people/${id}`, undefined, admin)
+  expect(shown.json().data.names).toEqual([id])
+})
+
+test('what the person writes after that is stored', async () => {
+  const phone = '4915211000002'
+  await bring(words('before', phone, 'Hello', Date.now() - 60_000))
+  await erase(phone)
+  await bring(words('after', phone, 'Hello again', Date.now() + 2_000))
+  const found = await service.request('GET', `/messages?direction=inbound&from=${phone}`)
+  expect(found.json().data.map(({ text }: { text: string }) => text)).toEqual(['Hello again'])
+})
+
+test('a stop of before the erasure that comes after it holds, without a name', async () => {
+  const { redis, tenant } = service
+  const [byWord, byChoice] = ['4915211000003', '4915211000004']
+  for (const phone of [byWord, byChoice]) await erase(phone)
+  const atMs = Date.now() - 60_000
+  const preference = { wa_id: byChoice, category: 'marketing_messages', value: 'stop', timestamp: seconds(atMs) }
+  for (let time = 0; time < 2; time += 1) {
+    await bring(words('stop', byWord, 'STOP', atMs))
+    await bring({ user_preferences: [preference] })
+  }
+  expect(await optedOutAmong(redis, tenant.account, [[byWord], [byChoice]])).toEqual(new Set([0, 1]))
+  expect(await placesOf(byWord, byChoice)).toEqual([])
+})
