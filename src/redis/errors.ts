@@ -8,10 +8,25 @@ export class RedisUnavailableError extends Error {
 
 /** Codes, the first word of an error reply, of a server that is there but cannot serve now. */
 const SERVER_TROUBLE = new Set([
-  ...['LOADING', 'READONLY', 'OOM', 'MASTERDOWN', 'CLUSTERDOWN', 'NOREPLICAS', 'MISCONF', 'BUSY', 'TRYAGAIN'],
+  ...[
+    'LOADING',
+    'READONLY',
+    'OOM',
+    'MASTERDOWN',
+    'CLUSTERDOWN',
+    'NOREPLICAS',
+    'MISCONF',
+    'BUSY',
+    'UNKILLABLE',
+    'TRYAGAIN',
+  ],
   // Of a cluster that is settling.
   ...['MOVED', 'ASK'],
+  // Somebody changed the password or the rights of our user. Whoever did that can undo it, and nothing is lost until then.
+  ...['NOPERM', 'NOAUTH', 'WRONGPASS'],
 ])
+/** NOPERM inside a script has no code of its own; how it begins until Redis 7.0, and since. */
+const SCRIPT_WITHOUT_RIGHTS = ['ERR The user executing the script can', 'ERR ACL failure in script']
 
 /** Codes of Node's errors about a socket. */
 const SOCKET_TROUBLE = new Set([
@@ -43,6 +58,7 @@ export function isRedisAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof RedisUnavailableError || error.name === 'MaxRetriesPerRequestError') return true
   const code = replyCode(error)
+  if (code === 'ERR') return SCRIPT_WITHOUT_RIGHTS.some((begin) => error.message.startsWith(begin))
   if (code !== undefined) return SERVER_TROUBLE.has(code) || (code === 'EXECABORT' && refusedBefore(error))
   if ('code' in error && 'syscall' in error && SOCKET_TROUBLE.has(String(error.code))) return true
   if (isOfIoredis(error)) return true

@@ -43,7 +43,7 @@ async function settingsOf(nodes: readonly RedisNode[], replicas = 0): Promise<Re
       return nodeSettings(node, `Redis at ${node.options.host}:${node.options.port}`, replicas).catch(
         (error: unknown) => {
           // One of many that is away says nothing, and the others go on.
-          if (!isRedisAway(error)) throw error
+          if (!isRedisAway(error) || isHiddenCommand(error)) throw error
           return []
         },
       )

@@ -91,6 +91,16 @@ describe('Redis is away', () => {
     }
   })
 
+  test('when our user lost the right to a command, by itself and inside a script', async () => {
+    await redis.call('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '+@all', '-set')
+    const limited = new Single(server.url, { username: 'limited', password: 'any' })
+    const ofCommand = await failureOf(limited.set('a', '1'))
+    const ofScript = await failureOf(limited.eval("return redis.call('SET', KEYS[1], 1)", 1, 'a'))
+    limited.disconnect()
+    expect(isRedisAway(ofCommand), String(ofCommand)).toBe(true)
+    expect(isRedisAway(ofScript), String(ofScript)).toBe(true)
+  })
+
   test('not when a command or a script is wrong, whatever its words are', async () => {
     await redis.set('text', 'x')
     const errors = [

@@ -1,0 +1,70 @@
+// A relay in front of a Redis that answers every command with an error for as long as a test wants it to.
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { listen } from '../../testbed/free-port.ts'
+
+export interface RedisRelay {
+  url: string
+  /** From now on each command is answered with this error and does not reach Redis; undefined: passed on. */
+  refuse(error: string | undefined): void
+  close(): Promise<void>
+}
+
+/** Starts a relay on a free port. */
+export async function startRedisRelay(port: number): Promise<RedisRelay> {
+  let refused: string | undefined
+  const open = new Set<Socket>()
+  const server = createServer((client) => {
+    const redis = connect(port, '127.0.0.1')
+    for (const socket of [client, redis]) {
+      open.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        open.delete(socket)
+        client.destroy()
+        redis.destroy()
+      })
+    }
+    let rest = Buffer.alloc(0)
+    client.on('data', (chunk: Buffer) => {
+      rest = Buffer.concat([rest, chunk])
+      for (let end = endOfCommand(rest); end > 0; end = endOfCommand(rest)) {
+        if (refused === undefined) redis.write(rest.subarray(0, end))
+        else client.write(`-${refused}\r\n`)
+        rest = rest.subarray(end)
+      }
+    })
+    redis.on('data', (chunk: Buffer) => client.write(chunk))
+  })
+  const at = await listen(server)
+  return {
+    url: `redis://127.0.0.1:${at}`,
+    refuse(error) {
+      refused = error
+    },
+    async close() {
+      for (const socket of open) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Where the first command in the bytes ends; 0 while it is not whole. A command is an array of strings with their lengths. */
+function endOfCommand(bytes: Buffer): number {
+  let at = 0
+  const number = (): number => {
+    const end = bytes.indexOf('\r\n', at)
+    if (end === -1) return -1
+    const read = Number(bytes.toString('latin1', at + 1, end))
+    at = end + 2
+    return read
+  }
+  const words = number()
+  for (let word = 0; word < words; word += 1) {
+    const length = number()
+    if (length === -1) return 0
+    at += length + 2
+  }
+  return words === -1 || at > bytes.length ? 0 : at
+}
