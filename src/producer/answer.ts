@@ -10,7 +10,8 @@ import { isFilesAway } from '../files/store.ts'
 import { createLineLimit, type Log } from '../log.ts'
 import { Refusal } from '../messages/accept/refusal.ts'
 import { isRedisAway } from '../redis/errors.ts'
-import { ApiError, errorBody, internal, refused, storageAway } from './errors.ts'
+import { OtherInstallationError } from '../redis/installation.ts'
+import { ApiError, errorBody, internal, otherStorage, refused, storageAway } from './errors.ts'
 import { spendBudget } from './overload/event-loop-budget.ts'
 import { createFairShares, holderOf } from './overload/fair-shares.ts'
 import { rateHeaders } from './rate-limits.ts'
@@ -92,6 +93,7 @@ export function refuse(thrown: unknown, response: ServerResponse, requestId: str
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
   if (thrown instanceof Refusal) return refused(thrown)
+  if (thrown instanceof OtherInstallationError) return otherStorage(thrown)
   if (isRedisAway(thrown) || isFilesAway(thrown)) return storageAway(thrown)
   if (thrown instanceof URIError) return new ApiError(400, 'invalid_path', 'The path is not valid percent-encoding.')
   return internal(thrown)

@@ -88,6 +88,13 @@ export const storageAway = (cause: unknown): ApiError =>
     cause,
   })
 
+/** The same while the storage that answers lacks the data that this producer has worked with. */
+export const otherStorage = (cause: unknown): ApiError =>
+  new ApiError(503, 'unavailable', 'The service finds another storage than its own. Its operators have to mend that.', {
+    headers: { 'Retry-After': '5' },
+    cause,
+  })
+
 /** A body of more bytes than it may have. */
 export const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
 

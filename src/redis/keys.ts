@@ -13,6 +13,8 @@ export const rootKeys = {
   sequences: 'lw:sequences',
   /** ZSET `layout` → number of the layout, which only rises (migrations.ts). */
   layout: 'lw:layout',
+  /** STRING: the name of the installation, made at random (installation.ts). */
+  installation: 'lw:installation',
   /** STRING: who migrates the layout at the moment; expires. */
   layoutLease: 'lw:layout-lease',
   /** SET of account ids. */

@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import { DataKeyError } from '../messages/sealed.ts'
 import { noteDataKeys } from '../messages/store/data-keys.ts'
 import { connectWithRetry, openOrThrow, type Redis } from '../redis/connect.ts'
+import { nameInstallation } from '../redis/installation.ts'
 import { migrate, NewerLayoutError } from '../redis/migrations.ts'
 import { UnsafeRedisError } from '../redis/safety.ts'
 import { shownRedis } from '../redis-address.ts'
@@ -40,6 +41,7 @@ export async function checkData(
   redis.on('error', () => undefined)
   try {
     await migrate(redis)
+    await nameInstallation(redis)
     const faults = config.production ? await senderFaults(config, redis) : []
     if (faults.length > 0) throw new ConfigError(faults.join(' '))
     await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })

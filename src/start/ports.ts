@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { connectFailFast } from '../redis/connect.ts'
 import { workersAlive } from '../redis/heartbeats.ts'
+import { assertSameInstallation, OtherInstallationError } from '../redis/installation.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { StartError, systemCode } from './start-error.ts'
 
@@ -83,8 +84,11 @@ export async function startMetricsPort(
     '/healthz': async (response) => answer(response, 200, { status: true, message: 'alive' }),
     '/readyz': async (response) => {
       if (stopping) return answer(response, 503, { status: false, message: 'This process stops.' })
-      const workers = await workersAlive(redis).catch(() => undefined)
+      const workers = await assertSameInstallation(redis)
+        .then(() => workersAlive(redis))
+        .catch((error: unknown) => (error instanceof OtherInstallationError ? error : undefined))
       if (workers === undefined) return answer(response, 503, { status: false, message: 'Redis is away.' })
+      if (workers instanceof Error) return answer(response, 503, { status: false, message: `${workers.message}.` })
       if (workers === 0) return answer(response, 503, { status: false, message: 'No worker is alive.' })
       answer(response, 200, { status: true, message: 'ready', data: { workers } })
     },

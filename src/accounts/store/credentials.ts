@@ -4,6 +4,7 @@ import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
+import { assertSameInstallation } from '../../redis/installation.ts'
 import { credentialKey, credentialsOfAccountKey, keyUsesKey } from '../../redis/keys.ts'
 import { cached, readRecord } from '../../redis/records.ts'
 import { anyPermissionSchema, NO_ACCOUNT, OPERATOR, type Permission } from '../permissions.ts'
@@ -190,9 +191,13 @@ export async function forgetCredentials(redis: Redis, account: number): Promise<
 
 const cachedRead = cached(1_000, readCredential)
 
+/** Rejects with an OtherInstallationError where nothing could be found. */
 async function readCredential(redis: Redis, hash: string): Promise<Credential | undefined> {
   const raw = await redis.hgetall(credentialKey(hash))
-  if (Object.keys(raw).length === 0) return undefined
+  if (Object.keys(raw).length === 0) {
+    await assertSameInstallation(redis)
+    return undefined
+  }
   return readRecord(credentialSchema, `key key_${hash.slice(0, 12)}`, raw)
 }
 

@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
+import { assertSameInstallation } from '../../redis/installation.ts'
 import { sessionKey, sessionsOfCredentialKey } from '../../redis/keys.ts'
 import { type Credential, cachedCredentialOf, hashOf } from './credentials.ts'
 
@@ -61,7 +62,9 @@ export async function endSession(redis: Redis, id: string): Promise<void> {
 
 async function readSession(redis: Redis, id: string): Promise<z.infer<typeof sessionSchema> | undefined> {
   const stored = ID.test(id) ? await redis.get(sessionKey(digest(id))) : null
-  return stored === null ? undefined : sessionSchema.parse(JSON.parse(stored))
+  if (stored !== null) return sessionSchema.parse(JSON.parse(stored))
+  await assertSameInstallation(redis)
+  return undefined
 }
 
 async function end(redis: Redis, key: string, digested: string): Promise<void> {

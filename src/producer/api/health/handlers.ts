@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type { Redis } from '../../../redis/connect.ts'
 import { workersAlive } from '../../../redis/heartbeats.ts'
+import { assertSameInstallation } from '../../../redis/installation.ts'
 import type { Telemetry } from '../../../telemetry/telemetry.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -28,6 +29,7 @@ export const healthRoutes = ({ redis, telemetry, isStopping }: HealthDeps): Rout
     async ready() {
       // Load balancers see this before the port closes, so that no request is refused.
       if (isStopping()) throw new ApiError(503, 'stopping', 'This producer is stopping: use another one.')
+      await assertSameInstallation(redis)
       const workers = await workersAlive(redis)
       if (workers > 0) return shows('ready', { workers })
       throw new ApiError(503, 'no_worker', 'No worker is alive: messages are accepted and wait.', {

@@ -1,7 +1,7 @@
 // Webhooks of WhatsApp's Cloud API: GET is the verification handshake, POST brings statuses and received messages.
 // Everything in a webhook is stored before it is answered 200. When Redis is away the answer is 503, and WhatsApp
-// sends it again for days. Storing it twice changes nothing. Any other error is logged and answered 200: it would meet
-// every repeat as well, and no item waits for another.
+// sends it again for days, and so it is while Redis holds other data than ours. Storing it twice changes nothing. Any other
+// error is logged and answered 200: it would meet every repeat as well, and no item waits for another.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTick } from 'node:timers/promises'
@@ -32,6 +32,7 @@ import type { ProviderNews } from '../../../providers/news.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
+import { assertGaveOutLane, assertSameInstallation } from '../../../redis/installation.ts'
 import { inboundDigest } from '../../../redis/keys.ts'
 import { bind, type Route } from '../../bind.ts'
 import { parseRaw } from '../../body.ts'
@@ -113,7 +114,13 @@ async function receive(
   { account, secrets }: Source,
 ): Promise<AnswerOf<typeof webhooks.report>> {
   const signature = headers['X-Hub-Signature-256']
-  if (!secrets.some((secret) => isSigned(raw, signature, secret))) throw badSignature()
+  if (!secrets.some((secret) => isSigned(raw, signature, secret))) {
+    // Those of an account may be missing with all else.
+    if (secrets.length === 0) await assertSameInstallation(deps.redis)
+    throw badSignature()
+  }
+  // Before anything of it is taken for somebody else's, and dropped.
+  await assertSameInstallation(deps.redis)
   const content = await readWebhook(await parseRaw(raw))
   if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of WhatsApp.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
@@ -148,7 +155,8 @@ async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: num
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
   const sender = await cachedSender(deps.redis, id.lane)
-  if (sender === undefined || sender.account !== (account ?? sender.account)) return
+  if (sender === undefined) return assertGaveOutLane(deps.redis, id.lane)
+  if (sender.account !== (account ?? sender.account)) return
   const { status, problem, atMs, providerId } = update
   const result = await applyReport(deps, sender, { id, attempt: ours.attempt, status, problem, atMs, providerId })
   await addNextWave(deps, id, result)
@@ -165,6 +173,8 @@ async function take(deps: WebhookDeps, news: ProviderNews, account: number | und
 async function senderFor(deps: WebhookDeps, phoneNumberId: string, account: number | undefined) {
   const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
   if (sender && (account === undefined || sender.account === account)) return sender
+  // Without a single sender nothing can be another's: the right data are not there yet.
+  await assertGaveOutLane(deps.redis, 1)
   deps.asides.unknownNumber(phoneNumberId)
   return undefined
 }
