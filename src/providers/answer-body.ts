@@ -69,10 +69,13 @@ function echoedNames(body: unknown): { input: string | undefined; others: string
 const isSame = (name: string, to: string): boolean => name === to || (!isUserId(to) && endOf(name) === endOf(to))
 const endOf = (text: string): string => text.replace(/\D/g, '').slice(-6)
 
-/** A provider's answer as JSON, or undefined when it is none. What comes out is still to be checked by a schema. */
+/**
+ * A provider's answer as JSON, or undefined when it is none. What comes out is still to be checked by a schema. A byte order
+ * mark is let pass: it must not make an acknowledgement one that proves nothing.
+ */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text)
   } catch {
     return undefined
   }

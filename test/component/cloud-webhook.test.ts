@@ -188,6 +188,13 @@ describe('a report', () => {
     expect((await postRaw(raw, { 'x-hub-signature-256': sign(raw) })).status).toBe(413)
   })
 
+  test('after a byte order mark is read as any other', async () => {
+    const sent = await claimed()
+    const raw = `\uFEFF${JSON.stringify(webhook({ statuses: [status(sent, 'delivered')] }))}`
+    expect((await postRaw(raw, { 'x-hub-signature-256': sign(raw) })).status).toBe(200)
+    expect(await stateOf(sent)).toBe('delivered')
+  })
+
   test('with a bad item among good ones settles the good ones', async () => {
     const [one, two] = [await claimed(), await claimed()]
     const statuses = [status(one, 'sent'), null, { id: 5 }, status(two, 'exploded'), status(two, 'read')]
@@ -392,7 +399,9 @@ describe('while Redis is away', () => {
       expect((await postRaw('{}', { 'x-hub-signature-256': sign('x') })).status).toBe(401)
     } finally {
       await service.server.restart()
-      await eventually(async () => (await post(webhook({ statuses: [] }))).status === 200, 'the producer is back')
+      // One that has something to write.
+      const report = webhook({ statuses: [status(await claimed(), 'read')] })
+      await eventually(async () => (await post(report)).status === 200, 'the producer is back')
     }
   })
 })

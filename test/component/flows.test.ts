@@ -114,6 +114,12 @@ test('a request is answered by the account’s server, which can check that it w
   })
 })
 
+test('an answer after a byte order mark is read as any other', async () => {
+  answer = (response) =>
+    void response.writeHead(200, { 'content-type': 'application/json' }).end('\uFEFF{"screen":"TIMES","data":{}}')
+  expect(await exchange(ask)).toMatchObject({ status: 200, answer: { screen: 'TIMES' } })
+})
+
 test('the simulator asks as a phone does, and shows what the phone would read', async () => {
   const simulated = async (more: object) => {
     const flow = { url: `${service.url}/flows/${tenant.account}/delivery`, public_key: publicKey, ...more }

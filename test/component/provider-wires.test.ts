@@ -124,6 +124,8 @@ describe('on cloud-api', () => {
     JSON.stringify({ error: { message: '(#1) X', type: 'OAuthException', ...error } })
   test.each<[string, number, string, object]>([
     ['an acknowledgement', 200, '{"messages":[{"id":"wamid.1"}]}', { kind: 'accepted', providerId: 'wamid.1' }],
+    ['one after a byte order mark', 200, '\uFEFF{"messages":[{"id":"wamid.1"}]}', { kind: 'accepted' }],
+    ['an error after one', 400, `\uFEFF${graphError({ code: 190 })}`, { readable: true, code: 190 }],
     ['an acknowledgement as 201', 201, '{"messages":[{"id":"wamid.1"}]}', { kind: 'accepted', providerId: 'wamid.1' }],
     ['no message in it', 200, '{"messages":[]}', { kind: 'answered', status: 200, readable: false }],
     ['an empty id', 200, '{"messages":[{"id":""}]}', { kind: 'answered', status: 200, readable: false }],
