@@ -6,7 +6,6 @@ import { signedHeaders } from '../../../events/store/endpoint-secrets.ts'
 import type { FlowRequest } from '../../../flows/flow-request.ts'
 import { causeOf, readText } from '../../../outbound/answers.ts'
 import { createTargetAgent, createTargetRule } from '../../../outbound/targets.ts'
-import { parseJson } from '../../../providers/answer-body.ts'
 
 /** Requests that one process has open at a time. */
 export const ASKED_AT_ONCE = 64
@@ -66,7 +65,12 @@ async function post(
 }
 
 function readAnswer(status: 200 | 427, text: string): AccountAnswer {
-  const value = parseJson(text)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { status, body: { ...value } }
+  try {
+    // A byte order mark is let pass.
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { status, body: { ...value } }
+  } catch {
+    // As any other answer that is no object.
+  }
   return { problem: 'not_an_object' }
 }
