@@ -42,6 +42,8 @@ const factsSchema = z.object({
   /** Epoch ms, by its own clock. */
   startedAt: z.number(),
   version: z.string(),
+  /** The version of Node that runs it; missing of an older release. */
+  node: z.string().optional(),
   lanes: z.number().int().nonnegative(),
   /** Messages of all lanes that are claimed or in flight, and how many may be. */
   inFlight: z.number().int().nonnegative().optional(),

@@ -8,6 +8,7 @@ import { isPlainAddress } from '../config-checks.ts'
 import type { Log } from '../log.ts'
 import { DataKeyError } from '../messages/sealed.ts'
 import { noteDataKeys } from '../messages/store/data-keys.ts'
+import { ownNodeProblem } from '../node-line.ts'
 import { connectWithRetry, openOrThrow, type Redis } from '../redis/connect.ts'
 import { nameInstallation } from '../redis/installation.ts'
 import { migrate, NewerLayoutError } from '../redis/migrations.ts'
@@ -85,6 +86,11 @@ function named(senders: readonly { id: number }[]): string {
 export function warnOfUnknownSettings(log: Log): void {
   const variables = unknownSettings()
   if (variables.length > 0) log.warn({ variables }, 'settings.unknown')
+}
+
+/** Logs that the Node which runs this process gets no security fixes, or lacks some. It does not refuse the start. */
+export function warnOfNode(log: Log, problem = ownNodeProblem()): void {
+  if (problem !== undefined) log.warn({ problem }, 'node.outdated')
 }
 
 /** The sentence to print for an error that the person at the terminal can mend; undefined for an unexpected one. */

@@ -6,9 +6,10 @@
 import { styleText } from 'node:util'
 import { type Config, loadConfig, startedByNpm } from '../config.ts'
 import { createLog, type Log } from '../log.ts'
+import { ownNodeProblem } from '../node-line.ts'
 import type { DemoSwitch } from '../producer/api/console/handlers.ts'
 import { checkRedis } from '../redis/safety.ts'
-import { checkData, pingRedis, startupErrorMessage, warnOfUnknownSettings } from './checks.ts'
+import { checkData, pingRedis, startupErrorMessage, warnOfNode, warnOfUnknownSettings } from './checks.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { openDataFolder } from './data-folder.ts'
 import { startEmbeddedRedis } from './embedded-redis.ts'
@@ -54,6 +55,7 @@ export async function runEverything(companion: Companion): Promise<void> {
     const config = { ...loaded, dataDir: openDataFolder(loaded.dataDir) }
     const log = createLog(config, 'laneway')
     warnOfUnknownSettings(log)
+    warnOfNode(log)
     const parent = startedByNpm() ? process.ppid : 0
     life = createLifecycle(log, parent, () => restartProcess(parent, say))
     await startAll(config, companion, parent, life, log)
@@ -155,6 +157,8 @@ export function styled(style: 'bold' | 'dim', text: string): string {
   return process.stdout.isTTY && process.stdout.hasColors() ? styleText(style, text) : text
 }
 
+const onlyGiven = (line: string | undefined): string[] => (line === undefined ? [] : [line, ''])
+
 const banner = (baseUrl: string, { keys, tools, rest }: BannerLines): string =>
   [
     '',
@@ -167,6 +171,7 @@ const banner = (baseUrl: string, { keys, tools, rest }: BannerLines): string =>
     '',
     ...rest,
     '',
+    ...onlyGiven(ownNodeProblem()),
     styled('dim', 'Ctrl-C stops everything; the next start finds the same data.'),
     '',
     '',

@@ -3,7 +3,7 @@ import { type Config, ConfigError, loadConfig, startedByNpm } from '../config.ts
 import { createLog, type Log } from '../log.ts'
 import { checkRedis } from '../redis/safety.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
-import { checkData, startupErrorMessage, warnOfUnknownSettings } from './checks.ts'
+import { checkData, startupErrorMessage, warnOfNode, warnOfUnknownSettings } from './checks.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
 import { startMetricsPort } from './ports.ts'
@@ -28,6 +28,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     }
     const log = createLog(config, name)
     warnOfUnknownSettings(log)
+    warnOfNode(log)
     const life = createLifecycle(log, startedByNpm() ? process.ppid : 0)
     const settings = { ...config, dataDir: openDataFolder(config.dataDir) }
     const telemetry = createTelemetry({ ofProcess: config.metricsPort !== undefined })

@@ -128,6 +128,9 @@ export const snapshotSchema = z
     lost_workers: z
       .array(z.strictObject({ ...workerFields, lost_s: amount.describe('Since it was last heard of.') }))
       .describe('Those of the last hour that are neither heard of any more nor stopped in order.'),
+    node_problems: z
+      .array(z.string())
+      .describe('Why the Node of this producer or of a worker should be renewed, each reason once.'),
     redis: z.strictObject({
       used_bytes: count,
       max_bytes: count.nullable(),

@@ -169,7 +169,7 @@ export async function startWorker(
   assignment.know([...(await namesOfLiveWorkers(redis)), name], await countLanes(redis))
   await listener.subscribe(wake, wakeLanes, wakeChunks, wideLanes, rootKeys.reopen)
   // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
-  const facts = { host, pid: process.pid, startedAt: Date.now(), version: VERSION }
+  const facts = { host, pid: process.pid, startedAt: Date.now(), version: VERSION, node: process.versions.node }
   const inFlight = () => ({ inFlight: lanes.claimedOrInFlight(), maxInFlight: config.maxInFlight })
   const unwatchInFlight = telemetry.watchInFlight(inFlight)
   const sayAlive = () =>

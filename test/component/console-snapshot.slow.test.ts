@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { listLanes } from '../../src/lanes/control.ts'
+import { ownNodeProblem } from '../../src/node-line.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
@@ -193,6 +194,7 @@ test('once a worker is there the lanes send, and the snapshot names it', async (
     version: expect.stringMatching(/^\d+\.\d+/),
     host: expect.any(String),
   })
+  expect(snapshot.node_problems).toEqual(ownNodeProblem() === undefined ? [] : [ownNodeProblem()])
   expect(snapshot.redis.safety.map(({ name: setting }) => setting)).toEqual([
     'version',
     'maxmemory-policy',

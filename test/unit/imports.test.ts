@@ -20,6 +20,7 @@ const LEVELS: readonly (readonly string[])[] = [
     'files',
     'gallery',
     'messages',
+    'node-line',
     'notices',
     'people/opt-outs',
     'portfolios',

@@ -47,6 +47,7 @@ const snapshot = (at: string, more: Partial<Snapshot> = {}): Snapshot => ({
     ...{ oldest_waiting_s: null, unconfirmed: 0 },
   },
   ...{ lanes: [], lanes_total: 0, campaigns: [], failures: [], workers: [], lost_workers: [] },
+  node_problems: [],
   redis: { used_bytes: 1, max_bytes: null, safety: [] },
   ...more,
 })

@@ -47,8 +47,17 @@ const inFlightOf = (worker: Worker): string =>
     : `${countText(worker.in_flight)} of ${countText(worker.max_in_flight)}`
 
 /** The workers, with those lost in the last hour, and their last heartbeats. */
-export const Workers = ({ workers, lost_workers: lost }: Pick<Snapshot, 'workers' | 'lost_workers'>) => (
+export const Workers = ({
+  workers,
+  lost_workers: lost,
+  node_problems: ofNode,
+}: Pick<Snapshot, 'workers' | 'lost_workers' | 'node_problems'>) => (
   <Card title="Workers">
+    {ofNode.map((problem) => (
+      <p key={problem}>
+        <Badge tone="wait">Node</Badge> {problem}
+      </p>
+    ))}
     {workers.length === 0 &&
       sentence`${<Badge tone="bad">No worker is alive</Badge>} Nothing is sent until one starts: npm run worker.`}
     {workers.length + lost.length > 0 && (

@@ -44,7 +44,11 @@ export const Overview = () => (
           <div class="halves">
             <div class="stack">
               <CampaignsNow campaigns={figures.campaigns} lanes={figures.lanes} />
-              <Workers workers={figures.workers} lost_workers={figures.lost_workers} />
+              <Workers
+                workers={figures.workers}
+                lost_workers={figures.lost_workers}
+                node_problems={figures.node_problems}
+              />
             </div>
             <div class="stack">
               <Failures failures={figures.failures} />

@@ -1,5 +1,6 @@
 // What a snapshot shows besides lanes and campaigns: workers, Redis, failures by code.
 import { iso } from '../../messages/instant.ts'
+import { nodeProblem } from '../../node-line.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type KnownWorker, readWorkers } from '../../redis/heartbeats.ts'
 import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'
@@ -18,6 +19,7 @@ export interface Machinery {
   /** What the workers say of the lanes that they have open. */
   served: ReadonlyMap<number, Served>
   lost_workers: Snapshot['lost_workers']
+  node_problems: Snapshot['node_problems']
   redis: Snapshot['redis']
   isRedisFull: boolean
 }
@@ -43,6 +45,7 @@ export function createMachineryReader(redis: Redis) {
       })),
       served: servedLanes(workers.alive),
       lost_workers: workers.lost.map((worker) => ({ ...shown(worker), lost_s: seconds(worker) })),
+      node_problems: nodeProblems(workers.alive),
       redis: {
         used_bytes: memory.usedBytes,
         max_bytes: memory.limitBytes === 0 ? null : memory.limitBytes,
@@ -51,6 +54,12 @@ export function createMachineryReader(redis: Redis) {
       isRedisFull: memory.isFull,
     }
   }
+}
+
+/** What is wrong with the Node of this process, and of workers that say which one they have. */
+function nodeProblems(workers: readonly KnownWorker[]): string[] {
+  const versions = new Set([process.versions.node, ...workers.flatMap(({ facts }) => facts?.node ?? [])])
+  return [...versions].flatMap((version) => nodeProblem(version, new Date().toISOString().slice(0, 10)) ?? [])
 }
 
 const shown = ({ id, facts }: KnownWorker) => ({

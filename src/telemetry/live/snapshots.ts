@@ -209,6 +209,7 @@ export function createSnapshots(redis: Redis) {
         failures: known.failures,
         workers: machinery.workers,
         lost_workers: machinery.lost_workers,
+        node_problems: machinery.node_problems,
         redis: machinery.redis,
       }
       lanes.purgeStale()
