@@ -18,6 +18,8 @@ import { eventually } from '../support/wait.ts'
 
 /** Loopback addresses: of the inside, of a client outside, and of those that ask too often. */
 const INSIDE = '127.0.0.10'
+/** The machine itself, by both kinds of address. */
+const ITSELF = ['127.0.0.1', '::1'] as const
 const OUTSIDE = '127.0.0.20'
 const LOUD = { nginx: '127.0.0.30', caddy: '127.0.0.31' }
 /** Requests a second that an address may send. */
@@ -60,7 +62,9 @@ function startNginx(port: number, plainPort: number): TestProcess {
     '127.0.0.1:3000': new URL(service.url).host,
     '10.0.0.0/8': `${INSIDE}/32`,
     'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
+    'listen [::]:443 ssl': `listen [::1]:${port} ssl`,
     'listen 80': `listen 127.0.0.1:${plainPort}`,
+    'listen [::]:80': `listen [::1]:${plainPort}`,
     '/etc/ssl/laneway/fullchain.pem': join(folder, 'cert.pem'),
     '/etc/ssl/laneway/privkey.pem': join(folder, 'key.pem'),
   })
@@ -119,7 +123,8 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
     new Promise((resolve, reject) => {
       const asking = request(
         {
-          ...{ host: '127.0.0.1', servername: 'localhost', port, path, localAddress: from, agent: false },
+          ...{ host: from === '::1' ? '::1' : '127.0.0.1', localAddress: from },
+          ...{ servername: 'localhost', port, path, agent: false },
           ...{ rejectUnauthorized: false, ...options },
           headers: { host: `localhost:${port}`, ...options.headers },
         },
@@ -181,10 +186,18 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
     stream.destroy()
   })
 
-  test('keeps the addresses of the inside from others', async () => {
+  test('keeps the addresses of the inside from others, and shows them to the machine itself, by IPv6 too', async () => {
     const { secret } = await createCredential(service.redis, 0, [OPERATOR], Date.now())
     for (const path of ['/', '/console', '/console/stream', '/dashboard/', '/admin/lanes', '/metrics', '/docs']) {
       expect([path, (await ask(path, { headers: bearer(secret) })).statusCode]).toEqual([path, 403])
+    }
+    for (const from of ITSELF) {
+      for (const [path, status] of [
+        ['/healthz', 200],
+        ['/console', 200],
+      ] as const) {
+        expect([from, path, (await ask(path, { from })).statusCode]).toEqual([from, path, status])
+      }
     }
     const lanes = await ask(`/admin/lanes?account=${tenant.account}`, { from: INSIDE, headers: bearer(secret) })
     expect(lanes.statusCode).toBe(200)

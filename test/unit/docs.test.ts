@@ -228,3 +228,12 @@ test('every test that is named in quotes after its file is in that file', () => 
       .map(({ path, title }) => `${path} has no "${title}"`)
   expect(faultsOf(named)).toEqual([])
 })
+
+test('files of secrets that a guide has people write into the checkout are ignored by git', () => {
+  const written = pages.flatMap(({ shell }) =>
+    shell.flatMap((code) => Array.from(code.matchAll(/[<>] ?([\w.-]+\.txt)\b/g), ([, name]) => name)),
+  )
+  const ignored = readFileSync('.gitignore', 'utf8').split('\n')
+  expect([...new Set(written)].sort()).toEqual(expect.arrayContaining(['app-secret.txt', 'key.txt', 'token.txt']))
+  expect(written.filter((name) => !ignored.includes(`/${name}`))).toEqual([])
+})
