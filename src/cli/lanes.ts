@@ -1,4 +1,5 @@
 // lanes: list, pause, resume, end-cooldown, dead-letters, rate. A lane has the id of its sender, and is named like it.
+import { grantedRate } from '../accounts/store/senders.ts'
 import { deadLettersOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
 import type { LaneStatus } from '../lanes/lane-status.ts'
@@ -7,9 +8,9 @@ import type { LaneQueues } from '../queue/lane/queues.ts'
 import { waitingInChunks, waitingOn } from '../queue/lane/stats.ts'
 import type { Redis } from '../redis/connect.ts'
 import { type Columns, clockTime, formatDuration, listed } from './print.ts'
-import { laneQueues, personHere, senderNamed } from './session.ts'
+import { confirm, laneQueues, personHere, senderNamed } from './session.ts'
 import { accountId, nameUpTo, rate, senderName } from './values.ts'
-import { type Answer, type CommandContext, option, type Verb, verb } from './verb.ts'
+import { type Answer, type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
 const DEAD_LETTERS_SHOWN = 50
 
@@ -87,9 +88,15 @@ export const verbs: readonly Verb[] = [
     summary: 'change the pace of a lane at once, in messages per second',
     act: 'lane.rate',
     example: '1 20',
-    values: { lane: senderName, number: rate },
-    async run({ lane: name, number }, context) {
-      const { id: lane, account } = await senderNamed(context.redis, name)
+    values: {
+      lane: senderName,
+      number: rate,
+      yes: flag('do not ask before a rate that is above what WhatsApp grants to the number'),
+    },
+    async run({ lane: name, number, yes }, context) {
+      const sender = await senderNamed(context.redis, name)
+      const { id: lane, account } = sender
+      if (!yes) await confirmRate(context, number, grantedRate(sender))
       await setLaneRate(context.redis, await laneQueues(context), lane, number)
       return {
         json: { lane, rate: number },
@@ -99,6 +106,15 @@ export const verbs: readonly Verb[] = [
     },
   }),
 ]
+
+/** Asks before a rate that WhatsApp answers with refusals. */
+export async function confirmRate(context: CommandContext, rate: number, granted: number): Promise<void> {
+  if (rate <= granted) return
+  await confirm(context, {
+    sentence: `WhatsApp takes ${granted.toLocaleString('en')} messages a second from this number, as far as it has told; of ${rate.toLocaleString('en')} it refuses some, and the lane cools down`,
+    declined: 'The rate is what it was.',
+  })
+}
 
 type LaneAct = (redis: Redis, queues: LaneQueues, lane: number) => Promise<string>
 

@@ -26,6 +26,7 @@ import { SenderTakenError } from '../accounts/store/add-sender.ts'
 import { DEFAULT_RATE, type Sender } from '../accounts/store/senders.ts'
 import { putIntoPortfolio } from '../portfolios/commands/portfolios.ts'
 import { CliFailure } from './failure.ts'
+import { confirmRate } from './lanes.ts'
 import { type Columns, listed } from './print.ts'
 import { keptSenderNamed, laneQueues, senderNamed } from './session.ts'
 import { accountId, httpAddress, nameUpTo, oneOf, parser, phoneNumber, rate, senderName } from './values.ts'
@@ -97,13 +98,15 @@ export const verbs: readonly Verb[] = [
       ),
       name: option(newName.default(''), 'name', 'alias for the sender'),
       rate: option(rate.default(DEFAULT_RATE), 'number', `messages per second (default: ${DEFAULT_RATE})`),
+      yes: flag('do not ask before a rate that is above what WhatsApp grants to a new number'),
       honoursIdempotency: flag('the provider honours our Idempotency-Key, which makes a repeat safe (partner-api)'),
       default: asDefault,
     },
     check(sender, wrong) {
       for (const { field, message } of senderFaults(sender, '--provider')) wrong(field, message)
     },
-    async run({ default: isDefault, token: typed, ...wanted }, context) {
+    async run({ default: isDefault, token: typed, yes, ...wanted }, context) {
+      if (!yes) await confirmRate(context, wanted.rate, DEFAULT_RATE)
       const token = await readToken(typed, context.stdin)
       const sender = await makeSender(await depsOf(context), { ...wanted, token, isDefault }).catch(
         (error: unknown) => {

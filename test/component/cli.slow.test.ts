@@ -452,6 +452,14 @@ describe('senders', () => {
     expect(await json('senders', 'list', '--account', String(account))).toHaveLength(1)
   })
 
+  test('are added with a rate above what WhatsApp grants to a new number only when that is confirmed', async () => {
+    const { id: account } = await json('accounts', 'create', 'Fast')
+    const words = partner(account, '14155550188', '--rate', '1000')
+    expect(await cli(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining('80 messages a second') })
+    expect(await json('senders', 'list', '--account', String(account))).toEqual([])
+    expect(await json(...words, '--yes')).toMatchObject({ rate: 1_000 })
+  })
+
   test.each([
     ['--number', '5550123'],
     ['--base-url', 'ftp://provider.example'],

@@ -2,8 +2,9 @@
 // producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { findSender, tellSender } from '../../src/accounts/store/senders.ts'
 import { coolLane } from '../../src/lanes/cooldown.ts'
-import { runCli } from '../support/cli.ts'
+import { runAtTerminal, runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -122,13 +123,34 @@ test('a new pace is what lanes list shows, and a rate out of range is refused by
   expect((await cli('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
 })
 
+test('a rate above what WhatsApp grants to the number is set on the command line only after a question, or with --yes', async () => {
+  const lane = tenant.cloudLane
+  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const rateNow = async () => (await findSender(service.redis, lane))?.rate
+  expect((await cli('lanes', 'rate', String(lane), '80')).code).toBe(0)
+
+  const unasked = await cli('lanes', 'rate', String(lane), '10000')
+  expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringMatching(/80 messages a second.*--yes/)])
+  const refused = await runAtTerminal(['lanes', 'rate', String(lane), '10000'], env, 'n')
+  expect([refused.code, await rateNow()]).toEqual([1, 80])
+  expect((await runAtTerminal(['lanes', 'rate', String(lane), '120'], env, 'y')).code).toBe(0)
+  expect(await rateNow()).toBe(120)
+  expect((await cli('lanes', 'rate', String(lane), '10000', '--yes')).code).toBe(0)
+  expect(await rateNow()).toBe(10_000)
+
+  await tellSender(service.redis, lane, 'rate', { atMs: Date.now(), value: '1000' })
+  expect((await cli('lanes', 'rate', String(lane), '1000')).code).toBe(0)
+  const above = await cli('lanes', 'rate', String(lane), '1001')
+  expect([above.code, above.stderr]).toEqual([2, expect.stringContaining('1,000 messages a second')])
+})
+
 test('a lane and a sender are named on the command line by number in any spelling, by name or by id', async () => {
   const { partnerNumber: number, partnerLane: lane } = tenant
   for (const name of [`+${number.slice(0, 2)} ${number.slice(2)}`, number, String(lane)]) {
     const { code, json } = await cli('lanes', 'pause', name)
     expect([code, json], name).toMatchObject([0, { lane, paused: true }])
     expect(await cli('lanes', 'resume', name), name).toMatchObject({ code: 0, json: { lane, paused: false } })
-    expect(await cli('lanes', 'rate', name, '900'), name).toMatchObject({ code: 0, json: { lane, rate: 900 } })
+    expect(await cli('lanes', 'rate', name, '75'), name).toMatchObject({ code: 0, json: { lane, rate: 75 } })
     expect((await cli('lanes', 'dead-letters', name)).code, name).toBe(0)
     expect(await cli('senders', 'change', name, '--name', 'front desk'), name).toMatchObject({ json: { id: lane } })
     expect(await cli('stats', '--sender', name), name).toMatchObject({ code: 0, json: { lane } })

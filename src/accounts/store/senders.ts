@@ -123,6 +123,10 @@ export async function listReadableSenders(redis: Redis, account?: number): Promi
   return found.filter((sender) => sender !== undefined)
 }
 
+/** Messages per second that WhatsApp takes from the number, as far as it has told: what it takes from every number, or more. */
+export const grantedRate = ({ told_rate: told }: Pick<Sender, 'told_rate'>): number =>
+  Math.max(DEFAULT_RATE, Number(told?.value) || 0)
+
 /** The same with the removed senders that anything is kept of. */
 export const listKeptSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
   readSenders(redis, await keptLanes(redis, account))
