@@ -1,13 +1,17 @@
-// The audit log: who did what and when. An entry names things by their ids and the act by a word; it never holds a phone
-// number, a message text or a secret.
+// The audit log: who did what and when. An entry names things by their ids and the act by a word; it never holds a person's
+// phone number, a message text or a secret.
 import { z } from 'zod'
 
-/** Who: a key, or a person at the command line. `key_id` null: a key that nobody was given. */
+/** Who: a key, a person at the command line, or Laneway by itself. `key_id` null: a key that nobody was given. */
 const actorSchema = z.union([
   z.strictObject({ key_id: z.string().nullable(), key_name: z.string().describe('Empty when it has none.') }),
   z.strictObject({ cli: z.string().describe('Who ran the command line, by the name the system knows.') }),
+  z.strictObject({ system: z.literal('Laneway').describe('Nobody: Laneway did it by itself.') }),
 ])
 export type Actor = z.infer<typeof actorSchema>
+
+/** What Laneway does by itself, such as pausing a lane whose sender is blocked. */
+export const LANEWAY_ITSELF = { system: 'Laneway' } as const satisfies Actor
 
 export const auditLogEntrySchema = z.strictObject({
   at: z.iso.datetime(),
@@ -15,6 +19,10 @@ export const auditLogEntrySchema = z.strictObject({
   account: z.int().nullable().describe('Whose it is; null where it is of the installation.'),
   action: z.string().describe('Such as `lane.pause` or `key.revoke`; `key.refused` and `access.refused` were stopped.'),
   target: z.string().nullable().describe('Its id or its name.'),
+  target_name: z
+    .string()
+    .nullable()
+    .describe('What people call a lane or a sender: its name or its number, as it is now. Null of anything else.'),
   detail: z.string().nullable().describe('More about it, in a word or a figure.'),
   request_id: z.string().nullable(),
 })

@@ -1,6 +1,6 @@
 // activity: who did what and when, over HTTP and on the command line. notices: what WhatsApp has told of accounts, numbers
 // and templates.
-import type { AuditLogEntry } from '../accounts/audit-log.ts'
+import type { Actor, AuditLogEntry } from '../accounts/audit-log.ts'
 import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { readAuditLog } from '../accounts/store/audit-log.ts'
 import type { NoticeDocument } from '../notices/notice.ts'
@@ -12,12 +12,17 @@ import { option, type Verb, verb } from './verb.ts'
 
 const COLUMNS: Columns<AuditLogEntry> = {
   AT: ({ at }) => clockTime(at),
-  WHO: ({ actor }) =>
-    'cli' in actor ? actor.cli : [actor.key_name, actor.key_id ?? 'unknown key'].filter(Boolean).join(', '),
+  WHO: ({ actor }) => whoOf(actor),
   ACCOUNT: ({ account }) => account,
   ACTION: ({ action }) => action,
-  TARGET: ({ target }) => target,
+  TARGET: ({ target, target_name: name }) => (name === null ? target : `${target} ${name}`),
   DETAIL: ({ detail }) => detail,
+}
+
+function whoOf(actor: Actor): string {
+  if ('system' in actor) return actor.system
+  if ('cli' in actor) return actor.cli
+  return [actor.key_name, actor.key_id ?? 'unknown key'].filter(Boolean).join(', ')
 }
 
 const concerning = {

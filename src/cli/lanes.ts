@@ -3,6 +3,7 @@ import { grantedRate } from '../accounts/store/senders.ts'
 import { deadLettersOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
 import type { LaneStatus } from '../lanes/lane-status.ts'
+import { NO_REASON, reasonForActivity } from '../lanes/pause-reason.ts'
 import { counted } from '../messages/fault.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { waitingInChunks, waitingOn } from '../queue/lane/stats.ts'
@@ -47,22 +48,22 @@ export const verbs: readonly Verb[] = [
     example: '1',
     values: {
       lane: senderName,
-      reason: option(nameUpTo(200).default('by hand'), 'text', 'reason shown in `lanes list`'),
+      reason: option(nameUpTo(200).default(NO_REASON), 'text', 'reason shown in `lanes list`'),
     },
     run: ({ lane: name, reason }, context) =>
       actOn(name, context, async (redis, queues, lane) => {
         await pauseLane(redis, queues, lane, { reason, by: personHere() })
-        return `Lane ${lane} is paused; messages are accepted and wait.`
+        return { text: `Lane ${lane} is paused; messages are accepted and wait.`, detail: reasonForActivity(reason) }
       }),
   }),
   onLane('resume', 'end the pause and the cooldown of a lane', async (redis, queues, lane) => {
     const waiting = (await waitingOn(redis, [lane])) + (await waitingInChunks(redis, lane))
     await resumeLane(redis, queues, lane)
-    return `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.`
+    return { text: `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.` }
   }),
   onLane('end-cooldown', 'end the cooldown of a lane; a pause stays', async (redis, _queues, lane) => {
     await endLaneCooldown(redis, lane)
-    return `The cooldown of lane ${lane} is over, unless its provider asks for another one.`
+    return { text: `The cooldown of lane ${lane} is over, unless its provider asks for another one.` }
   }),
   verb({
     usage: 'dead-letters <lane>',
@@ -116,7 +117,12 @@ export async function confirmRate(context: CommandContext, rate: number, granted
   })
 }
 
-type LaneAct = (redis: Redis, queues: LaneQueues, lane: number) => Promise<string>
+/** What was done to a lane, in a sentence; `detail` for the activity. */
+type LaneAct = (
+  redis: Redis,
+  queues: LaneQueues,
+  lane: number,
+) => Promise<{ text: string; detail?: string | undefined }>
 
 /** A verb that does one thing to one lane. */
 function onLane(name: string, summary: string, act: LaneAct): Verb {
@@ -135,14 +141,20 @@ async function actOn(name: string, context: CommandContext, act: LaneAct): Promi
   const { redis } = context
   const queues = await laneQueues(context)
   const { id: lane, account } = await senderNamed(redis, name)
-  const text = await act(redis, queues, lane)
+  const { text, detail } = await act(redis, queues, lane)
   const [now] = (await listLanes(redis)).filter((each) => each.lane === lane)
-  return { json: now, text, acted: { account, target: String(lane) } }
+  return { json: now, text, acted: { account, target: String(lane), detail } }
 }
 
 /** Of a refusal the reason is a sentence of the provider, with its full stop. */
-const pauseOf = ({ paused_for, paused_by }: LaneStatus): string =>
-  [paused_for.replace(/\.$/, '') || 'yes', paused_by && `by ${paused_by}`].filter(Boolean).join(', ')
+const pauseOf = ({ paused_for, paused_by, paused_at }: LaneStatus): string =>
+  [
+    paused_for.replace(/\.$/, '') || 'yes',
+    paused_by && `by ${paused_by}`,
+    paused_at !== null && `since ${clockTime(paused_at)}`,
+  ]
+    .filter(Boolean)
+    .join(', ')
 
 const cooldownOf = ({ cooldown_until, cooldown_code }: LaneStatus): string =>
   cooldown_until === null ? 'none' : [cooldown_until, cooldown_code].filter(Boolean).join(' ')

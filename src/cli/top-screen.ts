@@ -3,7 +3,7 @@
 import { boundSentence, isShortOfRoom } from '../telemetry/lane-bound.ts'
 import { secondsToGo } from '../telemetry/lane-state.ts'
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../telemetry/snapshot.ts'
-import { formatDuration, printable, sparkline } from './print.ts'
+import { clockTime, formatDuration, printable, sparkline } from './print.ts'
 
 /** What can be selected, by what it is and not by where it stands: lines change places. */
 export interface Item {
@@ -130,11 +130,12 @@ function laneLine(lane: SnapshotLane): string {
 
 /** What else is to be said of the lane, in words. */
 function whyOf(lane: SnapshotLane): string[] {
-  const { reason, by, until, dead_letters, answer_p50_s: p50, answer_p99_s: p99, campaigns_wait: rest } = lane
+  const { reason, by, since, until, dead_letters, answer_p50_s: p50, answer_p99_s: p99, campaigns_wait: rest } = lane
   const waiting = lane.waiting.transactional + lane.waiting.campaign
   const left = secondsToGo(lane, Date.now())
   return [
     ...(by === null ? [] : [`by ${printable(by)}`]),
+    ...(since === null ? [] : [`since ${clockTime(since)}`]),
     ...(until === null ? [] : [`until ${until.slice(11, 19)} UTC`]),
     ...(reason === null ? [] : [printable(reason)]),
     ...(rest === null || lane.state === 'resting' ? [] : [restOf(rest)]),

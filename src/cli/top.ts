@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseCampaignId } from '../campaigns/campaign.ts'
 import { laneOf, pauseLane, resumeLane } from '../lanes/control.ts'
+import { NO_REASON } from '../lanes/pause-reason.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
@@ -106,7 +107,7 @@ async function act(context: CommandContext, { kind, id }: Item, what: 'pause' | 
     const sender = await laneOf(redis, lane)
     if (!sender) return `There is no lane ${id} any more.`
     const queues = await laneQueues(context)
-    if (what === 'pause') await pauseLane(redis, queues, lane, { reason: 'by hand', by: personHere() })
+    if (what === 'pause') await pauseLane(redis, queues, lane, { reason: NO_REASON, by: personHere() })
     else await resumeLane(redis, queues, lane)
     await recordActs(redis, `lane.${what}`, { account: sender.account, target: id })
     return `Lane ${id} is ${done}.`

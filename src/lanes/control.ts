@@ -1,10 +1,13 @@
 // Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints.
+import { LANEWAY_ITSELF } from '../accounts/audit-log.ts'
+import { appendToAuditLog } from '../accounts/store/audit-log.ts'
 import { dropKeptLane, type RemovedLane } from '../accounts/store/kept-lanes.ts'
 import {
   findSender,
   listSenders,
   type Sender,
   setBlocked,
+  setPausedAt,
   setPausedFor,
   setSenderRate,
 } from '../accounts/store/senders.ts'
@@ -13,7 +16,7 @@ import { masked } from '../messages/masked.ts'
 import { endCampaignsRest } from '../portfolios/store/campaigns-rest.ts'
 import { restingWaits } from '../portfolios/store/resting.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
-import { oldestOf, readLaneStats } from '../queue/lane/stats.ts'
+import { isLanePaused, oldestOf, readLaneStats } from '../queue/lane/stats.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
@@ -61,6 +64,7 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
     paused: isPaused,
     paused_for: isPaused ? sender.paused_for : '',
     paused_by: isPaused ? sender.paused_by : '',
+    paused_at: isPaused ? isoOrNull(sender.paused_at || undefined) : null,
     cooldown_until: cooldown ? iso(cooldown.until) : null,
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
@@ -88,8 +92,17 @@ export async function pauseLane(
   lane: number,
   { reason, by }: { reason: string; by: string },
 ): Promise<void> {
+  await notePauseBegins(redis, lane)
   await setPausedFor(redis, lane, reason, by)
   await queues.pause(lane)
+}
+
+/**
+ * Writes down since when the lane is paused, unless it is so already: nothing has left it since then, however often it is
+ * paused again. Dying after it leaves a time that nobody sees, and the next pause overwrites.
+ */
+async function notePauseBegins(redis: Redis, lane: number): Promise<void> {
+  if (!(await isLanePaused(redis, lane))) await setPausedAt(redis, lane, await redisNowMs(redis, senderKey(lane)))
 }
 
 /**
@@ -115,17 +128,30 @@ export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number
  * leaves it paused without a reason, or nobody told; the next time that WhatsApp says so makes up for it.
  */
 export async function blockLane(redis: Redis, queues: LaneQueues, lane: number, reason: string): Promise<void> {
+  await notePauseBegins(redis, lane)
   await queues.pause(lane)
   await setBlocked(redis, lane, reason, await redisNowMs(redis, senderKey(lane)))
-  await emitSenderBlocked(redis, lane, reason)
+  // Many messages in flight learn of it together: the first of them writes it into the activity.
+  if (await emitSenderBlocked(redis, lane, reason)) await noteOwnAct(redis, lane, 'lane.pause', reason)
+}
+
+/** Writes into the activity what Laneway did to a lane by itself. Dying before it leaves an act that is not told there. */
+export async function noteOwnAct(redis: Redis, lane: number, action: string, detail: string): Promise<void> {
+  const sender = await findSender(redis, lane)
+  if (sender === undefined) return
+  const act = { actor: LANEWAY_ITSELF, account: sender.account, action, target: String(lane), detail }
+  await appendToAuditLog(redis, act, Date.now())
 }
 
 const noticeScript = defineScript(import.meta.url, 'sender-notice')
 
-/** Emits `sender.blocked`, once until the sender has recovered: WhatsApp refuses everything of it. */
-export async function emitSenderBlocked(redis: Redis, lane: number, reason: string): Promise<void> {
+/**
+ * Emits `sender.blocked`, once until the sender has recovered: WhatsApp refuses everything of it. Says whether it is
+ * blocked only from now on.
+ */
+export async function emitSenderBlocked(redis: Redis, lane: number, reason: string): Promise<boolean> {
   const keys = { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }
-  await noticeScript(redis, keys, { isBlocked: true, reason })
+  return (await noticeScript(redis, keys, { isBlocked: true, reason })) === 1
 }
 
 /** Emits `sender.recovered` for a sender that was blocked. */

@@ -18,6 +18,9 @@ export const laneStatusSchema = z.strictObject({
   paused_by: z
     .string()
     .describe('Who paused it: the name of a key, a person on the command line, or Laneway; empty when not known.'),
+  paused_at: time
+    .nullable()
+    .describe('Since when it is paused, however often it was paused since; null while it runs, and when not known.'),
   cooldown_until: time.nullable().describe('When its cooldown ends; null while there is none.'),
   cooldown_code: z
     .string()

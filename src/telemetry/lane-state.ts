@@ -26,6 +26,8 @@ export interface LaneFacts {
   /** Why and by whom, where that was said. */
   pausedFor: string
   pausedBy: string
+  /** Since when it is paused (epoch ms); 0 when that is not known. */
+  pausedAt: number
   /** Code and sentence are empty when they are not known. */
   cooldown: { until: number; code: string; sentence: string } | undefined
   /** What campaigns wait for by WhatsApp's own rules (epoch ms). */
@@ -45,6 +47,8 @@ export interface Said {
   state: LaneState
   reason: string | null
   by: string | null
+  /** Since when it is paused, as an ISO time, where that is known. */
+  since: string | null
   /** When its cooldown ends, as an ISO time. */
   until: string | null
 }
@@ -58,8 +62,14 @@ const TURNS = 3
 
 /** The first of the reasons that holds. */
 export function laneState(lane: LaneFacts): Said {
-  const said = (state: LaneState, reason: string | null = null): Said => ({ state, reason, by: null, until: null })
-  if (lane.isPaused) return { ...said('paused', lane.pausedFor || null), by: lane.pausedBy || null }
+  const said = (state: LaneState, reason: string | null = null): Said => ({
+    ...{ state, reason },
+    ...{ by: null, since: null, until: null },
+  })
+  if (lane.isPaused) {
+    const since = lane.pausedAt === 0 ? null : new Date(lane.pausedAt).toISOString()
+    return { ...said('paused', lane.pausedFor || null), by: lane.pausedBy || null, since }
+  }
   if (lane.waiting > 0 && lane.isRedisFull) {
     return said('redis_full', 'Redis has used up its memory and takes no claim; nothing is lost.')
   }

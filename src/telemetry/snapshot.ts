@@ -27,6 +27,7 @@ const laneSchema = z
     state: z.enum(LANE_STATES).describe('Why it does not send, or that it does.'),
     reason: z.string().nullable().describe('The same in a sentence.'),
     by: z.string().nullable().describe('Who paused it.'),
+    since: time.nullable().describe('Since when it is paused; null while it runs, and when not known.'),
     until: time.nullable().describe('When its cooldown ends, or the rest of its campaigns.'),
     drain_s: amount.nullable().describe('Seconds until all that waits has left, at its pace; null when none waits.'),
     waiting: z.strictObject({ transactional: count, campaign: count }),

@@ -1,13 +1,15 @@
 // Pins: what administrators do, over HTTP and on the command line, is told with who did it, to whom it concerns only, and
-// without anything that people wrote; so are keys that are refused, and no flood of them fills it. Real: Redis, HTTP, CLI.
+// without numbers that people wrote; so are keys that are refused, and no flood of them fills it. Real: Redis, HTTP, CLI.
 import { PassThrough } from 'node:stream'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { auditLogEntrySchema } from '../../src/accounts/audit-log.ts'
 import { OPERATOR } from '../../src/accounts/permissions.ts'
+import { changeSenderName } from '../../src/accounts/store/add-sender.ts'
 import { AUDIT_LOG_KEPT_MS, appendToAuditLog, readAuditLog } from '../../src/accounts/store/audit-log.ts'
 import { createCredential, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { findSender } from '../../src/accounts/store/senders.ts'
 import { createSecurityLog } from '../../src/producer/security-log.ts'
 import { runCli } from '../support/cli.ts'
 import { inspect } from '../support/declared-routes.ts'
@@ -55,10 +57,29 @@ test('an act over HTTP is told with the key, the target and the request', async 
     account: one.account,
     action: 'lane.pause',
     target: String(one.partnerLane),
-    detail: null,
+    target_name: 'partner',
+    detail: 'secret reason +…',
     request_id: 'request-1',
   })
   expect(Math.abs(Date.parse(latest?.at ?? '') - Date.now())).toBeLessThan(60_000)
+})
+
+test('a pause without a reason has none there, and one of the command line has its own', async () => {
+  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const lane = String(one.cloudLane)
+  const headers = { authorization: `Bearer ${admin.secret}` }
+  await inspect(`${service.url}/admin/lanes/${lane}/pause`, { method: 'POST', headers })
+  expect((await runCli(['lanes', 'pause', lane, '--reason', 'stock'], env)).code).toBe(0)
+  expect((await activity(admin.secret)).data.slice(0, 2)).toMatchObject([
+    { action: 'lane.pause', target: lane, target_name: 'cloud', detail: 'stock' },
+    { action: 'lane.pause', target: lane, target_name: 'cloud', detail: null },
+  ])
+  const sender = await findSender(service.redis, one.cloudLane)
+  if (sender !== undefined) await changeSenderName(service.redis, sender, '')
+  expect((await activity(admin.secret)).data[0]?.target_name).toBe(`+${sender?.number}`)
+  if (sender !== undefined) await changeSenderName(service.redis, { ...sender, name: '' }, 'cloud')
+  const { stdout } = await runCli(['activity', 'list', '--account', String(one.account)], env)
+  expect(stdout).toMatch(new RegExp(`lane\\.pause +${lane} cloud +stock`))
 })
 
 test('what fails is not told as done', async () => {
@@ -128,7 +149,7 @@ test('a refused key is told once, however often it comes, without the key', asyn
   )
   expect(told).toHaveLength(3)
   const text = JSON.stringify(await activity(operator))
-  for (const secret of [gone.secret, reader.secret, admin.secret, 'secret reason', '491700000001']) {
+  for (const secret of [gone.secret, reader.secret, admin.secret, '491700000001']) {
     expect(text).not.toContain(secret)
   }
 })

@@ -3,6 +3,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { readAuditLog } from '../../src/accounts/store/audit-log.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { loadConfig } from '../../src/config.ts'
 import { listLanes, resumeLane } from '../../src/lanes/control.ts'
@@ -38,6 +39,8 @@ const isPaused = (tenant: Tenant) =>
   eventually(async () => (await statusOf(tenant))?.paused, 'the lane is paused', 15_000)
 const resume = (tenant: Tenant) => resumeLane(service.redis, queues, tenant.partnerLane)
 
+const page = ({ account }: Tenant) => ({ account, limit: 10, cursor: undefined })
+
 async function control(order: object): Promise<void> {
   const body = JSON.stringify(order)
   const headers = { 'content-type': 'application/json' }
@@ -49,6 +52,13 @@ test('a message that alone draws such an answer pauses its sender once, and fail
   const tenant = await service.addTenant()
   const bad = await sendTo(service, tenant, TOKEN_EXPIRED)
   await isPaused(tenant)
+  const { paused_at: since } = (await statusOf(tenant)) ?? {}
+  expect(Math.abs(Date.parse(String(since)) - Date.now())).toBeLessThan(60_000)
+  const acts = async () => (await readAuditLog(service.redis, page(tenant), Date.now())).entries
+  expect(await eventually(async () => (await acts())[0], 'the activity tells of it')).toMatchObject({
+    ...{ actor: { system: 'Laneway' }, action: 'lane.pause', target: String(tenant.partnerLane) },
+    ...{ target_name: 'partner', detail: expect.stringContaining('code 190') },
+  })
   const others = await Promise.all(
     Array.from({ length: 20 }, (_, i) => sendTo(service, tenant, `+4917000030${i + 10}`)),
   )
@@ -60,6 +70,7 @@ test('a message that alone draws such an answer pauses its sender once, and fail
   expect(await reaches(service, tenant, bad, 'failed')).toMatchObject({ error_message: expect.stringContaining('190') })
   expect((await statusOf(tenant))?.paused).toBe(false)
   expect(lines.filter(({ msg, lane }) => msg === 'sender.blocked' && lane === tenant.partnerLane)).toHaveLength(1)
+  expect(await acts()).toHaveLength(1)
 })
 
 test('a sender that is blocked again after a resume is paused again at once, and nothing fails', async () => {

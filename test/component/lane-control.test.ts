@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { findSender, tellSender } from '../../src/accounts/store/senders.ts'
+import { listLanes } from '../../src/lanes/control.ts'
 import { coolLane } from '../../src/lanes/cooldown.ts'
 import { runAtTerminal, runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -48,6 +49,10 @@ async function statusOf(id: string): Promise<string> {
 const reaches = (id: string, status: string) =>
   eventually(async () => (await statusOf(id)) === status, `${id} becomes ${status}`)
 
+const env = () => ({ REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const lanePaused = async () =>
+  (await listLanes(service.redis, tenant.account)).find(({ lane }) => lane === tenant.partnerLane)
+
 const cli = async (...args: string[]) => {
   const result = await runCli([...args, '--json'], {
     REDIS_URL: service.server.url,
@@ -60,6 +65,8 @@ const cli = async (...args: string[]) => {
 test('a paused lane keeps its messages until it is resumed', async () => {
   const paused = await service.post(`/admin/lanes/${tenant.partnerLane}/pause`, { reason: 'night' }, bearer())
   expect(paused.status).toBe(200)
+  const since = (await lanePaused())?.paused_at
+  expect(Math.abs(Date.parse(String(since)) - Date.now())).toBeLessThan(60_000)
   const id = await send('+491700001001')
   const { json } = await cli('lanes', 'list', '--account', String(tenant.account))
   expect(laneList.parse(json).find((lane) => lane.lane === tenant.partnerLane)).toMatchObject({
@@ -68,7 +75,13 @@ test('a paused lane keeps its messages until it is resumed', async () => {
     waiting: 1,
   })
   expect(await statusOf(id)).toBe('queued')
+  // Nothing has left since then, whoever paused it again.
+  expect((await cli('lanes', 'pause', String(tenant.partnerLane), '--reason', 'stock')).code).toBe(0)
+  expect(await lanePaused()).toMatchObject({ paused_for: 'stock', paused_at: since })
+  const { stdout } = await runCli(['lanes', 'list'], env())
+  expect(stdout).toMatch(/stock, by \S.*, since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/)
   expect((await cli('lanes', 'resume', String(tenant.partnerLane))).code).toBe(0)
+  expect(await lanePaused()).toMatchObject({ paused: false, paused_for: '', paused_by: '', paused_at: null })
   await reaches(id, 'read')
 })
 

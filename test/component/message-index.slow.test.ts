@@ -64,6 +64,7 @@ const senderOf = (id: number): Sender => ({
     honours_idempotency: false,
     paused_for: '',
     paused_by: '',
+    paused_at: 0,
   },
   ...{ blocked_at: 0, sent_after_block: 0, portfolio: null },
 })

@@ -57,6 +57,7 @@ withOwnRedis((own) => {
     honours_idempotency: false,
     paused_for: '',
     paused_by: '',
+    paused_at: 0,
     blocked_at: 0,
     sent_after_block: 0,
     portfolio: null,

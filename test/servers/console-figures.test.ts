@@ -126,6 +126,7 @@ const REASONS: Readonly<Record<LaneState, [reason: string | null, word: string, 
 const lane = (sender: number, state: LaneState): SnapshotLane => ({
   ...{ sender, name: `shop ${sender}`, account: 1, state, reason: REASONS[state][0] },
   by: state === 'paused' ? 'Ada' : null,
+  since: state === 'paused' ? new Date(Date.now() - 90_000).toISOString() : null,
   until: state === 'cooldown' ? new Date(Date.now() + 90_000).toISOString() : null,
   drain_s: state === 'idle' ? null : 1,
   waiting: { transactional: state === 'idle' ? 0 : 5, campaign: state === 'idle' ? 0 : 3 },

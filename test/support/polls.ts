@@ -39,6 +39,7 @@ export function startPoller(
         honours_idempotency: false,
         paused_for: '',
         paused_by: '',
+        paused_at: 0,
         blocked_at: 0,
         sent_after_block: 0,
         portfolio: null,

@@ -30,6 +30,7 @@ export const anySender = (rate: number): Sender => ({
     honours_idempotency: false,
     paused_for: '',
     paused_by: '',
+    paused_at: 0,
   },
   ...{ blocked_at: 0, sent_after_block: 0, portfolio: null },
 })

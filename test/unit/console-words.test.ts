@@ -153,6 +153,7 @@ test('a lane says why it stands, who held it, and how long the rest takes', () =
     state: 'paused' as const,
     reason: 'the shop is closed',
     by: 'key of Ada',
+    since: '2026-11-23T02:00:00.000Z',
     until: null,
     drain_s: 60,
     waiting: { transactional: 1, campaign: 2 },
@@ -168,14 +169,17 @@ test('a lane says why it stands, who held it, and how long the rest takes', () =
     campaigns_wait: null,
   }
   const now = Date.parse('2026-11-23T10:00:00Z')
-  expect(laneSentence(lane, now)).toBe('The shop is closed. By key of Ada. 3 messages to go, 1 min at its full pace.')
-  const cooling = { ...lane, state: 'cooldown' as const, by: null, until: '2026-11-23T10:05:00Z', sent_per_s: 0.01 }
+  expect(laneSentence(lane, now)).toBe(
+    'The shop is closed. By key of Ada, since 2026-11-23T02:00:00.000Z. 3 messages to go, 1 min at its full pace.',
+  )
+  const runs = { ...lane, by: null, since: null }
+  const cooling = { ...runs, state: 'cooldown' as const, until: '2026-11-23T10:05:00Z', sent_per_s: 0.01 }
   expect(laneSentence(cooling, now)).toBe('The shop is closed. 3 messages to go, 6 min at its full pace.')
-  const slow = { ...lane, state: 'sending' as const, reason: null, by: null, sent_per_s: 0.01 }
+  const slow = { ...runs, state: 'sending' as const, reason: null, sent_per_s: 0.01 }
   expect(laneSentence(slow, now)).toBe('Messages leave it. 3 messages to go, 5 min at this rate.')
   expect(isInTrouble(lane)).toBe(true)
   expect(isInTrouble({ state: 'waiting_for_pace' })).toBe(false)
-  expect(laneSentence({ ...lane, state: 'idle', reason: null, by: null }, now)).toBe('Nothing waits.')
+  expect(laneSentence({ ...runs, state: 'idle', reason: null }, now)).toBe('Nothing waits.')
 })
 
 test('what waits, is unconfirmed or was begun says that something was sent, or is to be', () => {

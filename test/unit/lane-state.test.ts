@@ -10,7 +10,16 @@ import {
 } from '../../src/telemetry/lane-state.ts'
 
 const idle: LaneFacts = {
-  ...{ waiting: 0, inFlight: 0, rate: 80, isPaused: false, pausedFor: '', pausedBy: '', cooldown: undefined },
+  ...{
+    waiting: 0,
+    inFlight: 0,
+    rate: 80,
+    isPaused: false,
+    pausedFor: '',
+    pausedBy: '',
+    pausedAt: 0,
+    cooldown: undefined,
+  },
   ...{ resting: undefined, waitingFirst: 0 },
   ...{ workers: 1, isRedisFull: false, sameHeadMs: 0, paceUsed: 0 },
 }
@@ -25,7 +34,13 @@ describe('a lane', () => {
     ['whose pace has room is sending', { ...busy, paceUsed: 0.5 }, { state: 'sending' }],
     ['whose pace is used up waits for it', { ...busy, paceUsed: 0.97 }, { state: 'waiting_for_pace' }],
     ['is paused by somebody for something', { isPaused: true, pausedFor: 'night', pausedBy: 'Ada' }, { by: 'Ada' }],
-    ['that is paused says so also when idle', { isPaused: true }, { state: 'paused', reason: null, by: null }],
+    [
+      'that is paused says so also when idle',
+      { isPaused: true },
+      { state: 'paused', reason: null, by: null, since: null },
+    ],
+    ['is paused since a time', { isPaused: true, pausedAt: 4_000 }, { since: '1970-01-01T00:00:04.000Z' }],
+    ['that runs is paused since no time', { pausedAt: 4_000 }, { state: 'idle', since: null }],
     ['is in a cooldown until a time', { ...busy, cooldown }, { state: 'cooldown', until: '1970-01-01T00:00:05.000Z' }],
     ['tells what began its cooldown', { ...busy, cooldown }, { reason: 'too fast (130429)' }],
     ['without a worker does not send', { ...busy, workers: 0 }, { state: 'no_worker' }],

@@ -12,6 +12,7 @@ const lane = (sender: number, more: Partial<SnapshotLane> = {}): SnapshotLane =>
     state: 'sending',
     reason: null,
     by: null,
+    since: null,
     until: null,
     drain_s: null,
   },

@@ -6,9 +6,9 @@
 
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
-import { accountActivityKey, rootKeys } from '../../redis/keys.ts'
+import { accountActivityKey, rootKeys, senderKey } from '../../redis/keys.ts'
 import { readRecord } from '../../redis/records.ts'
-import { ACT_TEXT_MAX, type AuditEvent, type AuditLogEntry } from '../audit-log.ts'
+import { ACT_TEXT_MAX, type Actor, type AuditEvent, type AuditLogEntry } from '../audit-log.ts'
 
 export const AUDIT_LOG_KEPT_MS = 90 * 86_400_000
 /** Some 150 bytes each. */
@@ -19,7 +19,7 @@ const MOST_IN_ALL = 100_000
 export async function appendToAuditLog(redis: Redis, act: AuditEvent, nowMs: number): Promise<void> {
   const { actor, account, action, target, detail, requestId } = act
   const fields = {
-    ...('cli' in actor ? { cli: actor.cli } : { key: actor.key_id ?? '', name: actor.key_name }),
+    ...('key_id' in actor ? { key: actor.key_id ?? '', name: actor.key_name } : actor),
     account: String(account),
     action,
     target: target ?? '',
@@ -42,11 +42,28 @@ async function append(redis: Redis, key: string, most: number, fields: string[],
   ])
 }
 
+/** Whoever did it. */
+function actorOf({
+  cli,
+  system,
+  key,
+  name,
+}: {
+  cli?: string | undefined
+  system?: 'Laneway' | undefined
+  key: string
+  name: string
+}): Actor {
+  if (system !== undefined) return { system }
+  return cli === undefined ? { key_id: key === '' ? null : key, key_name: name } : { cli }
+}
+
 const orNull = z.string().transform((text) => (text === '' ? null : text))
 
 const storedSchema = z
   .object({
     cli: z.string().optional(),
+    system: z.literal('Laneway').optional(),
     key: z.string().default(''),
     name: z.string().default(''),
     account: z.coerce.number().int().nonnegative(),
@@ -55,8 +72,8 @@ const storedSchema = z
     detail: orNull,
     request: orNull,
   })
-  .transform(({ cli, key, name, account, request, ...what }) => ({
-    actor: cli === undefined ? { key_id: key === '' ? null : key, key_name: name } : { cli },
+  .transform(({ cli, system, key, name, account, request, ...what }) => ({
+    actor: actorOf({ cli, system, key, name }),
     account: account === 0 ? null : account,
     ...what,
     request_id: request,
@@ -80,9 +97,23 @@ export async function readAuditLog(
     const fields = Object.fromEntries(pairs(flat))
     const { actor, account, action, target, detail, request_id } = readRecord(storedSchema, `activity ${id}`, fields)
     const at = new Date(Number(id.split('-')[0])).toISOString()
-    return { at, actor, account, action, target, detail, request_id }
+    return { at, actor, account, action, target, target_name: null, detail, request_id }
   })
+  await nameTargets(redis, entries)
   return { entries, next: rows.length > of.limit ? (page.at(-1)?.[0] ?? null) : null }
+}
+
+/** Acts whose target is the id of a sender, and of its lane. */
+const ON_SENDER = /^(?:lane|sender)\./
+
+/** Adds what people call the lanes and senders among the targets. A number alone says little to somebody who was woken. */
+async function nameTargets(redis: Redis, entries: AuditLogEntry[]): Promise<void> {
+  const of = ({ action, target }: AuditLogEntry): string | undefined =>
+    ON_SENDER.test(action) && /^\d{1,15}$/.test(target ?? '') ? (target ?? undefined) : undefined
+  const ids = [...new Set(entries.flatMap((entry) => of(entry) ?? []))]
+  const found = await Promise.all(ids.map((id) => redis.hmget(senderKey(Number(id)), 'name', 'number')))
+  const names = new Map(ids.map((id, i) => [id, found[i]?.[0] || (found[i]?.[1] ? `+${found[i][1]}` : null)]))
+  for (const entry of entries) entry.target_name = names.get(of(entry) ?? '') ?? null
 }
 
 const pairs = (flat: readonly string[]): [string, string][] =>

@@ -5,6 +5,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../../redis/keys.ts'
 import { type Standing, tellNewest, type Word, wordField, wordText } from '../../redis/newest.ts'
 import { CorruptRecordError, cached, nextId, optionalField, readRecord, replaceField } from '../../redis/records.ts'
+import { LANEWAY_ITSELF } from '../audit-log.ts'
 import { type Seal, SealError, type SealedFor, type TokenPlace } from '../seal.ts'
 import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../sender.ts'
 import { keptLanes } from './kept-lanes.ts'
@@ -51,6 +52,8 @@ const senderSchema = z.object({
   paused_for: z.string().default(''),
   /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
   paused_by: z.string().default(''),
+  /** When the latest pause of its lane began (epoch ms, clock of Redis); 0: not known. */
+  paused_at: z.coerce.number().default(0),
   /** When WhatsApp last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
   blocked_at: z.coerce.number().default(0),
   /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
@@ -192,12 +195,14 @@ export async function setPausedFor(redis: Redis, id: number, reason: string, by:
   await redis.hset(senderKey(id), { paused_for: reason, paused_by: by })
 }
 
-/** Who pauses a lane whose sender can send nothing. */
-const OURSELVES = 'Laneway'
+/** Writes down when a pause of its lane begins (epoch ms). */
+export async function setPausedAt(redis: Redis, id: number, atMs: number): Promise<void> {
+  await redis.hset(senderKey(id), 'paused_at', atMs)
+}
 
 /** Writes down that WhatsApp said at this time that the sender can send nothing, and why it is paused. */
 export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
-  await redis.hset(senderKey(id), { paused_for: reason, paused_by: OURSELVES, blocked_at: atMs })
+  await redis.hset(senderKey(id), { paused_for: reason, paused_by: LANEWAY_ITSELF.system, blocked_at: atMs })
 }
 
 /** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */

@@ -57,13 +57,18 @@ export const boundWords = (
 export function laneSentence(lane: SnapshotLane, nowMs: number): string {
   const { means } = laneWords(lane.state)
   const because = lane.reason === null || lane.reason === '' ? means : sentence(lane.reason)
-  const by = lane.by === null || lane.by === '' ? '' : ` By ${lane.by}.`
+  const pause = pauseText(lane)
+  const by = pause === '' ? '' : ` ${sentence(pause)}`
   const waits = waitingOf(lane)
   if (lane.state === 'idle' || waits === 0) return because + by
   const left = secondsToGo(lane, nowMs)
   const drain = left === null ? '' : ` ${counted(waits, 'message')} to go, ${spanText(left.seconds)} at ${left.at}.`
   return because + by + drain
 }
+
+/** Who paused the lane, and since when: `by Ada, since 2026-11-23T02:00:00.000Z`; empty for one that runs. */
+export const pauseText = ({ by, since }: Pick<SnapshotLane, 'by' | 'since'>): string =>
+  [by && `by ${by}`, since && `since ${since}`].filter(Boolean).join(', ')
 
 const sentence = (text: string): string => {
   const trimmed = text.trim()

@@ -5,6 +5,9 @@ import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { actingFor, isOperator } from '../state/http.ts'
 
+const whoOf = (actor: AuditLogEntry['actor']): string =>
+  'system' in actor ? actor.system : 'cli' in actor ? actor.cli : actor.key_name || (actor.key_id ?? 'an unknown key')
+
 /** The list, the latest first. */
 export function Activity() {
   const ofAll = isOperator.value && actingFor.value === undefined
@@ -24,8 +27,8 @@ export function Activity() {
           { title: 'When', head: true, at: ({ at }) => at },
           {
             title: 'Who',
-            text: ({ actor }) => ('cli' in actor ? actor.cli : actor.key_name || (actor.key_id ?? 'an unknown key')),
-            note: ({ actor }) => 'cli' in actor && 'on the command line',
+            text: ({ actor }) => whoOf(actor),
+            note: ({ actor }) => ('cli' in actor ? 'on the command line' : 'system' in actor && 'by itself'),
           },
           {
             title: 'What',
@@ -33,7 +36,7 @@ export function Activity() {
             // The log and the command line show this name.
             note: ({ action }) => actionText(action) && <code>{action}</code>,
           },
-          { title: 'Target', text: ({ target }) => target },
+          { title: 'Target', text: ({ target }) => target, note: ({ target_name }) => target_name },
           { title: 'Detail', wide: true, long: true, text: ({ detail }) => detail?.replaceAll(',', ', ') ?? null },
           ofAll && { title: 'Account', number: true, wide: true, cell: ({ account }) => account ?? '–' },
         ]}

@@ -2,13 +2,13 @@
 import { useState } from 'preact/hooks'
 import { isShortOfRoom } from '../../telemetry/lane-bound.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
-import { boundWords, laneWords, waitingOf } from '../logic/lane-words.ts'
+import { boundWords, laneWords, pauseText, waitingOf } from '../logic/lane-words.ts'
 import { answerText, counted, countText, rateText, spanText } from '../logic/numbers.ts'
 import { Field, nonEmpty } from '../parts/fields.tsx'
 import { ask, thenNotify } from '../parts/form.tsx'
 import { Table } from '../parts/list.tsx'
 import { Empty, Live, Page } from '../parts/page.tsx'
-import { Badge, Gauge, LaneLink, Spark, sentence, Text, Until, words } from '../parts/text.tsx'
+import { Badge, Gauge, LaneLink, Said, Spark, sentence, Until, words } from '../parts/text.tsx'
 import { actingHeadersFor, call } from '../state/http.ts'
 import { may } from '../state/session.ts'
 
@@ -107,9 +107,9 @@ function State(lane: SnapshotLane) {
       <span title={means}>
         <Badge tone={tone}>{word}</Badge>
       </span>
-      {lane.reason !== null && (
+      {(lane.reason ?? lane.since) !== null && (
         <span class="reason">
-          <Text text={lane.reason} />
+          <Said text={[lane.reason, pauseText(lane)].filter(Boolean).join(', ')} />
           {lane.until !== null && words`, ends ${<Until at={lane.until} />}`}
         </span>
       )}

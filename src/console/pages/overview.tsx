@@ -148,7 +148,7 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
           const { word, tone } = laneWords(lane.state)
           return (
             <li key={lane.sender}>
-              <Badge tone={tone}>{word}</Badge> <LaneLink {...lane} />: <Text text={laneSentence(lane, now.value)} />
+              <Badge tone={tone}>{word}</Badge> <LaneLink {...lane} />: <Said text={laneSentence(lane, now.value)} />
               <EndsIn at={lane.until} />
               {waitingOf(lane) > 0 &&
                 lane.drain_s === null &&

@@ -5,7 +5,7 @@ import { findSender, heedBlock, type Sender, tellSender } from '../../accounts/s
 import { tellTemplate } from '../../accounts/store/template-states.ts'
 import { askForSync } from '../../accounts/store/template-syncs.ts'
 import { pauseForTemplate } from '../../campaigns/commands/template-paused.ts'
-import { blockLane, resumeLane } from '../../lanes/control.ts'
+import { blockLane, noteOwnAct, resumeLane } from '../../lanes/control.ts'
 import { observerOf } from '../../observe.ts'
 import { setToldLimit } from '../../portfolios/store/portfolios.ts'
 import type { Change, ProviderNews } from '../../providers/news.ts'
@@ -140,7 +140,10 @@ async function tellOfBlock(
     const known = sender?.told_block
     if (sender === undefined || known === undefined || isSameWord(known, sender.heeded_block)) return
     if (known.value !== '') await blockLane(redis, queues, id, `${BLOCKED}${known.value}`)
-    else if (sender.paused_for.startsWith(BLOCKED)) await resumeLane(redis, queues, id)
+    else if (sender.paused_for.startsWith(BLOCKED)) {
+      await resumeLane(redis, queues, id)
+      await noteOwnAct(redis, id, 'lane.resume', 'WhatsApp has opened the account again.')
+    }
     await heedBlock(redis, id, known)
   }
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ENCODINGS } from '../../files/csv-encoding.ts'
 import { SEPARATORS } from '../../files/csv-head.ts'
+import { NO_REASON } from '../../lanes/pause-reason.ts'
 import { IDEMPOTENCY_KEY_MAX } from '../../messages/accept/body-limits.ts'
 import { textUpTo } from '../../messages/bounded.ts'
 import { quoted } from '../../messages/fault.ts'
@@ -106,7 +107,7 @@ export const personField = textUpTo(140)
   })
 
 /** Why something is paused, for people. */
-export const pauseFields = z.strictObject({ reason: textUpTo(200).default('by hand') }).meta({ id: 'PauseReason' })
+export const pauseFields = z.strictObject({ reason: textUpTo(200).default(NO_REASON) }).meta({ id: 'PauseReason' })
 
 /** Fields to change, at least one. Another fault, such as an unknown field, is reported alone. */
 export const changesOf = <S extends z.ZodRawShape>(fields: S, what = 'change') =>

@@ -41,10 +41,10 @@ const SCOPES_KEPT = 1_000
 const kept = { ttl: KEPT_MS, updateAgeOnGet: true, perf: performance }
 
 const text = z.string().nullable()
-const senderReply = z.tuple([text, text, text, text, text, text, text, text])
+const senderReply = z.tuple([text, text, text, text, text, text, text, text, text])
 
 const SENDER_FIELDS = [
-  ...['account', 'name', 'number', 'rate', 'paused_for', 'paused_by', 'removed_at', 'portfolio'],
+  ...['account', 'name', 'number', 'rate', 'paused_for', 'paused_by', 'removed_at', 'portfolio', 'paused_at'],
 ] as const
 
 /** A lane at one moment, with what its sender says. */
@@ -54,6 +54,8 @@ interface LiveLane extends LaneStats {
   rate: number
   pausedFor: string
   pausedBy: string
+  /** Epoch ms; 0 when it is not known. */
+  pausedAt: number
   /** What its campaigns wait for by WhatsApp's own rules. */
   resting: RuleWaits | undefined
 }
@@ -225,7 +227,7 @@ async function readLiveLane(redis: Redis, lane: number): Promise<LiveLane | unde
     readLaneStats(redis, lane),
     redis.hmget(senderKey(lane), ...SENDER_FIELDS),
   ])
-  const [account, name, number, rate, pausedFor, pausedBy, removedAt, portfolio] = senderReply.parse(sender)
+  const [account, name, number, rate, pausedFor, pausedBy, removedAt, portfolio, pausedAt] = senderReply.parse(sender)
   if (account === null || removedAt !== null) return undefined
   // Only campaigns rest.
   const runs = stats.campaigns.some(({ state }) => state === 'running')
@@ -237,6 +239,7 @@ async function readLiveLane(redis: Redis, lane: number): Promise<LiveLane | unde
     rate: Number(rate ?? 0),
     pausedFor: pausedFor ?? '',
     pausedBy: pausedBy ?? '',
+    pausedAt: Number(pausedAt ?? 0),
     resting: runs ? await restingWaits(redis, owner) : undefined,
   }
 }

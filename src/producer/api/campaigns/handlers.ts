@@ -16,6 +16,7 @@ import { type Campaign, findCampaign } from '../../../campaigns/store/campaigns.
 import type { CampaignQueue } from '../../../campaigns/store/queue.ts'
 import type { Config } from '../../../config.ts'
 import type { FileStore } from '../../../files/store.ts'
+import { reasonForActivity } from '../../../lanes/pause-reason.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { ContextOf } from '../../route.ts'
@@ -66,9 +67,10 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
       scheduleCampaign(lifecycle, campaign, body.at),
     ),
     start: change('started', (campaign) => startCampaign(lifecycle, campaign)),
-    pause: change<ContextOf<typeof specs.pause>>('paused', (campaign, { body }) =>
-      pauseCampaign(lifecycle, campaign, body.reason),
-    ),
+    pause: change<ContextOf<typeof specs.pause>>('paused', (campaign, { body, audit }) => {
+      audit({ detail: reasonForActivity(body.reason) })
+      return pauseCampaign(lifecycle, campaign, body.reason)
+    }),
     cancel: change('cancelled', (campaign) => cancelCampaign(lifecycle, campaign)),
     async resume(call) {
       const { class: only } = call.body

@@ -2,6 +2,7 @@
 import { listSenders, type Sender } from '../../../accounts/store/senders.ts'
 import { deadLettersOf, laneOf, laneStatuses, pauseLane, resumeLane, setLaneRate } from '../../../lanes/control.ts'
 import { endLaneCooldown } from '../../../lanes/cooldown.ts'
+import { reasonForActivity } from '../../../lanes/pause-reason.ts'
 import { assertForSender } from '../../../messages/accept/check-key.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -43,8 +44,9 @@ export function laneRoutes({ redis, queues }: { redis: Redis; queues: LaneQueues
       return says('cooldown ended')
     },
     async pause(call) {
-      const { name, id } = call.caller
-      await pauseLane(redis, queues, await ownLane(call), { reason: call.body.reason, by: name || id })
+      const { caller, body } = call
+      call.audit({ detail: reasonForActivity(body.reason) })
+      await pauseLane(redis, queues, await ownLane(call), { reason: body.reason, by: caller.name || caller.id })
       return says('paused')
     },
     async resume(call) {
