@@ -1,6 +1,7 @@
 // Pins: what a campaign's circuit breaker makes of a provider's answers, at a real pace, with real answer times and the
 // default wait for evidence. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { readAuditLog } from '../../src/accounts/store/audit-log.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
@@ -53,6 +54,14 @@ describe('a code that concerns the template pauses the campaign at once, and nob
     const id = await started(300)
     const { reason } = await service.reaches(id, 'paused', 20_000)
     expect(reason).toContain(`(code ${code})`)
+    const page = { account: undefined, limit: 100, cursor: undefined }
+    const own = async () =>
+      (await readAuditLog(service.redis, page, Date.now())).entries.find(
+        ({ target, actor }) => target === id && 'system' in actor,
+      )
+    expect(await eventually(own, 'the activity tells of it')).toMatchObject({
+      ...{ account: expect.any(Number), action: 'campaign.pause', detail: reason },
+    })
     const { failed, queued } = await nothingIsInFlight(id)
     expect([failed, queued]).toEqual([0, 300])
     expect(calls()).toBeLessThan(100)

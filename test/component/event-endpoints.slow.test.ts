@@ -2,6 +2,7 @@
 // HTTP, producer, worker, the endpoints. Stood in for: WhatsApp.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { readAuditLog } from '../../src/accounts/store/audit-log.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import { claim } from '../support/claim.ts'
@@ -204,6 +205,12 @@ describe('an endpoint', () => {
     expect(dataOf(endpointShape.omit({ secret: true }), await call('GET', `/${endpoint.id}`))).toMatchObject({
       enabled: false,
       disabled_for: 'gone',
+    })
+    const page = { account: tenant.account, limit: 10, cursor: undefined }
+    const acts = async () => (await readAuditLog(service.redis, page, Date.now())).entries
+    const told = async () => (await acts()).find(({ action }) => action === 'endpoint.disable')
+    expect(await eventually(told, 'the activity tells of it')).toMatchObject({
+      ...{ actor: { system: 'Laneway' }, target: endpoint.id, detail: expect.stringContaining('410') },
     })
     receiver.behave = take
     await call('PATCH', `/${endpoint.id}`, { enabled: true })

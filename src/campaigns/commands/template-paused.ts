@@ -7,6 +7,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { TEMPLATE_PAUSED } from '../campaign.ts'
 import { type Campaign, findCampaign, moveCampaign, runningOn } from '../store/campaigns.ts'
+import { noteOwnPause } from '../store/own-pauses.ts'
 import type { MoveDeps } from './lifecycle.ts'
 
 /**
@@ -42,7 +43,9 @@ export async function pauseCampaignsOf(
     if (name !== template.name || language !== template.language) continue
     // It may have ended by itself meanwhile.
     const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.retentionMs, { fields: { reason } })
-    if (moved.kind === 'moved') observerOf(deps.redis).campaignPaused('template')
+    if (moved.kind !== 'moved') continue
+    observerOf(deps.redis).campaignPaused('template')
+    await noteOwnPause(deps.redis, campaign, reason)
   }
 }
 

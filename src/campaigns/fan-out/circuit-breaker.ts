@@ -11,6 +11,7 @@ import { type CampaignId, TEMPLATE_PAUSED } from '../campaign.ts'
 import { pauseCampaignsOf } from '../commands/template-paused.ts'
 import { findCampaign, idOf, moveCampaign } from '../store/campaigns.ts'
 import { noteThrottled } from '../store/fan-out-state.ts'
+import { noteOwnPause } from '../store/own-pauses.ts'
 
 /**
  * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider
@@ -85,6 +86,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
     if (moved.kind === 'moved') {
       deps.log.warn({ campaign: idOf(campaign), code }, 'campaign.auto_paused')
       observerOf(deps.redis).campaignPaused(reason.startsWith(TEMPLATE_PAUSED) ? 'template' : 'failures')
+      await noteOwnPause(deps.redis, campaign, reason)
     }
     return moved.kind !== 'missing' && moved.state === 'paused' ? moved.epoch : undefined
   }

@@ -22,6 +22,7 @@ import { type CampaignId, concluded, sharesOf, unsettled } from '../campaign.ts'
 import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../pace.ts'
 import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../store/campaigns.ts'
 import { advanceFanOut, type FanOutState, type Parking, parkCampaign } from '../store/fan-out-state.ts'
+import { noteOwnPause } from '../store/own-pauses.ts'
 import { messageSpecOf } from '../store/recipient-message.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
 import { blockBroken } from './block.ts'
@@ -233,6 +234,9 @@ async function stop(
   const { redis, config, log } = deps
   const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
   if (moved.kind === 'moved') log.info({ campaign: idOf(campaign), state: moved.state, ...fields }, 'campaign.stopped')
-  if (moved.kind === 'moved' && move === 'pause') observerOf(redis).campaignPaused('failures')
+  if (moved.kind === 'moved' && move === 'pause') {
+    observerOf(redis).campaignPaused('failures')
+    await noteOwnPause(redis, campaign, fields.reason ?? '')
+  }
   return 'over'
 }

@@ -28,6 +28,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'demo.stop': 'switched made-up traffic off',
   'endpoint.change': 'changed an event endpoint',
   'endpoint.create': 'added an event endpoint',
+  'endpoint.disable': 'turned an event endpoint off',
   'endpoint.remove': 'removed an event endpoint',
   'endpoint.replay': 'replayed events',
   'endpoint.rotate_secret': 'rotated the secret of an event endpoint',

@@ -6,6 +6,7 @@
 import type { Sender } from '../../accounts/store/senders.ts'
 import { TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
 import { findCampaign, moveCampaign } from '../../campaigns/store/campaigns.ts'
+import { noteOwnPause } from '../../campaigns/store/own-pauses.ts'
 import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import type { Config } from '../../config.ts'
 import { observerOf } from '../../observe.ts'
@@ -99,5 +100,7 @@ async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, stat
   const reason = `${TEMPLATE_PAUSED}: WhatsApp has dropped messages that it held to see how people like the template.`
   const campaign = { lane: id.lane, number: run }
   const moved = await moveCampaign(redis, campaign, 'pause', config.retentionMs, { fields: { reason } })
-  if (moved.kind === 'moved') observerOf(redis).campaignPaused('template')
+  if (moved.kind !== 'moved') return
+  observerOf(redis).campaignPaused('template')
+  await noteOwnPause(redis, campaign, reason)
 }

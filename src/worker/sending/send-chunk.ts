@@ -7,6 +7,7 @@
 // lost chunk again.
 import { moveCampaign } from '../../campaigns/store/campaigns.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../../campaigns/store/open-campaigns.ts'
+import { noteOwnPause } from '../../campaigns/store/own-pauses.ts'
 import { isFilesAway } from '../../files/store.ts'
 import type { Chunk } from '../../jobs/campaigns.ts'
 import type { JobEnd } from '../../queue/worker.ts'
@@ -59,7 +60,8 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
       error instanceof UnreadableListError
         ? 'The list of recipients cannot be read on the server.'
         : 'The campaign stopped because of an internal error; see the worker log.'
-    await moveCampaign(deps.redis, id, 'pause', deps.config.retentionMs, { fields: { reason } })
+    const moved = await moveCampaign(deps.redis, id, 'pause', deps.config.retentionMs, { fields: { reason } })
+    if (moved.kind === 'moved') await noteOwnPause(deps.redis, id, reason)
     return { kind: 'done' }
   } finally {
     campaign?.release()

@@ -1,7 +1,9 @@
 // One delivery to an endpoint: makes the documents of its events, posts them, and notes how that ended.
 import { createHash } from 'node:crypto'
 import { type Agent, request } from 'undici'
+import { LANEWAY_ITSELF } from '../../../accounts/audit-log.ts'
 import type { Seal } from '../../../accounts/seal.ts'
+import { appendToAuditLog } from '../../../accounts/store/audit-log.ts'
 import type { Sender } from '../../../accounts/store/senders.ts'
 import type { EventDocument } from '../../../events/event-schema.ts'
 import type { PlacedEvent } from '../../../events/outbox-entry.ts'
@@ -146,6 +148,11 @@ export async function send(
   if (noted === 'disabled') {
     log.warn({ account: endpoint.account, endpoint: endpoint.id, status }, 'endpoint.disabled')
     know({ enabled: false })
+    const { id, account } = endpoint
+    const detail =
+      status === 410 ? 'It answered 410: it wants no more events.' : 'It has accepted nothing for five days.'
+    const what = { account, action: 'endpoint.disable', target: id, detail }
+    await appendToAuditLog(redis, { actor: LANEWAY_ITSELF, ...what }, nowMs)
   }
   return noted !== 'noted' ? { kind: 'gone' } : { kind: 'failed', askedMs }
 }
