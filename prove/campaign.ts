@@ -101,13 +101,27 @@ export async function readyCampaign(
   return id
 }
 
-/** Waits until all is said about a campaign, and judges it by its export and the ledger, or those lines of it; adds what it finds to `violations`. */
+interface CampaignCase {
+  flagsEarned: number
+  /** What else is found is added here. */
+  violations: string[]
+  /** Which lines of the ledger are about the campaign; all unless given. */
+  isTheirs?: (line: Sent) => boolean
+}
+
+/** How far a campaign is, as a text that changes with it; true once it is done. */
+export async function isCampaignDone(rig: Rig, id: string): Promise<string | true> {
+  const { state, shares } = await describeCampaign(rig, id)
+  return state === 'done' || [state, ...shares.values()].join(' ')
+}
+
+/** Waits until all is said about a campaign, and judges it by its export and the ledger. */
 export async function judgeCampaign(
   rig: Rig,
   run: Pick<Run, 'quiescenceLimitMs'>,
   id: string,
   people: readonly string[],
-  { flagsEarned, violations, ledger }: { flagsEarned: number; violations: string[]; ledger?: readonly Sent[] },
+  { flagsEarned, violations, isTheirs = () => true }: CampaignCase,
 ): Promise<Judgement> {
   // Updates that are still under way would change records between one reading and the next.
   await eventually(async () => (await rig.chatProduct.updatesWaiting()) === 0, run.quiescenceLimitMs, 250)
@@ -121,7 +135,8 @@ export async function judgeCampaign(
   const idOf = new Map(lines.map(({ recipient, message_id }) => [recipient, message_id]))
   return judge({
     requests: people.map((to) => ({ to, ids: [idOf.get(to) ?? []].flat() })),
-    ledger: ledger ?? (await rig.chatProduct.ledger()),
+    // After the states: what left in between is called sent otherwise, and is missing.
+    ledger: (await rig.chatProduct.ledger()).filter(isTheirs),
     states: new Map(lines.map(({ message_id, state }) => [message_id, state])),
     possibleDuplicates: new Set(lines.flatMap((line) => (line.possible_duplicate ? [line.message_id] : []))),
     refusedLater: new Set(),

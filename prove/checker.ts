@@ -48,7 +48,7 @@ export interface Judgement {
   invented: string[]
   /** The service says that it went out and it did not, or the other way round. */
   contradictions: string[]
-  /** Neither settled nor flagged when the time was over. */
+  /** Neither settled nor flagged when the time was over; breaks no promise while others were still being sent. */
   unsettled: string[]
   /** One sentence for each way in which the promise was broken; empty when it was kept. */
   violations: string[]
@@ -58,6 +58,8 @@ const WENT_OUT = new Set(['sent', 'delivered', 'read'])
 const DID_NOT_GO_OUT = new Set(['failed', 'expired', 'cancelled'])
 const FLAGGED = new Set(['unknown', 'unconfirmed'])
 const OPEN = new Set(['queued', 'sending'])
+/** Those that get on by themselves: in doubt, a message waits for evidence. */
+const ON_THE_WAY = new Set([...OPEN, 'unconfirmed'])
 
 export function judge(given: Case): Judgement {
   const taken = countBy(given.ledger, ({ to }) => to)
@@ -81,6 +83,10 @@ export function judge(given: Case): Judgement {
       ? DID_NOT_GO_OUT.has(stateOf(request)) && !given.refusedLater.has(request.to)
       : WENT_OUT.has(stateOf(request)),
   )
+  const unsettled = accepted
+    .filter((request) => !WENT_OUT.has(stateOf(request)) && !DID_NOT_GO_OUT.has(stateOf(request)))
+    .filter((request) => stateOf(request) !== 'unknown')
+  const named = (request: Request): string => `${request.to} ${stateOf(request)}`
   const flagged = accepted.map(({ to }) => to).filter(isFlagged)
   const judgement: Judgement = {
     accepted: accepted.length,
@@ -91,25 +97,29 @@ export function judge(given: Case): Judgement {
     flagged,
     unearned: flagged.length > given.flagsEarned,
     invented: [...taken.keys()].filter((to) => !requested.has(to)),
-    contradictions: contradictions.map((request) => `${request.to} ${stateOf(request)}`),
-    unsettled: accepted
-      .filter((request) => !WENT_OUT.has(stateOf(request)) && !DID_NOT_GO_OUT.has(stateOf(request)))
-      .filter((request) => stateOf(request) !== 'unknown')
-      .map((request) => `${request.to} ${stateOf(request)}`),
+    contradictions: contradictions.map(named),
+    unsettled: unsettled.map(named),
     violations: [],
   }
   const reborn = given.requests.filter(({ ids }) => new Set(ids).size > 1).map(({ to }) => to)
-  judgement.violations = violationsOf(judgement, reborn, given.flagsEarned)
+  judgement.violations = violationsOf(judgement, {
+    reborn,
+    stuck: unsettled.filter((each) => !(given.atWork && ON_THE_WAY.has(stateOf(each)))).map(named),
+    flagsEarned: given.flagsEarned,
+  })
   return judgement
 }
 
-function violationsOf(judgement: Judgement, reborn: readonly string[], flagsEarned: number): string[] {
+function violationsOf(
+  judgement: Judgement,
+  { reborn, stuck, flagsEarned }: { reborn: readonly string[]; stuck: readonly string[]; flagsEarned: number },
+): string[] {
   const all: [readonly string[], string][] = [
     [judgement.lostSilently, 'lost silently'],
     [judgement.sentTwiceSilently, 'sent twice silently'],
     [judgement.invented, 'sent although nobody asked for it'],
     [judgement.contradictions, 'with a state that the ledger contradicts'],
-    [judgement.unsettled, 'neither settled nor flagged when the time was over'],
+    [stuck, 'neither settled nor flagged when the time was over'],
     [reborn, 'acknowledged under two ids for one Idempotency-Key'],
   ]
   const sentences = all.filter(([found]) => found.length > 0).map(([found, what]) => sentence(found, what))

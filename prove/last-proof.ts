@@ -27,7 +27,7 @@ const recordSchema = z.strictObject({
   /** The row of the report and its figures, as they were printed. */
   row: z.array(z.string()),
   figures: z.array(z.string()),
-  /** A sentence for each promise that was broken. */
+  /** A sentence for each promise that was broken, and for what took too long to tell. */
   broken: z.array(z.string()),
 })
 export type ProofRecord = z.infer<typeof recordSchema>
@@ -59,12 +59,20 @@ export function recordsAfter(
 ): ProofRecord[] {
   const latest = new Map(before.map((record) => [record.scenario, record]))
   for (const one of played) {
-    const { name, safeguard, skipped, violations } = one
+    const { name, safeguard, skipped, violations, late } = one
     // One that could not be played here says nothing new.
     if (skipped !== undefined) continue
     const size = safeguard ? 'small' : run.size
     latest.set(name, {
-      ...{ scenario: name, safeguard, ...run, size, row: row(one), figures: figuresOf(one), broken: violations },
+      ...{
+        scenario: name,
+        safeguard,
+        ...run,
+        size,
+        row: row(one),
+        figures: figuresOf(one),
+        broken: [...violations, ...late],
+      },
     })
   }
   return names.flatMap((name) => latest.get(name) ?? [])

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LineTls } from './provider-line.ts'
 import { createRandom } from './random.ts'
-import { brokenFigures, type Finding, type Scenario } from './scenario.ts'
+import { brokenFigures, type Finding, isSlow, type Scenario } from './scenario.ts'
 
 /** What came of one scenario. */
 export interface Played {
@@ -19,7 +19,9 @@ export interface Played {
   skipped: string | undefined
   /** One sentence each; empty when the promise was kept. */
   violations: string[]
-  /** Where its logs and case files are; kept only when the promise was broken. */
+  /** What took too long, one sentence each. Where nothing else was found, the promise is neither kept nor broken. */
+  late: string[]
+  /** Where its logs and case files are; kept only when the promise was not. */
   folder: string
 }
 
@@ -39,6 +41,22 @@ const AT_ONCE = 4
 
 /** Waits that were lost with a killed process are over after half a minute; a throttled lane takes longer to empty. */
 const QUIESCENCE_LIMIT_MS = { full: 300_000, small: 120_000, harmed: 60_000 }
+
+/** What a run says of a promise. `late`: the machine was too slow to tell. */
+export type Verdict = 'skipped' | 'broken' | 'late' | 'kept'
+
+export function verdictOf({ skipped, violations, late }: Pick<Played, 'skipped' | 'violations' | 'late'>): Verdict {
+  if (skipped !== undefined) return 'skipped'
+  if (violations.length > 0) return 'broken'
+  return late.length > 0 ? 'late' : 'kept'
+}
+
+const SAID = {
+  skipped: 'skipped',
+  broken: 'BROKE its promise',
+  late: 'was too slow to tell',
+  kept: 'kept its promise',
+} satisfies Record<Verdict, string>
 
 /** The result is in the order of `scenarios`. */
 export async function playAll(scenarios: readonly Scenario[], plan: Plan): Promise<Played[]> {
@@ -68,22 +86,32 @@ async function play(scenario: Scenario, plan: Plan): Promise<Played> {
     finding: undefined,
     skipped: undefined,
     violations: [],
+    late: [],
     folder,
+  }
+  const late = (what: string): void => {
+    say(`late: ${what}`)
+    played.late.push(what)
   }
   try {
     const quiescenceLimitMs = QUIESCENCE_LIMIT_MS[scenario.safeguard ? 'harmed' : full ? 'full' : 'small']
     const random = createRandom(seed, scenario.name)
-    const end = await scenario.run({ random, build, folder, full, tls, quiescenceLimitMs, say })
+    const end = await scenario.run({ random, build, folder, full, tls, quiescenceLimitMs, say, late })
     if ('skipped' in end) played.skipped = end.skipped
     else {
       played.finding = end
-      played.violations = [...end.judgement.violations, ...brokenFigures(end.figures), ...(end.violations ?? [])]
+      // A small run shares two cores with others, so that its limits of time show the machine as well.
+      const slow = full ? [] : end.figures.filter(isSlow)
+      const figures = end.figures.filter((figure) => !slow.includes(figure))
+      played.late.push(...brokenFigures(slow))
+      played.violations = [...end.judgement.violations, ...brokenFigures(figures), ...(end.violations ?? [])]
     }
   } catch (error) {
     played.violations = [`it broke down: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`]
   }
   played.seconds = (performance.now() - begunAt) / 1_000
-  if (played.violations.length === 0) rmSync(folder, { recursive: true, force: true })
-  say(played.skipped ? 'skipped' : played.violations.length === 0 ? 'kept its promise' : 'BROKE its promise')
+  const verdict = verdictOf(played)
+  if (verdict === 'kept' || verdict === 'skipped') rmSync(folder, { recursive: true, force: true })
+  say(SAID[verdict])
   return played
 }

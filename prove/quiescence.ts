@@ -1,16 +1,18 @@
 // Waits until a service has come to rest, then gathers the three testimonies and has them judged.
 import { writeCaseFiles } from './case-files.ts'
 import type { Sent } from './chat-product.ts'
-import { type Judgement, judge } from './checker.ts'
+import type { Judgement } from './checker.ts'
 import { acceptedId, type Posted } from './client.ts'
 import { type Inside, laneOf, lookInside, lookUp } from './lookup.ts'
+import { untilOver } from './rest.ts'
 import type { Rig } from './rig.ts'
 import type { Run } from './scenario.ts'
-import { eventually } from './wait.ts'
+import type { Tenant } from './tenant.ts'
+import { judgeInOrder, type Named } from './testimonies.ts'
 
 const RESTING = new Set(['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled', 'unknown'])
 
-/** What waits although nothing was sent for so long is lost, not late: work is taken up again within 15 s. */
+/** A build without a safeguard is at rest once WhatsApp has taken nothing for so long: work is taken up again within 15 s. */
 export const STILL_MS = 20_000
 
 /** As long as one of the first is at work there is no use in asking for the rest, and asking for all costs the service. */
@@ -39,47 +41,40 @@ export interface KnownMessage {
 
 /**
  * Rest: every accepted message has a state that it may keep, nothing stands on a lane and no status update is under way.
- * When that does not come in time the judge sees things as they are then, and takes what is open for lost only where
- * nothing has been sent for a while.
+ * When that does not come in time the judge sees things as they are then. What is open is lost where nothing moves any
+ * more; else the run was too slow to tell.
  */
 export async function testimonyAtQuiescence(
   rig: Rig,
-  run: Pick<Run, 'quiescenceLimitMs' | 'stillMs' | 'say'>,
+  run: Pick<Run, 'quiescenceLimitMs' | 'stillMs' | 'late'>,
   options: { flagsEarned: number; refusedLater?: ReadonlySet<string> },
 ): Promise<Testimony> {
   let open = rig.client.log.flatMap(messageOf)
   let waiting = 0
   let taken = -1
   let movedAt = performance.now()
-  const resting = await eventually(
-    async () => {
-      const count = await rig.chatProduct.count()
-      if (count !== taken) movedAt = performance.now()
-      taken = count
-      if (run.stillMs !== undefined && performance.now() - movedAt >= run.stillMs) return true
-      while (open.length > 0) {
-        const looked = open.slice(0, LOOKED_UP_AT_ONCE)
-        const states = await lookUp(rig.liveProducer(), looked)
-        const atWork = looked.filter(({ id }) => !RESTING.has(states.get(id) ?? ''))
-        open = [...atWork, ...open.slice(looked.length)]
-        if (atWork.length > 0) return false
-      }
-      waiting = await rig.chatProduct.updatesWaiting()
-      for (const tenant of rig.tenants) {
-        const lane = await laneOf(rig.liveProducer(), tenant)
-        waiting += lane ? lane.backlog : 1
-      }
-      return waiting === 0
-    },
-    run.quiescenceLimitMs,
-    250,
-  )
-  if (!resting)
-    run.say(
-      `not at rest after ${run.quiescenceLimitMs} ms: ${open.length} messages open or not looked up, ${waiting} waiting`,
-    )
-  const atWork = !resting && performance.now() - movedAt < STILL_MS
-  return testimony(rig, { ...options, atWork })
+  const end = await untilOver(run.quiescenceLimitMs, async () => {
+    const count = await rig.chatProduct.count()
+    if (count !== taken) movedAt = performance.now()
+    taken = count
+    if (run.stillMs !== undefined && performance.now() - movedAt >= run.stillMs) return true
+    const howFar = () => `${taken} taken, ${open.length} messages open or not looked up, ${waiting} waiting`
+    while (open.length > 0) {
+      const looked = open.slice(0, LOOKED_UP_AT_ONCE)
+      const states = await lookUp(rig.liveProducer(), looked)
+      const atWork = looked.filter(({ id }) => !RESTING.has(states.get(id) ?? ''))
+      open = [...atWork, ...open.slice(looked.length)]
+      if (atWork.length > 0) return howFar()
+    }
+    waiting = await rig.chatProduct.updatesWaiting()
+    for (const tenant of rig.tenants) {
+      const lane = await laneOf(rig.liveProducer(), tenant)
+      waiting += lane ? lane.backlog : 1
+    }
+    return waiting === 0 || howFar()
+  })
+  if (end === 'late') run.late(`not at rest in time: ${taken} taken, ${open.length} open, ${waiting} waiting`)
+  return testimony(rig, { ...options, atWork: end === 'late' })
 }
 
 async function testimony(
@@ -92,27 +87,22 @@ async function testimony(
 ): Promise<Testimony> {
   const posted = rig.client.log
   const tenantOf = new Map(posted.map(({ to, tenant }) => [to, tenant]))
-  const ledger = await rig.chatProduct.ledger()
-  const messages = new Map(posted.flatMap(messageOf).map((message) => [message.id, message]))
-  for (const { to, id } of ledger) {
-    const tenant = tenantOf.get(to)
-    if (id !== undefined && tenant) messages.set(id, { tenant, id })
-  }
-  const states = await lookUp(rig.liveProducer(), [...messages.values()])
-  const inside = await lookInside(rig.store, [...messages.keys()])
-  const flags = [...inside].filter(([, { possibleDuplicate }]) => possibleDuplicate).map(([id]) => id)
-  const judgement = judge({
-    requests: posted.map(({ to, answers }) => ({
-      to,
-      ids: answers.flatMap(({ id }) => (id === undefined ? [] : [id])),
-    })),
-    ledger,
-    states,
-    possibleDuplicates: new Set(flags),
-    refusedLater,
-    atWork,
-    flagsEarned: flagsEarned + rig.providerLine.lostBeside(),
-  })
+  const { judgement, ledger, states, inside } = await judgeInOrder(
+    {
+      states: (messages) => lookUp(rig.liveProducer(), messages.flatMap(asTheirTenant(tenantOf))),
+      ledger: rig.chatProduct.ledger,
+      inside: (ids) => lookInside(rig.store, ids),
+    },
+    {
+      requests: posted.map(({ to, answers }) => ({
+        to,
+        ids: answers.flatMap(({ id }) => (id === undefined ? [] : [id])),
+      })),
+      refusedLater,
+      atWork,
+      flagsEarned: flagsEarned + rig.providerLine.lostBeside(),
+    },
+  )
   const refused = posted.filter((each) => acceptedId(each) === undefined)
   if (refused.length > 0) {
     const last = refused[0]?.answers.at(-1)?.status ?? 'no answer'
@@ -137,3 +127,11 @@ const messageOf = (posted: Posted) => {
   const id = acceptedId(posted)
   return id === undefined ? [] : [{ tenant: posted.tenant, id }]
 }
+
+/** A message that nobody asked for has no tenant who could look it up. */
+const asTheirTenant =
+  (tenantOf: ReadonlyMap<string, Tenant>) =>
+  ({ to, id }: Named) => {
+    const tenant = tenantOf.get(to)
+    return tenant === undefined ? [] : [{ tenant, id }]
+  }

@@ -1,5 +1,5 @@
 // What a run tells: one table of scenarios, their figures below it, and every broken promise in full.
-import type { Played } from './play.ts'
+import { type Played, verdictOf } from './play.ts'
 import { type Figure, rounded } from './scenario.ts'
 
 /** The columns of the table: the scenario first. */
@@ -16,7 +16,8 @@ export const HEADS = [
 
 /** The report for people. */
 export function report(played: readonly Played[]): string {
-  const broken = played.filter(({ violations }) => violations.length > 0)
+  const broken = played.filter((each) => verdictOf(each) === 'broken')
+  const late = played.filter((each) => verdictOf(each) === 'late')
   const [without, scenarios] = [true, false].map((each) => played.filter(({ safeguard }) => safeguard === each))
   return [
     ...(scenarios?.length ? [table([HEADS, ...scenarios.map(row)])] : []),
@@ -29,28 +30,35 @@ export function report(played: readonly Played[]): string {
       played.flatMap(({ name, skipped }) => (skipped ? [`${name}: ${skipped}`] : [])),
     ),
     ...section('Broken promises', broken.flatMap(brokenOf)),
+    ...section('Too slow to tell', late.flatMap(brokenOf)),
     '',
-    broken.length === 0
-      ? played.length === 1
-        ? 'The scenario kept its promise.'
-        : `All ${played.length} scenarios kept their promises.`
-      : `${broken.length} of ${played.length} scenarios broke a promise.`,
+    inOneSentence(played.length, broken.length, late.length),
   ].join('\n')
+}
+
+function inOneSentence(played: number, broken: number, late: number): string {
+  if (broken > 0) return `${broken} of ${played} scenarios broke a promise.`
+  if (late > 0) {
+    return `No promise was broken, but ${late} of ${played} scenarios took too long to tell: play them on a machine that does less.`
+  }
+  return played === 1 ? 'The scenario kept its promise.' : `All ${played} scenarios kept their promises.`
 }
 
 /** The same for programs. */
 export function reportAsJson(played: readonly Played[]): object {
   return {
-    kept: played.every(({ violations }) => violations.length === 0),
-    scenarios: played.map(({ name, promise, safeguard, seed, seconds, finding, skipped, violations }) => ({
+    kept: played.every((each) => ['kept', 'skipped'].includes(verdictOf(each))),
+    scenarios: played.map(({ name, promise, safeguard, seed, seconds, finding, skipped, violations, late }) => ({
       scenario: name,
       promise,
+      verdict: verdictOf({ skipped, violations, late }),
       without_a_safeguard: safeguard,
       seed,
       seconds: rounded(seconds),
       ...(skipped === undefined ? {} : { skipped }),
       ...(finding === undefined ? {} : countsOf(finding)),
       violations,
+      late,
     })),
   }
 }
@@ -96,9 +104,9 @@ function boundsOf({ unit, atLeast, atMost }: Figure): string {
   return bounds.length === 0 ? unit : `${unit} (${bounds.join(', ')})`
 }
 
-const brokenOf = ({ name, promise, seed, violations, folder }: Played): string[] => [
+const brokenOf = ({ name, promise, seed, violations, late, folder }: Played): string[] => [
   `${name} (seed ${seed}): ${promise}`,
-  ...violations.map((violation) => `  - ${violation}`),
+  ...[...violations, ...late].map((sentence) => `  - ${sentence}`),
   `  logs and cases: ${folder}`,
 ]
 

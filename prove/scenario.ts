@@ -2,6 +2,7 @@
 import type { Judgement } from './checker.ts'
 import type { LineTls } from './provider-line.ts'
 import type { Random } from './random.ts'
+import { untilOver } from './rest.ts'
 import { type Rig, type RigPlan, startRig } from './rig.ts'
 
 /** A figure that the scenario shows, with its bounds where it has some. */
@@ -43,6 +44,8 @@ export interface Run {
   stillMs?: number
   /** Prints a line about how far it is. */
   say(line: string): void
+  /** Says what had not come to its end when the time was over, although it still moved: nothing is proven by that. */
+  late(what: string): void
 }
 
 export interface Scenario {
@@ -68,6 +71,28 @@ export async function onRig(run: Run, plan: RigPlan, play: (rig: Rig) => Promise
 
 /** The scaled runs share two cores with each other and with other tests: their time limits are three times as wide. */
 export const timeLimit = (run: Run, limit: number): number => (run.full ? limit : 3 * limit)
+
+/**
+ * Waits until `ask` answers true; else it answers how far it is. What is stuck before that breaks a promise, and what only
+ * takes too long is late. `what`: the sentence for that.
+ */
+export async function untilDone(
+  run: Pick<Run, 'quiescenceLimitMs' | 'late'>,
+  violations: string[],
+  what: string,
+  ask: () => Promise<string | true>,
+  limitMs = run.quiescenceLimitMs,
+): Promise<void> {
+  const end = await untilOver(limitMs, ask)
+  if (end === 'stuck') violations.push(`${what} and does not move any more`)
+  if (end === 'late') run.late(what)
+}
+
+const UNITS_OF_TIME: ReadonlySet<string> = new Set(['ms', 's'])
+
+/** Whether a figure is above a limit of time, as any is on a machine that is slow enough. */
+export const isSlow = ({ value, unit, atMost }: Figure): boolean =>
+  UNITS_OF_TIME.has(unit) && atMost !== undefined && value > atMost
 
 /** Sentences for the figures that are out of bounds. */
 export function brokenFigures(figures: readonly Figure[]): string[] {

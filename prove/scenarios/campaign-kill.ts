@@ -3,11 +3,10 @@
 // message once or is flagged, and the campaign's figures add up at every reading.
 import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
-import { describeCampaign, judgeCampaign, startCampaign } from '../campaign.ts'
+import { describeCampaign, isCampaignDone, judgeCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY, type Rig } from '../rig.ts'
-import { type Finding, onRig, type Run, type Scenario } from '../scenario.ts'
-import { eventually } from '../wait.ts'
+import { type Finding, onRig, type Run, type Scenario, untilDone } from '../scenario.ts'
 import { impatient } from './worker-kill.ts'
 
 /** Whether it is time for the next kill. */
@@ -60,8 +59,7 @@ async function play(rig: Rig, run: Run, nemesis: Nemesis, count: number): Promis
   const people = recipientsOf(0, count)
   const id = await startCampaign(rig, people)
   const { kills, leaps, readings, violations } = await killUntilFed(rig, id, people.length, run, nemesis)
-  const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
-  if (!(await eventually(isDone, run.quiescenceLimitMs, 250))) violations.push('the campaign is not done in time')
+  await untilDone(run, violations, 'the campaign is not done in time', () => isCampaignDone(rig, id))
 
   const judgement = await judgeCampaign(rig, run, id, people, { flagsEarned: kills * CONCURRENCY, violations })
   return {

@@ -5,10 +5,10 @@ import { laneChunkQueue } from '../../src/queue/layout.ts'
 import { openBullQueue } from '../../src/queue/open-queue.ts'
 import { primariesOf } from '../../src/redis/connect.ts'
 import { lanePrefix, messageKey } from '../../src/redis/keys.ts'
-import { describeCampaign, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'
+import { describeCampaign, isCampaignDone, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
-import { type Finding, onRig, type Run, type Scenario } from '../scenario.ts'
+import { type Finding, onRig, type Run, type Scenario, untilDone } from '../scenario.ts'
 import { eventually } from '../wait.ts'
 
 /** Slow enough that the small run is still going on when the records go. */
@@ -68,8 +68,7 @@ async function play(
   const wentOut = async () => (await rig.chatProduct.ledger()).length
   await eventually(async () => (await wentOut()) >= people.length * 0.4, run.quiescenceLimitMs, 50)
   const gone = await trouble(rig, run, id)
-  const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
-  if (!(await eventually(isDone, run.quiescenceLimitMs, 250))) violations.push('the campaign is not done in time')
+  await untilDone(run, violations, 'the campaign is not done in time', () => isCampaignDone(rig, id))
   const judgement = await judgeCampaign(rig, run, id, people, { flagsEarned: 0, violations })
   return {
     judgement,

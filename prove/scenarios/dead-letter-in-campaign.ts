@@ -6,10 +6,10 @@ import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { SEND_JOB } from '../../src/jobs/send.ts'
 import { messageId } from '../../src/messages/message-id.ts'
 import { CAMPAIGN_PRIORITY, openLaneQueues } from '../../src/queue/lane/queues.ts'
-import { describeCampaign, judgeCampaign, startCampaign } from '../campaign.ts'
+import { describeCampaign, isCampaignDone, judgeCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
-import { type Finding, onRig, type Run, type Scenario, timeLimit } from '../scenario.ts'
+import { type Finding, onRig, type Run, type Scenario, timeLimit, untilDone } from '../scenario.ts'
 import { eventually } from '../wait.ts'
 
 const BROKEN = 5
@@ -36,8 +36,7 @@ async function play(rig: Rig, run: Run): Promise<Finding> {
   const wentOut = async () => (await rig.chatProduct.ledger()).length
   await eventually(async () => (await wentOut()) >= people.length - broken, run.quiescenceLimitMs, 50)
   const sentAt = performance.now()
-  const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
-  if (!(await eventually(isDone, run.quiescenceLimitMs, 50))) violations.push('the campaign is not done in time')
+  await untilDone(run, violations, 'the campaign is not done in time', () => isCampaignDone(rig, id))
   const seconds = (performance.now() - sentAt) / 1_000
   const judgement = await judgeCampaign(rig, run, id, people, { flagsEarned: 0, violations })
   const failed = (await describeCampaign(rig, id)).shares.get('failed') ?? 0

@@ -12,12 +12,12 @@ import { addFile } from '../../src/gallery/store/files.ts'
 import { createFolder } from '../../src/gallery/store/folders.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { listen } from '../../testbed/free-port.ts'
-import { describeCampaign, judgeCampaign, postCampaign, readyCampaign } from '../campaign.ts'
+import { describeCampaign, isCampaignDone, judgeCampaign, postCampaign, readyCampaign } from '../campaign.ts'
 import type { Judgement } from '../checker.ts'
 import { getJson, postJson } from '../http.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
-import { type Finding, onRig, type Run, type Scenario } from '../scenario.ts'
+import { type Finding, onRig, type Run, type Scenario, untilDone } from '../scenario.ts'
 import type { Tenant } from '../tenant.ts'
 import { eventually } from '../wait.ts'
 
@@ -75,7 +75,7 @@ async function play(rig: Rig, run: Run, fetchesOfGallery: () => number): Promise
   }
   const began = performance.now()
   for (const { of, id } of campaigns) await postCampaign(of, `/${id}/start`)
-  await untilDone(campaigns, run, violations)
+  await untilAllDone(campaigns, run, violations)
   const seconds = (performance.now() - began) / 1_000
 
   const ledger = await rig.chatProduct.ledger()
@@ -83,8 +83,8 @@ async function play(rig: Rig, run: Run, fetchesOfGallery: () => number): Promise
   let failed = 0
   for (const { of, id, people } of campaigns) {
     const theirs = new Set(people)
-    const lines = ledger.filter(({ to }) => theirs.has(to))
-    judgements.push(await judgeCampaign(of, run, id, people, { flagsEarned: 0, violations, ledger: lines }))
+    const isTheirs = ({ to }: { to: string }) => theirs.has(to)
+    judgements.push(await judgeCampaign(of, run, id, people, { flagsEarned: 0, violations, isTheirs }))
     failed += (await describeCampaign(of, id)).shares.get('failed') ?? 0
   }
   failed += await failedSingles(rig, singles.flat())
@@ -204,12 +204,15 @@ async function uploadsOf(rig: Rig) {
 const countOf = (uploads: readonly { sender: string }[], phoneNumberId: string): number =>
   uploads.filter(({ sender }) => sender === phoneNumberId).length
 
-async function untilDone(campaigns: readonly { of: Rig; id: string }[], run: Run, violations: string[]): Promise<void> {
+async function untilAllDone(
+  campaigns: readonly { of: Rig; id: string }[],
+  run: Run,
+  violations: string[],
+): Promise<void> {
   const limitMs = run.full ? 3 * 3_600_000 : run.quiescenceLimitMs
   const told = run.full ? setInterval(() => void rigCount(campaigns, run), 60_000) : undefined
   for (const { of, id } of campaigns) {
-    const isDone = async () => (await describeCampaign(of, id)).state === 'done'
-    if (!(await eventually(isDone, limitMs, 500))) violations.push(`${id} is not done in time`)
+    await untilDone(run, violations, `${id} is not done in time`, () => isCampaignDone(of, id), limitMs)
   }
   clearInterval(told)
 }
@@ -225,7 +228,7 @@ async function sendLinked(rig: Rig, run: Run, violations: string[]): Promise<num
   const more = withPicture({ link: 'https://shop.example/picture.png' })
   const id = await readyCampaign(rig, people, { list: 'linked', more })
   await postCampaign(rig, `/${id}/start`)
-  await untilDone([{ of: rig, id }], run, violations)
+  await untilAllDone([{ of: rig, id }], run, violations)
   const failed = async () => (await describeCampaign(rig, id)).shares.get('failed') ?? 0
   await eventually(async () => (await failed()) === LINKED, 20_000, 250)
   return failed()

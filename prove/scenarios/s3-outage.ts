@@ -3,10 +3,10 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { S3_KEYS, type S3Server, startS3Server } from '../../testbed/s3-server.ts'
-import { describeCampaign, judgeCampaign, startCampaign } from '../campaign.ts'
+import { isCampaignDone, judgeCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
-import { type Finding, onRig, type Run, type Scenario, timeLimit } from '../scenario.ts'
+import { type Finding, onRig, type Run, type Scenario, timeLimit, untilDone } from '../scenario.ts'
 import { eventually, pause } from '../wait.ts'
 
 /** Of the campaign. A list is read well ahead of what is sent, so it must be much longer than that. */
@@ -70,21 +70,18 @@ async function play(run: Run, rig: Rig, s3: S3Server): Promise<Finding> {
     recoveryMs = Math.max(recoveryMs, performance.now() - backAt)
     run.say(`${before} of ${people.length} at the end of outage ${n + 1}`)
   }
-  const isDone = async () => (await describeCampaign(rig, id)).state === 'done'
-  if (!(await eventually(isDone, run.quiescenceLimitMs, 250))) violations.push('the campaign is not done in time')
+  await untilDone(run, violations, 'the campaign is not done in time', () => isCampaignDone(rig, id))
   posting.on = false
   await load
 
   const posted = rig.client.log
   const refused = posted.flatMap(({ answers }) => answers).filter(({ status }) => status !== 200).length
-  const allSent = async () => {
+  await untilDone(run, violations, 'not all single messages were sent', async () => {
     const sent = new Set((await rig.chatProduct.ledger()).map(({ to }) => to))
-    return posted.every(({ to }) => sent.has(to))
-  }
-  if (!(await eventually(allSent, run.quiescenceLimitMs, 250))) violations.push('not all single messages were sent')
-  const ledger = async () => (await rig.chatProduct.ledger()).filter(({ to }) => isOfCampaign.has(to))
-  const ofCampaign = { ...rig, chatProduct: { ...rig.chatProduct, ledger } }
-  const judgement = await judgeCampaign(ofCampaign, run, id, people, { flagsEarned: 0, violations })
+    return posted.every(({ to }) => sent.has(to)) || String(sent.size)
+  })
+  const isTheirs = ({ to }: { to: string }) => isOfCampaign.has(to)
+  const judgement = await judgeCampaign(rig, run, id, people, { flagsEarned: 0, violations, isTheirs })
   return {
     judgement,
     recoveryMs,

@@ -4,8 +4,8 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startProcess } from '../support/processes.ts'
 
-/** It takes about a minute by itself and has to share the machine with other tests here. */
-const LIMIT_MS = 900_000
+/** It takes about a minute by itself. The limit ends what hangs, on a machine however slow. */
+const LIMIT_MS = 3_600_000
 vi.setConfig({ testTimeout: LIMIT_MS })
 
 const report = z.object({
@@ -16,7 +16,9 @@ const report = z.object({
       accepted: z.number().optional(),
       lost_silently: z.number().optional(),
       sent_twice_silently: z.number().optional(),
+      unsettled: z.number().optional(),
       violations: z.array(z.string()),
+      late: z.array(z.string()),
     }),
   ),
 })
@@ -48,6 +50,10 @@ async function play(...words: string[]): Promise<{ scenarios: Played; told: stri
 
 const brokenOf = (scenarios: Played) => scenarios.filter(({ violations }) => violations.length > 0)
 
+/** Whether it came to its end, so that what it found is all there is. Limits of time may be missed on a busy machine. */
+const isWhole = ({ unsettled, violations, late }: Played[number]) =>
+  violations.length === 0 && (unsettled === 0 || late.length === 0)
+
 /**
  * Kills of each part, lost answers, a requeue that outlives its workers, a bucket that goes away. `redis-kill` kills
  * workers on the Cloud API wire as well; what the other scenarios promise is held by quicker tests, see
@@ -56,12 +62,17 @@ const brokenOf = (scenarios: Played) => scenarios.filter(({ violations }) => vio
 const PLAYED = ['redis-kill', 'worker-kill-partner-api', 'producer-kill', 'lost-replies', 'requeue-storm', 's3-outage']
 
 test('the scenarios keep their promise: nothing lost silently, nothing sent twice silently', async () => {
-  const broken = brokenOf((await play('--only', PLAYED.join(','))).scenarios)
-  if (broken.length === 0) return
-  // Other tests run beside this one and slow its processes down past their own time-outs. What broke a limit of time,
-  // or was flagged for it, has to keep every limit once the scenarios have less company.
-  const again = await play('--only', broken.map(({ scenario }) => scenario).join(','))
+  const { scenarios } = await play('--only', PLAYED.join(','))
+  const left = scenarios.filter((each) => each.skipped === undefined && !isWhole(each))
+  if (left.length === 0) return
+  // Other tests run beside this one and slow its processes down past their own time-outs. What was flagged for that, or
+  // did not come to rest, has to keep its promise once the scenarios have less company.
+  const again = await play('--only', left.map(({ scenario }) => scenario).join(','))
   expect(brokenOf(again.scenarios), again.told).toEqual([])
+  expect(
+    again.scenarios.filter((each) => !isWhole(each)),
+    `too slow to tell, even alone\n${again.told}`,
+  ).toEqual([])
 })
 
 test.each(['h1', 'h2'])('they do so over TLS by %s while the line to WhatsApp fails', async (protocol) => {

@@ -31,7 +31,11 @@ test.each(['queued', 'sending', 'sent', 'delivered', 'missing', 'no answer'])(
 test.each(['queued', 'sending'])('one that says %s while others are still being sent is late, not lost', (word) => {
   const late = judged({ ledger: [], states: state(word), atWork: true })
   expect(late).toMatchObject({ lostSilently: [], unsettled: [`49 ${word}`] })
-  expect(late.violations).toEqual([`1 neither settled nor flagged when the time was over: 49 ${word}`])
+  expect(late.violations).toEqual([])
+})
+
+test('one that is unknown to the service is lost, also while others are still being sent', () => {
+  expect(judged({ states: new Map(), atWork: true }).violations).toHaveLength(1)
 })
 
 test.each(['sent', 'delivered', 'missing', 'no answer'])('one that says %s is lost even then', (word) => {

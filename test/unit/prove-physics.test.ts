@@ -15,6 +15,7 @@ const run: Run = {
   full: true,
   quiescenceLimitMs: 1,
   say: () => undefined,
+  late: () => undefined,
 }
 
 /** The figure whose name begins so, from these lines of the simulator, and whether it breaks its bound. */

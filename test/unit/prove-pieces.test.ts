@@ -4,12 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { UNOBSERVED } from '../../bench/scenarios/observed.ts'
+import { judge } from '../../prove/checker.ts'
 import { busiest } from '../../prove/departures.ts'
 import { readTrace } from '../../prove/fsync-trace.ts'
 import { PAGE, pageOf, type Run, readRecords, recordsAfter } from '../../prove/last-proof.ts'
+import { playAll, verdictOf } from '../../prove/play.ts'
 import { createRandom } from '../../prove/random.ts'
+import { report, reportAsJson } from '../../prove/report.ts'
 import { ALTERATIONS, SAFEGUARDS } from '../../prove/safeguards.ts'
-import { brokenFigures } from '../../prove/scenario.ts'
+import { brokenFigures, type Scenario } from '../../prove/scenario.ts'
 import { SCENARIOS } from '../../prove/scenarios/all.ts'
 import { TAKEN_UP } from '../../prove/scenarios/poison-jobs.ts'
 import { alteredBuild } from '../../testbed/altered-build.ts'
@@ -137,6 +140,51 @@ test('a figure is broken above its most, below its least, and when it is no numb
   expect(brokenFigures([{ ...figure, value: Number.NaN, atMost: 5 }])).toHaveLength(1)
 })
 
+describe('a scenario', () => {
+  /** Plays one, whose run does this. */
+  async function verdict(does: Scenario['run'], full = false) {
+    const scenario = { name: 'one', promise: 'p', run: does }
+    const plan = { seed: 1, build: '', place: folder, full, tls: undefined, say: () => {} }
+    const played = await playAll([scenario], plan)
+    return { said: verdictOf(played[0] ?? expect.unreachable()), told: report(played), json: reportAsJson(played) }
+  }
+  const finding = (more: object = {}) => ({
+    judgement: judge({
+      ...{ requests: [], ledger: [], states: new Map(), possibleDuplicates: new Set(), refusedLater: new Set() },
+      flagsEarned: 0,
+    }),
+    figures: [],
+    ...more,
+  })
+  const slow = [{ what: 'accepting again after', value: 20, unit: 'ms', atMost: 10 }]
+
+  test('that did not come to rest in time has neither kept nor broken its promise', async () => {
+    const { said, told, json } = await verdict(async (run) => {
+      run.late('not at rest in time')
+      return finding()
+    })
+    expect(said).toBe('late')
+    expect(told).toContain('No promise was broken, but 1 of 1 scenarios took too long to tell')
+    expect(told).toContain('  - not at rest in time')
+    expect(json).toMatchObject({ kept: false, scenarios: [{ verdict: 'late', violations: [] }] })
+  })
+
+  test('that breaks its promise has broken it, however late it was', async () => {
+    const { said, told } = await verdict(async (run) => {
+      run.late('not at rest in time')
+      return finding({ violations: ['one lost silently'] })
+    })
+    expect(said).toBe('broken')
+    expect(told).toContain('1 of 1 scenarios broke a promise.')
+  })
+
+  test('of the full size breaks its promise by a missed limit of time, a small one shows a busy machine', async () => {
+    expect((await verdict(async () => finding({ figures: slow }), true)).said).toBe('broken')
+    expect((await verdict(async () => finding({ figures: slow }))).said).toBe('late')
+    expect((await verdict(async () => finding())).said).toBe('kept')
+  })
+})
+
 describe('what is kept of the last proof', () => {
   const run: Run = { commit: 'abc1234', size: 'full', machine: 'a machine', load: 0.3 }
   const judgement = {
@@ -144,7 +192,17 @@ describe('what is kept of the last proof', () => {
     ...{ unearned: false, invented: [], contradictions: [], violations: [] },
   }
   const played = (name: string, more: object = {}) => ({
-    ...{ name, promise: 'p', safeguard: false, seed: 7, seconds: 1, skipped: undefined, violations: [], folder: '' },
+    ...{
+      name,
+      promise: 'p',
+      safeguard: false,
+      seed: 7,
+      seconds: 1,
+      skipped: undefined,
+      violations: [],
+      late: [],
+      folder: '',
+    },
     finding: {
       judgement,
       figures: [{ what: 'kills', value: 3, unit: 'kills', atLeast: 1 }],
@@ -165,6 +223,11 @@ describe('what is kept of the last proof', () => {
     expect(pageOf(second)).toContain('two: It broke.')
     expect(pageOf(second)).toContain('one: kills 3 kills (at least 1)')
     expect(recordsAfter(second, [], run, ['one']).map(({ scenario }) => scenario)).toEqual(['one'])
+  })
+
+  test('names what took too long to tell, which is no kept promise', () => {
+    const [record] = recordsAfter([], [played('one', { late: ['not at rest in time'] })], run, ['one'])
+    expect(record?.broken).toEqual(['not at rest in time'])
   })
 
   test('is the page in docs, of scenarios that there are', () => {
