@@ -6,6 +6,12 @@ import { type Concern, codeEntry } from './provider-codes.ts'
 /** The cause of a call that never left because its time to leave was over; it is sent in another slot. */
 export const MISSED_SLOT = 'missed_slot'
 
+/**
+ * The cause of a call without an answer during which the process stood still for long (providers/stalls.ts). It says nothing
+ * of the provider, so that the circuit breaker of a campaign does not count it.
+ */
+export const WORKER_LATE = 'worker_late'
+
 /** How a provider call ended, as the provider's file read it. */
 export type CallEnd =
   /** The provider has nothing of the request: name not found, refused, TLS failed, no connection in time, stream refused. */
@@ -118,7 +124,10 @@ export function outcomeOf(end: CallEnd): Outcome {
         coolsLane: false,
         problem: {
           code: end.cause,
-          sentence: `The provider gave no answer (${end.cause}); the message may have been sent.`,
+          sentence:
+            end.cause === WORKER_LATE
+              ? 'No answer was read in time, while the worker itself stood still; the message may have been sent.'
+              : `The provider gave no answer (${end.cause}); the message may have been sent.`,
         },
       }
     case 'answered':

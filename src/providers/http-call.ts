@@ -4,11 +4,12 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Dispatcher } from 'undici'
 import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
-import { MISSED_SLOT } from '../messages/outcome.ts'
+import { MISSED_SLOT, WORKER_LATE } from '../messages/outcome.ts'
 import { causeOf, retryAfterMs } from '../outbound/answers.ts'
 import type { HttpAgent } from './http-agent.ts'
 import type { Call, Connection, Request } from './http-contract.ts'
 import { isOfStream, neverLeft } from './http-proof.ts'
+import { stalledSince, unwatch, watch } from './stalls.ts'
 
 export type HttpEnd =
   | { kind: 'never_left'; cause: string }
@@ -23,8 +24,8 @@ const departures = channel('laneway:departure')
 
 /**
  * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here
- * to the last byte of the answer; an answer that has arrived by the time the time-out is noticed counts. Nothing leaves
- * after `leaveBy` (`performance.now()`); the connection that it waited for stays open.
+ * to the last byte of the answer; an answer that has arrived by the time the time-out is noticed counts, and where this
+ * process stood still it waits a little longer (MOST_GRACE_MS). Nothing leaves after `leaveBy` (`performance.now()`); the connection that it waited for stays open.
  */
 export function postJson(
   agent: Pick<HttpAgent, 'send'>,
@@ -67,7 +68,10 @@ class JsonCall implements Call {
   private readonly sent: Sent
   private readonly deadline: Deadline
   private readonly slotEnd: Deadline
-  private readonly timer: NodeJS.Timeout
+  private timer: NodeJS.Timeout
+  /** What the process had stood still when it began (stalls.ts). */
+  private readonly stalledBefore: number
+  private hasGrace = true
   /** The connection that it was given to. */
   private connection: Connection | undefined
   /** Set once the request may have left. */
@@ -87,6 +91,7 @@ class JsonCall implements Call {
     this.deadline = deadlineIn(sent.timeoutMs)
     this.slotEnd = deadlineIn(sent.leaveBy - performance.now())
     this.timer = setTimeout(timeOut, sent.timeoutMs, this)
+    this.stalledBefore = watch()
   }
 
   leave(connection: Connection): boolean {
@@ -171,8 +176,18 @@ class JsonCall implements Call {
   /** Its time is over: `turns` of the event loop are left for what has arrived, if it may have left at all. */
   timedOut(turns: number): void {
     if (this.isOver) return
-    if (turns > 0 && this.controller) setImmediate(timeOut, this, turns - 1)
-    else this.breakOff('timeout', this.controller)
+    if (turns > 0 && this.controller) {
+      setImmediate(timeOut, this, turns - 1)
+      return
+    }
+    const { timeoutMs } = this.sent
+    const stalledMs = stalledSince(this.stalledBefore)
+    if (this.hasGrace && this.controller && stalledMs >= LEAST_GRACE_MS) {
+      this.hasGrace = false
+      this.timer = setTimeout(timeOut, Math.min(stalledMs, timeoutMs, MOST_GRACE_MS), this)
+      return
+    }
+    this.breakOff(stalledMs >= timeoutMs * MOST_STALLED ? WORKER_LATE : 'timeout', this.controller)
   }
 
   private breakOff(cause: string, controller: Dispatcher.DispatchController | undefined): void {
@@ -185,6 +200,7 @@ class JsonCall implements Call {
     if (this.isOver) return
     this.isOver = true
     clearTimeout(this.timer)
+    unwatch()
     this.connection?.ended(isSound)
     this.resolve(how)
   }
@@ -195,6 +211,16 @@ class JsonCall implements Call {
  * event-loop tick reads them; over TLS or HTTP/2 an answer may need a second turn to get through.
  */
 const LAST_TURNS = 2
+/**
+ * What the process stood still is added to the time of a call once, up to this: an answer that came meanwhile is there at
+ * once, unless who answers is on the same busy machine. The sweep takes the attempt for lost later than that
+ * (SETTLE_WITHIN_MS).
+ */
+const MOST_GRACE_MS = 2_000
+const LEAST_GRACE_MS = 20
+/** Where it stood still for this part of its time, a call without an answer says nothing of the provider. */
+const MOST_STALLED = 0.5
+
 const timeOut = (call: JsonCall, turns = LAST_TURNS): void => call.timedOut(turns)
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]

@@ -11,7 +11,7 @@ import { type CampaignQueue, openCampaignQueue } from '../../src/campaigns/store
 import { readCounts } from '../../src/campaigns/store/recipient-states.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { type MessageId, newUlid } from '../../src/messages/message-id.ts'
-import { workerLost } from '../../src/messages/outcome.ts'
+import { outcomeOf, WORKER_LATE, workerLost } from '../../src/messages/outcome.ts'
 import { requeueStep } from '../../src/messages/requeue/requeue.ts'
 import { claimMessages } from '../../src/messages/store/claim.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
@@ -277,6 +277,16 @@ describe('of those without proof, those that a worker died with', () => {
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toMatchObject({ verdict: 'in_doubt' })
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect([await lost(), (await readMessage(redis, id))?.problem]).toEqual([1, workerLost])
+  })
+
+  test('are also those whose answer a worker could not read in time because it stood still itself', async () => {
+    const { id, lost } = await begun()
+    const outcome = outcomeOf({ kind: 'unanswered', cause: WORKER_LATE })
+    if (outcome.kind !== 'unconfirmed') expect.unreachable()
+    await setUnconfirmed(redis, id, 'A1', { problem: outcome.problem, waitMs: 0 })
+    expect(await lost()).toBe(1)
+    await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
+    expect(await lost()).toBe(1)
   })
 
   test('are not those that the provider left without an answer', async () => {

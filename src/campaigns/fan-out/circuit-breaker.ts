@@ -15,8 +15,8 @@ import { noteOwnPause } from '../store/own-pauses.ts'
 
 /**
  * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider
- * answered or did not. Those that failed for reasons of their recipient, or are unproven because a worker died, count
- * as neither.
+ * answered or did not. Those that failed for reasons of their recipient, or are unproven because a worker died or was
+ * late itself, count as neither.
  */
 export interface Ends {
   finished: number

@@ -228,11 +228,13 @@ local function writeChanges(prefix, run, changes)
 end
 
 -- Whether a message in this state, with this error (`code|sentence`), says nothing about its campaign: it was refused for
--- reasons of its recipient, or is unproven because a worker died.
+-- reasons of its recipient, or is unproven because a worker died or was late itself.
 local function isExempt(state, problem)
   local code = problem and string.match(problem, '^[^|]*')
   if not code then return false end
-  if state == UNCONFIRMED or state == UNKNOWN then return code == 'worker_lost' or code == 'record_lost' end
+  if state == UNCONFIRMED or state == UNKNOWN then
+    return code == 'worker_lost' or code == 'worker_late' or code == 'record_lost'
+  end
   return state == FAILED and string.find(RECIPIENT_CODES, '|' .. code .. '|', 1, true) ~= nil
 end
 
