@@ -16,9 +16,23 @@ export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: s
  * library.
  */
 const PHONE_LENGTH_MAX = 64
+/** The same with what files put before it. */
+const LISTED_LENGTH_MAX = PHONE_LENGTH_MAX + 16
 
 /** One plus at the start; digits; spaces, dashes, dots and brackets anywhere. No letters, so no extension either. */
 const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/
+
+/**
+ * Any space or dash as the plain one, and without characters that only say how to show the others: phones and chat windows
+ * put them around a number that is copied.
+ */
+export const plainSpelling = (text: string): string =>
+  /^[ -~]*$/.test(text)
+    ? text
+    : text
+        .replace(/\p{Cf}/gu, '')
+        .replace(/\p{Z}/gu, ' ')
+        .replace(/[\p{Pd}\u2212]/gu, '-')
 
 /**
  * Reads a full international number, with or without the plus: `+1 (415) 555-0123` and `14155550123` are the same.
@@ -29,10 +43,11 @@ const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/
 export function parsePhone(input: unknown): ParsedPhone {
   if (typeof input !== 'string') return { ok: false, message: wrongKind('a string', input) }
   if (input.length > PHONE_LENGTH_MAX) return refused(`has ${input.length} characters`)
-  if (!tolerated.test(input)) {
+  const typed = tolerated.test(input) ? input : plainSpelling(input)
+  if (!tolerated.test(typed)) {
     return refused('has other characters than digits, a leading plus, spaces, dashes, dots and brackets')
   }
-  const digits = mexican(input.replace(/[^0-9]/g, ''))
+  const digits = mexican(typed.replace(/[^0-9]/g, ''))
   if (digits === '') return refused('has no digits')
   const number = parsePhoneNumberFromString(`+${digits}`, { extract: false })
   if (number === undefined) return refused('begins with no known country code, or is too short')
@@ -51,11 +66,15 @@ export function spreadsheetFault(cell: string): string | undefined {
   return undefined
 }
 
-/** The number in a row of a file, where `0044…` and `tel:+44…` are `+44…` too: no country code begins with a zero. */
+/**
+ * The number in a row of a file, where `0044…` and `tel:+44…` are `+44…` too: no country code begins with a zero. So is
+ * `'+44…`, as spreadsheets mark a text.
+ */
 export function parseListedPhone(cell: string): ParsedPhone {
   const message = spreadsheetFault(cell)
   if (message !== undefined) return { ok: false, message }
-  return parsePhone(cell.replace(/^(tel:)? *(00(?=[ ().-]*[1-9]))?/i, ''))
+  if (cell.length > LISTED_LENGTH_MAX) return refused(`has ${cell.length} characters`)
+  return parsePhone(plainSpelling(cell).replace(/^ *['\u2018\u2019]? *(tel:)? *(00(?=[ ().-]*[1-9]))?/i, ''))
 }
 
 /**
@@ -106,11 +125,39 @@ export const RECIPIENT_LENGTH_MAX = Math.max(PHONE_LENGTH_MAX, 'US.ENT.'.length 
 export const isUserId = (text: unknown): text is string => typeof text === 'string' && USER_ID.test(text)
 
 /** A user id as it is, else what `parsePhone` makes of it: `digits` is what names the person from then on. */
-export const parseRecipient = (input: unknown): ParsedPhone =>
-  isUserId(input) ? { ok: true, digits: input } : parsePhone(input)
+export function parseRecipient(input: unknown): ParsedPhone {
+  if (isUserId(input)) return { ok: true, digits: input }
+  const phone = parsePhone(input)
+  if (phone.ok || typeof input !== 'string' || input.length > RECIPIENT_LENGTH_MAX) return phone
+  const id = plainSpelling(input).trim()
+  return isUserId(id) ? { ok: true, digits: id } : phone
+}
 
 /** The digits of a number in any spelling, or a user id; undefined for any other text. */
 export function parsePerson(text: string): string | undefined {
   const person = parseRecipient(text)
   return person.ok ? person.digits : undefined
+}
+
+/** A text without blanks that holds a letter and a figure: a mere word, such as `anonymous`, may stand for many people. */
+const OTHER_ID = /^(?=.*\p{L})(?=.*\p{N})[^\p{C}\p{Z}]+$/u
+
+/**
+ * What a provider calls a person: the digits of a number, or an id as it stands; undefined for what can be neither. Digits
+ * within an id are no number.
+ */
+export function providerName(text: string): string | undefined {
+  if (text.length > RECIPIENT_LENGTH_MAX) return undefined
+  const plain = plainSpelling(text).trim()
+  if (tolerated.test(plain)) return plain.replace(/[^0-9]/g, '') || undefined
+  return isUserId(plain) || OTHER_ID.test(plain) ? plain : undefined
+}
+
+/** The same of what somebody has typed or copied from a list: a number in any spelling, or a name as lists show it. */
+export function parseListedPerson(text: string): string | undefined {
+  const person = parsePerson(text)
+  if (person !== undefined) return person
+  const name = providerName(text)
+  // A number that was typed wrong begins so, or has something between its digits.
+  return name === text && !name.startsWith('0') ? name : undefined
 }

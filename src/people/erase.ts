@@ -137,8 +137,10 @@ async function removeJob(redis: Redis, id: string): Promise<void> {
 const codeOf = (reason: string): string =>
   jsonText.pipe(intakeRefusalSchema).safeParse(reason).data?.code ?? 'dead_letter'
 
+const BETWEEN = String.raw`[\s().[\]\u2212\p{Cf}\p{Pd}-]{0,4}`
+
 /** Finds the digits as people write numbers, or the id of somebody without one, but not inside of a longer one. */
 function mentioning(person: string): RegExp {
-  const digits = /^\d+$/.test(person) ? [...person].join('[\\s().-]{0,2}') : person.replaceAll('.', '\\.')
-  return new RegExp(`(?<![0-9A-Za-z])${digits}(?![0-9A-Za-z])`)
+  const digits = /^\d+$/.test(person) ? [...person].join(BETWEEN) : person.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  return new RegExp(`(?<![0-9A-Za-z])${digits}(?![0-9A-Za-z])`, 'u')
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parsePhone } from '../../src/messages/recipient.ts'
+import { parseListedPhone, parsePerson, parsePhone } from '../../src/messages/recipient.ts'
 
 test.each([
   ['+14155550123', '14155550123'],
@@ -14,6 +14,38 @@ test.each([
   ['551187654321', '551187654321'],
 ])('%s is the number %s', (input, digits) => {
   expect(parsePhone(input)).toEqual({ ok: true, digits })
+})
+
+test.each([
+  ['\u202A+44\u00A07700 900611\u202C', 'marks of direction and a no-break space, as a phone copies a contact'],
+  ['+44 7700\u2013900\u2013611', 'en dashes'],
+  ['+44\u20117700\u2011900611', 'no-break hyphens'],
+  ['+44\u20097700\u202F900611\u3000', 'thin, narrow and wide spaces'],
+  ['\uFEFF+44\u200B7700\u2060900611\u00AD', 'spaces of no width and a soft hyphen'],
+  ['+44 7700\u2212900611', 'a minus'],
+])('%j is +447700900611: %s', (input) => {
+  expect(parsePhone(input)).toEqual({ ok: true, digits: '447700900611' })
+  expect(parseListedPhone(input)).toEqual({ ok: true, digits: '447700900611' })
+})
+
+test('the id of a person is read without marks around it', () => {
+  expect(parsePerson('\u2068BR.AB12cd34EF\u2069 ')).toBe('BR.AB12cd34EF')
+})
+
+test.each([
+  "'447700900611",
+  "'+447700900611",
+  '\u2019447700900611',
+  "' 00447700900611",
+  "'tel:+447700900611",
+  '\u202A0044 7700 900611\u202C',
+  '\u200Etel:+44 7700 900611',
+])('in a file %j is +447700900611, whatever the spreadsheet put before it', (cell) => {
+  expect(parseListedPhone(cell)).toEqual({ ok: true, digits: '447700900611' })
+})
+
+test('outside of files an apostrophe is no part of a number', () => {
+  expect(parsePhone("'447700900611")).toMatchObject({ ok: false })
 })
 
 test('a national zero left in brackets is no part of the number', () => {

@@ -5,6 +5,7 @@
 // in the middle of what one HSCAN gave, so its cursor is where that one began and the last id of it that was passed: it
 // is looked through in the order of ids, and holds the same ones when it is read again. A contact that is there all the
 // time is shown; one that comes or goes meanwhile may be, and while the hash grows one may be shown twice.
+import { plainSpelling } from '../../messages/recipient.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { readHashes } from '../../redis/records.ts'
@@ -99,7 +100,7 @@ async function membersOf(
 function matcher(text: string | undefined): (contact: Contact) => boolean {
   if (text === undefined) return () => true
   const lower = text.toLowerCase()
-  const digits = /^[+\d\s().-]+$/.test(text) ? text.replace(/\D/g, '') : ''
+  const digits = /^[+\d\s().-]+$/.test(plainSpelling(text)) ? text.replace(/\D/g, '') : ''
   return ({ name, email, phone }) =>
     (digits !== '' && phone.includes(digits)) ||
     (name?.toLowerCase().includes(lower) ?? false) ||
