@@ -20,31 +20,75 @@ export type OptOut = z.infer<typeof optOutSchema>
 
 // The words by which a person stops what an account advertises, and lets it write again. Pure.
 
-/** What was written as a word by itself: letters and figures in lower case, without the signs around them. */
-const bare = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .trim()
-    .replace(/^[\p{P}\p{S}\s]+|[\p{P}\p{S}\s]+$/gu, '')
-    .toLowerCase()
-
-/** Longest text that is looked at: a word is shorter, and its case can be folded at once. */
+/** Longest text that is looked at, or beginning of a longer one. */
 const TEXT_MAX = 100
 
-/** The words of a setting, separated by commas; none of an empty one. */
-export const wordsOf = (setting: string): string[] => setting.split(',').map(bare).filter(Boolean)
+/**
+ * What WhatsApp writes on the button that it offers for templates of advertising, by language as far as it is known. Who
+ * presses it has opted out, whatever the words of the account are.
+ */
+const PROVIDER_BUTTONS = [
+  'Stop promotions',
+  'Detener promociones',
+  'Parar promoções',
+  'Interrompi promozioni',
+  'إيقاف عمليات الترويج',
+]
+
+const PICTURES = /[0-9#*]\uFE0F?\u20E3|\p{Extended_Pictographic}/gu
+const UNSEEN = /[\p{Cf}\p{Me}\p{Default_Ignorable_Code_Point}]/gu
+/** From the first letter or figure to the last one, with its accents. */
+const INNER = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?\p{M}*/u
 
 /**
- * What a received text asks for: it must be one of the words and nothing else, whatever its case and the signs around it.
- * A word that stands in both settings stops.
+ * A text as it is compared: without the signs around it, pictures, and what cannot be seen; in one case. Upper case comes
+ * first, because a letter may have several small ones: `ß` is `SS`, and the Turkish `İ`, `I`, `i` and `ı` come to the same.
+ */
+function bare(text: string): string {
+  const plain = text
+    .replace(PICTURES, ' ')
+    .normalize('NFKC')
+    .replace(UNSEEN, '')
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/i\u0307/g, 'i')
+    .replace(/\s+/g, ' ')
+  return INNER.exec(plain)?.[0].normalize('NFKC') ?? ''
+}
+
+/** People may leave out accents, as on a keyboard without them; another accent is another word. */
+const withoutAccents = (word: string): string =>
+  word
+    .normalize('NFD')
+    .replace(/[\u0300-\u036F]/g, '')
+    .normalize('NFC')
+
+const spellingsOf = (words: readonly string[]): Set<string> =>
+  new Set(words.map(bare).flatMap((word) => (word === '' ? [] : [word, withoutAccents(word)])))
+
+const providerButtons = spellingsOf(PROVIDER_BUTTONS)
+
+/** The words of a setting, separated by commas; none of an empty one. */
+const wordsOf = (setting: string): Set<string> => spellingsOf(setting.split(','))
+
+/** A sentence or line at the beginning that something follows. A question is none: `Stop?` with more asks something else. */
+const FIRST_SENTENCE = /^([^\p{L}\p{N}]*.*?)(?:[.!…।۔](?![\p{L}\p{N}])|[。！\r\n\u2028\u2029])/su
+
+/**
+ * What a received message asks for. `said`: its text, and what the button that was pressed stands for. One of them must be
+ * one of the words, whatever its case and the signs around it. A stop word may also be the first sentence: `Stop. Thank
+ * you`. A word that stands in both settings stops, and so does a message that says both. An account without stop words
+ * has no stop.
  */
 export function keywordIntent(
-  text: string,
+  said: readonly string[],
   { stop, start }: { stop: string; start: string },
 ): 'stop' | 'start' | undefined {
-  if (text.length > TEXT_MAX) return undefined
-  const said = bare(text)
-  if (said === '') return undefined
-  if (wordsOf(stop).includes(said)) return 'stop'
-  return wordsOf(start).includes(said) ? 'start' : undefined
+  const stops = wordsOf(stop)
+  const isStop = (text: string): boolean => stops.has(text) || (stops.size > 0 && providerButtons.has(text))
+  const whole = said.filter((text) => text.length <= TEXT_MAX).map(bare)
+  const first = said.map((text) => bare(FIRST_SENTENCE.exec(text.slice(0, TEXT_MAX))?.[1] ?? ''))
+  if ([...whole, ...first].some(isStop)) return 'stop'
+  const starts = wordsOf(start)
+  return whole.some((text) => starts.has(text)) ? 'start' : undefined
 }

@@ -8,8 +8,8 @@ import type { Redis } from '../../../redis/connect.ts'
 import { keywordIntent, type OptOutSource } from '../opt-out.ts'
 import { addOptOuts, optOutsHold, removeOptOuts } from '../store/opt-outs.ts'
 
-/** Kinds whose text the person has written or chosen, and not what stands below a picture. */
-const SAID: ReadonlySet<string> = new Set(['text', 'button', 'interactive'])
+/** Kinds whose text the person has written or chosen. */
+const SAID: ReadonlySet<string> = new Set(['text', 'button', 'interactive', 'edit'])
 
 /**
  * Applies a stop or start word of the account, if that is what was received, as of when it was written. A person is known by
@@ -21,11 +21,12 @@ export async function applyOptOutKeyword(
   { from, type, text, parts }: Pick<InboundMessage, 'from' | 'type' | 'text' | 'parts'>,
   atMs: number,
 ): Promise<void> {
-  // In a group nobody talks to the account alone.
-  if (!SAID.has(type) || parts.group_id !== undefined) return
+  // In a group nobody talks to the account alone. What stands below a picture is about the picture.
+  if (!SAID.has(type) || parts.group_id !== undefined || parts.media !== undefined) return
   const settings = await cachedAccount(redis, account)
   if (settings === undefined) return
-  const intent = keywordIntent(text, { stop: settings['opt_out.stop_words'], start: settings['opt_out.start_words'] })
+  const said = parts.reply === undefined ? [text] : [text, parts.reply.id]
+  const intent = keywordIntent(said, { stop: settings['opt_out.stop_words'], start: settings['opt_out.start_words'] })
   if (intent === undefined) return
   await applyIntent(redis, account, { people: namesOfWriter({ from, parts }), intent, source: 'word', atMs })
 }
