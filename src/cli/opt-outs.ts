@@ -2,7 +2,7 @@
 import { readAsSentence } from '../files/csv-head.ts'
 import { normalCsv } from '../files/normal-csv.ts'
 import { counted } from '../messages/fault.ts'
-import { parsePerson } from '../messages/recipient.ts'
+import { parseListedPerson, parsePerson } from '../messages/recipient.ts'
 import { exportOptOuts, importOptOuts } from '../people/opt-outs/commands/opt-out-files.ts'
 import { addOptOuts, listOptOuts, optOutsHold, removeOptOuts } from '../people/opt-outs/store/opt-outs.ts'
 import { bytesOf, csvValues, filePath, ofFile, writePrivate } from './files.ts'
@@ -10,10 +10,12 @@ import { type Columns, keyValueTable, listed } from './print.ts'
 import { accountId, limitOption, parser, wordsOf } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
-const people = parser(
-  'full international numbers such as +14155550123, or ids of people, separated by commas',
-  (text) => wordsOf(text, parsePerson),
-)
+const peopleReadBy = (read: (text: string) => string | undefined) =>
+  parser('full international numbers such as +14155550123, or ids of people, separated by commas', (text) =>
+    wordsOf(text, read),
+  )
+const people = peopleReadBy(parsePerson)
+const listedPeople = peopleReadBy(parseListedPerson)
 /** Refused rows that are named; a file is better mended in one go than by the thousand. */
 const REFUSED_NAMED = 1_000
 /** Of those so many on a terminal. */
@@ -56,7 +58,7 @@ export const verbs: readonly Verb[] = [
     act: 'person.opt_in',
     summary: 'take these people off the list: campaigns that are checked or sent from now on reach them',
     example: '+14155550123 --account 1',
-    values: { people, account },
+    values: { people: listedPeople, account },
     async run({ people, account }, { redis }) {
       const removed = await removeOptOuts(redis, account, people, { source: 'cli' })
       const detail = counted(removed, 'opt-out')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isServerAddress, MAX_RATE, MIN_RATE } from '../accounts/sender.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/store/credentials.ts'
 import { quoted } from '../messages/fault.ts'
-import { parsePerson, parsePhone } from '../messages/recipient.ts'
+import { parseListedPerson, parsePhone } from '../messages/recipient.ts'
 import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
 import { flag, option } from './verb.ts'
 
@@ -104,8 +104,11 @@ export const senderNames = parser('senders by their numbers, names or ids, separ
   wordsOf(text, (word) => (word !== '' && word.length <= 255 ? word : undefined)),
 )
 
-/** A phone number or a user id. */
-export const person = parser('a full international number such as +14155550123, or the id of a person', parsePerson)
+/** A phone number, a user id, or what else lists show of a person. */
+export const person = parser(
+  'a full international number such as +14155550123, or the id of a person',
+  parseListedPerson,
+)
 
 /** Messages per second. */
 export const rate = parser(`messages per second, from a message a minute to ${MAX_RATE}`, (text) => {

@@ -15,10 +15,13 @@ export function wordsOfParts(parts: ReceivedParts): [name: string, text: string]
     ['Group', parts.group_id],
     ['Chose', reply && `${reply.title} (${reply.id})`],
     ['File', media && joined(media.filename, media.mime_type, media.id)],
-    ['Place', location && joined(location.name, location.address, `${location.latitude}, ${location.longitude}`)],
-    ['Reaction', reaction && `${reaction.emoji || 'taken back'}, to ${reaction.message_id}`],
+    ['Place', location && placeOf(location)],
+    [
+      'Reaction',
+      reaction && joined(reaction.emoji || 'taken back', reaction.message_id && `to ${reaction.message_id}`),
+    ],
     ['Order', order && orderOf(order)],
-    ['Contacts', contacts?.map(({ name, phones }) => joined(name, ...phones.map(({ phone }) => phone))).join('; ')],
+    ['Contacts', contacts?.map(cardOf).join('; ')],
     ['Form', flow && joined(flow.name, flow.response ? answersOf(flow.response) : flow.response_json)],
     ['Changed', system && joined(system.type, system.wa_id, system.user_id)],
     ['Answers', context?.message_id],
@@ -27,9 +30,35 @@ export function wordsOfParts(parts: ReceivedParts): [name: string, text: string]
     ['Replaces', parts.edits],
     ['Deletes', parts.deletes],
     ['Came by', referral && (referral.headline ?? referral.source_url ?? referral.source_id)],
+    ['Cut', parts.cut?.join(', ')],
     ['Not supported', unsupported && (unsupported.title ?? unsupported.type ?? 'its kind')],
   ]
   return facts.flatMap(([name, text]) => (text === undefined || text === '' ? [] : [[name, text]]))
+}
+
+function placeOf({ name, address, url, latitude, longitude }: NonNullable<ReceivedParts['location']>): string {
+  const degrees = latitude === undefined || longitude === undefined ? undefined : `${latitude}, ${longitude}`
+  return joined(name, address, degrees ?? url)
+}
+
+/** Each thing once: a card without a name is called by something else that is on it. */
+function cardOf({
+  name,
+  phones,
+  emails,
+  org,
+  urls,
+  addresses,
+}: NonNullable<ReceivedParts['contacts']>[number]): string {
+  const all = [
+    name,
+    ...phones.map(({ phone }) => phone),
+    ...emails.map(({ email }) => email),
+    ...[org?.title, org?.department, org?.company],
+    ...(urls ?? []).map(({ url }) => url),
+    ...(addresses ?? []).map(({ street, zip, city, state, country }) => joined(street, zip, city, state, country)),
+  ]
+  return joined(...new Set(all))
 }
 
 function orderOf({ items }: NonNullable<ReceivedParts['order']>): string {

@@ -37,9 +37,15 @@ export const receivedPartsSchema = z.strictObject({
     .optional(),
   media: mediaSchema.optional(),
   location: z
-    .strictObject({ latitude: z.number(), longitude: z.number(), name: words, address: words, url: words })
+    .strictObject({
+      latitude: z.number().optional(),
+      longitude: z.number().optional(),
+      name: words,
+      address: words,
+      url: words,
+    })
     .optional(),
-  reaction: z.strictObject({ message_id: text, emoji: text.describe('Empty when it was taken back.') }).optional(),
+  reaction: z.strictObject({ message_id: words, emoji: text.describe('Empty when it was taken back.') }).optional(),
   order: z
     .strictObject({
       catalog_id: words,
@@ -56,9 +62,25 @@ export const receivedPartsSchema = z.strictObject({
   contacts: z
     .array(
       z.strictObject({
-        name: text,
+        name: text.describe('Where the card has no name, what else is on it: company, email address, number.'),
         phones: z.array(z.strictObject({ phone: words, wa_id: words, type: words })),
         emails: z.array(z.strictObject({ email: words, type: words })),
+        org: z.strictObject({ company: words, department: words, title: words }).optional(),
+        urls: z.array(z.strictObject({ url: words, type: words })).optional(),
+        addresses: z
+          .array(
+            z.strictObject({
+              street: words,
+              city: words,
+              state: words,
+              zip: words,
+              country: words,
+              country_code: words,
+              type: words,
+            }),
+          )
+          .optional(),
+        birthday: words,
       }),
     )
     .optional(),
@@ -70,7 +92,11 @@ export const receivedPartsSchema = z.strictObject({
       headline: words,
       body: words,
       media_type: words,
+      image_url: words,
+      video_url: words,
+      thumbnail_url: words,
       ctwa_clid: words,
+      welcome_message: words,
     })
     .describe('The advertisement that led the person here.')
     .optional(),
@@ -89,6 +115,10 @@ export const receivedPartsSchema = z.strictObject({
     .optional(),
   edits: words.describe('The message that this one replaces.'),
   deletes: words.describe('The message that the person deleted.'),
+  cut: z
+    .array(text)
+    .optional()
+    .describe('What was longer than is kept, such as `text`, `flow.response_json` or `contacts`: its end is missing.'),
   unsupported: z
     .strictObject({ type: words, code: z.number().optional(), title: words })
     .describe('Why a message is `unsupported`.')

@@ -2,7 +2,9 @@
 // sender believes that it has arrived.
 import { z } from 'zod'
 import { holdsMoreThan } from '../messages/bounded.ts'
+import { cutText } from '../messages/cut-text.ts'
 import type { ReceivedParts } from '../messages/received.ts'
+import { providerName } from '../messages/recipient.ts'
 import { parseJson } from './answer-body.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 
@@ -20,20 +22,32 @@ export interface ReceivedMessage {
   atMs: number | undefined
 }
 
-/** Longest texts that are kept: WhatsApp's own are shorter. */
+/** Longest texts that are kept, in UTF-16 code units. */
 const TEXT_MAX = 8_192
 const WORD_MAX = 1_024
 /** Most items of an order, cards, phones of a card. */
 const ITEMS_MAX = 100
 
-const cut = (max: number) => z.string().transform((text) => text.slice(0, max))
-const word = spare(cut(WORD_MAX))
-const long = spare(cut(TEXT_MAX))
+/** What was cut of the message that is being read, by the names of what is shown. A message is read in one go. */
+let cut = new Set<string>()
+
+function within(text: string, max: number, name: string): string {
+  if (text.length > max) cut.add(name)
+  return cutText(text, max)
+}
+
+/** Some write figures where others write text. */
+const written = z.union([z.string(), z.number().transform(String)])
+/** A part of the message that is kept under this name, and cut there. */
+const kept = (name: string, max = WORD_MAX) => written.transform((text) => within(text, max, name))
+const word = (name: string) => spare(kept(name))
+/** A text that may become the text of the message, and is cut there. */
+const long = spare(written)
 /** Some who forward webhooks have parsed the JSON in a text already. */
 const jsonText = spare(
   z
     .union([z.string(), z.record(z.string(), z.unknown()).transform((value) => JSON.stringify(value))])
-    .pipe(cut(TEXT_MAX)),
+    .transform((text) => within(text, TEXT_MAX, 'flow.response_json')),
 )
 /** A word; formerly an object that says of each word whether it is meant. */
 const systemType = spare(
@@ -42,40 +56,52 @@ const systemType = spare(
       z.string(),
       z.record(z.string(), z.unknown()).transform((all) => Object.keys(all).find((each) => all[each] === true)),
     ])
-    .pipe(cut(WORD_MAX)),
+    .transform((text) => text && within(text, WORD_MAX, 'system.type')),
 )
 const flag = spare(z.boolean())
 /** Some write figures as text. */
 const degrees = z.union([z.number(), z.string().min(1).transform(Number).pipe(z.number())])
 /** Items that can be read; of more than a hundred only the first. */
-const some = <S extends z.ZodType>(item: S) =>
+const some = <S extends z.ZodType>(item: S, name: string) =>
   z
     .array(z.unknown())
     .catch([])
-    .transform((list) =>
-      list.slice(0, ITEMS_MAX).flatMap((each) => {
+    .transform((list) => {
+      if (list.length > ITEMS_MAX) cut.add(name)
+      return list.slice(0, ITEMS_MAX).flatMap((each) => {
         const parsed = item.safeParse(each)
         return parsed.success ? [parsed.data] : []
-      }),
-    )
+      })
+    })
 
-/** What was chosen is known by its id: without a title, that is what it says. */
+/** What has nothing in it is not there. */
+const filled = <F extends object>(fields: F): F | undefined =>
+  Object.values(fields).some((value) => value !== undefined) ? fields : undefined
+
+/** What was chosen is known by its id and has a title: where one of them is missing, the other stands for it. */
+const chosenAs = <F extends { id?: string | undefined; title?: string | undefined }>({ id, title, ...others }: F) => {
+  const either = id || title
+  return either === undefined ? undefined : { id: either, title: title || either, ...others }
+}
 const choice = z
-  .object({ id: cut(WORD_MAX), title: word, description: word })
-  .transform(({ id, title = id, description }) => ({ id, title, description }))
+  .object({ id: word('reply.id'), title: word('reply.title'), description: word('reply.description') })
+  .transform(chosenAs)
 const file = spare(
-  z.object({
-    id: cut(WORD_MAX),
-    mime_type: word,
-    sha256: word,
-    filename: word,
-    caption: long,
-    voice: flag,
-    animated: flag,
-  }),
+  z
+    .object({
+      /** Without it the file cannot be fetched. */
+      id: word('media.id'),
+      mime_type: word('media.mime_type'),
+      sha256: word('media.sha256'),
+      filename: word('media.filename'),
+      caption: long,
+      voice: flag,
+      animated: flag,
+    })
+    .transform(filled),
 )
 const shared = {
-  text: spare(z.object({ body: cut(TEXT_MAX) })),
+  text: spare(z.object({ body: z.string() })),
   image: file,
   video: file,
   audio: file,
@@ -84,88 +110,154 @@ const shared = {
   sticker: file,
 }
 
+/** A contact card: whatever is on it. */
+const card = z.object({
+  name: spare(
+    z.object({
+      formatted_name: word('contacts'),
+      prefix: word('contacts'),
+      first_name: word('contacts'),
+      middle_name: word('contacts'),
+      last_name: word('contacts'),
+      suffix: word('contacts'),
+    }),
+  ),
+  birthday: word('contacts'),
+  org: spare(
+    z.object({ company: word('contacts'), department: word('contacts'), title: word('contacts') }).transform(filled),
+  ),
+  phones: some(z.object({ phone: word('contacts'), wa_id: word('contacts'), type: word('contacts') }), 'contacts'),
+  emails: some(z.object({ email: word('contacts'), type: word('contacts') }), 'contacts'),
+  urls: some(z.object({ url: word('contacts'), type: word('contacts') }), 'contacts'),
+  addresses: some(
+    z.object({
+      street: word('contacts'),
+      city: word('contacts'),
+      state: word('contacts'),
+      zip: word('contacts'),
+      country: word('contacts'),
+      country_code: word('contacts'),
+      type: word('contacts'),
+    }),
+    'contacts',
+  ),
+})
+
+/** Why a message cannot be shown. */
+const errorItem = z.object({ code: z.number(), title: word('unsupported.title') })
+
 /** One item of `messages`. */
 const messageItem = z.object({
   id: z.union([z.string().min(1).max(512), z.int().transform(String)]),
   from: z.union([z.string(), z.int().transform(String)]).catch(''),
-  from_user_id: word,
+  from_user_id: spare(written),
   timestamp: z.unknown().optional(),
   /** Where there is none, what the message holds says it. */
   type: z.string().catch(''),
-  group_id: word,
+  group_id: word('group_id'),
   ...shared,
-  button: spare(z.object({ text: cut(TEXT_MAX), payload: word })),
+  button: spare(
+    z.object({ text: long, payload: long }).transform(({ text, payload }) => chosenAs({ id: payload, title: text })),
+  ),
   interactive: spare(
     z.object({
       button_reply: spare(choice),
       list_reply: spare(choice),
-      nfm_reply: spare(z.object({ name: word, body: long, response_json: jsonText })),
+      nfm_reply: spare(z.object({ name: word('flow.name'), body: long, response_json: jsonText })),
       /** Whether they may be called: `accept` or `reject`. */
       call_permission_reply: spare(
-        z.object({ response: cut(WORD_MAX) }).transform(({ response }) => ({ id: response, title: response })),
+        z.object({ response: kept('reply.id') }).transform(({ response }) => ({ id: response, title: response })),
       ),
     }),
   ),
-  location: spare(z.object({ latitude: degrees, longitude: degrees, name: word, address: word, url: word })),
-  reaction: spare(z.object({ message_id: cut(WORD_MAX), emoji: cut(WORD_MAX).catch('') })),
+  location: spare(
+    z
+      .object({
+        latitude: spare(degrees),
+        longitude: spare(degrees),
+        name: word('location.name'),
+        address: word('location.address'),
+        url: word('location.url'),
+      })
+      .transform(filled),
+  ),
+  reaction: spare(
+    z
+      .object({ message_id: word('reaction.message_id'), emoji: word('reaction.emoji') })
+      .transform(filled)
+      .transform((fields) => fields && { ...fields, emoji: fields.emoji ?? '' }),
+  ),
   order: spare(
     z.object({
-      catalog_id: word,
+      catalog_id: word('order.catalog_id'),
       text: long,
       product_items: some(
         z.object({
-          product_retailer_id: word,
+          product_retailer_id: word('order.items'),
           quantity: spare(z.coerce.number()),
           item_price: spare(z.coerce.number()),
-          currency: word,
+          currency: word('order.items'),
         }),
+        'order.items',
       ),
     }),
   ),
-  contacts: spare(
-    some(
-      z.object({
-        name: spare(z.object({ formatted_name: cut(WORD_MAX) })),
-        phones: some(z.object({ phone: word, wa_id: word, type: word })),
-        emails: some(z.object({ email: word, type: word })),
-      }),
-    ),
-  ),
+  contacts: spare(some(card, 'contacts')),
   referral: spare(
-    z.object({
-      source_type: word,
-      source_id: word,
-      source_url: word,
-      headline: word,
-      body: word,
-      media_type: word,
-      ctwa_clid: word,
-    }),
+    z
+      .object({
+        source_type: word('referral.source_type'),
+        source_id: word('referral.source_id'),
+        source_url: word('referral.source_url'),
+        headline: word('referral.headline'),
+        body: word('referral.body'),
+        media_type: word('referral.media_type'),
+        image_url: word('referral.image_url'),
+        video_url: word('referral.video_url'),
+        thumbnail_url: word('referral.thumbnail_url'),
+        ctwa_clid: word('referral.ctwa_clid'),
+        welcome_message: spare(z.object({ text: word('referral.welcome_message') })),
+      })
+      .transform(filled),
   ),
   context: spare(
     z.object({
-      id: word,
-      from: word,
+      id: word('context.message_id'),
+      from: word('context.from'),
       forwarded: flag,
       frequently_forwarded: flag,
-      referred_product: spare(z.object({ catalog_id: word, product_retailer_id: word })),
+      referred_product: spare(
+        z.object({ catalog_id: word('context.product'), product_retailer_id: word('context.product') }),
+      ),
     }),
   ),
   system: spare(
-    z.object({ type: systemType, body: long, wa_id: word, new_wa_id: word, user_id: word, previous_user_id: word }),
+    z.object({
+      type: systemType,
+      body: long,
+      wa_id: word('system.wa_id'),
+      new_wa_id: word('system.wa_id'),
+      user_id: word('system.user_id'),
+      previous_user_id: word('system.previous_user_id'),
+    }),
   ),
-  edit: spare(z.object({ original_message_id: cut(WORD_MAX), message: spare(z.object(shared)) })),
-  revoke: spare(z.object({ original_message_id: cut(WORD_MAX) })),
-  unsupported: spare(z.object({ type: word })),
-  errors: spare(some(z.object({ code: z.number(), title: word }))),
+  edit: spare(z.object({ original_message_id: word('edits'), message: spare(z.object(shared)) }).transform(filled)),
+  revoke: spare(z.object({ original_message_id: word('deletes') }).transform(filled)),
+  unsupported: spare(z.object({ type: word('unsupported.type') })),
+  errors: spare(
+    z
+      .array(z.unknown())
+      .catch([])
+      .transform((all) => all.slice(0, 1).flatMap((each) => errorItem.safeParse(each).data ?? [])),
+  ),
 })
 type MessageItem = z.infer<typeof messageItem>
 
 /** One item of `contacts`. */
 export const personItem = z.object({
-  wa_id: spare(z.string()),
-  user_id: word,
-  profile: spare(z.object({ name: word, username: word })),
+  wa_id: spare(written),
+  user_id: spare(written),
+  profile: spare(z.object({ name: long, username: long })),
 })
 
 /** The types that are read; any other is kept as `unsupported`. */
@@ -188,41 +280,49 @@ function contentOf(
   item: MessageItem,
   people: readonly z.infer<typeof personItem>[],
 ): { from: string; type: string; text: string; parts: ReceivedParts } {
-  const digits = item.from.replace(/\D/g, '')
+  const from = providerName(item.from)
+  const number = from !== undefined && !/\D/.test(from) ? from : undefined
+  const named = (item.from_user_id && providerName(item.from_user_id)) ?? (number === undefined ? from : undefined)
   const person =
     people.find(({ wa_id, user_id }) =>
-      digits === '' ? user_id !== undefined && user_id === item.from_user_id : wa_id?.replace(/\D/g, '') === digits,
+      number === undefined
+        ? named !== undefined && (user_id === named || wa_id === named)
+        : wa_id !== undefined && providerName(wa_id) === number,
     ) ?? (people.length === 1 ? people[0] : undefined)
-  const userId = item.from_user_id ?? person?.user_id
+  const userId = named ?? (person?.user_id && providerName(person.user_id))
   const { location, reaction, referral, interactive, button, order } = item
   const edited = item.edit?.message
   const media = fileIn(item) ?? (edited && fileIn(edited))
   const chosen = interactive?.button_reply ?? interactive?.list_reply ?? interactive?.call_permission_reply
-  const named = item.type || NODES.find((node) => item[node] !== undefined) || ''
-  const type = KNOWN.has(named) ? named : 'unsupported'
+  const kind = item.type || NODES.find((node) => item[node] !== undefined) || ''
+  const type = KNOWN.has(kind) ? kind : 'unsupported'
   const text =
     item.text?.body ??
-    button?.text ??
+    button?.title ??
     chosen?.title ??
     interactive?.nfm_reply?.body ??
     media?.caption ??
     edited?.text?.body ??
-    (location && (location.name || location.address || `${location.latitude}, ${location.longitude}`)) ??
-    item.contacts?.flatMap(({ name }) => name?.formatted_name ?? []).join(', ') ??
+    (location && placeOf(location)) ??
+    item.contacts
+      ?.map(nameOnCard)
+      .filter((name) => name !== '')
+      .join(', ') ??
     reaction?.emoji ??
     order?.text ??
     item.system?.body ??
     ''
   const [error] = item.errors ?? []
   const nfm = interactive?.nfm_reply
+  const profile = (name: string, given: string | undefined) => given && within(given, WORD_MAX, name)
   return {
-    from: digits === '' ? (userId ?? '') : digits,
+    from: number ?? userId ?? '',
     type,
-    text,
+    text: within(text, TEXT_MAX, 'text'),
     parts: {
       from_user_id: userId,
-      from_name: person?.profile?.name,
-      from_username: person?.profile?.username,
+      from_name: profile('from_name', person?.profile?.name),
+      from_username: profile('from_username', person?.profile?.username),
       group_id: item.group_id,
       context: item.context && {
         message_id: item.context.id,
@@ -231,24 +331,36 @@ function contentOf(
         frequently_forwarded: item.context.frequently_forwarded,
         product: item.context.referred_product,
       },
-      reply: chosen ?? (button && { id: button.payload ?? button.text, title: button.text }),
-      media: media && {
-        id: media.id,
-        mime_type: media.mime_type,
-        sha256: media.sha256,
-        filename: media.filename,
-        voice: media.voice,
-        animated: media.animated,
-      },
+      reply:
+        chosen ??
+        (button && {
+          id: within(button.id, WORD_MAX, 'reply.id'),
+          title: within(button.title, WORD_MAX, 'reply.title'),
+        }),
+      media:
+        media?.id === undefined
+          ? undefined
+          : {
+              id: media.id,
+              mime_type: media.mime_type,
+              sha256: media.sha256,
+              filename: media.filename,
+              voice: media.voice,
+              animated: media.animated,
+            },
       location,
       reaction,
       order: order && { catalog_id: order.catalog_id, items: order.product_items },
-      contacts: item.contacts?.map(({ name, phones, emails }) => ({
-        name: name?.formatted_name ?? '',
-        phones,
-        emails,
+      contacts: item.contacts?.map((each) => ({
+        name: within(nameOnCard(each), WORD_MAX, 'contacts'),
+        phones: each.phones,
+        emails: each.emails,
+        org: each.org,
+        urls: each.urls.length > 0 ? each.urls : undefined,
+        addresses: each.addresses.length > 0 ? each.addresses : undefined,
+        birthday: each.birthday,
       })),
-      referral,
+      referral: referral && { ...referral, welcome_message: referral.welcome_message?.text },
       flow: nfm && { name: nfm.name, response_json: nfm.response_json, ...answersIn(nfm.response_json) },
       system: item.system && {
         type: item.system.type,
@@ -262,12 +374,25 @@ function contentOf(
         type === 'unsupported'
           ? { type: item.unsupported?.type ?? item.type, code: error?.code, title: error?.title }
           : undefined,
+      cut: cut.size > 0 ? [...cut] : undefined,
     },
   }
 }
 
+function placeOf({ latitude, longitude, name, address, url }: NonNullable<MessageItem['location']>): string {
+  const degrees = latitude === undefined || longitude === undefined ? '' : `${latitude}, ${longitude}`
+  return name || address || degrees || url || ''
+}
+
+/** What a card is called: by its name, else by what else is on it. */
+function nameOnCard({ name = {}, org, emails, phones, urls }: z.infer<typeof card>): string {
+  const { formatted_name, prefix, first_name, middle_name, last_name, suffix } = name
+  const parts = [prefix, first_name, middle_name, last_name, suffix].filter((part) => part?.trim()).join(' ')
+  return formatted_name?.trim() || parts || org?.company || emails[0]?.email || phones[0]?.phone || urls[0]?.url || ''
+}
+
 /** The answers to a flow are a text of JSON. */
-const answersSchema = z.looseObject({ flow_token: word })
+const answersSchema = z.looseObject({ flow_token: word('flow.token') })
 /** Most values of the answers that are taken apart. */
 const ANSWERS_MAX = 500
 
@@ -289,6 +414,7 @@ export function readReceived(
   raw: unknown,
   people: readonly z.infer<typeof personItem>[],
 ): ReceivedMessage | undefined {
+  cut = new Set()
   const { data: item } = messageItem.safeParse(raw)
   if (item === undefined || !isMessage(item)) return undefined
   const atMs = webhookTime.safeParse(item.timestamp).data

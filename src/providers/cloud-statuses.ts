@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
+import { providerName } from '../messages/recipient.ts'
 import { isProviderId } from './answer-body.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 
@@ -90,6 +91,6 @@ export function readPreference(phoneNumberId: string, raw: unknown): Preference 
   const { data } = item.safeParse(raw)
   if (data === undefined) return undefined
   if (data.category !== 'marketing_messages') return 'other'
-  const people = [data.wa_id?.replace(/\D/g, ''), data.user_id].flatMap((each) => (each ? [each] : []))
+  const people = [data.wa_id, data.user_id].flatMap((each) => (each && providerName(each)) || [])
   return people.length === 0 ? undefined : { phoneNumberId, people, intent: data.value, atMs: data.timestamp }
 }

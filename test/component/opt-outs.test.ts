@@ -332,6 +332,68 @@ test('a report of WhatsApp that comes after the person has come back does not pu
   expect(await optOutOf(person)).toMatchObject({ source: 'provider' })
 })
 
+test('a stop is heard in whatever place and writing it comes: button, payload, row, edit, WhatsApp’s own button', async () => {
+  const at = String(nowSeconds() - 60)
+  const say = (from: string, id: string, message: object) =>
+    bring('messages', { messaging_product: 'whatsapp', messages: [{ from, id, timestamp: at, ...message }] })
+  const place = (original_message_id: string, message: object) => ({
+    type: 'edit',
+    edit: { original_message_id, message },
+  })
+  const heard: [from: string, message: object][] = [
+    ['491520553001', { type: 'text', text: { body: '\u200FSTOP ❤️' } }],
+    ['491520553002', { type: 'button', button: { payload: 'STOP' } }],
+    ['491520553003', { type: 'button', button: { text: 'No more news', payload: 'stop' } }],
+    ['491520553004', { type: 'button', button: { text: 'Stop promotions', payload: 'Stop promotions' } }],
+    ['491520553005', { type: 'interactive', interactive: { button_reply: { id: 'stop', title: 'No more of it' } } }],
+    ['491520553006', { type: 'interactive', interactive: { list_reply: { id: 'row-7', title: 'Unsubscribe' } } }],
+    ['491520553007', { ...place('wamid.before', { type: 'text', text: { body: 'STOP' } }) }],
+    ['491520553008', { type: 'text', text: { body: 'Stop. Thank you' } }],
+    ['user.93737', { type: 'text', text: { body: 'stop' } }],
+    ['BR.AB12cd34EF', { type: 'text', text: { body: 'stop' } }],
+  ]
+  for (const [i, [from, message]] of heard.entries()) await say(from, `wamid.heard.${i}`, message)
+  for (const [from] of heard) expect(await optOutOf(from), from).toMatchObject({ source: 'word' })
+  // Digits within an id are no number.
+  for (const number of ['93737', '1234']) expect(await optOutOf(number), number).toBeUndefined()
+
+  const caption = { type: 'image', image: { id: '77', mime_type: 'image/jpeg', caption: 'stop' } }
+  await say('491520553101', 'wamid.caption', caption)
+  await say('491520553102', 'wamid.edited-caption', place('wamid.caption', caption))
+  await say('491520553103', 'wamid.group', { type: 'text', text: { body: 'stop' }, group_id: 'g1' })
+  for (const from of ['491520553101', '491520553102', '491520553103'])
+    expect(await optOutOf(from), from).toBeUndefined()
+})
+
+test('whatever the list shows can be read and lifted by its address, and imported again from an export', async () => {
+  const other = await service.addTenant()
+  const odd = ['user.93737', '1234', 'BR.AB12cd34EF', 'x_y:z(1', '491520559301']
+  await addOptOuts(service.redis, other.account, odd, { source: 'word' })
+  const may = ['contacts:read', 'contacts:write'] as const
+  const { secret: key } = await createCredential(service.redis, other.account, may, Date.now())
+  const { data } = page.parse((await ask('GET', '/opt-outs', undefined, key)).json())
+  expect(data.map(({ person }) => person).sort()).toEqual([...odd].sort())
+  const file = (await ask('GET', '/opt-outs/export', undefined, key)).text
+  for (const { person } of data) {
+    const path = `/opt-outs/${encodeURIComponent(person)}`
+    const shown = await ask('GET', path, undefined, key)
+    expect([shown.status, shown.json().data.person], shown.text).toEqual([200, person])
+    expect((await ask('DELETE', path, undefined, key)).status, person).toBe(200)
+    expect((await ask('GET', path, undefined, key)).status, person).toBe(404)
+  }
+  const headers = { Authorization: `Bearer ${key}`, 'content-type': 'text/csv' }
+  const answer = await fetch(`${service.url}/opt-outs/import`, { method: 'POST', headers, body: file })
+  // What is neither a number nor looks like an id may be a slip, and is named.
+  expect(await answer.json()).toMatchObject({ data: { imported: 3, refused: 2 } })
+  for (const person of ['user.93737', 'BR.AB12cd34EF', '491520559301']) {
+    expect((await ask('GET', `/opt-outs/${person}`, undefined, key)).status, person).toBe(200)
+  }
+  for (const typedWrong of ['+1415555', '0171 1234567', 'two words']) {
+    const answer = await ask('GET', `/opt-outs/${encodeURIComponent(typedWrong)}`, undefined, key)
+    expect(answer.status, typedWrong).toBe(400)
+  }
+})
+
 test('an account has words of its own, and none where it says so', async () => {
   const { redis, tenant } = service
   await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'Abbestellen, Nein danke' })

@@ -198,6 +198,124 @@ test.each<[string, object, { type: string; text: string; parts: ReceivedParts }]
     { type: 'hologram', hologram: {} },
     { type: 'unsupported', text: '', parts: { unsupported: { type: 'hologram' } } },
   ],
+  [
+    'a quick reply with its payload alone',
+    { type: 'button', button: { payload: 'order_7_yes' } },
+    { type: 'button', text: 'order_7_yes', parts: { reply: { id: 'order_7_yes', title: 'order_7_yes' } } },
+  ],
+  [
+    'a quick reply with its text alone',
+    { type: 'button', button: { text: 'Yes' } },
+    { type: 'button', text: 'Yes', parts: { reply: { id: 'Yes', title: 'Yes' } } },
+  ],
+  [
+    'a quick reply whose payload is a figure',
+    { type: 'button', button: { text: 'Yes', payload: 7 } },
+    { type: 'button', text: 'Yes', parts: { reply: { id: '7', title: 'Yes' } } },
+  ],
+  [
+    'a reply button without an id',
+    { type: 'interactive', interactive: { button_reply: { title: 'Stop' } } },
+    { type: 'interactive', text: 'Stop', parts: { reply: { id: 'Stop', title: 'Stop' } } },
+  ],
+  [
+    'a row without a title',
+    { type: 'interactive', interactive: { list_reply: { id: 'tea', description: 'Green' } } },
+    { type: 'interactive', text: 'tea', parts: { reply: { id: 'tea', title: 'tea', description: 'Green' } } },
+  ],
+  [
+    'a caption whose file has no id',
+    { type: 'image', image: { caption: 'Look' } },
+    { type: 'image', text: 'Look', parts: {} },
+  ],
+  [
+    'a place without degrees',
+    { type: 'location', location: { name: 'Pier', address: '1 Sea Road' } },
+    { type: 'location', text: 'Pier', parts: { location: { name: 'Pier', address: '1 Sea Road' } } },
+  ],
+  [
+    'a reaction to nobody knows what',
+    { type: 'reaction', reaction: { emoji: '👍' } },
+    { type: 'reaction', text: '👍', parts: { reaction: { emoji: '👍' } } },
+  ],
+  [
+    'a contact card with everything',
+    {
+      type: 'contacts',
+      contacts: [
+        {
+          name: { formatted_name: 'Dr. Bo Lee', first_name: 'Bo', last_name: 'Lee', prefix: 'Dr.' },
+          birthday: '1990-01-31',
+          org: { company: 'Tea Ltd', department: 'Sales', title: 'Head' },
+          emails: [{ email: 'bo@example.org', type: 'WORK' }],
+          urls: [{ url: 'https://example.org', type: 'WORK' }],
+          addresses: [
+            { street: '1 High Street', city: 'London', zip: 'N1', country: 'United Kingdom', country_code: 'gb' },
+          ],
+        },
+      ],
+    },
+    {
+      type: 'contacts',
+      text: 'Dr. Bo Lee',
+      parts: {
+        contacts: [
+          {
+            name: 'Dr. Bo Lee',
+            birthday: '1990-01-31',
+            org: { company: 'Tea Ltd', department: 'Sales', title: 'Head' },
+            phones: [],
+            emails: [{ email: 'bo@example.org', type: 'WORK' }],
+            urls: [{ url: 'https://example.org', type: 'WORK' }],
+            addresses: [
+              { street: '1 High Street', city: 'London', zip: 'N1', country: 'United Kingdom', country_code: 'gb' },
+            ],
+          },
+        ],
+      },
+    },
+  ],
+  [
+    'contact cards whose names are made of what there is',
+    {
+      type: 'contacts',
+      contacts: [
+        { name: { prefix: 'Dr.', first_name: 'Bo', middle_name: 'K.', last_name: 'Lee', suffix: 'Jr.' } },
+        { name: { formatted_name: ' ' }, org: { company: 'Tea Ltd' } },
+        { emails: [{ email: 'bo@example.org' }] },
+        { phones: [{ phone: '+44 7700 900611' }] },
+        { urls: [{ url: 'https://example.org' }] },
+        {},
+      ],
+    },
+    {
+      type: 'contacts',
+      text: 'Dr. Bo K. Lee Jr., Tea Ltd, bo@example.org, +44 7700 900611, https://example.org',
+      parts: {
+        contacts: [
+          { name: 'Dr. Bo K. Lee Jr.', phones: [], emails: [] },
+          { name: 'Tea Ltd', phones: [], emails: [], org: { company: 'Tea Ltd' } },
+          { name: 'bo@example.org', phones: [], emails: [{ email: 'bo@example.org' }] },
+          { name: '+44 7700 900611', phones: [{ phone: '+44 7700 900611' }], emails: [] },
+          { name: 'https://example.org', phones: [], emails: [], urls: [{ url: 'https://example.org' }] },
+          { name: '', phones: [], emails: [] },
+        ],
+      },
+    },
+  ],
+  [
+    'an advertisement with its picture and its greeting',
+    {
+      type: 'text',
+      text: { body: 'Hi' },
+      referral: { source_id: '9', image_url: 'https://example.org/a.jpg', welcome_message: { text: 'Hello' } },
+    },
+    {
+      type: 'text',
+      text: 'Hi',
+      parts: { referral: { source_id: '9', image_url: 'https://example.org/a.jpg', welcome_message: 'Hello' } },
+    },
+  ],
   ['an interactive without its object', { type: 'interactive' }, { type: 'interactive', text: '', parts: {} }],
 ])('%s is kept with what it holds', async (_name, message, { parts, ...rest }) => {
   const found = await received(message)
@@ -222,6 +340,28 @@ describe('the person', () => {
     expect(found).toMatchObject({ from: 'US.2', parts: { from_user_id: 'US.2', from_name: 'Bo' } })
     expect((await received({ ...text, from: undefined }, contacts)).from).toBe('US.2')
   })
+
+  test.each(['BR.AB12cd34EF', 'user.93737', 'abc-12'])(
+    'is an id as it stands where a number should be: %s',
+    async (id) => {
+      const contacts = [{ profile: { name: 'Bo' }, wa_id: id }, person]
+      const found = await received({ ...text, from: id }, contacts)
+      expect(found).toMatchObject({ from: id, parts: { from_user_id: id, from_name: 'Bo' } })
+    },
+  )
+
+  test('is a number however it is spelled', async () => {
+    const found = await received({ ...text, from: '\u202A+49 170\u00A00000001\u202C' })
+    expect(found).toMatchObject({ from: '491700000001', parts: { from_name: 'Ada' } })
+    expect(found.parts.from_user_id).toBeUndefined()
+  })
+
+  test.each(['', '+', 'anonymous', 'two words 12', 'a'.repeat(500), '\u200B'])(
+    'is nobody where nothing names one: %j',
+    async (from) => {
+      expect((await received({ ...text, from }, [])).from).toBe('')
+    },
+  )
 
   test('has the name of its own profile among several', async () => {
     const contacts = [{ profile: { name: 'Bo' }, wa_id: '49222' }, person]
@@ -248,4 +388,65 @@ test('a message is kept whatever stands in the place of any of its parts', async
       receivedPartsSchema.parse(JSON.parse(JSON.stringify(parts)))
     }
   }
+})
+
+describe('what is longer than is kept', () => {
+  const cutOf = async (message: object) => {
+    const { text, parts } = await received(message)
+    expect(receivedPartsSchema.parse(JSON.parse(JSON.stringify(parts)))).toBeDefined()
+    return { text, parts, cut: parts.cut }
+  }
+
+  test('is cut between characters, and the message says so', async () => {
+    const head = 'a'.repeat(8_190)
+    for (const [emoji, kept] of [
+      ['😀', '😀'],
+      ['👨‍👩‍👧', ''],
+      ['👍🏽', ''],
+      ['e\u0301', 'e\u0301'],
+      ['\r\n', '\r\n'],
+    ] as const) {
+      const { text, cut } = await cutOf({ type: 'text', text: { body: `${head}${emoji}${'b'.repeat(800)}` } })
+      expect([text, cut], emoji).toEqual([head + kept, ['text']])
+    }
+    const odd = await cutOf({ type: 'text', text: { body: `a${'😀'.repeat(5_000)}` } })
+    expect(odd.text).toBe(`a${'😀'.repeat(4_095)}`)
+  })
+
+  test('is cut between code points where a character has no end', async () => {
+    const { text } = await cutOf({ type: 'text', text: { body: `${'a'.repeat(8_000)}e${'\u{1D165}'.repeat(300)}` } })
+    expect(text).not.toMatch(/\p{Cs}/u)
+    expect(text.length).toBeGreaterThan(8_190)
+  })
+
+  test('is named by what is shown of it', async () => {
+    const long = 'x'.repeat(9_000)
+    const cut = async (message: object) => (await cutOf(message)).cut
+    expect(await cut({ type: 'text', text: { body: 'x'.repeat(8_192) } })).toBeUndefined()
+    expect(await cut({ type: 'image', image: { ...FILE, caption: long, filename: long } })).toEqual([
+      'media.filename',
+      'text',
+    ])
+    expect(await cut({ type: 'button', button: { text: 'Yes', payload: long } })).toEqual(['reply.id'])
+    expect(
+      await cut({ type: 'interactive', interactive: { nfm_reply: { response_json: JSON.stringify({ long }) } } }),
+    ).toEqual(['flow.response_json'])
+    expect(await cut({ type: 'contacts', contacts: Array(101).fill({ name: { formatted_name: 'Bo' } }) })).toEqual([
+      'contacts',
+    ])
+    expect(await cut({ type: 'order', order: { product_items: Array(101).fill({ quantity: 1 }) } })).toEqual([
+      'order.items',
+    ])
+    expect(await cut({ type: 'edit', edit: { original_message_id: 'w', message: { text: { body: long } } } })).toEqual([
+      'text',
+    ])
+    expect(await cut({ type: 'location', location: { name: long, latitude: 1, longitude: 2 } })).toEqual([
+      'location.name',
+    ])
+  })
+
+  test('says nothing of the message before it', async () => {
+    await cutOf({ type: 'text', text: { body: 'x'.repeat(9_000) } })
+    expect((await cutOf({ type: 'text', text: { body: 'Hi' } })).cut).toBeUndefined()
+  })
 })

@@ -5,7 +5,7 @@ import { parseCampaignId } from '../../campaigns/campaign.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { existingSenders } from '../accept/named-senders.ts'
 import { invalidFields } from '../accept/refusal.ts'
-import { parseRecipient } from '../recipient.ts'
+import { parseListedPerson } from '../recipient.ts'
 import type { RequeueState } from './filter.ts'
 import type { RequeueOrder } from './jobs.ts'
 
@@ -70,9 +70,9 @@ export async function requeueOrder(
   }
 }
 
-/** The digits of a number in any spelling, or a user id; throws a Refusal that names the field. */
+/** The person of a filter, by a number in any spelling or as lists show them; throws a Refusal that names the field. */
 export function digitsOf(path: string, text: string): string {
-  const phone = parseRecipient(text)
-  if (phone.ok) return phone.digits
+  const person = parseListedPerson(text)
+  if (person !== undefined) return person
   throw invalidFields([{ path, message: 'expected a full international number such as +14155550123' }])
 }

@@ -6,7 +6,7 @@ import { NO_REASON } from '../../lanes/pause-reason.ts'
 import { IDEMPOTENCY_KEY_MAX } from '../../messages/accept/body-limits.ts'
 import { textUpTo } from '../../messages/bounded.ts'
 import { quoted } from '../../messages/fault.ts'
-import { parsePerson, parsePhone } from '../../messages/recipient.ts'
+import { parseListedPerson, parsePerson, parsePhone } from '../../messages/recipient.ts'
 
 /** A count in an answer. */
 export const count = z.int().nonnegative()
@@ -96,15 +96,21 @@ export const phoneField = textUpTo(40).transform((given, context) => {
   return z.NEVER
 })
 
+const personFieldReadBy = (read: (text: string) => string | undefined) =>
+  textUpTo(140)
+    .meta({ description: 'A number in any spelling, or WhatsApp’s id of a person without one.' })
+    .transform((given, context) => {
+      const person = read(given)
+      if (person !== undefined) return person
+      context.addIssue('expected a full international number such as +14155550123, or the id of a person without one')
+      return z.NEVER
+    })
+
 /** A person, read as digits with country code or as a user id. */
-export const personField = textUpTo(140)
-  .meta({ description: 'A number in any spelling, or WhatsApp’s id of a person without one.' })
-  .transform((given, context) => {
-    const person = parsePerson(given)
-    if (person !== undefined) return person
-    context.addIssue('expected a full international number such as +14155550123, or the id of a person without one')
-    return z.NEVER
-  })
+export const personField = personFieldReadBy(parsePerson)
+
+/** A person in a path: whatever a list shows of one is their address. */
+export const listedPersonField = personFieldReadBy(parseListedPerson)
 
 /** Why something is paused, for people. */
 export const pauseFields = z.strictObject({ reason: textUpTo(200).default(NO_REASON) }).meta({ id: 'PauseReason' })

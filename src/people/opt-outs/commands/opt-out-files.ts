@@ -5,7 +5,7 @@ import { UnreadableCsvError } from '../../../files/csv-encoding.ts'
 import { quotedColumns } from '../../../files/csv-head.ts'
 import type { NormalCsv } from '../../../files/normal-csv.ts'
 import { refusedFile } from '../../../messages/accept/refusal.ts'
-import { parseListedPhone, parsePerson, spreadsheetFault } from '../../../messages/recipient.ts'
+import { parseListedPhone, parsePerson, providerName, spreadsheetFault } from '../../../messages/recipient.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import type { OptOutSource } from '../opt-out.ts'
 import { addOptOuts, listOptOuts, optOutsHold } from '../store/opt-outs.ts'
@@ -85,9 +85,13 @@ function columnOf(header: readonly string[]): number {
   throw refusedFile(`expected a header with the column person, or phone, got ${quotedColumns(header)}`)
 }
 
+/** An id that is none of WhatsApp's user ids, as the list that is exported may have it; anything else may be a slip. */
+const OTHER_ID = /^[A-Za-z]+\.[0-9A-Za-z.]*\d[0-9A-Za-z.]*$/
+
 function personOf(cell: string): string | undefined {
   const phone = parseListedPhone(cell)
-  return phone.ok ? phone.digits : parsePerson(cell)
+  if (phone.ok) return phone.digits
+  return parsePerson(cell) ?? (OTHER_ID.test(cell) ? providerName(cell) : undefined)
 }
 
 // Everybody who wants no advertising, as a CSV file that `importOptOuts` takes: streamed, a page of the list at a time.

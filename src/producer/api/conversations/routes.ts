@@ -4,11 +4,11 @@ import { textUpTo } from '../../../messages/bounded.ts'
 import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
 import { named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { pageQuery, personField } from '../fields.ts'
+import { listedPersonField, pageQuery } from '../fields.ts'
 
 const route = routesOf({
   access: { in: 'bearer', permission: 'messages:read' },
-  params: z.object({ person: personField }),
+  params: z.object({ person: listedPersonField }),
   shown: { person: '+447700900123' },
 })
 const time = z.iso.datetime()

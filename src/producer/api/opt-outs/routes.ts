@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { optOutSchema } from '../../../people/opt-outs/opt-out.ts'
 import { made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { count, csvBody, csvSaidFields, importedFields, pageQuery, personField } from '../fields.ts'
+import { count, csvBody, csvSaidFields, importedFields, listedPersonField, pageQuery, personField } from '../fields.ts'
 
-const params = z.object({ person: personField })
+const params = z.object({ person: listedPersonField })
 const shown = { person: '+447700900155' }
 const look = routesOf({ access: { in: 'bearer', permission: 'contacts:read' }, params, shown })
 const change = routesOf({ access: { in: 'bearer', permission: 'contacts:write' }, params, shown })

@@ -4,11 +4,11 @@ import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
 import { optOutSchema } from '../../../people/opt-outs/opt-out.ts'
 import { doneWith, named, queuedJob } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { count, personField } from '../fields.ts'
+import { count, listedPersonField } from '../fields.ts'
 
 const route = routesOf({
   access: { in: 'bearer', permission: 'admin', removedToo: true },
-  params: z.object({ person: personField }),
+  params: z.object({ person: listedPersonField }),
   shown: { person: '+447700900123' },
 })
 
