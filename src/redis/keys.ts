@@ -35,6 +35,8 @@ export const rootKeys = {
   portfolios: 'lw:portfolios',
   /** ZSET lane whose sender belongs to no portfolio → until when (ms) WhatsApp may hold a message of it. */
   holdingLanes: 'lw:holding-lanes',
+  /** ZSET portfolio → until when (ms) WhatsApp may hold a message of it. */
+  holdingPortfolios: 'lw:holding-portfolios',
   /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
   campaignLanes: 'lw:campaign-lanes',
   /** STRING: held while a sender is added or removed. */

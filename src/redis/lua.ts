@@ -75,27 +75,26 @@ function packed(list: readonly (Argument | undefined)[]): Buffer {
 
 /**
  * The caller of scripts/<name>.lua beside `module`, which is the import.meta.url of the module that defines it. Sends
- * the script's SHA-1, and its text only to a server that does not know it yet, as after a restart. `constants` is one
- * line of Lua in place of the line `-- constants`. Throws when the head of the script and its code disagree; the caller
- * rejects when it is given other names than the head has.
+ * the script's SHA-1, and its text only to a server that does not know it yet, as after a restart. Throws when the head of
+ * the script and its code disagree; the caller rejects when it is given other names than the head has.
  */
-export function defineScript(module: string, name: string, constants?: string): Script {
+export function defineScript(module: string, name: string, constants?: Constants): Script {
   const run = loadScript(module, name, constants)
   if (run.isOfMany) throw new Error(`script ${name} takes a step of many`)
   return (redis, keys, args = {}, how = {}) => run.with(redis, keys, args, [], how)
 }
 
 /** The same for a script that takes a step of many things at once. The caller gives it at least one. */
-export function defineScriptOfMany(module: string, name: string, constants?: string): ScriptOfMany {
+export function defineScriptOfMany(module: string, name: string, constants?: Constants): ScriptOfMany {
   const run = loadScript(module, name, constants)
   if (!run.isOfMany) throw new Error(`script ${name} takes a step of one`)
   return run.with
 }
 
-function loadScript(module: string, name: string, constants: string | undefined) {
+function loadScript(module: string, name: string, constants: Constants | undefined) {
   const text = withClock(readScript(new URL(`./scripts/${name}.lua`, module)))
   if (CONSTANTS.test(text) !== (constants !== undefined)) throw new Error(`script ${name} and its constants do not fit`)
-  const source = text.replace(CONSTANTS, constants ?? '')
+  const source = withNames(name, text.replace(CONSTANTS, constants?.line ?? ''), constants?.names ?? {})
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
   const isOfMany = head.each.keys.names.length + head.each.args.names.length > 0
@@ -128,8 +127,28 @@ function loadScript(module: string, name: string, constants: string | undefined)
   return { isOfMany, with: run }
 }
 
+/** What a script does not know by itself. */
+export interface Constants {
+  /** A line of Lua in place of the line `-- constants`. */
+  line: string
+  /** Texts for names: with `{ FIELD: { state: 's' } }` the code says `FIELD.state` for `'s'`. */
+  names: Readonly<Record<string, Readonly<Record<string, string>>>>
+}
+
 /** Stands where the constants of a script go. */
 const CONSTANTS = /^-- constants$/m
+
+/** The code with the texts of its names, written in when it is loaded: no run takes longer for them. */
+const withNames = (script: string, code: string, tables: Constants['names']): string =>
+  Object.entries(tables).reduce(
+    (text, [table, texts]) =>
+      text.replace(new RegExp(`\\b${table}\\.(\\w+)`, 'g'), (said, name: string) => {
+        const found = Object.hasOwn(texts, name) ? texts[name] : undefined
+        if (found === undefined) throw new Error(`script ${script}: nobody knows ${said}`)
+        return `'${found}'`
+      }),
+    code,
+  )
 
 /**
  * The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder.

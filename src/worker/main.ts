@@ -42,6 +42,7 @@ import { startReceivedMedia } from './background/media/received-media.ts'
 import { startMoves } from './background/move-files.ts'
 import { startRequeues } from './background/requeue.ts'
 import { startTemplateSyncs } from './background/templates/template-syncs.ts'
+import { REVIEW_MS, reviewHeldPlaces } from './recovery/held-places.ts'
 import { startStatusPolls } from './recovery/status-polls.ts'
 import { createSweep, SWEEP_MS } from './recovery/sweep.ts'
 import { createLaneAssignment } from './sending/lane-assignment.ts'
@@ -201,6 +202,11 @@ export async function startWorker(
     await trimRequeueable(redis, { nowMs: await redisNowMs(redis), retentionMs: config.retentionMs, everyMs: TRIM_MS })
   }
   const trimming = repeatedly(TRIM_MS, trim, log)
+  const reviewPlaces = async (): Promise<void> => {
+    const released = sweeps ? await reviewHeldPlaces(redis) : 0
+    if (released > 0) log.info({ places: released }, 'held_places.released')
+  }
+  const reviewing = repeatedly(REVIEW_MS, reviewPlaces, log)
   log.info({ worker: name }, 'worker.started')
 
   return {
@@ -214,6 +220,7 @@ export async function startWorker(
       clearing.stop()
       closingIdle.stop()
       trimming.stop()
+      reviewing.stop()
       expiry.stop()
       surveying.stop()
       const limit = withTimeout(ANSWER_MS, redis.ping()).then(

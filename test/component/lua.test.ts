@@ -1,11 +1,11 @@
 // Pins: a script runs on a server that knows it, on one that has forgotten it, and never under names that it does not have.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Redis } from '../../src/redis/connect.ts'
-import { defineScript, type Script } from '../../src/redis/lua.ts'
+import { type Constants, defineScript, type Script } from '../../src/redis/lua.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import type { TestRedis } from '../support/redis.ts'
 
@@ -39,6 +39,23 @@ test('a key or an argument that is missing or that the script does not know is r
   await expect(createTag(redis, keys, { ...vip, name: undefined })).rejects.toThrow('Arguments: name is missing')
   await expect(createTag(redis, keys, { ...vip, nmae: 'VIP' })).rejects.toThrow('Arguments: nmae is not known')
   expect(await redis.exists('tag:9')).toBe(0)
+})
+
+test('a script gets the texts of names that it is given, and one that nobody knows is refused when it is loaded', () => {
+  const names = { FIELD: { state: 's' } }
+  const loaded = (code: string) => load(`#!lua\n-- constants\n${code}`, { line: 'local one = 1', names })
+  expect(() => loaded('return FIELD.state')).not.toThrow()
+  expect(() => loaded('return FIELD.stat')).toThrow('nobody knows FIELD.stat')
+  expect(() => loaded('return FIELD.constructor')).toThrow('nobody knows FIELD.constructor')
+})
+
+test('no script knows a field of a record by its letter', () => {
+  const folder = join(import.meta.dirname, '../../src')
+  const scripts = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.lua'))
+  const lines = scripts.flatMap((path) => readFileSync(join(folder, path), 'utf8').split('\n'))
+  const ofRecords = lines.filter((line) => /'H[A-Z]+', *(m\.)?records?\b/.test(line))
+  expect(ofRecords.length).toBeGreaterThan(10)
+  expect(ofRecords.filter((line) => /'[a-z]'/.test(line))).toEqual([])
 })
 
 test('an error of the script itself is passed on', async () => {
@@ -91,12 +108,12 @@ describe('a script of which the head and the code disagree is refused when it is
 })
 
 /** A script of its own folder. */
-function load(source: string): Script {
+function load(source: string, constants?: Constants): Script {
   const folder = mkdtempSync(join(tmpdir(), 'laneway-lua-'))
   try {
     mkdirSync(join(folder, 'scripts'))
     writeFileSync(join(folder, 'scripts/some.lua'), source)
-    return defineScript(pathToFileURL(join(folder, 'some.ts')).href, 'some')
+    return defineScript(pathToFileURL(join(folder, 'some.ts')).href, 'some', constants)
   } finally {
     rmSync(folder, { recursive: true })
   }

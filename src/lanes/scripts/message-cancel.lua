@@ -43,14 +43,14 @@ if p.state == QUEUED and now >= p.validUntil then return { 'ignored', EXPIRED } 
 if step(p, { kind = 'cancel' }) == 'ignored' then return { 'ignored', p.state } end
 
 local history = appendHistory(p.history, p.state, now, acceptedAt, why)
-local fields = { 's', p.state, 'h', history }
+local fields = { FIELD.state, p.state, FIELD.history, history }
 if not exists then
   for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
-  fields[#fields + 1] = 'p'
+  fields[#fields + 1] = FIELD.payload
   fields[#fields + 1] = data
 end
 if problem then
-  fields[#fields + 1] = 'e'
+  fields[#fields + 1] = FIELD.problem
   fields[#fields + 1] = problem
 end
 redis.call('HSET', record, unpack(fields))

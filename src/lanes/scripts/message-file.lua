@@ -10,7 +10,7 @@
 -- include ../../messages/store/scripts/message-lifecycle
 local record, inDoubt, queuedAgain = unpack(KEYS)
 local ulid = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
-local state, now = redis.call('HGET', record, 's'), redisNowMs()
+local state, now = redis.call('HGET', record, FIELD.state), redisNowMs()
 local function file(list, isOnIt)
   if isOnIt then redis.call('ZADD', list, 'NX', now, ulid) else redis.call('ZREM', list, ulid) end
 end

@@ -5,11 +5,11 @@ import type { Sender } from '../../accounts/store/senders.ts'
 import type { ListSettings } from '../../campaigns/store/open-campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
-import { defineScript } from '../../redis/lua.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { timeOf, unpackUlid } from '../message-id.ts'
 import { findInboundBy } from '../store/inbound.ts'
 import { type Segment, segmentsBetween } from '../store/index-segments.ts'
+import { defineMessageScript } from '../store/message-script.ts'
 import { compareEntries, type Entry, inOrder, lastKeyOf, type Place, type Source, sourceOf } from './entries.ts'
 import { fallbackSources } from './fallback-lookup.ts'
 import { findMessage } from './lookup.ts'
@@ -115,7 +115,7 @@ async function sourcesOf(redis: Redis, search: Search): Promise<{ sources: Sourc
   return { sources, floor: floors.sort().at(-1) ?? '' }
 }
 
-const filterScript = defineScript(import.meta.url, 'message-filter')
+const filterScript = defineMessageScript(import.meta.url, 'message-filter')
 const filterReply = z.array(z.number().int())
 
 const ulidOf = ({ key }: Entry): string => unpackUlid(Buffer.from(key, 'latin1'))

@@ -1,7 +1,9 @@
-// Defines Lua scripts that get the tables of lifecycle.ts and provider-codes.ts as constants.
-import { defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
+// Defines Lua scripts that get the tables of lifecycle.ts, provider-codes.ts and record-format.ts as constants. No script knows
+// a letter of a record by itself.
+import { type Constants, defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../lifecycle.ts'
 import { PROVIDER_CODES } from '../provider-codes.ts'
+import { FIELDS } from './record-format.ts'
 
 const letter = (state: State): string => `'${LETTERS[state]}'`
 const letters = (states: readonly State[]): string => `'${states.map((state) => LETTERS[state]).join('')}'`
@@ -19,12 +21,13 @@ const moveOf = Object.entries<Move>(MESSAGE_MOVES)
 
 const recipientCodes = [...PROVIDER_CODES].flatMap(([code, { concerns }]) => (concerns === 'recipient' ? [code] : []))
 
-const CONSTANTS = [
+const line = [
   `local ${STATES.map((state) => state.toUpperCase()).join(', ')} = ${STATES.map(letter).join(', ')}`,
   `local ORDER, PROVEN = ${letters(STATES)}, ${letters(PROVEN_SENT)}`,
   `local RECIPIENT_CODES = '|${recipientCodes.join('|')}|'`,
   `local function moveOf(kind) ${moveOf} error('unknown step ' .. tostring(kind)) end`,
 ].join('; ')
+const CONSTANTS: Constants = { line, names: { FIELD: FIELDS } }
 
 /** The same as `defineScript`, of a script that reads these constants. */
 export const defineMessageScript = (module: string, name: string): Script => defineScript(module, name, CONSTANTS)

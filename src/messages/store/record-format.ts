@@ -1,6 +1,6 @@
 // The format of a message's record: a hash with fields of one letter, because a million of them are kept for weeks.
-// In TypeScript only this file knows the letters, in Lua the scripts of the steps do; `load` in message-lifecycle.lua
-// reads what a step needs.
+// Only this file knows the letters; scripts say `FIELD.state` (message-script.ts). `load` in message-lifecycle.lua reads what a
+// step needs.
 import { z } from 'zod'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import { jsonText } from '../../redis/records.ts'

@@ -163,23 +163,63 @@ export async function forgetCap(
   await redis.del(names.flatMap(namesOfPerson).map((name) => keys.cap(name)))
 }
 
+const holderScript = defineScript(import.meta.url, 'rules-holder')
 const holdScript = defineScript(import.meta.url, 'rules-hold')
 
 /** The message is held by WhatsApp: it has a place until it is told what became of it, or for a day. */
 export async function holdPlace(redis: Redis, owner: RulesOwner, name: string, { nowMs }: At = {}): Promise<void> {
   const { held, strict } = keysOf(owner)
-  await holdScript(redis, { held, strict }, { message: name, heldMs: HELD_MS, given: nowMs })
-  if (owner.portfolio !== undefined) return
+  const { lane, portfolio } = owner
+  // First: a place that nobody knows of is never reviewed.
+  const holders = portfolio === undefined ? rootKeys.holdingLanes : rootKeys.holdingPortfolios
   const now = nowMs ?? Date.now()
-  // Only for those who look: if it is lost, the next held message of the lane brings it.
-  await redis.zadd(rootKeys.holdingLanes, now + HELD_MS, owner.lane)
-  await redis.zremrangebyscore(rootKeys.holdingLanes, '-inf', now)
-  await redis.pexpire(rootKeys.holdingLanes, HELD_MS)
+  await holderScript(redis, { holders }, { holder: String(portfolio?.id ?? lane), now, heldMs: HELD_MS })
+  await holdScript(redis, { held, strict }, { message: name, heldMs: HELD_MS, given: nowMs })
 }
 
 /** Up to `most` lanes whose sender has no portfolio and may have messages that WhatsApp holds. */
 export const lanesHolding = async (redis: Redis, most: number, { nowMs = Date.now() }: At = {}): Promise<number[]> =>
   (await redis.zrangebyscore(rootKeys.holdingLanes, nowMs, '+inf', 'LIMIT', 0, most)).map(Number)
+
+/** Whose places they are: those of a portfolio, or of a lane whose sender has none. */
+export type Holder = { lane: number } | { portfolio: number }
+
+/** Up to `most` of each that may have messages that WhatsApp holds. */
+export async function holders(redis: Redis, most: number): Promise<Holder[]> {
+  const [lanes, portfolios] = await Promise.all([
+    lanesHolding(redis, most),
+    redis.zrangebyscore(rootKeys.holdingPortfolios, Date.now(), '+inf', 'LIMIT', 0, most),
+  ])
+  return [...lanes.map((lane) => ({ lane })), ...portfolios.map((id) => ({ portfolio: Number(id) }))]
+}
+
+/** A place of a message. `isHeld`: of one that WhatsApp holds; else of one in flight, which ends within minutes. */
+export interface Place {
+  name: string
+  until: string
+  isHeld: boolean
+}
+
+/** Up to `most` places, those that last longest first. */
+export async function placesOf(redis: Redis, of: Holder, most: number): Promise<Place[]> {
+  const found = await redis.zrevrange(heldKeyOf(of), 0, most - 1, 'WITHSCORES')
+  const heldFrom = Date.now() + 2 * PLACE_MS
+  const places: Place[] = []
+  for (let i = 0; i < found.length; i += 2) {
+    const [name = '', until = ''] = found.slice(i, i + 2)
+    places.push({ name, until, isHeld: Number(until) > heldFrom })
+  }
+  return places
+}
+
+const releaseScript = defineScript(import.meta.url, 'rules-release')
+
+/** Gives a place back, unless its message has got another one meanwhile. */
+export async function releaseSame(redis: Redis, of: Holder, { name, until }: Place): Promise<boolean> {
+  return (await releaseScript(redis, { held: heldKeyOf(of) }, { message: name, expected: until })) === 1
+}
+
+const heldKeyOf = (of: Holder): string => ('lane' in of ? rulesKeys(of.lane) : rulesKeys(0, of.portfolio)).held
 
 /** How many messages WhatsApp holds, and since when the first of them (epoch ms); undefined without one. */
 export async function heldNow(

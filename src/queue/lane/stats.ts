@@ -5,6 +5,7 @@ import { parseChunkJobId } from '../../jobs/campaigns.ts'
 import { readHistory } from '../../messages/history.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, parseMessageId } from '../../messages/message-id.ts'
+import { defineMessageScript } from '../../messages/store/message-script.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -18,10 +19,9 @@ import {
   reopenedKey,
   requeueableKey,
 } from '../../redis/keys.ts'
-import { defineScript } from '../../redis/lua.ts'
 import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey } from '../layout.ts'
 
-const statsScript = defineScript(import.meta.url, 'lane-stats')
+const statsScript = defineMessageScript(import.meta.url, 'lane-stats')
 
 const statsReply = z.array(z.string()).min(6)
 

@@ -27,6 +27,7 @@ import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-ou
 import type { Tombstones } from '../../people/tombstones.ts'
 import { restCampaigns } from '../../portfolios/store/campaigns-rest.ts'
 import { type Counted, confirmCounted, giveBack, holdPlace, releasePlace } from '../../portfolios/store/rules.ts'
+import type { RulesOwner } from '../../portfolios/store/rules-owner.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -178,9 +179,11 @@ async function sent(
   const isFirst = sent_after_block < blocked_at
   const noted = isFirst && followUp(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
-  // Before the record: a place that is taken for a message which is not held comes back by itself.
+  // Before the record: dying in between leaves a place for a message that is not held, which a review gives back
+  // (recovery/held-places.ts); a held one without a place would never be missed.
   if (isHeld) await followUp(log, id, () => holdPlace(redis, rules, messageId(id.lane, id.ulid)))
-  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isHeldBack: isHeld, isPatient: true })
+  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isHeldBack: isHeld, isPatient: !isHeld })
+  if (isHeld) await followUp(log, id, () => releaseUnheld(redis, rules, id))
   if (provider.poll) followByPolling(id.lane)
   // If it is lost, the answer to the next message to them brings it.
   if (knownAs) {
@@ -189,6 +192,12 @@ async function sent(
   }
   await noted
   return DONE
+}
+
+/** The webhook that ends a hold may come before the answer that tells of it is written down: then nothing is held any more. */
+async function releaseUnheld(redis: Redis, rules: RulesOwner, id: MessageId): Promise<void> {
+  const isHeld = (await readMessage(redis, id))?.heldSince !== undefined
+  if (!isHeld) await releasePlace(redis, rules, messageId(id.lane, id.ulid))
 }
 
 async function failed(

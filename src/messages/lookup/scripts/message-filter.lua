@@ -12,11 +12,12 @@
 --   run?      number of a campaign
 --   code?     `code|`, what a problem begins with
 -- Output: places of those that may match
+-- constants
 local records = unpack(KEYS)
 local ulids, once, repeated, class, group, run, code = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
 local found = {}
 for place, ulid in ipairs(ulids) do
-  local f = redis.call('HMGET', records .. ulid, 's', 'y', 'g', 'r', 'e', 'o')
+  local f = redis.call('HMGET', records .. ulid, FIELD.state, FIELD.class, FIELD.campaign, FIELD.run, FIELD.problem, FIELD.repeats)
   local fits
   if f[1] then
     local letters = tonumber(f[6] or '0') > 0 and repeated or once

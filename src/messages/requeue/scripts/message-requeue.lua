@@ -58,23 +58,28 @@ local function take(i)
   end
   if isClosed then return { 'sender_removed', before } end
   if p.run and isOver(p.run) then return { 'campaign_over', before } end
-  if not p.has.p and not content then return { 'without_content', before } end
+  if not p.has.payload and not content then return { 'without_content', before } end
 
-  local fields = { 's', p.state, 'u', validUntil, 'h', appendHistory(p.history, p.state, now, acceptedAt, 'by hand') }
+  local fields = {
+    FIELD.state, p.state, FIELD.validUntil, validUntil,
+    FIELD.history, appendHistory(p.history, p.state, now, acceptedAt, 'by hand'),
+  }
   local function write(field, value)
     fields[#fields + 1] = field
     fields[#fields + 1] = value
   end
-  if p.repeats > 0 then write('o', p.repeats) end
-  if p.others ~= '' then write('b', p.others) end
-  if not p.has.p then write('p', content) end
+  if p.repeats > 0 then write(FIELD.repeats, p.repeats) end
+  if p.others ~= '' then write(FIELD.others, p.others) end
+  if not p.has.payload then write(FIELD.payload, content) end
   redis.call('HSET', record, unpack(fields))
-  if p.has.n or p.has.e then redis.call('HDEL', record, 'n', 'e', 'j') end
+  if p.has.tries or p.has.problem then
+    redis.call('HDEL', record, FIELD.tries, FIELD.problem, FIELD.cappedUntil)
+  end
   -- It lives as long from now on as a new one, or what becomes of it could not be written down.
   redis.call('PEXPIRE', record, retentionMs)
   keepCampaign(campaigns, p.run, retentionMs)
-  count(campaigns, p.run, ulid, before, p.state, isExempt(before, p.has.e), false)
-  countAside(campaigns, p.run, 'capped', p.has.j and true or false, false)
+  count(campaigns, p.run, ulid, before, p.state, isExempt(before, p.has.problem), false)
+  countAside(campaigns, p.run, 'capped', p.has.cappedUntil and true or false, false)
   removeLater(requeueable, ulid)
   addLater(queuedAgain, now + jobWithinMs, ulid)
   queued = queued + 1

@@ -18,7 +18,7 @@ end
 local function noteEvent(p, ulid, history, problem)
   if p.state == QUEUED or p.state == SENDING or not hasListeners() then return end
   local why = ''
-  if p.state == FAILED or p.state == UNCONFIRMED or p.state == UNKNOWN then why = problem or p.has.e or '' end
+  if p.state == FAILED or p.state == UNCONFIRMED or p.state == UNKNOWN then why = problem or p.has.problem or '' end
   if p.state == READ and not string.find('|' .. history, '|' .. DELIVERED, 1, true) then why = '+' end
   noted[#noted + 1] = ulid .. p.state .. (p.repeats > 0 and '!' or '') .. stepsOf(history) + 1
     .. ',' .. (string.match(history, '([^|]+)$')):match('^%a(%-?%w+)') .. ',' .. string.gsub(why, '%c', ' ')

@@ -42,7 +42,7 @@ end
 local now = redisNowMs()
 -- Events that were told before are gone with the record: what is told now must not look older than they.
 local history = appendHistory(why == 'gone' and '~1000' or '', state, now, acceptedAt, string.match(problem, '^[^|]*'))
-local fields = { 's', state, 'h', history, 'e', problem }
+local fields = { FIELD.state, state, FIELD.history, history, FIELD.problem, problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
 redis.call('HSET', record, unpack(fields))
 p.state = state

@@ -1,6 +1,7 @@
 -- The life of a message in Redis. Included by every script that changes a message. The
 -- letters of the states and the table of moves are those of src/messages/lifecycle.ts, written in here when the script
--- is loaded: QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table. PROVEN are the letters of those
+-- is loaded: QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table; FIELD.state is the field that record-format.ts
+-- calls so. PROVEN are the letters of those
 -- states that prove a message sent, in their order. The rest stands in step(); a reference model
 -- (test/model/message-lifecycle.ts) is held against it, step by step over thousands of lives.
 -- constants
@@ -129,7 +130,9 @@ end
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 -- `isMissing`: it is known that there is none.
 local function load(key, isMissing)
-  local f = isMissing and {} or redis.call('HMGET', key, 's', 'a', 'n', 'o', 'h', 'u', 'r', 'e', 'p', 'b', 'y', 't', 'j', 'z')
+  local f = isMissing and {} or redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
+    FIELD.validUntil, FIELD.run, FIELD.problem, FIELD.payload, FIELD.others, FIELD.class, FIELD.to, FIELD.cappedUntil,
+    FIELD.heldSince)
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -143,7 +146,9 @@ local function load(key, isMissing)
     -- Nothing that says whom it went to is written any more (src/people/scripts/message-erase.lua).
     isErased = f[12] == '',
     -- Which of the fields are there that a step may drop.
-    has = { n = f[3], e = f[8], p = f[9], b = f[10], j = f[13], z = f[14] },
+    has = {
+      tries = f[3], problem = f[8], payload = f[9], others = f[10], cappedUntil = f[13], heldSince = f[14],
+    },
   }, f[1] and true or false
 end
 

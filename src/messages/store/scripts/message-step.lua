@@ -57,13 +57,13 @@ local now = redisNowMs()
 -- What a step writes to the record, and the fields that it takes off it.
 local set, gone
 local function write(field, value) set[#set + 1], set[#set + 2] = field, value end
-local function drop(p, field)
-  if p.has[field] then gone[#gone + 1] = field end
+local function drop(known, field)
+  if known then gone[#gone + 1] = field end
 end
 
 -- Which wave a message goes out with next; nil where there were as many already.
 local function waveOf(record, most)
-  local wave = tonumber(redis.call('HGET', record, 'q') or '0') + 1
+  local wave = tonumber(redis.call('HGET', record, FIELD.waves) or '0') + 1
   return wave <= most and wave or nil
 end
 
@@ -86,11 +86,11 @@ local function take(i)
   -- overtook the answer.
   local providerId = p.attempt == attempt and not p.isErased and sentAs
   if verdict == 'ignored' then
-    if providerId then redis.call('HSET', record, 'w', providerId) end
+    if providerId then redis.call('HSET', record, FIELD.providerId, providerId) end
     -- It was written down as sent by the answer that held it back.
-    local isReleased = p.has.z and status == SENT and attempt == p.attempt and not isHeldBack
+    local isReleased = p.has.heldSince and status == SENT and attempt == p.attempt and not isHeldBack
     if not isReleased then return { verdict, p.state } end
-    redis.call('HDEL', record, 'z')
+    redis.call('HDEL', record, FIELD.heldSince)
     countAside(campaigns, p.run, 'held', true, false)
     return { verdict, p.state, p.state, p.class, '', 0, 1 }
   end
@@ -99,55 +99,58 @@ local function take(i)
   -- with it all lists.
   if kind == 'status' and p.state == before then
     local history = appendHistory(p.history, status, at, acceptedAt, detail)
-    redis.call('HSET', record, 'a', p.attempt, 'b', p.others, 'h', history)
-    -- That was the provider's id of the attempt that has failed.
-    if p.attempt ~= counting then redis.call('HDEL', record, 'w') end
-    return { verdict, p.state }
+    redis.call('HSET', record, FIELD.attempt, p.attempt, FIELD.others, p.others, FIELD.history, history)
+    if p.attempt == counting then return { verdict, p.state } end
+    -- Those were of the attempt that has failed.
+    redis.call('HDEL', record, FIELD.providerId, FIELD.heldSince)
+    if not p.has.heldSince then return { verdict, p.state } end
+    countAside(campaigns, p.run, 'held', true, false)
+    return { verdict, p.state, p.state, p.class, '', 0, 1 }
   end
 
   set, gone = {}, {}
   local rank, rankBefore = rankOf(p.state), rankOf(before)
   local letter = p.state
   if kind == 'not_sent' then letter = p.state == FAILED and FAILED or 'u' end
-  write('s', p.state)
-  if p.attempt ~= counting then write('a', p.attempt) end
+  write(FIELD.state, p.state)
+  if p.attempt ~= counting then write(FIELD.attempt, p.attempt) end
   local history = appendHistory(p.history, letter, at, acceptedAt, detail)
   -- The failure and the next wave are one step: no kill comes between, and a campaign is not over while one is to come.
   local wave = waves and p.state == FAILED and cappedUntil < p.validUntil and waveOf(record, waves.most)
   if wave then
     step(p, { kind = 'requeue' })
     history, problem = appendHistory(history, p.state, now, acceptedAt, 'wave'), nil
-    write('s', p.state)
-    write('q', wave)
+    write(FIELD.state, p.state)
+    write(FIELD.waves, wave)
     redis.call('PEXPIRE', record, waves.keepMs, 'GT')
   end
-  write('h', history)
-  if providerId then write('w', providerId) end
-  if p.tries > 0 then write('n', p.tries) else drop(p, 'n') end
-  if p.repeats > 0 then write('o', p.repeats) end
-  if p.others ~= '' then write('b', p.others) else drop(p, 'b') end
-  local wasExempt, nowProblem = isExempt(before, p.has.e), problem or p.has.e
+  write(FIELD.history, history)
+  if providerId then write(FIELD.providerId, providerId) end
+  if p.tries > 0 then write(FIELD.tries, p.tries) else drop(p.has.tries, FIELD.tries) end
+  if p.repeats > 0 then write(FIELD.repeats, p.repeats) end
+  if p.others ~= '' then write(FIELD.others, p.others) else drop(p.has.others, FIELD.others) end
+  local wasExempt, nowProblem = isExempt(before, p.has.problem), problem or p.has.problem
   if problem then
-    write('e', problem)
+    write(FIELD.problem, problem)
   elseif rank or p.state == QUEUED then
     nowProblem = nil
-    drop(p, 'e')
+    drop(p.has.problem, FIELD.problem)
   end
 
   local isCapped, isHeld = p.state == FAILED and cappedUntil ~= nil, p.state == SENT and isHeldBack
-  if isCapped then write('j', cappedUntil) elseif p.has.j then gone[#gone + 1] = 'j' end
-  if isHeld then write('z', string.format('%.0f', now)) elseif p.has.z then gone[#gone + 1] = 'z' end
-  countAside(campaigns, p.run, 'capped', p.has.j and true or false, isCapped)
-  countAside(campaigns, p.run, 'held', p.has.z and true or false, isHeld or false)
+  if isCapped then write(FIELD.cappedUntil, cappedUntil) else drop(p.has.cappedUntil, FIELD.cappedUntil) end
+  if isHeld then write(FIELD.heldSince, string.format('%.0f', now)) else drop(p.has.heldSince, FIELD.heldSince) end
+  countAside(campaigns, p.run, 'capped', p.has.cappedUntil and true or false, isCapped)
+  countAside(campaigns, p.run, 'held', p.has.heldSince and true or false, isHeld or false)
 
   -- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
   -- still fail, and is sent again by hand then; of a campaign's message the content can be made once more.
-  local contentNow = p.has.p
+  local contentNow = p.has.payload
   if p.state == DELIVERED or p.state == READ or (p.state == SENT and p.run) then
-    drop(p, 'p')
-  elseif not p.has.p and not p.isErased then
+    drop(p.has.payload, FIELD.payload)
+  elseif not p.has.payload and not p.isErased then
     local data = redis.call('HGET', job, 'data') or content
-    if data then write('p', data) end
+    if data then write(FIELD.payload, data) end
   end
   redis.call('HSET', record, unpack(set))
   noteEvent(p, ulid, history, problem)
@@ -196,7 +199,7 @@ local function take(i)
     endSending(job, id, now, p.state == QUEUED and (waitMs or retryMs or 0) or nil)
   end
   local isDelivered = p.state == DELIVERED or p.state == READ
-  local wasHeld = p.has.z and not isHeld
+  local wasHeld = p.has.heldSince and not isHeld
   -- Almost all were simply sent: their answer is short.
   if not wasHeld then return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs } end
   return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs or 0, 1 }

@@ -9,19 +9,19 @@
 -- Writes what has become of a message that was queued, or had no record yet.
 local function settle(m, p, exists, now, before, happened, detail, problem)
   local history = appendHistory(p.history, happened, now, m.acceptedAt, detail)
-  local fields = { 's', p.state, 'a', p.attempt, 'h', history }
+  local fields = { FIELD.state, p.state, FIELD.attempt, p.attempt, FIELD.history, history }
   if not exists then
     for i = 1, #m.newFields do fields[#fields + 1] = m.newFields[i] end
   end
   if problem then
-    fields[#fields + 1] = 'e'
+    fields[#fields + 1] = FIELD.problem
     fields[#fields + 1] = problem
   end
   if p.state ~= SENDING then
     -- The content is needed should it be sent again, and lives in the job, which goes away now.
     local data = redis.call('HGET', m.job, 'data')
     if data then
-      fields[#fields + 1] = 'p'
+      fields[#fields + 1] = FIELD.payload
       fields[#fields + 1] = data
     end
   end
@@ -62,7 +62,7 @@ local function isStopped(m, p, exists, now)
   if exists and (campaign == 'cancelled' or not campaign) then
     step(p, { kind = 'cancel' })
     local history = appendHistory(p.history, p.state, now, m.acceptedAt, '')
-    redis.call('HSET', m.record, 's', p.state, 'h', history)
+    redis.call('HSET', m.record, FIELD.state, p.state, FIELD.history, history)
     noteEvent(p, m.ulid, history)
     redis.call('ZREM', m.queuedAgain, m.ulid)
     redis.call('ZADD', m.requeueable, now, m.ulid)

@@ -17,7 +17,7 @@ local jobs, records = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local MOST = 1000
 local count = 0
 for _, id in ipairs(redis.call('LRANGE', active, -MOST, -1)) do
-  if redis.call('HGET', records .. string.sub(id, -26), 's') ~= SENDING then
+  if redis.call('HGET', records .. string.sub(id, -26), FIELD.state) ~= SENDING then
     local job = jobs .. id
     -- Of a job that is gone only the id is left.
     if redis.call('EXISTS', job) == 1 then endSending(job, id, 0, 0) else redis.call('LREM', active, -1, id) end

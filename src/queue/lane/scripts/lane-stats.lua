@@ -27,12 +27,15 @@
 -- state and recipients without an outcome of each active campaign}; what is not there is ''. The numbers are those
 -- below in their order, in one string: reading a list of them takes a client three times as long.
 -- include chunk-places
+-- constants
 local waiting, prioritized, delayed, active, deadLetters, meta, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, requeueable, polls, reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
 -- More are not looked at: this script must stay a matter of microseconds.
+-- In these a message has not ended.
+local OPEN = QUEUED .. SENDING .. UNCONFIRMED
 local CHUNKS_MAX, CAMPAIGNS_MAX, COUNTED_MAX, DOUBT_LOOKED_AT = 500, 50, 20, 64
 
 local function historyOf(job)
-  return job and redis.call('HGET', records .. (string.match(job, '_(%w+)$') or ''), 'h') or ''
+  return job and redis.call('HGET', records .. (string.match(job, '_(%w+)$') or ''), FIELD.history) or ''
 end
 
 local states, remaining, found = {}, {}, redis.call('HGETALL', activeCampaigns)
@@ -44,8 +47,9 @@ for i = 1, #found, 2 do
       left = tonumber(redis.call('HGET', key, 'total') or '0')
       local counts = redis.call('HGETALL', key .. ':counts')
       for j = 1, #counts, 2 do
-        -- Queued again, being sent and in doubt have not ended; `exempt` counts some that have once more.
-        if not string.find('|q|c|l|exempt|', '|' .. counts[j] .. '|', 1, true) then
+        -- What is no state (`exempt`, `capped`, `held`) counts some of them once more.
+        local isState = #counts[j] == 1
+        if isState and not string.find(OPEN, counts[j], 1, true) then
           left = left - tonumber(counts[j + 1])
         end
       end
@@ -71,7 +75,7 @@ local chunk = string.match(redis.call('LINDEX', chunksWaiting, -1) or '', '^chun
 local doubted = redis.call('ZCARD', inDoubt)
 local lookedAt, sending = redis.call('ZRANGE', inDoubt, 0, DOUBT_LOOKED_AT - 1), 0
 for _, ulid in ipairs(lookedAt) do
-  if redis.call('HGET', records .. ulid, 's') == 'c' then sending = sending + 1 end
+  if redis.call('HGET', records .. ulid, FIELD.state) == SENDING then sending = sending + 1 end
 end
 if doubted > #lookedAt then sending = math.floor(sending * doubted / #lookedAt + 0.5) end
 

@@ -1,0 +1,55 @@
+// The review of places for messages that WhatsApp holds. A place and the message that has it are written one after the other, on
+// two servers of a cluster: a process that dies in between leaves a place for a message that is not held, and campaigns of the
+// whole portfolio would be kept to the few places that are left for a day. Doing it again changes nothing.
+import { parseMessageId } from '../../messages/message-id.ts'
+import type { MessageRecord } from '../../messages/store/record-format.ts'
+import { readMessagesOrNot } from '../../messages/store/records.ts'
+import { type Holder, holders, type Place, placesOf, releaseSame } from '../../portfolios/store/rules.ts'
+import type { Redis } from '../../redis/connect.ts'
+
+/** How often all places are reviewed. */
+export const REVIEW_MS = 60_000
+/** Portfolios, lanes without one, and places of each that are reviewed. */
+const HOLDERS = 1_000
+const PLACES = 2_000
+/** Records read in one round trip. */
+const AT_ONCE = 200
+
+/** Gives back the places of messages that are neither held nor on their way; returns how many. Rejects when Redis is away. */
+export async function reviewHeldPlaces(redis: Redis): Promise<number> {
+  let released = 0
+  for (const holder of await holders(redis, HOLDERS)) {
+    const places = await placesOf(redis, holder, PLACES)
+    for (let at = 0; at < places.length; at += AT_ONCE) {
+      released += await review(redis, holder, places.slice(at, at + AT_ONCE))
+    }
+  }
+  return released
+}
+
+async function review(redis: Redis, holder: Holder, places: readonly Place[]): Promise<number> {
+  const byLane = new Map<number, { ulid: string; place: Place }[]>()
+  for (const place of places) {
+    const id = parseMessageId(place.name)
+    if (id === undefined) continue
+    const some = byLane.get(id.lane) ?? []
+    byLane.set(id.lane, some)
+    some.push({ ulid: id.ulid, place })
+  }
+  let released = 0
+  for (const [lane, some] of byLane) {
+    const ulids = some.map(({ ulid }) => ulid)
+    const records = await readMessagesOrNot(redis, lane, ulids)
+    for (const [i, { place }] of some.entries()) {
+      if (isOver(place, records[i]) && (await releaseSame(redis, holder, place))) released += 1
+    }
+  }
+  return released
+}
+
+/** Whether the message needs its place no more. One that is about to be claimed has a place in flight, which ends by itself. */
+function isOver({ isHeld }: Place, record: MessageRecord | 'unreadable' | undefined): boolean {
+  if (record === 'unreadable') return false
+  if (record === undefined || record.state === 'queued') return isHeld
+  return record.heldSince === undefined && record.state !== 'sending' && record.state !== 'unconfirmed'
+}
