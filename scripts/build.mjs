@@ -61,8 +61,12 @@ async function buildConsole() {
     envDir: false,
     publicDir: false,
     logLevel: 'warn',
-    // Said here, or a build that a test starts (NODE_ENV=test) is one for development, half as large again.
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
+    // Development is said here, or a build that a test starts (NODE_ENV=test) is one for it, half as large again. Calls with
+    // children as arguments make the page a kilobyte smaller than the automatic runtime, which names them in an object.
+    oxc: {
+      jsx: { runtime: 'classic', pragma: 'jsxElement', pragmaFrag: 'JsxFragment', development: false },
+      jsxInject: "import { h as jsxElement, Fragment as JsxFragment } from 'preact'",
+    },
     define: { 'process.env.NODE_ENV': '"production"' },
     build: {
       outDir: join(draft, 'console'),

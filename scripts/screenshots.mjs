@@ -83,7 +83,7 @@ async function takeAll(page, demo, key) {
     .getByRole('link', { name: /made up/ })
     .first()
     .click()
-  await page.getByRole('heading', { name: 'Ledger' }).waitFor()
+  await page.getByRole('heading', { name: 'Results' }).waitFor()
   await take(page, 'campaign')
   await page.goto('/console')
   // So long that lines can be seen on the chart, which has a point a minute.

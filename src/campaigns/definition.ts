@@ -7,6 +7,8 @@ import type { State } from '../messages/lifecycle.ts'
 import { LIMITS } from '../messages/limits.ts'
 import { compileComponents, type ValueSourceKind } from './parameters.ts'
 
+/** Characters of a name. */
+export const NAME_MOST = 255
 const TAGS_MAX = 100
 const tagId = z.int().min(1)
 
@@ -27,6 +29,8 @@ const earlierSchema = z.object({
   class: z.enum(['failed', 'unknown', 'not_delivered', 'expired', 'cancelled']),
   /** What the recipients of the earlier one offered; the values themselves were frozen then. */
   offer: z.enum(['contact', 'row']),
+  /** The campaign that was run first, of all those that were made of each other. Runs of before do not have it. */
+  first: z.string().optional(),
 })
 
 const templateSchema = z.object({
@@ -40,7 +44,7 @@ const retryCapped = z
 
 /** A campaign as a person defines it. Fields that nobody knows are faults: a typo would go out to everybody. */
 export const definitionSchema = z.strictObject({
-  name: z.string().trim().min(1).pipe(textUpTo(255)).optional().describe('What people call it.'),
+  name: z.string().trim().min(1).pipe(textUpTo(NAME_MOST)).optional().describe('What people call it.'),
   sender: filledTextUpTo(LIMITS.sender).describe('One of the account’s senders, by number in any spelling or by name.'),
   template: z.strictObject({
     name: filledTextUpTo(LIMITS.templateName),
@@ -147,6 +151,8 @@ export const preflightSchema = z.object({
   excluded: count,
   /** Of an earlier campaign, and have had enough marketing for now. */
   skipped_capped: count.default(0),
+  /** Of an earlier campaign, and were erased since. */
+  skipped_erased: count.default(0),
   /** What must be fixed before it can start; empty when it is ready. */
   problems: z.array(z.object({ path: z.string(), message: z.string() })),
   /** What it can start with, but somebody should know. */

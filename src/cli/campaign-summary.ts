@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SingleBar } from 'cli-progress'
 import { type CampaignId, isBeforeStart, parseCampaignId } from '../campaigns/campaign.ts'
-import type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
+import type { CampaignDescription, RunPlan } from '../campaigns/commands/campaign-document.ts'
 import { describeCampaign } from '../campaigns/commands/describe.ts'
 import type { LifecycleDeps } from '../campaigns/commands/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.ts'
@@ -32,12 +32,13 @@ export type Lifecycle = Awaited<ReturnType<typeof lifecycleOf>>
 
 /** What moves a campaign, with what it needs. Loaded only for that: BullMQ takes longer to load than all else. */
 export async function lifecycleOf({ redis, config, use }: CommandContext) {
-  const [moves, { openCampaignQueue }] = await Promise.all([
+  const [moves, runs, { openCampaignQueue }] = await Promise.all([
     import('../campaigns/commands/lifecycle.ts'),
+    import('../campaigns/commands/run-again.ts'),
     import('../campaigns/store/queue.ts'),
   ])
   const deps: LifecycleDeps = { redis, queue: use(openCampaignQueue(redis)), retentionMs: config.retentionMs }
-  return { ...moves, deps }
+  return { ...moves, ...runs, deps }
 }
 
 /** The campaign as it is now; the target of what was done, where the verb did something. */
@@ -103,15 +104,14 @@ function preflightFacts(
   preflight: NonNullable<CampaignDescription['preflight']>,
   begun: string | null,
 ): [string, string][] {
-  const refused = Object.entries(preflight.refused).filter(([, count]) => count > 0)
   return [
     ['Checked', preflight.checked_at ?? ''],
     ...preflight.problems.map(({ path, message }): [string, string] => ['Problem', `${path}: ${message}`]),
     ...preflight.warnings.map(({ path, message }): [string, string] => ['Warning', `${path}: ${message}`]),
     ['Gallery files', filesText(preflight.files)],
-    ['Rejected', refused.map(([reason, count]) => wordsFor(reason, count)).join(', ')],
+    ['Rejected', refusedWords(preflight.refused).join(', ')],
     ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
-    ['Skipped', preflight.skipped_capped === 0 ? '' : `${preflight.skipped_capped} who have had enough marketing`],
+    ['Skipped', skippedWords(preflight).join(', ')],
     // Once it has begun, its progress says when it ends.
     [
       'Estimated',
@@ -136,6 +136,30 @@ function filesText(files: NonNullable<CampaignDescription['preflight']>['files']
   const uploaded = files.length - waiting
   const texts = [uploaded > 0 && `${uploaded} at the provider`, waiting > 0 && `${waiting} not uploaded yet`]
   return texts.filter(Boolean).join(', ')
+}
+
+const refusedWords = (refused: RunPlan['refused']): string[] =>
+  Object.entries(refused).flatMap(([reason, count]) => (count > 0 ? [wordsFor(reason, count)] : []))
+
+/** Of an earlier campaign, who is not sent to again. */
+const skippedWords = ({
+  skipped_capped,
+  skipped_erased,
+}: Pick<RunPlan, 'skipped_capped' | 'skipped_erased'>): string[] => [
+  ...(skipped_capped > 0 ? [`${skipped_capped} who have had enough marketing`] : []),
+  ...(skipped_erased > 0 ? [`${skipped_erased} who were erased`] : []),
+]
+
+/** Whom a run again would reach, and whom it skips and why. */
+export function planText(plan: RunPlan): string {
+  const { matched, recipients, complete, problems } = plan
+  const skipped = [...skippedWords(plan), ...refusedWords(plan.refused)]
+  return [
+    `${recipients} of the ${matched} that are ${plan.class.replace('_', ' ')} would get a message`,
+    ...(skipped.length === 0 ? [] : [`; not ${skipped.join(', ')}`]),
+    ...(complete ? [] : ['; the list is so long that only its beginning was looked at']),
+    ...problems.map(({ path, message }) => `; it would be blocked: ${path}: ${message}`),
+  ].join('')
 }
 
 function wordsFor(reason: string, count: number): string {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { CAMPAIGN_STATES, isBeforeStart } from '../campaigns/campaign.ts'
-import type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
+import type { CampaignDescription, RunPlan } from '../campaigns/commands/campaign-document.ts'
 import { defineCampaign } from '../campaigns/commands/create.ts'
 import { describeCampaigns } from '../campaigns/commands/describe.ts'
 import { RESUME_CLASSES, type ResumeClass } from '../campaigns/definition.ts'
@@ -10,7 +10,15 @@ import { type Campaign, idOf } from '../campaigns/store/campaigns.ts'
 import { type ListedCampaign, listCampaigns } from '../campaigns/store/list.ts'
 import { workersAlive } from '../redis/heartbeats.ts'
 import { fileVerbs } from './campaign-files.ts'
-import { campaignArgument, existing, type Lifecycle, lifecycleOf, shown, watchVerb } from './campaign-summary.ts'
+import {
+  campaignArgument,
+  existing,
+  type Lifecycle,
+  lifecycleOf,
+  planText,
+  shown,
+  watchVerb,
+} from './campaign-summary.ts'
 import { CliFailure } from './failure.ts'
 import { jsonPath, readJson, shownFile } from './files.ts'
 import { type Columns, listed } from './print.ts'
@@ -147,17 +155,28 @@ export const verbs: readonly Verb[] = [
         'class',
         `${RESUME_CLASSES.join(', ')}; recipients who may already have the message are flagged possible duplicate`,
       ),
-      yes: flag('do not ask before a class is sent to that was resumed before'),
+      dryRun: flag('with --class: only say whom it would reach, and whom it skips and why'),
+      yes: flag('do not ask before a class is sent to'),
     },
-    async run({ id, class: only, yes }, context) {
-      const { deps, resumeCampaign, resumeClass } = await lifecycleOf(context)
-      const campaign = await existing(context.redis, id)
+    check({ class: only, dryRun }, wrong) {
+      if (dryRun && only === undefined) wrong('dryRun', 'give a class as well')
+    },
+    async run({ id, class: only, dryRun, yes }, context) {
+      const { redis, config } = context
+      const { deps, resumeCampaign, runAgain, runDetail } = await lifecycleOf(context)
+      const campaign = await existing(redis, id)
       if (only === undefined) {
         await resumeCampaign(deps, campaign)
-        return shown(context.redis, id)
+        return shown(redis, id)
       }
-      if (!yes) await confirmSecondRun(context, campaign, only)
-      return shown(context.redis, await resumeClass(deps, campaign, only, undefined))
+      const { planRun } = await import('../campaigns/preflight/plan-run.ts')
+      const plan = await planRun({ redis, files: config.files }, campaign, only)
+      if (dryRun) return { json: plan, text: `${planText(plan)}. Nothing was sent.` }
+      if (plan.recipients === 0 && plan.complete) throw new CliFailure(`${planText(plan)}: nothing was sent.`)
+      if (!yes) await confirmRun(context, campaign, plan)
+      const made = await runAgain(deps, campaign, only, undefined)
+      const acted = { account: campaign.account, target: idOf(campaign), detail: runDetail(only, made) }
+      return { ...(await shown(redis, made)), acted }
     },
   }),
   onCampaign('cancel', 'cancel the campaign; nothing more of it is sent', ({ deps, cancelCampaign }, campaign) =>
@@ -173,17 +192,23 @@ async function readBody(file: string, { stdin }: CommandContext): Promise<Record
 }
 
 /**
- * `campaigns resume --class` a second time sends to everybody of the class again, also to those that the first time has
- * reached: the class is that of the campaign that is resumed, whatever happened since. So a person is asked.
+ * Asks a person before a run again, with whom it reaches and whom it skips. A script is not asked, but for a second run of a
+ * class: that one sends to everybody of the class again, also to those that the first has reached, because the class is that
+ * of the campaign that is resumed, whatever happened since.
  */
-async function confirmSecondRun(context: CommandContext, campaign: Campaign, only: ResumeClass): Promise<void> {
-  const earlier = await earlierRun(context, campaign, only)
-  if (earlier === undefined) return
+async function confirmRun(context: CommandContext, campaign: Campaign, plan: RunPlan): Promise<void> {
+  const earlier = await earlierRun(context, campaign, plan.class)
+  const declined = 'Nothing was sent.'
+  if (earlier === undefined) {
+    if ('isTTY' in context.stdin && context.stdin.isTTY === true)
+      await confirm(context, { sentence: planText(plan), declined })
+    return
+  }
   const [made, source] = [idOf(earlier), idOf(campaign)]
   await confirm(context, {
-    sentence: `${made} was made for the ${only.replace('_', ' ')} recipients of ${source} already, and another one sends to all of them again`,
+    sentence: `${made} was made for the ${plan.class.replace('_', ' ')} recipients of ${source} already, and another one sends to all of them again: ${planText(plan)}`,
     otherwise: `Resume ${made} with a class for those it did not reach, or confirm with --yes.`,
-    declined: 'Nothing was sent.',
+    declined,
   })
 }
 

@@ -6,7 +6,8 @@ import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender, setDefaultSender } from '../../src/accounts/store/senders.ts'
-import { resumeClass, startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { runAgain } from '../../src/campaigns/commands/run-again.ts'
 import { type Campaign, createCampaign, findCampaign } from '../../src/campaigns/store/campaigns.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { acceptBatch, writePlan } from '../../src/messages/accept/accept-batch.ts'
@@ -399,7 +400,7 @@ test('a class of a campaign whose sender was removed is refused before anything 
   const campaign = await findCampaign(redis, id)
   if (campaign === undefined) throw new Error('no campaign')
   const queue = openCampaignQueue(redis)
-  const resuming = resumeClass({ redis, queue, retentionMs: RETENTION_MS }, campaign, 'cancelled', undefined)
+  const resuming = runAgain({ redis, queue, retentionMs: RETENTION_MS }, campaign, 'cancelled', undefined)
   await expect(resuming).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('was removed') })
   expect(await campaignsOf(redis, tenant.account).count()).toBe(1)
   await queue.close()

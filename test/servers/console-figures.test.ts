@@ -81,6 +81,10 @@ test('the ledger of a campaign is the same on its page, over HTTP and on the com
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(progress.total)
   await tab.page.goto(`/console/campaigns/${id}`)
   await tab.page.getByText('adds up', { exact: true }).waitFor()
+  const sent = Number(progress.sent) + Number(progress.delivered_total)
+  await figure('Sent').getByText(new RegExp(`^${sent} *100 % of the recipients`)).waitFor()
+  await figure('Delivered').getByText(/of the sent$/).waitFor()
+  await tab.page.getByText('The state of every recipient').click()
   await tab.page
     .locator('.equation')
     .getByText(new RegExp(`^${progress.total} = `))

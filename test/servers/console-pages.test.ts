@@ -76,7 +76,7 @@ const pages = (): [path: string, word: string | RegExp][] => [
   ['/console/conversations', 'Wrote'],
   ['/console/conversations?person=447700900124', 'You sent'],
   ['/console/campaigns', 'Recipients'],
-  [`/console/campaigns/${campaign}`, 'Ledger'],
+  [`/console/campaigns/${campaign}`, 'Results'],
   [`/console/campaigns/new?from=${campaign}`, 'Test send'],
   ['/console/start', 'Preview'],
   ['/console/contacts', 'New contact'],

@@ -69,6 +69,7 @@ test('a campaign that is blocked is given no estimate', () => {
       recipients: 0,
       excluded: 0,
       skipped_capped: 0,
+      skipped_erased: 0,
       ...{ rate: 80, seconds: 0, days: 0, people: null },
       would_expire: 0,
     },

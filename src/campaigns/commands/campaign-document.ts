@@ -39,7 +39,12 @@ const recipientsSchema = z.union([
   z.strictObject({ tags: z.array(tag), except: z.array(tag) }),
   z.strictObject({ rows: z.strictObject({ phone: z.string() }) }),
   // A new run for those of an earlier campaign whose messages are in one state.
-  z.strictObject({ campaign: z.string(), class: z.enum(RESUME_CLASSES), offer: z.enum(['contact', 'row']) }),
+  z.strictObject({
+    campaign: z.string(),
+    class: z.enum(RESUME_CLASSES),
+    offer: z.enum(['contact', 'row']),
+    first: z.string().optional().describe('The campaign that was run first.'),
+  }),
 ])
 
 export const campaignDocumentSchema = z.strictObject({
@@ -87,3 +92,17 @@ export const campaignDocumentSchema = z.strictObject({
 })
 campaignDocumentSchema.register(z.globalRegistry, { id: 'Campaign' })
 export type CampaignDescription = z.infer<typeof campaignDocumentSchema>
+
+/** What a run again would do, exact. */
+export const runPlanSchema = z.strictObject({
+  class: z.enum(RESUME_CLASSES),
+  matched: count.describe('Recipients of the campaign whose message is in the class.'),
+  complete: z.boolean().describe('False: the list is so long that only its beginning was looked at.'),
+  recipients: count.describe('Those who would get a message.'),
+  refused: preflightSchema.shape.refused.strict().describe('Those who would not, by reason, such as `opted_out`.'),
+  skipped_capped: count.describe('They have had enough marketing for now.'),
+  skipped_erased: count.describe('They were erased since.'),
+  problems: z.array(z.strictObject({ path: z.string(), message: z.string() })).describe('What would block it.'),
+})
+runPlanSchema.register(z.globalRegistry, { id: 'CampaignRunPlan' })
+export type RunPlan = z.infer<typeof runPlanSchema>

@@ -4,28 +4,14 @@
 import type { AccountLimits } from '../../accounts/settings.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
 import { rescheduleReview } from '../../lanes/review.ts'
-import { once } from '../../messages/accept/once.ts'
 import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
-import { bodyDigest } from '../../messages/store/idempotency.ts'
-import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import { markLane } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CAMPAIGN_MOVES, type CampaignId, type CampaignMove, sharesOf, TEMPLATE_PAUSED } from '../campaign.ts'
-import { type ResumeClass, STATES_OF_CLASS, valueSourceKind } from '../definition.ts'
+import { CAMPAIGN_MOVES, type CampaignId, type CampaignMove, TEMPLATE_PAUSED } from '../campaign.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
-import {
-  type Campaign,
-  createCampaign,
-  findOwnCampaign,
-  idOf,
-  type MoveOptions,
-  moveCampaign,
-  NOW,
-  newCampaignId,
-} from '../store/campaigns.ts'
+import { type Campaign, type MoveOptions, moveCampaign, NOW } from '../store/campaigns.ts'
 import type { CampaignQueue } from '../store/queue.ts'
-import { queuedMessagesOf, readCounts } from '../store/recipient-states.ts'
-import { existingId } from './create.ts'
+import { queuedMessagesOf } from '../store/recipient-states.ts'
 import { changedTemplate, templateProblem } from './template-problem.ts'
 
 /** What a move needs that calls for no job. */
@@ -108,60 +94,6 @@ export async function cancelCampaign(deps: LifecycleDeps, campaign: Campaign): P
 }
 
 /**
- * A new campaign for those recipients of this one whose message is in the class, with the parameters frozen then. It
- * starts on its own once they are counted. The campaign itself stays as it is. The same key creates no second one.
- */
-export async function resumeClass(
-  deps: LifecycleDeps,
-  campaign: Campaign,
-  resumeFor: ResumeClass,
-  idempotencyKey: string | undefined,
-): Promise<CampaignId> {
-  const { redis } = deps
-  const { account, lane, definition } = campaign
-  const digest = () => bodyDigest({ class: resumeFor })
-  const use = { account, route: `campaign-resume ${idOf(campaign)}`, key: idempotencyKey, digest }
-  const name = await once(redis, use, {
-    async prepare() {
-      await requireSomebody(redis, campaign, resumeFor)
-      // Before the new one exists: it could never leave its draft.
-      if (await isLaneClosed(redis, lane)) throw senderRemoved()
-      return { name: idOf(await newCampaignId(redis, lane)), work: undefined }
-    },
-    async make(id) {
-      const recipients = { campaign: idOf(campaign), class: resumeFor, offer: valueSourceKind(definition.recipients) }
-      const { valid_until: _over, ...frozen } = definition
-      const run = { ...existingId(id), account, definition: { ...frozen, recipients }, starts_itself: true }
-      await createCampaign(redis, run, Date.now())
-      return begun(deps, account, id)
-    },
-    find: (id) => begun(deps, account, id),
-  })
-  if (name === undefined) throw wrongState('The campaign does not exist any more.')
-  return existingId(name)
-}
-
-/** Begins to check a new run that nobody has begun with yet, as when the process died after it had created it. */
-async function begun(deps: LifecycleDeps, account: number, name: string): Promise<string | undefined> {
-  const run = await findOwnCampaign(deps.redis, account, name)
-  if (run?.state === 'draft') await checkCampaign(deps, run)
-  return run && name
-}
-
-/** Without anybody in the class the new run would be blocked for good. */
-async function requireSomebody(redis: Redis, campaign: Campaign, resumeFor: ResumeClass): Promise<void> {
-  if (!['paused', 'done', 'cancelled'].includes(campaign.state) || campaign.snapshot === '') {
-    throw wrongState(
-      `Only a campaign that is paused, done or cancelled can be resumed for a class; this one is ${campaign.state}.`,
-    )
-  }
-  const shares = sharesOf(await readCounts(redis, campaign), campaign.total, campaign.state)
-  if (STATES_OF_CLASS[resumeFor].some((state) => shares[state] > 0)) return
-  const sentence = `No recipient of this campaign is ${resumeFor.replace('_', ' ')}: there is nobody to send to.`
-  throw new Refusal('conflict', 'nobody_in_class', sentence)
-}
-
-/**
  * The template may have been paused after it was looked at. The process that learns of it pauses the campaigns that it finds
  * running: either it finds this one, or this one finds what it has written.
  */
@@ -201,6 +133,6 @@ async function move(
   throw wrongState(`This needs a campaign that is ${states}; it is ${result.state}.${instead}`)
 }
 
-const senderRemoved = (): Refusal => wrongState('The sender of the campaign was removed.')
+export const senderRemoved = (): Refusal => wrongState('The sender of the campaign was removed.')
 
-const wrongState = (sentence: string): Refusal => new Refusal('conflict', 'wrong_state', sentence)
+export const wrongState = (sentence: string): Refusal => new Refusal('conflict', 'wrong_state', sentence)

@@ -50,9 +50,13 @@ async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Pr
 }
 
 /** The counts of a preflight that has found nobody. */
-export const nobody = (): Pick<Preflight, 'recipients' | 'refused' | 'excluded' | 'skipped_capped'> => ({
+export const nobody = (): Pick<
+  Preflight,
+  'recipients' | 'refused' | 'excluded' | 'skipped_capped' | 'skipped_erased'
+> => ({
   recipients: 0,
   refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
   excluded: 0,
   skipped_capped: 0,
+  skipped_erased: 0,
 })

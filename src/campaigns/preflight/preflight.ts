@@ -30,7 +30,7 @@ import { type Campaign, findCampaign, idOf, moveCampaign, notePreflightStarts } 
 import { removeFiles } from '../store/files.ts'
 import { writeSnapshot } from '../store/snapshot.ts'
 import { fileFaults, type UploadedFor, uploadFiles } from './campaign-files.ts'
-import { candidatesOf, SourceProblem, unknownTags, withoutOptedOut } from './recipient-sources.ts'
+import { type Candidate, candidatesOf, SourceProblem, unknownTags, withoutOptedOut } from './recipient-sources.ts'
 
 /** What a preflight needs. */
 export interface PreflightDeps {
@@ -41,7 +41,7 @@ export interface PreflightDeps {
   uploadedFor: UploadedFor
 }
 
-type Tally = Pick<Preflight, 'recipients' | 'refused' | 'excluded' | 'skipped_capped'>
+export type Tally = ReturnType<typeof nobody>
 
 /** So many starts may end with the death of their worker; then the campaign is blocked. */
 const MOST_STARTS = 3
@@ -109,7 +109,8 @@ async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSign
   })
   if (snapshot === undefined) return void (await report(deps, campaign, nobody(), problems, undefined))
   try {
-    const tally = await readAll(deps, campaign, template, snapshot, problems, stopped)
+    const candidates = whileRunning(candidatesOf(deps, campaign, template.compiled.sources), stopped)
+    const tally = await judgeAll(deps.redis, campaign, template, candidates, snapshot, problems)
     await snapshot.close()
     const isSound = problems.length === 0 && tally.recipients > 0
     const files = isSound ? await uploadFiles(deps, campaign, withPlaceholders, tally.recipients) : undefined
@@ -147,7 +148,8 @@ interface CampaignTemplate {
   problems: Fault[]
 }
 
-async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTemplate> {
+/** The template of a campaign as it is now, with what stands in the way of sending it. */
+export async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTemplate> {
   const { template: wanted } = campaign.definition
   const [sender, account, template, problem] = await Promise.all([
     findSender(redis, campaign.lane),
@@ -167,28 +169,35 @@ async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTem
   return { template, shape: isFilledIn ? shape : undefined, compiled, problems: [...problems, ...faults] }
 }
 
-type SnapshotWriter = Awaited<ReturnType<typeof writeSnapshot>>
+async function* whileRunning(candidates: AsyncIterable<Candidate>, stopped: AbortSignal): AsyncGenerator<Candidate> {
+  for await (const candidate of candidates) {
+    if (stopped.aborted) throw new StoppedError()
+    yield candidate
+  }
+}
 
-async function readAll(
-  deps: PreflightDeps,
+/**
+ * Judges the candidates in their order and hands each to `list`, as one who gets a message or one who does not. What is
+ * wrong with their source as a whole is added to `problems`.
+ */
+export async function judgeAll(
+  redis: Redis,
   campaign: Campaign,
-  { shape, compiled }: CampaignTemplate,
-  snapshot: SnapshotWriter,
+  { shape, compiled }: Pick<CampaignTemplate, 'shape' | 'compiled'>,
+  candidates: AsyncIterable<Candidate>,
+  list: Pick<Awaited<ReturnType<typeof writeSnapshot>>, 'add' | 'refuse'>,
   problems: Fault[],
-  stopped: AbortSignal,
 ): Promise<Tally> {
   const tally = nobody()
   const refuse = (where: string, phone: string, reason: keyof Tally['refused'], explanation: string) => {
     tally.refused[reason] += 1
-    return snapshot.refuse(where, phone, reason, explanation)
+    return list.refuse(where, phone, reason, explanation)
   }
   const seen = createNumberSet()
   try {
-    const candidates = withoutOptedOut(deps.redis, campaign.account, candidatesOf(deps, campaign, compiled.sources))
-    for await (const candidate of candidates) {
-      if (stopped.aborted) throw new StoppedError()
-      if (candidate.kind === 'excluded' || candidate.kind === 'capped') {
-        tally[candidate.kind === 'excluded' ? 'excluded' : 'skipped_capped'] += 1
+    for await (const candidate of withoutOptedOut(redis, campaign.account, candidates)) {
+      if (candidate.kind !== 'found' && candidate.kind !== 'refused') {
+        tally[LEFT_OUT[candidate.kind]] += 1
         continue
       }
       const { where } = candidate
@@ -207,7 +216,7 @@ async function readAll(
         continue
       }
       if (seen.size() > MAX_RECIPIENTS) throw new SourceProblem('recipients', `more than ${MAX_RECIPIENTS} recipients`)
-      await snapshot.add({ to, values })
+      await list.add({ to, values })
     }
   } catch (error) {
     if (!(error instanceof SourceProblem)) throw error
@@ -215,6 +224,9 @@ async function readAll(
   }
   return { ...tally, recipients: seen.size() }
 }
+
+/** What counts a candidate of this kind. */
+const LEFT_OUT = { excluded: 'excluded', capped: 'skipped_capped', erased: 'skipped_erased' } as const
 
 /** Writes down what was found; false when the campaign is not the one any more that was checked. */
 async function report(

@@ -36,6 +36,8 @@ export type Candidate =
   | { kind: 'excluded' }
   /** Of an earlier campaign, and has had enough marketing for now. */
   | { kind: 'capped' }
+  /** Of an earlier campaign, and was erased since: nobody knows any more who it was. */
+  | { kind: 'erased' }
 
 /** Something about the source as a whole that stands in the way. */
 export class SourceProblem extends Error {
@@ -181,11 +183,11 @@ async function* earlier(
     const to = people.map((person) => person.to)
     const capped = await cappedUntil(redis, rules, await namesOfPeople(redis, before.account, to))
     for (const [i, person] of people.entries()) {
-      if (isErased(person)) continue
       const { to, values } = person
       const state = states[i] ?? kept[i] ?? stateOfTheRest
       if (state === undefined || !wanted.includes(state)) continue
-      if (capped[i] !== undefined) yield { kind: 'capped' }
+      if (isErased(person)) yield { kind: 'erased' }
+      else if (capped[i] !== undefined) yield { kind: 'capped' }
       else yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
     }
     index += people.length

@@ -120,6 +120,13 @@ export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campai
   return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
 }
 
+const countRunScript = defineScript(import.meta.url, 'campaign-count-run')
+
+/** Counts one more run of a campaign that is kept. Returns how many there are. */
+export async function countRun(redis: Redis, { lane, number }: CampaignId): Promise<number> {
+  return z.number().parse(await countRunScript(redis, { campaign: campaignKey(lane, number) }, {}))
+}
+
 /** Whether there is still a record of the campaign. What else is kept of it goes at the same moment. */
 export const isKept = async (redis: Redis, { lane, number }: CampaignId): Promise<boolean> =>
   (await redis.exists(campaignKey(lane, number))) === 1

@@ -1,15 +1,20 @@
 // The actions on a campaign. Each asks first and says how many people it affects.
 import type { ComponentChildren } from 'preact'
-import type { CampaignDescription as Campaign } from '../../campaigns/commands/campaign-document.ts'
+import { useState } from 'preact/hooks'
+import type { CampaignDescription as Campaign, RunPlan } from '../../campaigns/commands/campaign-document.ts'
 import type { ResumeClass } from '../../campaigns/definition.ts'
+import type { State } from '../../messages/lifecycle.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { nonEmpty } from '../parts/fields.tsx'
-import { ask, thenNotify } from '../parts/form.tsx'
+import { ask, Confirm, openDialog, thenNotify } from '../parts/form.tsx'
+import { WhenLoaded } from '../parts/page.tsx'
 import { Button } from '../parts/press.tsx'
-import { held, sentence, words } from '../parts/text.tsx'
+import { held, sentence, status, words } from '../parts/text.tsx'
+import { useLoad } from '../state/hooks.ts'
 import { call, dataOf } from '../state/http.ts'
 import { go } from '../state/router.ts'
 import { may } from '../state/session.ts'
+import { Faults, LeftOut } from './preflight.tsx'
 
 type Simple = 'preflight' | 'start' | 'resume' | 'cancel'
 type Action = Simple | 'schedule' | 'pause' | 'again'
@@ -59,7 +64,7 @@ export function CampaignActions({ campaign }: { campaign: Campaign }) {
 function begin(action: Action, campaign: Campaign): void {
   if (action === 'schedule') schedule(campaign)
   else if (action === 'pause') pause(campaign)
-  else if (action === 'again') runAgain(campaign)
+  else if (action === 'again') openDialog(<RunAgain campaign={campaign} />)
   else simply(action, campaign)
 }
 
@@ -130,12 +135,7 @@ const schedule = (campaign: Campaign): void =>
   })
 
 /** Recipients by the outcome of their message. `twice`: they may have received it already. */
-const CLASSES: readonly {
-  name: ResumeClass
-  words: string
-  state: 'failed' | 'unknown' | 'sent' | 'expired' | 'cancelled'
-  twice?: true
-}[] = [
+const CLASSES: readonly { name: ResumeClass; words: string; state: State; twice?: true }[] = [
   { name: 'failed', words: 'failed', state: 'failed' },
   { name: 'unknown', words: 'unknown: nobody knows whether they got it', state: 'unknown', twice: true },
   { name: 'not_delivered', words: 'sent, and no delivery reported', state: 'sent', twice: true },
@@ -143,38 +143,56 @@ const CLASSES: readonly {
   { name: 'cancelled', words: 'cancelled', state: 'cancelled' },
 ]
 
-/** Makes a new campaign for the recipients with one outcome. */
-function runAgain(campaign: Campaign): void {
+/** Makes a new campaign for the recipients with one outcome; before that it says whom this one would reach. */
+function RunAgain({ campaign }: { campaign: Campaign }) {
   const some = CLASSES.filter(({ state }) => campaign.progress[state] > 0)
-  const chosen = (wanted: string) => some.find(({ name }) => name === wanted)
-  ask({
-    title: titled('again', campaign),
-    danger: true,
-    verb: ({ class: wanted }) => {
-      const found = chosen(wanted)
-      return found ? `Send to ${counted(campaign.progress[found.state], 'person', 'people')}` : 'Send'
-    },
-    text: some.length === 0 && <p>Everybody has got it: there is nobody to send it to again.</p>,
-    fields: {
-      class: {
-        label: 'To those whose message is',
-        options: some.map(({ name, words }) => [name, words]),
-        value: some[0]?.name ?? '',
-        when: () => some.length > 0,
-      },
-    },
-    note: ({ class: wanted }) => (
-      <>
-        {chosen(wanted)?.twice && held`Some of them may get it a second time.`}
-        {sentence`It is a campaign of its own, with a ledger of its own. If this one was run again before, those of the same
-          state get it once more.`}
-      </>
-    ),
-    ready: ({ class: wanted }) => chosen(wanted) !== undefined,
-    act: async (body, headers) => {
-      const made = await dataOf<Campaign>('POST', `/campaigns/${campaign.id}/resume`, { body, headers })
-      go(`/console/campaigns/${made.id}`)
-      return 'A new campaign was made and started for them.'
-    },
-  })
+  const [chosen, choose] = useState<string | undefined>(some[0]?.name)
+  const at = `/campaigns/${campaign.id}/resume`
+  const loaded = useLoad<RunPlan>(chosen, (signal) =>
+    dataOf('POST', at, { body: { class: chosen, dry_run: true }, signal }),
+  )
+  const people = loaded.value?.recipients ?? 0
+  return (
+    <Confirm
+      title={titled('again', campaign)}
+      danger
+      verb={people > 0 ? `Send to ${counted(people, 'person', 'people')}` : 'Send'}
+      text={some.length === 0 && <p>Everybody has got it: there is nobody to send it to again.</p>}
+      fields={{
+        class: {
+          label: 'To those whose message is',
+          options: some.map(({ name, words }) => [name, words]),
+          value: some[0]?.name ?? '',
+          when: () => some.length > 0,
+        },
+      }}
+      onValues={(values) => choose(values.class)}
+      note={
+        chosen !== undefined && (
+          <>
+            <WhenLoaded loaded={loaded}>{(plan) => <Plan plan={plan} />}</WhenLoaded>
+            {sentence`It is a campaign of its own and starts at once. If this one was run again before, those of the same
+              state get it once more.`}
+          </>
+        )
+      }
+      ready={() => people > 0}
+      act={async (body, headers) => {
+        const made = await dataOf<Campaign>('POST', at, { body, headers })
+        go(`/console/campaigns/${made.id}`)
+        return 'A new campaign was made and started for them.'
+      }}
+    />
+  )
 }
+
+const Plan = ({ plan }: { plan: RunPlan }) => (
+  <>
+    {status`${<strong>{countText(plan.recipients)}</strong>} of ${counted(plan.matched, 'person', 'people')} would get it.${
+      plan.complete ? '' : ' There are so many that only the first were looked at.'
+    }`}
+    <LeftOut {...plan} />
+    <Faults faults={plan.problems} />
+    {CLASSES.find(({ name }) => name === plan.class)?.twice && held`Some of them may get it a second time.`}
+  </>
+)

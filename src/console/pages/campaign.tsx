@@ -1,12 +1,13 @@
 // One campaign: its facts, its preflight and its ledger.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import type { State } from '../../messages/lifecycle.ts'
 import type { SnapshotCampaign } from '../../telemetry/snapshot.ts'
 import { ROUTES } from '../logic/draft.ts'
-import { ledgerOf, type Progress } from '../logic/ledger.ts'
+import { funnelOf, ledgerOf, type Progress } from '../logic/ledger.ts'
 import { searchAddress } from '../logic/message-filters.ts'
 import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { reasonText } from '../logic/words.ts'
-import { Card, Facts, Page, WhenLoaded } from '../parts/page.tsx'
+import { Card, Facts, Figures, Page, WhenLoaded } from '../parts/page.tsx'
 import {
   Badge,
   CampaignState,
@@ -72,7 +73,7 @@ export function CampaignPage({ id }: { id: string }) {
 }
 
 /** `capped` are a part of those that failed, `held` of those that were sent. */
-type AllProgress = Progress & Pick<SnapshotCampaign, 'capped' | 'held'>
+type AllProgress = Progress & Pick<SnapshotCampaign, 'capped' | 'held' | 'delivered_total'>
 
 /** The newer of two sets of figures, the answer's and the stream's: in a running campaign, the one with fewer queued. */
 function latestProgress({ progress, state }: CampaignDescription, live: SnapshotCampaign | undefined): AllProgress {
@@ -80,12 +81,31 @@ function latestProgress({ progress, state }: CampaignDescription, live: Snapshot
   return live.queued < progress.queued ? live : progress
 }
 
-/** The state of every recipient as a bar, as a line for each state with a link to its messages, and as a sum. */
+/** How far the messages came, as a funnel and as a bar; folded, the state of every recipient with links and as a sum. */
 function LedgerCard({ id, progress }: { id: string; progress: AllProgress }) {
   const { lines, terms, sum, addsUp } = ledgerOf(progress)
   const { capped, held: heldBack } = progress
+  const linked = (count: number, state?: State) =>
+    count === 0 || state === undefined ? (
+      countText(count)
+    ) : (
+      <a href={searchAddress({ campaign: id, state })}>{countText(count)}</a>
+    )
   return (
-    <Card title="Ledger">
+    <Card title="Results">
+      <Figures
+        of={Object.entries(funnelOf(progress)).map(([name, { count, of, whole, ...step }]) => ({
+          name,
+          value: (
+            <>
+              {linked(count, 'state' in step ? step.state : undefined)}
+              <span class="reason quiet">
+                {shareText(count, of)} {whole}
+              </span>
+            </>
+          ),
+        }))}
+      />
       <svg class="ledger-bar" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
         {terms.map(({ state, count }, i) => {
           const before = terms.slice(0, i).reduce((counted, each) => counted + each.count, 0)
@@ -93,19 +113,6 @@ function LedgerCard({ id, progress }: { id: string; progress: AllProgress }) {
           return <rect key={state} class={toneOf(state)} x={before * scale} width={count * scale} height="14" />
         })}
       </svg>
-      <dl class="ledger">
-        {lines.map(({ state, count }) => (
-          <div key={state}>
-            <dt>
-              <MessageState state={state} />
-            </dt>
-            <dd>
-              {count === 0 ? '0' : <a href={searchAddress({ campaign: id, state })}>{countText(count)}</a>}
-              <span class="quiet"> {shareText(count, progress.total)}</span>
-            </dd>
-          </div>
-        ))}
-      </dl>
       {capped > 0 && (
         <p>
           {words`Of the failed, ${<a href={searchAddress({ campaign: id, code: HAD_ENOUGH })}>{countText(capped)}</a>} because the
@@ -118,13 +125,29 @@ function LedgerCard({ id, progress }: { id: string; progress: AllProgress }) {
           delivers or drops them.
         </p>
       )}
-      <p class="equation">
-        <Badge tone={addsUp ? 'good' : 'bad'}>{addsUp ? 'adds up' : 'does not add up'}</Badge>{' '}
-        <span>
+      <details open={!addsUp}>
+        <summary>
+          The state of every recipient{' '}
+          <Badge tone={addsUp ? 'good' : 'bad'}>{addsUp ? 'adds up' : 'does not add up'}</Badge>
+        </summary>
+        <dl class="ledger">
+          {lines.map(({ state, count }) => (
+            <div key={state}>
+              <dt>
+                <MessageState state={state} />
+              </dt>
+              <dd>
+                {linked(count, state)}
+                <span class="quiet"> {shareText(count, progress.total)}</span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+        <p class="equation">
           {countText(progress.total)} {addsUp ? '=' : '≠'}{' '}
           {terms.map(({ state, count }) => `${countText(count)} ${state}`).join(' + ')}
-        </span>
-      </p>
+        </p>
+      </details>
     </Card>
   )
 }

@@ -1,11 +1,11 @@
 // All campaigns, the latest first.
 import { CAMPAIGN_STATES } from '../../campaigns/campaign.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
-import { ledgerOf } from '../logic/ledger.ts'
+import { funnelOf, ledgerOf } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'
 import { reasonText } from '../logic/words.ts'
 import { Field } from '../parts/fields.tsx'
-import { List, listAt } from '../parts/list.tsx'
+import { type Column, List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { CampaignState, Said } from '../parts/text.tsx'
 import { addressOf } from '../state/http.ts'
@@ -13,6 +13,16 @@ import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 
 const EVERY_MS = 5_000
+
+/** A share of the funnel, so that campaigns can be compared. */
+function shareColumn(title: 'Delivered' | 'Read'): Column<CampaignDescription> {
+  const stepOf = ({ progress }: CampaignDescription) => funnelOf(progress)[title]
+  return {
+    ...{ title, number: true, wide: true },
+    cell: (campaign) => shareText(stepOf(campaign).count, stepOf(campaign).of),
+    sort: (campaign) => stepOf(campaign).count / Math.max(1, stepOf(campaign).of),
+  }
+}
 
 /** The list; `?state=` filters it. */
 export function Campaigns() {
@@ -66,6 +76,7 @@ export function Campaigns() {
             number: true,
             cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total),
           },
+          ...(['Delivered', 'Read'] as const).map(shareColumn),
           { title: 'Failed', wide: true, count: ({ progress }) => progress.failed, sort: true },
           {
             title: 'Time left',

@@ -1,6 +1,6 @@
 // The result of the check before the start: recipients, problems, and who is left out and why.
 import { useState } from 'preact/hooks'
-import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import type { CampaignDescription, RunPlan } from '../../campaigns/commands/campaign-document.ts'
 import { textRecords } from '../../files/csv-head.ts'
 import { counted, countText, spanText } from '../logic/numbers.ts'
 import { plainText } from '../logic/plain-text.ts'
@@ -16,7 +16,40 @@ const REASONS = {
   parameter: 'a value for the template is missing or does not fit',
   unreadable: 'cannot be read',
   opted_out: 'wants no advertising',
+  excluded: 'has an excepted tag',
+  skipped_capped: 'has had enough marketing for now',
+  skipped_erased: 'was erased since',
 } as const
+
+/** How many people get nothing, by reason. */
+export function LeftOut({
+  refused,
+  ...others
+}: Pick<RunPlan, 'refused'> & Partial<Record<keyof typeof REASONS, number>>) {
+  const counts: Partial<Record<string, number>> = { ...refused, ...others }
+  const found = Object.entries(REASONS).flatMap(([reason, means]) => {
+    const count = counts[reason] ?? 0
+    return count > 0 ? [{ means, count }] : []
+  })
+  if (found.length === 0) return null
+  return (
+    <>
+      <p>
+        {counted(
+          found.reduce((sum, { count }) => sum + count, 0),
+          'person',
+          'people',
+        )}{' '}
+        left out:
+      </p>
+      <ul>
+        {found.map(({ means, count }) => (
+          <li key={means}>{`${countText(count)}: ${means}`}</li>
+        ))}
+      </ul>
+    </>
+  )
+}
 
 /** The card of the preflight, before it and after it. */
 export function Preflight({ campaign }: { campaign: CampaignDescription }) {
@@ -57,28 +90,8 @@ export function Preflight({ campaign }: { campaign: CampaignDescription }) {
           )}
         </p>
       )}
-      {campaign.started_at === null && preflight.people !== null && (preflight.days ?? 2) > 1 && (
-        <p>
-          Its portfolio lets campaigns write to {countText(preflight.people.a_day)} people a day:{' '}
-          {preflight.days === null ? 'it never ends' : `it takes ${preflight.days} days`}.
-        </p>
-      )}
-      {preflight.skipped_capped > 0 && (
-        <p>{counted(preflight.skipped_capped, 'recipient')} left out, who have had enough marketing for now.</p>
-      )}
-      {preflight.excluded > 0 && <p>{counted(preflight.excluded, 'contact')} left out by the excepted tags.</p>}
-      {refused > 0 && (
-        <>
-          <p>{counted(refused, 'recipient is', 'recipients are')} refused:</p>
-          <ul>
-            {Object.entries(REASONS).map(([reason, means]) => {
-              const count = preflight.refused[reason as keyof typeof REASONS]
-              return count > 0 && <li key={reason}>{`${countText(count)}: ${means}`}</li>
-            })}
-          </ul>
-          <Refused id={campaign.id} />
-        </>
-      )}
+      <LeftOut {...preflight} />
+      {refused > 0 && <Refused id={campaign.id} />}
     </Card>
   )
 }
@@ -92,7 +105,7 @@ function limitText({ days, people }: NonNullable<CampaignDescription['preflight'
     : `${most}: it takes ${countText(days)} days and goes on by itself. `
 }
 
-function Faults({ faults }: { faults: readonly { path: string; message: string }[] }) {
+export function Faults({ faults }: { faults: readonly { path: string; message: string }[] }) {
   return faults.length === 0 ? null : (
     <ul class="plain problems">
       {faults.map(({ path, message }) => (

@@ -195,7 +195,11 @@ export function Dialog({ title, close, children }: { title: string; close?: stri
   )
 }
 
-type Action<F extends Fields> = Omit<FormSpec<F>, 'verb'> & { title: string; verb?: FormSpec<F>['verb'] }
+type Action<F extends Fields> = Omit<FormSpec<F>, 'verb'> & {
+  title: string
+  verb?: FormSpec<F>['verb']
+  onValues?: (values: Values<F>) => void
+}
 
 /** A dialog with a form, and a button that leaves it with nothing done. Its `verb` is by default its title. */
 export const Confirm = <const F extends Fields>({ title, verb = title, ...form }: Action<F>) => (

@@ -8,10 +8,11 @@ import {
   type LifecycleDeps,
   pauseCampaign,
   resumeCampaign,
-  resumeClass,
   scheduleCampaign,
   startCampaign,
 } from '../../../campaigns/commands/lifecycle.ts'
+import { runAgain, runDetail } from '../../../campaigns/commands/run-again.ts'
+import { planRun } from '../../../campaigns/preflight/plan-run.ts'
 import { type Campaign, findCampaign } from '../../../campaigns/store/campaigns.ts'
 import type { CampaignQueue } from '../../../campaigns/store/queue.ts'
 import type { Config } from '../../../config.ts'
@@ -73,12 +74,19 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
     }),
     cancel: change('cancelled', (campaign) => cancelCampaign(lifecycle, campaign)),
     async resume(call) {
-      const { class: only } = call.body
+      const { class: only, dry_run } = call.body
       const campaign = await ownCampaign(redis, call)
-      if (only === undefined) await resumeCampaign(lifecycle, campaign)
-      const key = call.headers['Idempotency-Key']
-      const id = only === undefined ? campaign : await resumeClass(lifecycle, campaign, only, key)
-      return shows('resumed', await describe(id))
+      if (only === undefined) {
+        await resumeCampaign(lifecycle, campaign)
+        return shows('resumed', await describe(campaign))
+      }
+      if (dry_run) {
+        call.audit('nothing')
+        return shows('nothing was sent', await planRun({ redis, files: config.files }, campaign, only))
+      }
+      const made = await runAgain(lifecycle, campaign, only, call.headers['Idempotency-Key'])
+      call.audit({ detail: runDetail(only, made) })
+      return shows('resumed', await describe(made))
     },
     ...campaignFileHandlers({ redis, config }),
   })

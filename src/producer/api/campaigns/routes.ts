@@ -1,7 +1,7 @@
 // Campaigns: one template to many people.
 import { z } from 'zod'
 import { CAMPAIGN_STATES, EXPORT_FORMATS } from '../../../campaigns/campaign.ts'
-import { campaignDocumentSchema } from '../../../campaigns/commands/campaign-document.ts'
+import { campaignDocumentSchema, runPlanSchema } from '../../../campaigns/commands/campaign-document.ts'
 import { definitionSchema, RESUME_CLASSES } from '../../../campaigns/definition.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
 import { notOneOf } from '../../../messages/fault.ts'
@@ -10,6 +10,16 @@ import { made, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { count, csvSaidFields, IMPORT_MAX_BYTES, offsetPageFields, pauseFields, readAsSchema } from '../fields.ts'
 import { saleComponents } from '../sending/examples.ts'
+
+/** Figures that add up. */
+const progressOf = (counts: { total?: number; queued?: number; sending?: number; sent?: number }, perSecond = 0) => ({
+  ...{ total: 0, queued: 0, sending: 0, unconfirmed: 0, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0 },
+  ...{ cancelled: 0, unknown: 0, delivered_total: 0, capped: 0, held: 0 },
+  ...counts,
+  rate_per_second: perSecond,
+  held_to: null,
+  seconds_left: perSecond === 0 ? null : 1,
+})
 
 /** A campaign that runs, whose figures agree. */
 const exampleCampaign = {
@@ -39,6 +49,7 @@ const exampleCampaign = {
     refused: { duplicate: 2, number: 0, parameter: 0, unreadable: 0, opted_out: 0 },
     excluded: 0,
     skipped_capped: 0,
+    skipped_erased: 0,
     problems: [],
     warnings: [],
     files: [],
@@ -49,23 +60,7 @@ const exampleCampaign = {
     people: null,
     estimated_end: '2026-11-20T14:35:21.046Z',
   },
-  progress: {
-    total: 4,
-    queued: 1,
-    sending: 1,
-    unconfirmed: 0,
-    sent: 2,
-    delivered: 0,
-    read: 0,
-    failed: 0,
-    expired: 0,
-    cancelled: 0,
-    unknown: 0,
-    ...{ delivered_total: 0, capped: 0, held: 0 },
-    rate_per_second: 80,
-    held_to: null,
-    seconds_left: 1,
-  },
+  progress: progressOf({ total: 4, queued: 1, sending: 1, sent: 2 }, 80),
 }
 
 const { id } = exampleCampaign
@@ -74,7 +69,18 @@ const look = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages
 const change = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:send' } })
 
 const scheduleBody = z.strictObject({ at: instantSchema.refine((at) => at > Date.now(), 'must be in the future') })
-const resumeBody = z.strictObject({ class: z.enum(RESUME_CLASSES).optional() })
+const resumeBody = z
+  .strictObject({
+    class: z.enum(RESUME_CLASSES).optional(),
+    dry_run: z
+      .boolean()
+      .default(false)
+      .describe('Only says whom a run for the class would reach, and whom it skips and why.'),
+  })
+  .refine(({ class: only, dry_run }) => only !== undefined || !dry_run, {
+    path: ['class'],
+    error: 'required with dry_run',
+  })
 const listQuery = z.strictObject({
   ...offsetPageFields,
   state: textUpTo(200)
@@ -174,11 +180,32 @@ export const campaigns = {
       act: 'campaign.resume',
       idempotent: true,
       body: orNothing(resumeBody),
-      answers,
+      answers: one(z.union([campaignDocumentSchema, runPlanSchema])),
       errors: { 400: [...toStart[400], 'unknown_sender'], 422: ['wrong_state', 'nobody_in_class'] },
       examples: [
-        { name: 'Those that were cancelled', body: { class: 'cancelled' }, says: 'resumed' },
-        { name: 'The same campaign', body: {}, says: 'resumed' },
+        {
+          name: 'Whom a run for those that failed would reach',
+          body: { class: 'failed', dry_run: true },
+          says: 'nothing was sent',
+          data: {
+            ...{ class: 'failed', matched: 3, complete: true, recipients: 1 },
+            refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 1 },
+            ...{ skipped_capped: 1, skipped_erased: 0, problems: [] },
+          },
+        },
+        {
+          name: 'A new campaign for them',
+          body: { class: 'failed' },
+          says: 'resumed',
+          data: {
+            ...exampleCampaign,
+            ...{ id: 'cmp_2_2', name: 'Spring sale (run 2)', state: 'checking', started_at: null },
+            recipients: { campaign: id, class: 'failed', offer: 'contact', first: id },
+            preflight: undefined,
+            progress: progressOf({}),
+          },
+        },
+        { name: 'The same campaign goes on', body: {}, says: 'resumed', data: exampleCampaign },
       ],
     },
   ),

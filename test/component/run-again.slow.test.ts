@@ -1,0 +1,122 @@
+// Pins: a campaign that is run again says whom it skips and why before it sends anything, has a name of its own, and is
+// named in the activity with the class that it repeats.
+// Real: Redis, HTTP, producer, worker, command line. Stood in for: WhatsApp.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { runCli } from '../support/cli.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: CampaignService
+beforeAll(async () => {
+  service = await startCampaigns()
+})
+afterAll(() => service?.close())
+
+/** Of the simulator: not allowed, not deliverable, and has had enough marketing. */
+const [REFUSED, UNDELIVERABLE, CAPPED] = ['15550100105', '15550100201', '15550100206']
+
+const cli = (...words: string[]) =>
+  runCli(['campaigns', ...words], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+
+const campaigns = async () =>
+  z
+    .object({ data: z.array(z.object({ id: z.string(), name: z.string().nullable() })) })
+    .parse((await service.request('GET', '/campaigns')).json()).data
+
+/** A campaign whose message to each of these people failed. */
+async function failed(people: readonly string[], name?: string): Promise<string> {
+  const id = await service.create({ rows: {} }, { ...(name !== undefined && { name }) })
+  await service.upload(id, `phone,name\n${people.map((phone) => `${phone},Ann\n`).join('')}`)
+  await service.checked(id)
+  await service.move(id, 'start')
+  await eventually(async () => {
+    const { state, progress } = await service.show(id)
+    return state === 'done' && progress.failed === people.length
+  }, 'all failed')
+  return id
+}
+
+const activitySchema = z.object({
+  data: z.array(z.looseObject({ action: z.string(), target: z.string().nullable(), detail: z.string().nullable() })),
+})
+
+/** What was resumed, the latest first. */
+async function resumed() {
+  const admin = await service.tenant.key('admin')
+  const answer = await service.request('GET', '/admin/activity', undefined, admin)
+  return activitySchema
+    .parse(answer.json())
+    .data.flatMap(({ action, target, detail }) => (action === 'campaign.resume' ? [{ target, detail }] : []))
+}
+
+test('a dry run says whom a run reaches and whom it skips and why, over HTTP and on the command line, and makes nothing', async () => {
+  const id = await failed([REFUSED, UNDELIVERABLE, CAPPED], 'Black Friday')
+  const writer = await service.tenant.key('contacts:write')
+  const added = await service.request('POST', '/opt-outs', { person: `+${UNDELIVERABLE}` }, writer)
+  expect(added.status, added.text).toBeLessThan(300)
+  const before = await campaigns()
+  const plan = {
+    ...{
+      class: 'failed',
+      matched: 3,
+      complete: true,
+      recipients: 1,
+      skipped_capped: 1,
+      skipped_erased: 0,
+      problems: [],
+    },
+    refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 1 },
+  }
+  const dry = await service.request('POST', `/campaigns/${id}/resume`, { class: 'failed', dry_run: true })
+  expect(dry.status, dry.text).toBe(200)
+  expect(dry.json().data).toEqual(plan)
+  const typed = await cli('resume', id, '--class', 'failed', '--dry-run', '--json')
+  expect(JSON.parse(typed.stdout)).toEqual(plan)
+  const said = await cli('resume', id, '--class', 'failed', '--dry-run')
+  expect(said.stdout).toContain('1 of the 3 that are failed would get a message')
+  expect(said.stdout).toContain('1 who have had enough marketing, 1 who want no advertising. Nothing was sent.')
+  expect(await campaigns()).toEqual(before)
+  expect(await resumed()).toEqual([])
+
+  const nobody = await service.request('POST', `/campaigns/${id}/resume`, { class: 'expired', dry_run: true })
+  expect([nobody.status, nobody.json().error.code]).toEqual([422, 'nobody_in_class'])
+  const whole = await service.request('POST', `/campaigns/${id}/resume`, { dry_run: true })
+  expect([whole.status, whole.json().error.details[0].path]).toEqual([400, 'class'])
+  expect(await cli('resume', id, '--dry-run')).toMatchObject({ code: 2, stdout: '' })
+})
+
+test('a run has the name of the first with its number, and the activity names class and run', async () => {
+  const id = await failed([REFUSED], 'Cyber Monday')
+  const named = async (of: string) => (await campaigns()).find((each) => each.id === of)?.name
+  const second = await service.move(id, 'resume', { class: 'failed' })
+  expect(await named(second.id)).toBe('Cyber Monday (run 2)')
+  expect((await resumed())[0]).toEqual({ target: id, detail: `the failed again, as ${second.id}` })
+  await service.reaches(second.id, 'done')
+  expect((await service.show(second.id)).preflight).toMatchObject({ recipients: 1 })
+
+  // A run of a run, and another one of the first, count on.
+  const third = await service.move(second.id, 'resume', { class: 'failed' })
+  expect(await named(third.id)).toBe('Cyber Monday (run 3)')
+  const typed = await cli('resume', id, '--class', 'failed', '--yes', '--json')
+  const fourth = z.object({ id: z.string() }).parse(JSON.parse(typed.stdout))
+  expect(await named(fourth.id)).toBe('Cyber Monday (run 4)')
+  expect((await resumed())[0]).toEqual({ target: id, detail: `the failed again, as ${fourth.id}` })
+})
+
+test('a run of a campaign without a name is called by its id, and the same key makes one run only', async () => {
+  const id = await failed([REFUSED])
+  const once = () =>
+    fetch(`${service.url}/campaigns/${id}/resume`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${service.tenant.apiKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'run it once',
+      },
+      body: JSON.stringify({ class: 'failed' }),
+    }).then((answer) => answer.json())
+  const [one, other] = [await once(), await once()]
+  expect(one.data.name).toBe(`${id} (run 2)`)
+  expect(other.data.id).toBe(one.data.id)
+})
