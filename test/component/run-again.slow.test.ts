@@ -104,6 +104,8 @@ test('a run has the name of the first with its number, and the activity names cl
   expect((await resumed())[0]).toEqual({ target: id, detail: `the failed again, as ${fourth.id}` })
 })
 
+const runSchema = z.object({ data: z.object({ id: z.string(), name: z.string() }) })
+
 test('a run of a campaign without a name is called by its id, and the same key makes one run only', async () => {
   const id = await failed([REFUSED])
   const once = () =>
@@ -115,7 +117,9 @@ test('a run of a campaign without a name is called by its id, and the same key m
         'idempotency-key': 'run it once',
       },
       body: JSON.stringify({ class: 'failed' }),
-    }).then((answer) => answer.json())
+    })
+      .then((answer) => answer.json())
+      .then(runSchema.parse)
   const [one, other] = [await once(), await once()]
   expect(one.data.name).toBe(`${id} (run 2)`)
   expect(other.data.id).toBe(one.data.id)

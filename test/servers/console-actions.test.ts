@@ -254,8 +254,16 @@ test('a running campaign is paused with a reason, resumed, cancelled, and run ag
   await tab.world.api('POST', '/admin/lanes/1/rate', { rate: 80 })
   await press('Run again')
   await tab.page.getByLabel('To those whose message is').selectOption('cancelled')
-  await confirm(/^Send to/)
+  await tab.page
+    .getByRole('dialog')
+    .getByText(/^\d+ of \d+ people would get it\.$/)
+    .waitFor()
+  await confirm(/^Send to \d+ people$/)
   await tab.page.waitForURL((url) => /cmp_/.test(url.pathname))
+  await tab.page
+    .locator('h1')
+    .getByText(/ \(run 2\)/)
+    .waitFor()
   await badge('done')
 })
 
