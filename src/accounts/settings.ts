@@ -26,7 +26,12 @@ export const accountSettings = {
   outside_window: z.enum(['warn', 'refuse']).default('warn'),
   /** Whether files of received messages are fetched into the gallery, before WhatsApp removes them. */
   keep_received_media: z.enum(['on', 'off']).default('off'),
+  /** What becomes of unknown fields at the addresses of the older interface. An account from before there was a choice ignores them. */
+  unknown_fields: z.enum(['refuse', 'ignore']).default('ignore'),
 }
+
+/** What a new account begins with where that is not the default, which is that of accounts from before. */
+export const NEW_ACCOUNT = { unknown_fields: 'refuse' } as const satisfies { readonly [S in AccountSetting]?: string }
 export type AccountSetting = keyof typeof accountSettings
 
 /** Whether a word is the name of a setting. */

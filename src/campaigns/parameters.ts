@@ -1,6 +1,8 @@
 // The components of a campaign: those of a template message, where any string may be replaced by
 // `{"from": "contact.name"}`. Compiled once per campaign, filled in for each recipient.
-import { type Fault, faultsOf, quoted, unknownFields } from '../messages/fault.ts'
+import { z } from 'zod'
+import { type Fault, faultsOf, quoted, refusedFields, type UnknownField } from '../messages/fault.ts'
+import { fieldNamesOf } from '../messages/field-names.ts'
 import { placeholder, placeholderIn } from '../messages/placeholders.ts'
 import { mapFiles } from '../messages/templates/component-files.ts'
 import { matchTemplate } from '../messages/templates/match-template.ts'
@@ -21,6 +23,7 @@ export interface CompiledComponents {
 }
 
 const componentsSchema = templateContentSchema.shape.components
+const NAMES = fieldNamesOf(z.object({ template: templateContentSchema }))
 
 const SOURCE = /^(contact\.(name|phone|email)|row\..{1,255})$/s
 const isSource = (text: unknown): text is ValueSource => typeof text === 'string' && SOURCE.test(text)
@@ -28,12 +31,12 @@ const isSource = (text: unknown): text is ValueSource => typeof text === 'string
 /** What the recipients of a campaign offer: contacts have fields, the rows of an uploaded file have columns. */
 export type ValueSourceKind = 'contact' | 'row'
 
-/** Components that were read. `stored` gives them with their placeholders, `unknown` the paths of fields nobody knows. */
+/** Components that were read. `stored` gives them with their placeholders, `unknown` the fields nobody knows. */
 export interface ReadComponents {
   ok: true
   compiled: CompiledComponents
   stored: () => unknown[]
-  unknown: readonly string[]
+  unknown: readonly UnknownField[]
 }
 
 /** Reads components with placeholders, or returns every fault in them. */
@@ -60,7 +63,7 @@ export function compileComponents(
   }
   faults.push(...galleryFaults(read))
   if (faults.length > 0) return { ok: false, faults }
-  const unknown = unknownFields({ template: { components: replaced } }, { template: { components: read } })
+  const unknown = refusedFields({ template: { components: replaced } }, { template: { components: read } }, NAMES)
   const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values), withPlaceholders: read }
   return { ok: true, compiled, stored: () => withSources(read, sources), unknown }
 }

@@ -1,7 +1,7 @@
 // A fault of a body, as data: its path, and one short sentence for the person who wrote it.
 // Zod finds the faults; this file turns its findings into sentences that name what was expected and what came.
-import { distance } from 'fastest-levenshtein'
 import type { z } from 'zod'
+import { edits, type FieldNames, meantBy } from './field-names.ts'
 
 /**
  * One thing that is wrong.
@@ -15,15 +15,18 @@ type Issue = z.core.$ZodIssue
 /**
  * Every fault of `input`, in the order zod found them.
  * `at` is the path of `input` itself when it is a part of a larger body, for example `template.components[1]`.
+ * With `names`, an unknown field that looks like a misspelling of one of them is told so.
  */
-export function faultsOf(error: z.ZodError, input: unknown, at = ''): Fault[] {
-  return error.issues.flatMap((issue) => faultsOfIssue(issue, input, at))
+export function faultsOf(error: z.ZodError, input: unknown, at = '', names: FieldNames = NO_NAMES): Fault[] {
+  return error.issues.flatMap((issue) => faultsOfIssue(issue, input, at, names))
 }
 
-function faultsOfIssue(issue: Issue, input: unknown, at: string): Fault[] {
+const NO_NAMES: FieldNames = new Map()
+
+function faultsOfIssue(issue: Issue, input: unknown, at: string, names: FieldNames): Fault[] {
   const path = issue.path.reduce(joinPath, at)
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, UNKNOWN_NAMED_MAX).map((key) => unknownFault(joinPath(path, key)))
+    return issue.keys.slice(0, UNKNOWN_NAMED_MAX).map((key) => unknownFault(unknownField(path, key, names)))
   }
   const value = valueAt(input, issue.path)
   // One member of a union takes the value but for fields that it does not know: that is what the person meant.
@@ -31,7 +34,7 @@ function faultsOfIssue(issue: Issue, input: unknown, at: string): Fault[] {
     return [{ path, message: `${sentence(issue, value)}${misspelt(issue.path, input)}` }]
   }
   const meant = issue.code === 'invalid_union' ? issue.errors.find(isAboutKeysOnly) : undefined
-  if (meant) return meant.flatMap((each) => faultsOfIssue(each, value, path))
+  if (meant) return meant.flatMap((each) => faultsOfIssue(each, value, path, names))
   return [{ path, message: sentence(issue, value) }]
 }
 
@@ -45,7 +48,7 @@ function misspelt(path: readonly PropertyKey[], input: unknown): string {
   if (typeof name !== 'string' || name.length < 3 || !isObject(parent) || Array.isArray(parent)) return ''
   const names = Object.keys(parent).slice(0, NEIGHBOURS.names)
   const near = names.find(
-    (each) => each !== name && each.length <= NEIGHBOURS.characters && distance(each.toLowerCase(), name) <= 2,
+    (each) => each !== name && each.length <= NEIGHBOURS.characters && edits(each.toLowerCase(), name) <= 2,
   )
   return near === undefined ? '' : `; is ${quoted(near)} meant for it?`
 }
@@ -53,8 +56,30 @@ function misspelt(path: readonly PropertyKey[], input: unknown): string {
 const isAboutKeysOnly = (issues: readonly Issue[]): boolean =>
   issues.length > 0 && issues.every(({ code }) => code === 'unrecognized_keys')
 
-/** The fault of a field that nobody knows, where such fields are refused. */
-export const unknownFault = (path: string): Fault => ({ path: path.slice(0, PATH_MAX), message: 'unknown field' })
+/** A field that nobody knows. */
+export interface UnknownField {
+  path: string
+  /** The name that it looks like a misspelling of. */
+  meant?: string
+  /** Stands for all that were not looked at: one of them may be a misspelling. */
+  isTooMuch?: true
+}
+
+/** Whether a field is refused also where unknown ones are ignored. */
+export const isNeverIgnored = ({ meant, isTooMuch }: UnknownField): boolean => meant !== undefined || isTooMuch === true
+
+/** The fault of a field that nobody knows, where it is refused. */
+export function unknownFault({ path, meant, isTooMuch }: UnknownField): Fault {
+  if (isTooMuch) return { path, message: `more than ${ASKED_MAX} unknown fields` }
+  return { path, message: meant === undefined ? 'unknown field' : `unknown field; is ${quoted(meant)} meant?` }
+}
+
+/** `at` is the path of the object that has the field. */
+function unknownField(at: string, name: string, names: FieldNames): UnknownField {
+  const path = joinPath(at, name).slice(0, PATH_MAX)
+  const meant = meantBy(names, at.replace(/\[\d+\]/g, '[]'), name)
+  return meant === undefined ? { path } : { path, meant }
+}
 
 /** Most unknown fields named of one object or body, and most characters of the path of one. */
 const UNKNOWN_NAMED_MAX = 20
@@ -156,36 +181,63 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : withArticle(typeof value)
 }
 
+/** How many unknown fields are looked at: all that an object may have over HTTP. */
+const ASKED_MAX = 1_000
+
 /**
- * Paths of the fields of `given` that a schema dropped when it made `read` of it, at most twenty: `image.captoin`. Comparing
- * the two needs no list of known names and no second parse. `elsewhere`: top-level fields that another schema reads.
+ * The fields of `given` that a schema dropped when it made `read` of it: the first twenty, and of the others those that
+ * are never ignored, at most twenty more. Comparing the two needs no second parse. `elsewhere`: top-level fields that
+ * another schema reads. `most`: how many are looked at.
  */
-export function unknownFields(given: unknown, read: Fields, elsewhere?: ReadonlySet<string>): string[] {
-  const found: string[] = []
-  if (isObject(given)) compare(given, read, '', found, elsewhere)
-  return found
+export function unknownFields(
+  given: unknown,
+  read: Fields,
+  names: FieldNames,
+  { elsewhere, most = ASKED_MAX }: { elsewhere?: ReadonlySet<string> | undefined; most?: number } = {},
+): UnknownField[] {
+  const search: Search = { found: [], names, left: most }
+  if (isObject(given)) compare(given, read, '', search, elsewhere)
+  return search.found
 }
 
-function compare(given: Fields, read: Fields, at: string, found: string[], elsewhere?: ReadonlySet<string>): void {
+/** The same for who refuses them all: the first twenty. */
+export const refusedFields = (given: unknown, read: Fields, names: FieldNames, elsewhere?: ReadonlySet<string>) =>
+  unknownFields(given, read, names, { elsewhere, most: UNKNOWN_NAMED_MAX }).filter(({ isTooMuch }) => !isTooMuch)
+
+/** What was found, what is asked of each field that is, and how many more are. */
+type Search = { found: UnknownField[]; names: FieldNames; left: number }
+
+function compare(given: Fields, read: Fields, at: string, search: Search, elsewhere?: ReadonlySet<string>): void {
   for (const name in given) {
-    if (found.length >= UNKNOWN_NAMED_MAX) return
+    if (search.left < 0) return
     const value = given[name]
     // With null nothing is lost.
     if (value === undefined || value === null) continue
     const isKnown = Object.hasOwn(read, name)
     // Most fields are known texts, for which no path is made.
     if (isKnown ? typeof value !== 'object' : elsewhere?.has(name)) continue
-    const path = at === '' ? name : `${at}.${name}`
-    if (isKnown) descend(value, read[name], path, found)
-    else found.push(path.slice(0, PATH_MAX))
+    if (isKnown) descend(value, read[name], joinPath(at, name), search)
+    else add(search, at, name)
   }
 }
 
-function descend(given: unknown, read: unknown, at: string, found: string[]): void {
+function add(search: Search, at: string, name: string): void {
+  const { found, names } = search
+  search.left -= 1
+  if (search.left < 0) {
+    found.push({ path: '', isTooMuch: true })
+    return
+  }
+  const field = unknownField(at, name, names)
+  const most = field.meant === undefined ? UNKNOWN_NAMED_MAX : 2 * UNKNOWN_NAMED_MAX
+  if (found.length < most) found.push(field)
+}
+
+function descend(given: unknown, read: unknown, at: string, search: Search): void {
   if (given === read) return
   if (Array.isArray(given)) {
-    if (Array.isArray(read)) for (let i = 0; i < read.length; i += 1) descend(given[i], read[i], `${at}[${i}]`, found)
-  } else if (isObject(given) && isObject(read)) compare(given, read, at, found)
+    if (Array.isArray(read)) for (let i = 0; i < read.length; i += 1) descend(given[i], read[i], `${at}[${i}]`, search)
+  } else if (isObject(given) && isObject(read)) compare(given, read, at, search)
 }
 
 type Fields = Readonly<Record<string, unknown>>

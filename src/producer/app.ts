@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
 import express from 'express'
+import { cachedAccount } from '../accounts/store/accounts.ts'
 import type { Log } from '../log.ts'
 import { answerJson, refuse, requestIdOf } from './answer.ts'
 import { ACCOUNT_HEADER, authorise } from './authorise.ts'
@@ -112,6 +113,8 @@ function serve(gate: Gate) {
         raw: body.raw,
         assertStillAllowed: () => authorised({}),
         origin: () => `${request.protocol}://${request.get('host') ?? ''}`,
+        refusesUnknownFields: async () =>
+          (await cachedAccount(gate.redis, caller.account))?.unknown_fields === 'refuse',
         peer: () => gate.addressOf(request),
         inPieces: (source) => perAccount.inPieces(caller.account, source, isWanted),
         isGone: () => request.socket.destroyed,

@@ -4,7 +4,15 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import type { AuditEvent } from '../accounts/audit-log.ts'
 import { FAULTS_MAX } from '../messages/accept/refusal.ts'
-import { type Fault, faultsOf, unknownFields } from '../messages/fault.ts'
+import {
+  type Fault,
+  faultsOf,
+  isNeverIgnored,
+  type UnknownField,
+  unknownFault,
+  unknownFields,
+} from '../messages/fault.ts'
+import { allFieldNames, fieldNamesOf } from '../messages/field-names.ts'
 import { ACCOUNT_QUERY } from './authorise.ts'
 import { invalid } from './errors.ts'
 import type { Answer, AuditEntry, ContextOf, Handler, Handlers, RequestContext, RouteSpec } from './route.ts'
@@ -32,13 +40,13 @@ export const bind =
 
 function bindOne<R extends RouteSpec>(spec: R, handler: Handler<R>, admit: Route['admit']): Route {
   const read = readerOf(spec)
-  const isIgnoringNamed = spec.body.as === 'json' && spec.body.unknown === 'named' && spec.body.readBy === undefined
-  const known = isIgnoringNamed ? knownFields(spec) : undefined
+  const unknownIn = ignoringReader(spec)
   return {
     ...spec,
     ...(admit && { admit }),
     async handle(request, appendAudit) {
       const context = read(request)
+      const ignored = unknownIn === undefined ? [] : await ignoredOf(unknownIn(request.sent), request)
       let entry: AuditEntry | 'nothing' = NONE
       if (spec.act !== undefined) {
         context.audit = (what) => {
@@ -48,12 +56,11 @@ function bindOne<R extends RouteSpec>(spec: R, handler: Handler<R>, admit: Route
       // The route's type limits what its handler may answer; that each of these is an Answer, TypeScript cannot prove.
       const answer = (await handler(context)) as Answer
       if (spec.act !== undefined) await recordOf(spec, request, answer, entry, appendAudit)
-      if (known === undefined) return answer
-      const ignored = ignoredIn(context.sent, known)
-      if (Object.keys(ignored).length === 0) return answer
+      if (ignored.length === 0) return answer
+      const named = ignoredHeader(ignored)
       return 'headers' in answer
-        ? { ...answer, headers: { ...ignored, ...answer.headers } }
-        : { ...answer, headers: ignored }
+        ? { ...answer, headers: { ...named, ...answer.headers } }
+        : { ...answer, headers: named }
     },
   }
 }
@@ -77,10 +84,24 @@ const withId = z.object({ body: z.object({ data: z.object({ id: z.union([z.strin
 /** The id of what was created. */
 const idIn = (answer: Answer): string | undefined => withId.safeParse(answer).data?.body.data.id.toString()
 
-/** Names of the top-level fields that an older client's body may have. */
-function knownFields({ access, body }: RouteSpec): ReadonlySet<string> {
-  const names = body.as === 'json' && 'shape' in body.schema ? Object.keys(body.schema.shape) : []
-  return new Set(access.in === 'api_key' ? [...names, 'api_key'] : names)
+/** Finds the unknown fields in the flat body of an older client, on a route that ignores them and reads its body itself. */
+function ignoringReader({ access, body }: RouteSpec): ((sent: object) => UnknownField[]) | undefined {
+  if (body.as !== 'json' || body.unknown !== 'named' || body.readBy !== undefined) return undefined
+  const names = access.in === 'api_key' ? allFieldNames(body.schema, keySchema) : fieldNamesOf(body.schema)
+  return (sent) => unknownFields(sent, {}, names, { elsewhere: names.get('') })
+}
+
+const keySchema = z.object({ api_key: z.string() })
+
+/** The fields that are ignored; a 400 for those that are misspelt, and for all of them where the account refuses them. */
+async function ignoredOf(
+  unknown: readonly UnknownField[],
+  { refusesUnknownFields }: RequestContext,
+): Promise<readonly UnknownField[]> {
+  if (unknown.length === 0) return unknown
+  const refused = (await refusesUnknownFields()) ? unknown : unknown.filter(isNeverIgnored)
+  if (refused.length > 0) throw invalid(refused.map(unknownFault))
+  return unknown
 }
 
 /** Reads a request by the schemas of the route, or throws a 400 with the faults of path, query, headers and body. */
@@ -100,7 +121,7 @@ function readerOf<R extends RouteSpec>(spec: R): (context: RequestContext) => Co
       const given = fields()
       const result = schema.safeParse(given)
       if (result.success) return result.data
-      faults.push(...faultsOf(result.error, given))
+      faults.push(...faultsOf(result.error, given, '', fieldNamesOf(schema)))
       return undefined
     }
     // A missing parameter is a fault of its field, not another address.
@@ -118,7 +139,7 @@ function readerOf<R extends RouteSpec>(spec: R): (context: RequestContext) => Co
 /** The fields of a form, which the handler has read, by their schema; else a 400 with their faults. */
 export function readFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
   const parsed = schema.safeParse(fields)
-  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields).slice(0, FAULTS_MAX))
+  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields, '', fieldNamesOf(schema)).slice(0, FAULTS_MAX))
   return parsed.data
 }
 
@@ -147,14 +168,10 @@ const UNSAFE = /[^\w.[\]$@:/-]/g
 
 /**
  * The header that names ignored fields at the addresses of the older interface: paths, never values, such as
- * `{ 'x-laneway-ignored': 'image.captoin, note' }`; empty without any.
+ * `{ 'x-laneway-ignored': 'image.width, note' }`; empty without any.
  */
-export function ignoredHeader(paths: readonly string[]): Record<string, string> {
-  if (paths.length === 0) return {}
-  const safe = paths.map((path) => path.replace(UNSAFE, '?')).join(', ')
+export function ignoredHeader(fields: readonly UnknownField[]): Record<string, string> {
+  if (fields.length === 0) return {}
+  const safe = fields.map(({ path }) => path.replace(UNSAFE, '?')).join(', ')
   return { 'x-laneway-ignored': safe.length > LENGTH_MAX ? `${safe.slice(0, LENGTH_MAX - 3)}...` : safe }
 }
-
-/** The same for a flat body whose fields `read` are known. */
-const ignoredIn = (body: object, read: ReadonlySet<string>): Record<string, string> =>
-  ignoredHeader(unknownFields(body, {}, read))

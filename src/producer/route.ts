@@ -40,7 +40,10 @@ export interface JsonBody {
    * intake queue, a batch) or judges it together with what the account has.
    */
   readBy?: 'handler'
-  /** Fields that the schema does not know are named in `x-laneway-ignored`; of those that a handler reads, it does so. */
+  /**
+   * Fields that the schema does not know are ignored and named in `x-laneway-ignored`, unless they are misspelt or the account
+   * refuses them; of a body that a handler reads, it does so.
+   */
   unknown?: 'named'
   limit?: number
   /** A request without a body is one with `{}`. */
@@ -177,6 +180,8 @@ export interface RequestContext<
   assertStillAllowed: () => Promise<unknown>
   /** The address that the client reached the service at, without a slash at its end. */
   origin: () => string
+  /** Whether the account wants no unknown fields at the addresses of the older interface either. */
+  refusesUnknownFields: () => Promise<boolean>
   /** The network address of the client, see gate.ts. */
   peer: () => string
   /** The same pieces, each made when the account has a free place (overload/semaphore.ts): for long answers. */

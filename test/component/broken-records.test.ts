@@ -70,7 +70,9 @@ async function newOwner(): Promise<Owner> {
     inspect(producer.url + path, {
       method,
       headers: { authorization: `Bearer ${all}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify({ ...body, api_key: all }) }),
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(path.startsWith(GALLERY) ? body : { ...body, api_key: all }) }),
     })
   return { ...tenant, all, ask }
 }
@@ -78,7 +80,7 @@ async function newOwner(): Promise<Owner> {
 const sendAudio = ({ ask }: Owner) => ask('POST', '/sendservicemessages/sendmessages', audioTo('+491700000123'))
 const sendTemplate = ({ ask, partnerNumber }: Owner) =>
   ask('POST', '/chatappbusiness/send-templated-message', {
-    ...audioTo('+491700000123', { type: 'template', sender: partnerNumber }),
+    ...audioTo('+491700000123', { type: 'template', audio: undefined, sender: partnerNumber }),
     template: { name: 'plain_hello', language: { code: 'en_US' } },
   })
 const lookUp = ({ ask }: Owner, message_id: string, path = 'fetchmessageinfo') =>

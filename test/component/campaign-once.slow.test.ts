@@ -209,9 +209,9 @@ test('a job with a field that nobody knows is refused, in its own data as in its
   const audio = { link: 'https://files.example/a.ogg' }
   const jobs = [
     ['send', { message: { ...message, audio: { ...audio, x: 1 } } }, 'audio.x'],
-    ['send', { message: { ...message, audio }, idempotancy_key: 'a' }, 'idempotancy_key'],
+    ['send', { message: { ...message, audio }, idempotancy_key: 'a' }, 'idempotancy_key', 'idempotency_key'],
     ['campaign-create', { campaign: { ...service.definition({ tags: [1] }), x: 1 } }, 'x'],
-    ['campaign-pause', { campaign_id: 'cmp_1_1', raeson: 'x' }, 'raeson'],
+    ['campaign-pause', { campaign_id: 'cmp_1_1', raeson: 'x' }, 'raeson', 'reason'],
   ] as const
   const added = jobs.map(([name, data], i) => ({
     id: `strict-${i}`,
@@ -225,7 +225,11 @@ test('a job with a field that nobody knows is refused, in its own data as in its
     return states.every(({ state }) => state === 'refused') && states
   }, 'all are refused')
   const details = ends.map((end) => (end.state === 'refused' ? end.refusal.details : []))
-  expect(details.slice(0, -1)).toEqual(jobs.map(([, , path]) => [{ path, message: 'unknown field' }]))
+  const faultOf = (path: string, meant?: string) => ({
+    path,
+    message: meant === undefined ? 'unknown field' : `unknown field; is "${meant}" meant?`,
+  })
+  expect(details.slice(0, -1)).toEqual(jobs.map(([, , path, meant]) => [faultOf(path, meant)]))
   expect(details.at(-1)).toEqual([{ path: 'v', message: 'expected 1, got 9' }])
   await queue.close()
 })

@@ -201,6 +201,7 @@ describe('accounts', () => {
       'opt_out.transactional': 'send',
       outside_window: 'warn',
       keep_received_media: 'off',
+      unknown_fields: 'refuse',
       ...Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, null])),
     })
     expect(await json('accounts', 'list')).toContainEqual(account)

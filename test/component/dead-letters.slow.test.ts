@@ -123,7 +123,7 @@ test('such a message can be queued again by hand; what cannot be read stays wher
   const before = Date.now()
   const unreadable = await deadLetterOf({ ...good, class: 'urgent' })
   await service.stopWorker()
-  const id = await sendTo(service, tenant, '+491700005301', { campaign_id: 'spring' })
+  const id = await sendTo(service, tenant, '+491700005301')
   await giveUp(id)
   const since = new Date(before).toISOString()
   const count = async (filter: object) => {

@@ -172,12 +172,12 @@ const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
     lookUp('getmessgageinfobyid', inbound),
   'POST /chatappbusiness/send-templated-message': ({ sender }) =>
     withKey('/chatappbusiness/send-templated-message', {
-      ...audioTo('+491700000002', { type: 'template' }),
+      ...audioTo('+491700000002', { type: 'template', audio: undefined }),
       ...{ sender, template: { name: 'plain_hello', language: { code: 'en_US' } } },
     }),
   'POST /messages/batch': ({ sender }) => {
     const body = {
-      ...audioTo('+491700000002', { type: 'template' }),
+      ...audioTo('+491700000002', { type: 'template', audio: undefined }),
       sender,
       template: { name: 'plain_hello', language: { code: 'en_US' } },
     }

@@ -1,13 +1,17 @@
-// Pins: a field that nobody knows is never silently dropped. At the addresses of the older interface its path is named in
-// a header, on the fast path and through Express alike; at the addresses of our own it is refused.
+// Pins: a field that nobody knows is never silently dropped. At the addresses of the older interface a misspelt one is
+// refused, and the path of any other named in a header, unless the account refuses all; at our own all are refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAccount, findAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
 import { loadConfig, unknownSettings } from '../../src/config.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
-import { createFolder } from '../../src/gallery/store/folders.ts'
+import { createFolder, findFolder } from '../../src/gallery/store/folders.ts'
+import { accountKey } from '../../src/redis/keys.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
 let service: Service
+/** An account as it is made today, which refuses all, and one that ignores what is no misspelling. */
+let strict: Tenant
 let tenant: Tenant
 const template = {
   name: 'order_update',
@@ -17,12 +21,21 @@ const template = {
 }
 beforeAll(async () => {
   service = await startService({ worker: false, templates: [template] })
+  strict = await service.addTenant()
   tenant = await service.addTenant()
+  await setAccountSettings(service.redis, tenant.account, { unknown_fields: 'ignore' })
 })
 afterAll(() => service?.close())
 
 const HEADER = 'x-laneway-ignored'
 const SEND = '/sendservicemessages/sendmessages'
+
+/** One is named with what it was meant for: `captoin>caption`. */
+const unknown = (...fields: string[]) =>
+  fields.map((field) => {
+    const [path, meant] = field.split('>')
+    return { path, message: meant === undefined ? 'unknown field' : `unknown field; is "${meant}" meant?` }
+  })
 
 async function ask(method: string, path: string, body: object | undefined, headers: Record<string, string> = {}) {
   const answer = await fetch(`${service.url}${path}`, {
@@ -38,9 +51,9 @@ const bearer = async (permission: Parameters<Tenant['key']>[0]) => ({
   authorization: `Bearer ${await tenant.key(permission)}`,
 })
 
-const filled = () => ({
+const filled = (inParameter: object = { lang: 'en' }) => ({
   ...templateBody({
-    components: [{ type: 'body', parameters: [{ type: 'TEXT', text: 'a', txet: 'b' }], colour: 'red' }],
+    components: [{ type: 'body', parameters: [{ type: 'TEXT', text: 'a', ...inParameter }], colour: 'red' }],
   }),
   sender: tenant.partnerNumber,
 })
@@ -51,8 +64,8 @@ describe('the older interface ignores it and names it', () => {
     ['on the fast path', { 'content-type': 'application/json' }],
     ['through Express', { 'content-type': 'application/json ;charset=UTF-8' }],
   ])('%s', async (_way, headers) => {
-    const body = { ...imageBody({ captoin: 'a' }), api_key: tenant.apiKey, to: '+447700900123', note: { a: 1 } }
-    expect(await ask('POST', SEND, body, headers)).toMatchObject({ status: 200, ignored: 'image.captoin, note' })
+    const body = { ...imageBody({ width: 9 }), api_key: tenant.apiKey, to: '+447700900123', note: { a: 1 } }
+    expect(await ask('POST', SEND, body, headers)).toMatchObject({ status: 200, ignored: 'image.width, note' })
   })
 
   test('in every part of a template message', async () => {
@@ -60,7 +73,7 @@ describe('the older interface ignores it and names it', () => {
     const answer = await ask('POST', '/chatappbusiness/send-templated-message', body)
     expect(answer).toMatchObject({
       status: 200,
-      ignored: 'template.components[0].parameters[0].txet, template.components[0].colour',
+      ignored: 'template.components[0].parameters[0].lang, template.components[0].colour',
     })
   })
 
@@ -109,21 +122,124 @@ describe('the older interface ignores it and names it', () => {
 
 const soon = () => new Date(Date.now() + 60_000).toISOString()
 
-describe('an address of our own refuses it', () => {
-  const unknown = (...paths: string[]) => paths.map((path) => ({ path, message: 'unknown field' }))
+describe('the older interface refuses a misspelt one', () => {
+  const later = '2030-01-01T00:00:00Z'
 
+  test.each<[string, object, string]>([
+    ['sendAt', { sendAt: later }, 'sendAt>send_at'],
+    ['send_At', { send_At: later }, 'send_At>send_at'],
+    ['valid_untill', { valid_untill: later, note: 1 }, 'valid_untill>valid_until'],
+    ['Sender', { Sender: 'cloud' }, 'Sender>sender'],
+    ['captoin', { image: { link: 'https://shop.example/a.png', captoin: 'a' } }, 'image.captoin>caption'],
+    ['messageId', { context: { message_id: 'wamid.1', messageId: 'wamid.2' } }, 'context.messageId>message_id'],
+  ])('%s in a service message, which is not sent', async (_name, more, field) => {
+    const before = await waiting()
+    const body = { ...imageBody(), ...more, api_key: tenant.apiKey, to: '+447700900123' }
+    const answer = await ask('POST', SEND, body)
+    expect(answer).toMatchObject({ status: 400, ignored: null })
+    expect(answer.body.error.details).toEqual(unknown(field))
+    expect(await waiting()).toBe(before)
+  })
+
+  test('in every part of a template message', async () => {
+    const body = { ...filled({ txet: 'b' }), campaignId: 'spring', api_key: tenant.apiKey }
+    const answer = await ask('POST', '/chatappbusiness/send-templated-message', body)
+    expect(answer.status).toBe(400)
+    expect(answer.body.error.details).toEqual(
+      unknown('template.components[0].parameters[0].txet>text', 'campaignId>campaign_id'),
+    )
+  })
+
+  test('with the faults of the template and the sender that can be judged all the same', async () => {
+    const body = { ...filled({ Text: 'b' }), sender: 'nobody', api_key: tenant.apiKey }
+    const answer = await ask('POST', '/chatappbusiness/send-templated-message', body)
+    expect(answer.body.error.details).toEqual([
+      ...unknown('template.components[0].parameters[0].Text>text'),
+      { path: 'sender', message: 'not a sender of the account' },
+    ])
+  })
+
+  test('in lookups, contact lists and the gallery', async () => {
+    const folder = await createFolder(service.redis, tenant.account, { name: 'misspelt' })
+    const gallery = await bearer('gallery')
+    const asXhr = { ...(await bearer('contacts:write')), 'x-requested-with': 'XMLHttpRequest' }
+    const lookup = { api_key: tenant.apiKey, message_id: 'x', messageId: 'y' }
+    const answers = [
+      await ask('POST', '/chatappbusiness/fetchmessageinfo', lookup),
+      await ask('POST', '/chatappbusiness/getmessgageinfobyid', lookup),
+      await ask('POST', '/api/betav3/tagmanage/tag/fetchContactsTagWise', {
+        api_key: await tenant.key('contacts:read'),
+        tags: [1],
+        Tags: [2],
+      }),
+      await ask('POST', '/partners/broadcast/addnewcontacttag', { name: 'never made', nmae: 'x' }, asXhr),
+      await ask('PUT', `/partners/wp-gallery/manage/folders/${folder.id}`, { name: 'b', Name: 'c' }, gallery),
+      await ask(
+        'POST',
+        '/partners/wp-gallery/manage/files/bulk-move',
+        { file_ids: [1], folder_id: 1, folderId: 2 },
+        gallery,
+      ),
+    ]
+    const meant = ['messageId>message_id', 'messageId>message_id', 'Tags>tags', 'nmae>name', 'Name>name']
+    expect(answers.map(({ status, body }) => [status, body.error.details])).toEqual(
+      [...meant, 'folderId>folder_id'].map((field) => [400, unknown(field)]),
+    )
+    expect(await findFolder(service.redis, tenant.account, folder.id)).toMatchObject({ name: 'misspelt' })
+  })
+
+  const waiting = async () =>
+    (await service.redis.keys('*')).filter((key) => key.includes(`lane-${tenant.partnerLane}`)).length
+})
+
+describe('an account as it is made today', () => {
+  test('refuses all of them there as well, and sends nothing', async () => {
+    const message = { ...imageBody({ width: 9 }), api_key: strict.apiKey, to: '+447700900123', note: { a: 1 } }
+    const answer = await ask('POST', SEND, message)
+    expect(answer).toMatchObject({ status: 400, ignored: null })
+    expect(answer.body.error.details).toEqual(unknown('image.width', 'note'))
+    const template = { ...filled(), sender: 'nobody', api_key: strict.apiKey }
+    const { body } = await ask('POST', '/chatappbusiness/send-templated-message', template)
+    expect(body.error.details).toEqual([
+      ...unknown('template.components[0].parameters[0].lang', 'template.components[0].colour'),
+      { path: 'sender', message: 'not a sender of the account' },
+    ])
+    const lookup = { api_key: strict.apiKey, message_id: 'x', y: 1 }
+    const lookedUp = await ask('POST', '/chatappbusiness/getmessgageinfobyid', lookup)
+    expect([lookedUp.status, lookedUp.body.error.details]).toEqual([400, unknown('y')])
+  })
+
+  test('ignores them once it is set to', async () => {
+    const other = await service.addTenant()
+    const body = { ...imageBody(), api_key: other.apiKey, to: '+447700900123', note: 1 }
+    expect((await ask('POST', SEND, body)).status).toBe(400)
+    await setAccountSettings(service.redis, other.account, { unknown_fields: 'ignore' })
+    await expect
+      .poll(() => ask('POST', SEND, body), { timeout: 20_000 })
+      .toMatchObject({ status: 200, ignored: 'note' })
+  })
+
+  test('is one of after the setting came: one from before ignores them', async () => {
+    const before = await createAccount(service.redis, 'from before')
+    expect(await findAccount(service.redis, before)).toMatchObject({ unknown_fields: 'refuse' })
+    await service.redis.hdel(accountKey(before), 'unknown_fields')
+    expect(await findAccount(service.redis, before)).toMatchObject({ unknown_fields: 'ignore' })
+  })
+})
+
+describe('an address of our own refuses it', () => {
   test('in a message of a batch, and takes its neighbour', async () => {
     const messages = [
       { ...imageBody({ captoin: 'a' }), note: 1 },
       { ...imageBody(), api_key: undefined },
-      { ...filled(), api_key: undefined, sender: 'nobody' },
+      { ...filled({ txet: 'b' }), api_key: undefined, sender: 'nobody' },
     ]
     const { status, body } = await ask('POST', '/messages/batch', { messages }, await bearer('messages:send'))
     expect(status).toBe(200)
-    expect(body.results[0].error.details).toEqual(unknown('api_key', 'image.captoin', 'note'))
+    expect(body.results[0].error.details).toEqual(unknown('api_key', 'image.captoin>caption', 'note'))
     expect(body.results[1].id).toBeDefined()
     expect(body.results[2].error.details).toEqual([
-      ...unknown('template.components[0].parameters[0].txet', 'template.components[0].colour'),
+      ...unknown('template.components[0].parameters[0].txet>text', 'template.components[0].colour'),
       { path: 'sender', message: 'not a sender of the account' },
     ])
   })
@@ -136,10 +252,10 @@ describe('an address of our own refuses it', () => {
   })
 
   test.each<[string, string, () => object | undefined, string[]]>([
-    ['a batch', '/messages/batch', () => ({ messages: [imageBody()], mesages: [] }), ['mesages']],
-    ['a campaign', '/campaigns', () => campaign({ valid_untill: 'x', x: 1 }), ['valid_untill', 'x']],
+    ['a batch', '/messages/batch', () => ({ messages: [imageBody()], mesages: [] }), ['mesages>messages']],
+    ['a campaign', '/campaigns', () => campaign({ valid_untill: 'x', x: 1 }), ['valid_untill>valid_until', 'x']],
     ["a campaign's language", '/campaigns', () => campaign({}, undefined, { x: 1 }), ['template.language.x']],
-    ["a campaign's tags", '/campaigns', () => campaign({}, { tags: [1], exept: [2] }), ['recipients.exept']],
+    ["a campaign's tags", '/campaigns', () => campaign({}, { tags: [1], exept: [2] }), ['recipients.exept>except']],
     ["a campaign's rows", '/campaigns', () => campaign({}, { rows: { fone: 'a' } }), ['recipients.rows.fone']],
     [
       "a campaign's components",
@@ -151,9 +267,9 @@ describe('an address of our own refuses it', () => {
           components: [{ type: 'BODY', parameters: [{ type: 'text', text: 'a', txet: 'b' }] }],
         },
       }),
-      ['template.components[0].parameters[0].txet'],
+      ['template.components[0].parameters[0].txet>text'],
     ],
-    ['a pause', '/campaigns/cmp_1_1/pause', () => ({ raeson: 'a' }), ['raeson']],
+    ['a pause', '/campaigns/cmp_1_1/pause', () => ({ raeson: 'a' }), ['raeson>reason']],
     ['a start', '/campaigns/cmp_1_1/start', () => ({ at: 'a' }), ['at']],
   ])('in the body of %s', async (_what, path, body, paths) => {
     const answer = await ask('POST', path, body(), await bearer('messages:send'))

@@ -226,10 +226,8 @@ test('nothing but the simulator knows its reserved numbers', () => {
 test('what a message, a job and a campaign are, is pure: no clock, no chance, no network', () => {
   const pure = sources.filter(({ file }) => ['messages', 'jobs', 'campaigns'].includes(roomOf(file)))
   const packages = new Set(pure.flatMap((source) => source.packages))
-  // node:crypto for digests and for the random part of ids; fastest-levenshtein compares two words.
-  expect(
-    [...packages].filter((name) => !/^(zod|fastest-levenshtein|libphonenumber-js(\/\w+)?|node:crypto)$/.test(name)),
-  ).toEqual([])
+  // node:crypto for digests and for the random part of ids.
+  expect([...packages].filter((name) => !/^(zod|libphonenumber-js(\/\w+)?|node:crypto)$/.test(name))).toEqual([])
   const clocks = /\bDate\.now\(|\bnew Date\(\)|performance\.now\(|Math\.random\(|\bfetch\(|setTimeout\(/
   expect(pure.filter(({ text }) => clocks.test(text)).map(({ file }) => file)).toEqual([])
 })

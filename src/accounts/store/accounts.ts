@@ -10,6 +10,7 @@ import {
   LIMIT_SETTINGS,
   type LimitSetting,
   limitFields,
+  NEW_ACCOUNT,
 } from '../settings.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../settings.ts'
@@ -36,10 +37,10 @@ export type KeptAccount = z.infer<typeof keptSchema>
 /** An id for a new account; one that nobody uses leaves a gap. */
 export const newAccountId = (redis: Redis): Promise<number> => nextId(redis, 'account')
 
-/** Creates an account with the default settings, with a new id unless it brings one, and returns that. */
+/** Creates an account with the settings of a new one, with a new id unless it brings one, and returns that. */
 export async function createAccount(redis: Redis, name: string, given?: number): Promise<number> {
   const id = given ?? (await newAccountId(redis))
-  await createListed(redis, accountKey(id), { id, name }, () => redis.sadd(rootKeys.accounts, id))
+  await createListed(redis, accountKey(id), { id, name, ...NEW_ACCOUNT }, () => redis.sadd(rootKeys.accounts, id))
   return id
 }
 

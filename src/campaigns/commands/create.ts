@@ -7,6 +7,7 @@ import { refuseRoute, senderOf } from '../../messages/accept/prepare-message.ts'
 import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { holdsMoreThan } from '../../messages/bounded.ts'
 import { type Fault, faultsOf, unknownFault } from '../../messages/fault.ts'
+import { fieldNamesOf } from '../../messages/field-names.ts'
 import { validityFault } from '../../messages/instant.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { isLaneClosed } from '../../queue/lane/jobs.ts'
@@ -84,7 +85,10 @@ function definitionOf(body: unknown, retentionMs: number): Definition {
   }
   const parsed = definitionSchema.safeParse(body)
   const components = componentsOf(body)
-  const faults = [...(parsed.success ? [] : faultsOf(parsed.error, body)), ...components.faults]
+  const faults = [
+    ...(parsed.success ? [] : faultsOf(parsed.error, body, '', fieldNamesOf(definitionSchema))),
+    ...components.faults,
+  ]
   if (parsed.success && parsed.data.valid_until !== undefined) {
     const message = validityFault(Date.parse(parsed.data.valid_until), Date.now(), retentionMs)
     if (message !== undefined) faults.push({ path: 'valid_until', message })

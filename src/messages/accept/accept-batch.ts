@@ -7,7 +7,8 @@ import { observerOf } from '../../observe.ts'
 import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { traceAccept } from '../../tracing.ts'
-import { unknownFault, unknownFields, wrongKind } from '../fault.ts'
+import { refusedFields, unknownFault, wrongKind } from '../fault.ts'
+import type { FieldNames } from '../field-names.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../message-id.ts'
 import { batchDigest } from '../store/idempotency.ts'
 import { messageExists } from '../store/records.ts'
@@ -75,10 +76,13 @@ async function acceptAll(deps: ItemDeps, request: BatchRequest): Promise<BatchRe
   return results
 }
 
+/** Of the batch itself: its messages are judged one by one. */
+const BATCH_NAMES: FieldNames = new Map([['', new Set(['messages'])]])
+
 function itemsOf(body: Record<string, unknown>): readonly unknown[] {
   const { messages } = body
   const path = 'messages'
-  const unknown = unknownFields(body, { messages: undefined }).map(unknownFault)
+  const unknown = refusedFields(body, { messages: undefined }, BATCH_NAMES).map(unknownFault)
   if (!Array.isArray(messages)) throw invalidFields([{ path, message: wrongKind('a list', messages) }, ...unknown])
   if (messages.length < 1 || messages.length > BATCH_MAX) {
     throw invalidFields([{ path, message: `expected 1 to ${BATCH_MAX} messages, got ${messages.length}` }, ...unknown])

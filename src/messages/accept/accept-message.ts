@@ -5,6 +5,7 @@
 // after the job is added, the message is accepted although the client may not know; a repeat with the same
 // Idempotency-Key finds it (once.ts), also when its validity has passed or its template is gone by then.
 
+import { cachedAccount } from '../../accounts/store/accounts.ts'
 import { observerOf } from '../../observe.ts'
 import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
@@ -13,6 +14,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, messageKey } from '../../redis/keys.ts'
 import { assertReplicated, assertReplicating, needsReplicas } from '../../redis/replication.ts'
 import { traceAccept } from '../../tracing.ts'
+import type { UnknownField } from '../fault.ts'
 import { messageId, newUlid, parseMessageId } from '../message-id.ts'
 import { bodyDigest } from '../store/idempotency.ts'
 import { messageExists } from '../store/records.ts'
@@ -20,7 +22,7 @@ import type { Acknowledgement } from './acknowledgement.ts'
 import { assertForSender } from './check-key.ts'
 import { once } from './once.ts'
 import { type PrepareDeps, prepareMessage, refusalOf, refuseClosedLane } from './prepare-message.ts'
-import { readSend, type SendKind, type UnknownFieldsRule } from './read-send.ts'
+import { readSend, type SendKind, type UnknownFieldsRule, withUnknown } from './read-send.ts'
 import { refusalCodeOf } from './refusal.ts'
 import { roomToWait } from './waiting-quota.ts'
 
@@ -47,8 +49,8 @@ export interface SendRequest {
 export interface Accepted {
   id: string
   acknowledgement: Acknowledgement
-  /** Paths of the fields of the body that nobody knows, at most twenty. */
-  ignored: readonly string[]
+  /** The fields of the body that nobody knows, at most twenty. */
+  ignored: readonly UnknownField[]
   /** Why it may not reach the person although it was accepted; a repeat is not warned again. */
   warning?: string | undefined
 }
@@ -81,6 +83,9 @@ async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string |
   const { account, kind, body } = request
   const read = readSend(kind, body, request.unknownFields)
   if (!read.ok) throw await refusalOf(deps, account, read)
+  if (read.ignored.length > 0 && (await cachedAccount(deps.redis, account))?.unknown_fields === 'refuse') {
+    throw await refusalOf(deps, account, withUnknown(read, read.ignored))
+  }
   const { input, to } = read.message
 
   const use = { account, route: kind, key: request.idempotencyKey, digest: () => bodyDigest(body) }

@@ -8,7 +8,17 @@ import {
   type TemplateMessageContent,
   templateMessageContent,
 } from '../content.ts'
-import { type Fault, faultsOf, unknownFault, unknownFields, valueAt } from '../fault.ts'
+import {
+  type Fault,
+  faultsOf,
+  isNeverIgnored,
+  refusedFields,
+  type UnknownField,
+  unknownFault,
+  unknownFields,
+  valueAt,
+} from '../fault.ts'
+import { allFieldNames } from '../field-names.ts'
 import { instantSchema } from '../instant.ts'
 import { LIMITS } from '../limits.ts'
 import { parseRecipient, RECIPIENT_LENGTH_MAX } from '../recipient.ts'
@@ -156,32 +166,59 @@ export function parseTemplateMessage(
 /** The two requests that send: a service message, of any kind but a template, and a template message. */
 export type SendKind = 'service' | 'template'
 
-/** Unknown fields are ignored at the older interface, and refused at our own addresses. */
+/**
+ * What becomes of a body with unknown fields: refused at our own addresses. At the older interface they are ignored, unless
+ * one is a misspelling of a field that is known there: what somebody wished for must not get lost.
+ */
 export type UnknownFieldsRule = 'ignored' | 'refused'
 
-/** A body whose shape is right. `ignored` are the paths of its unknown fields. */
+/** A body whose shape is right. `ignored` are its unknown fields. */
 export type ReadSend = Exclude<ReturnType<typeof parseServiceMessage | typeof parseTemplateMessage>, UnreadableSend> & {
-  ignored: readonly string[]
+  ignored: readonly UnknownField[]
 }
 
-const SERVICE_FIELDS = ['to', 'recipient_type', 'messaging_product', 'valid_until', 'send_at', 'sender']
-const TEMPLATE_FIELDS = [...SERVICE_FIELDS, 'campaign_id']
+const SERVICE_FIELDS = Object.keys(envelopeSchema.shape)
+const TEMPLATE_FIELDS = Object.keys(templateEnvelopeSchema.shape)
 /** Fields of a body beside its content. Only the older interface has the key in the body. */
 const BESIDE = {
   service: { ignored: new Set([...SERVICE_FIELDS, 'api_key']), refused: new Set(SERVICE_FIELDS) },
   template: { ignored: new Set([...TEMPLATE_FIELDS, 'api_key']), refused: new Set(TEMPLATE_FIELDS) },
 }
 
-/** Reads the body of a send. With `refused`, unknown fields are faults too. */
+const keySchema = z.object({ api_key: z.string() })
+const NAMES = {
+  service: {
+    ignored: allFieldNames(envelopeSchema, serviceContentSchema, keySchema),
+    refused: allFieldNames(envelopeSchema, serviceContentSchema),
+  },
+  template: {
+    ignored: allFieldNames(templateEnvelopeSchema, templateMessageContent, keySchema),
+    refused: allFieldNames(templateEnvelopeSchema, templateMessageContent),
+  },
+}
+
+/** Reads the body of a send. With `refused`, unknown fields are faults too, else only misspelt ones. */
 export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRule): ReadSend | UnreadableSend {
   const read = kind === 'service' ? parseServiceMessage(body) : parseTemplateMessage(body)
   if (!read.ok) return read
-  const { content, sender } = read.message
-  const ignored = unknownFields(body, content, BESIDE[kind][unknown])
-  if (ignored.length === 0 || unknown === 'ignored') return { ...read, ignored }
+  const [names, elsewhere] = [NAMES[kind][unknown], BESIDE[kind][unknown]]
+  if (unknown === 'refused') {
+    const refused = refusedFields(body, read.message.content, names, elsewhere)
+    return refused.length === 0 ? { ...read, ignored: refused } : withUnknown(read, refused)
+  }
+  const ignored = unknownFields(body, read.message.content, names, { elsewhere })
+  const refused = ignored.length === 0 ? ignored : ignored.filter(isNeverIgnored)
+  return refused.length === 0 ? { ...read, ignored } : withUnknown(read, refused)
+}
+
+/** A message that is refused for its unknown fields. */
+export function withUnknown(
+  { message: { content, sender } }: Pick<ReadSend, 'message'>,
+  unknown: readonly UnknownField[],
+): UnreadableSend {
   return {
     ok: false,
-    faults: ignored.map(unknownFault),
+    faults: unknown.map(unknownFault),
     ...(content.type === 'template' && { content }),
     ...(sender !== undefined && { sender }),
   }

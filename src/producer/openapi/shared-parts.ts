@@ -17,8 +17,8 @@ operation needs is in its security requirement and in \`x-laneway-permission\`. 
 revoked gives 401, a good one without the permission 403.
 
 **Bodies** are JSON objects in UTF-8, not compressed, unless an operation says otherwise. Lengths are UTF-16 code units:
-an emoji counts as two or more. Unknown fields are never dropped silently: older addresses name them in
-\`x-laneway-ignored\`, all others refuse them with 400.
+an emoji counts as two or more. Unknown fields are refused with 400. Older addresses ignore those that are no misspellings
+where the account has \`unknown_fields\` \`ignore\`, and name them in \`x-laneway-ignored\`.
 
 **Idempotency.** Operations that take the header \`Idempotency-Key\` do a request once for each key: the repeat gets the
 same answer for at least 8 days. The same key with another body is 422 \`idempotency_key_reused\`.
@@ -61,7 +61,7 @@ export const COMPONENTS: ZodOpenApiComponentsObject = {
       schema: { type: 'string' },
     },
     Ignored: {
-      description: 'Fields of the body that are not known and were ignored: `image.captoin, note`.',
+      description: 'Fields of the body that are not known and were ignored: `image.width, note`.',
       schema: { type: 'string' },
     },
     RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },

@@ -27,6 +27,7 @@ const settings = {
   'opt_out.transactional': accountSettings['opt_out.transactional'].unwrap(),
   outside_window: accountSettings.outside_window.unwrap(),
   keep_received_media: accountSettings.keep_received_media.unwrap(),
+  unknown_fields: accountSettings.unknown_fields.unwrap(),
   ...limitFields(limitSchema),
 }
 

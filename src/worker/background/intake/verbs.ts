@@ -21,6 +21,7 @@ import type { IntakeContract, IntakeJob, intakeAnswers } from '../../../jobs/int
 import { type AcceptDeps, acceptMessage } from '../../../messages/accept/accept-message.ts'
 import { doesNotExist, invalidFields, Refusal } from '../../../messages/accept/refusal.ts'
 import { faultsOf } from '../../../messages/fault.ts'
+import { fieldNamesOf } from '../../../messages/field-names.ts'
 import { deliveryOf, findOwnMessage } from '../../../messages/lookup/lookup.ts'
 import { parsePerson } from '../../../messages/recipient.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
@@ -53,7 +54,7 @@ export interface IntakeVerb<J extends IntakeJob> {
 /** What the schema makes of a job's data, or a Refusal with all its faults. */
 export function read<S extends z.ZodType>(schema: S, data: object): z.output<S> {
   const parsed = schema.safeParse(data)
-  if (!parsed.success) throw invalidFields(faultsOf(parsed.error, data))
+  if (!parsed.success) throw invalidFields(faultsOf(parsed.error, data, '', fieldNamesOf(schema)))
   return parsed.data
 }
 
