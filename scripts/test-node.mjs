@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { giveUp, prepareBuild, root } from './prepare.mjs'
 import { prepareRedis } from './system-packages.mjs'
 
-/** The release of each supported line that the tests run on: the oldest that package.json admits, then recent ones. */
-const RELEASES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0' }
+/** The release of each supported line that the tests run on: the oldest that package.json admits, then the newest on npm. */
+const RELEASES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0', 26: '26.12.1' }
 
 const [line, ...rest] = process.argv.slice(2)
 const release = RELEASES[line]

@@ -136,6 +136,8 @@ const ROWS: readonly Row[] = [
   [134103, 'template', fail, 'refused by the address for marketing'],
   [135000, 'message', fail, 'a parameter is not valid'],
   [137000, 'recipient', fail, "the recipient's identity key does not match"],
+  // Of Direct Send, which Laneway does not use; templates of the account are sent all the same.
+  [139200, 'account', fail, 'sending without a template is blocked for the account'],
 ]
 
 export const PROVIDER_CODES: ReadonlyMap<number, CodeEntry> = new Map(

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { personItem, type ReceivedMessage, readReceived } from './cloud-received.ts'
 import { type Preference, readPreference, readStatus, type StatusUpdate } from './cloud-statuses.ts'
-import type { ProviderNews } from './news.ts'
+import { NEWS_FIELDS, type ProviderNews } from './news.ts'
 import { preferenceNews, type Read, readNews, reportedNews } from './read-news.ts'
 import { idText, metadata, spare, webhookTime } from './webhook-fields.ts'
 import { itemsOfPeople, namingsOf, type WebhookNaming } from './webhook-names.ts'
@@ -61,6 +61,9 @@ const ITEMS_A_TURN = 200
 
 /** A field about people's user ids, which is kept as a notice as well. */
 const NAMES_CHANGED = 'user_id_update'
+
+/** Each field of a webhook that is understood, by the name that one subscribes to. */
+export const TAKEN_FIELDS: readonly string[] = ['messages', 'user_preferences', NAMES_CHANGED, ...NEWS_FIELDS]
 
 /** Where a change stands: what its entry says of all of them. */
 interface Origin {

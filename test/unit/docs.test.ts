@@ -10,6 +10,7 @@ import { SCENARIOS } from '../../prove/scenarios/all.ts'
 import { environment } from '../../simulator/config.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { settings } from '../../src/config.ts'
+import { TAKEN_FIELDS } from '../../src/providers/cloud-webhook.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 
 const pages = readPages()
@@ -22,6 +23,13 @@ const nouns = new Map(program.commands.map((noun) => [noun.name(), noun]))
 /** What `look` finds wrong, with the page it is on. */
 const faultsOf = (look: (page: Page) => readonly string[]): string[] =>
   pages.flatMap((page) => look(page).map((fault) => `${page.path}: ${fault}`))
+
+test('each field of webhooks that is taken is in the reference, and no other', () => {
+  const { text } = readPage('docs/reference/http/webhooks.md')
+  const [, table = ''] = text.split('Subscribe to these fields:')
+  const rows = Array.from(table.split('\nEvery other field')[0]?.matchAll(/^\| `(\w+)`/gm) ?? [], ([, field]) => field)
+  expect(rows).toEqual(TAKEN_FIELDS)
+})
 
 test('every npm script that is named exists', () => {
   const named = (page: Page) =>
