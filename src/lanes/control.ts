@@ -9,6 +9,7 @@ import {
   setBlocked,
   setPausedAt,
   setPausedFor,
+  setResumed,
   setSenderRate,
 } from '../accounts/store/senders.ts'
 import { iso, isoOrNull } from '../messages/instant.ts'
@@ -113,7 +114,7 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
   await endLaneCooldown(redis, lane)
   await endCampaignsRest(redis, lane)
   await queues.resume(lane)
-  await setPausedFor(redis, lane, '', '')
+  await setResumed(redis, lane, await redisNowMs(redis, senderKey(lane)))
   await emitSenderRecovered(redis, lane)
 }
 

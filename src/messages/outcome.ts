@@ -135,6 +135,29 @@ export function outcomeOf(end: CallEnd): Outcome {
   }
 }
 
+/**
+ * What a code asks for that WhatsApp tells later, of a message that it had taken, or of a number: as in an answer, but for the
+ * message, which has failed. Undefined for a problem without a code of WhatsApp.
+ */
+export function outcomeOfReport(problem: Problem): Outcome | undefined {
+  if (!/^\d{1,9}$/.test(problem.code)) return undefined
+  const { rule, concerns } = codeEntry(Number(problem.code))
+  switch (rule.act) {
+    case 'block_sender':
+      return { kind: 'sender_blocked', problem }
+    case 'pause_lane':
+      return { kind: 'lane_waits', laneMs: rule.seconds * SECOND, backoff: false, problem }
+    case 'rest_campaigns':
+      return { kind: 'campaigns_rest', restMs: rule.seconds * SECOND, problem }
+    case 'delay_recipient':
+      return { kind: 'recipient_waits', leastMs: 0, problem }
+    case 'fail':
+    case 'retry':
+    case 'unconfirmed':
+      return { kind: 'failed', concerns, problem }
+  }
+}
+
 function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
   const { status, code } = answer
   const entry = answer.readable && code !== undefined ? codeEntry(code) : undefined

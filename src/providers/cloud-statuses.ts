@@ -53,12 +53,14 @@ export function readStatus(raw: unknown): StatusUpdate | undefined {
     // A voice message that was played was read.
     status: item.status === 'played' ? 'read' : item.status,
     atMs: item.timestamp,
-    problem: item.status === 'failed' ? problemOf(item.errors) : undefined,
+    problem: item.status !== 'failed' ? undefined : item.errors ? problemOf(item.errors) : NO_REASON,
   }
 }
 
-function problemOf(error: z.infer<typeof reportedError> | undefined): Problem {
-  if (!error) return { code: 'failed', sentence: 'WhatsApp reports that it failed and gives no reason.' }
+const NO_REASON: Problem = { code: 'failed', sentence: 'WhatsApp reports that it failed and gives no reason.' }
+
+/** What an error that WhatsApp reports says. */
+export function problemOf(error: z.infer<typeof reportedError>): Problem {
   const details = error.error_data?.details ?? error.title
   const sentence = `WhatsApp reports: ${codeEntry(error.code).means} (code ${error.code})`
   return { code: String(error.code), sentence: details ? `${sentence}: ${details.slice(0, 200)}` : sentence }

@@ -1,6 +1,8 @@
 // Webhooks of WhatsApp besides messages and statuses: changes of templates, numbers and accounts, and their text for
 // people. Pure.
 
+import type { Problem } from '../messages/outcome.ts'
+
 /** Which fields of webhooks are read; whatever else comes is kept by its shape alone. */
 export const NEWS_FIELDS = [
   'message_template_status_update',
@@ -38,6 +40,8 @@ export interface Told {
   digits?: string
   /** The same by WhatsApp's id of the number. */
   phoneNumberId?: string
+  /** What is wrong with the number. */
+  problem?: Problem
 }
 
 /** One change of a webhook that is about something else than messages. */

@@ -1,7 +1,7 @@
 // Reads a change of a webhook that is not about messages. A field that is unknown, or not as WhatsApp documents it, is
 // reported by its shape: the names of its fields, without their content.
 import { z } from 'zod'
-import { type Preference, reportedError } from './cloud-statuses.ts'
+import { type Preference, problemOf, reportedError } from './cloud-statuses.ts'
 import type { NewsField, ProviderNews, Told } from './news.ts'
 import * as ofAccount from './news-account.ts'
 import * as ofTemplates from './news-templates.ts'
@@ -53,9 +53,9 @@ export function* reportedNews(value: object): Generator<Read> {
   const { metadata: about, errors = [], user_actions: actions = [] } = reported.parse(value)
   const rest = { isKnown: true, changes: [], ...(about && { phoneNumberId: about.phone_number_id }) }
   for (const error of errors.slice(0, 20).flatMap((raw) => reportedError.safeParse(raw).data ?? [])) {
-    const says = plainText.parse(error.error_data?.details ?? error.title ?? '')
-    const sentence = `WhatsApp reports (code ${error.code})${says === '' ? '' : `: ${says}`}`
-    yield { ...rest, field: 'errors', event: String(error.code), sentence, details: {} }
+    const problem = problemOf(error)
+    const sentence = plainText.parse(problem.sentence)
+    yield { ...rest, field: 'errors', event: problem.code, sentence, details: {}, problem }
   }
   if (actions.length === 0) return
   const counts = new Map<string, number>()

@@ -33,7 +33,9 @@ test('messages without proof count at once, not only when their wait for evidenc
   product.state.answer = (call, to) => (call % 5 < 2 ? graphError(500, 131000) : accepted(call, to))
   const id = await started(2_000)
   const { reason, progress } = await service.reaches(id, 'paused', 20_000)
-  expect(reason).toMatch(/^\d+ of the last \d+ messages failed or are unproven, more than 30 %\.$/)
+  expect(reason).toMatch(
+    /^\d+ of the last \d+ messages failed or are unproven, more than 30 %\. Most often: something went wrong at WhatsApp \(code 131000\)\.$/,
+  )
   expect(progress.unconfirmed).toBeGreaterThan(30)
   expect(calls()).toBeLessThan(300)
   await service.move(id, 'cancel')

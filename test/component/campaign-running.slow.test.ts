@@ -188,7 +188,9 @@ describe('a campaign brakes by itself', () => {
     await service.misbehave({ match: { every: 2 }, behaviour: 'invalid-parameter' })
     await service.move(id, 'start')
     const { reason, progress } = await service.reaches(id, 'paused')
-    expect(reason).toMatch(/^\d+ of the last 1\d\d messages failed or are unproven, more than 30 %\.$/)
+    expect(reason).toMatch(
+      /^\d+ of the last 1\d\d messages failed or are unproven, more than 30 %\. Most often: a parameter is not valid \(code 100\)\.$/,
+    )
     expect(progress.queued).toBeGreaterThan(100)
     await service.misbehave({ clear: true })
     await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
@@ -226,7 +228,9 @@ describe('a campaign brakes by itself', () => {
     await service.misbehave({ match: { every: 2 }, behaviour: 'plain-500' })
     await service.move(id, 'start')
     const { reason, progress } = await service.reaches(id, 'paused')
-    expect(reason).toMatch(/^\d+ of the last \d+ messages failed or are unproven, more than 30 %\.$/)
+    expect(reason).toMatch(
+      /^\d+ of the last \d+ messages failed or are unproven, more than 30 %\. Most often: no code of WhatsApp \(http_500\)\.$/,
+    )
     expect(progress).toMatchObject({ failed: 0 })
     await service.move(id, 'cancel')
   })

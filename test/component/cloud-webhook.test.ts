@@ -310,6 +310,15 @@ describe('a report', () => {
     expect(await stateOf(sent)).toBe('sending')
   })
 
+  test('without the opaque field moves nothing, although the id of WhatsApp is known and it has failed', async () => {
+    const sent = await claimed()
+    await recordStatus(service.redis, sent.id, 'AAAAAA', 'sent', { providerId: 'wamid.known' })
+    const { biz_opaque_callback_data: _none, ...failed } = status(sent, 'failed', { id: 'wamid.known' })
+    expect((await post(webhook({ statuses: [failed] }))).status).toBe(200)
+    expect(await readMessage(service.redis, sent.id)).toMatchObject({ state: 'sent', providerId: 'wamid.known' })
+    expect(await stateOf(sent)).toBe('sent')
+  })
+
   test('about a message whose record is gone leaves nothing behind', async () => {
     const sent = await claimed()
     const record = messageRecord(service.redis, sent.id)

@@ -66,7 +66,7 @@ const senderOf = (id: number): Sender => ({
     paused_by: '',
     paused_at: 0,
   },
-  ...{ blocked_at: 0, sent_after_block: 0, portfolio: null },
+  ...{ blocked_at: 0, sent_after_block: 0, resumed_at: 0, portfolio: null },
 })
 
 /** All pages of a list. */

@@ -60,6 +60,7 @@ withOwnRedis((own) => {
     paused_at: 0,
     blocked_at: 0,
     sent_after_block: 0,
+    resumed_at: 0,
     portfolio: null,
   } as const
   const entry = {

@@ -13,6 +13,7 @@ import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import type { CampaignId } from '../../src/campaigns/campaign.ts'
+import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { createCampaign, moveCampaign, NOW } from '../../src/campaigns/store/campaigns.ts'
 import { saveUpload } from '../../src/campaigns/store/files.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
@@ -329,7 +330,8 @@ export async function beginLife(world: World, seed: number) {
         const problem = { code: OPTED_OUT_THERE, sentence: `${of.to} wants none` }
         const sender = await findSender(connection, id.lane)
         if (sender === undefined) throw new Error('no sender')
-        const deps = { redis: connection, queues, config }
+        const refusals = createCampaignRefusals({ redis: connection, log: silentLog, config })
+        const deps = { redis: connection, lanes: queues, log: silentLog, refusals, config }
         const detail = { providerId: of.providerId, atMs, ...(failed && { problem }) }
         await applyReport(deps, sender, { id, attempt: of.attempt, status: failed ? 'failed' : 'delivered', ...detail })
       })

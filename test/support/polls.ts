@@ -42,6 +42,7 @@ export function startPoller(
         paused_at: 0,
         blocked_at: 0,
         sent_after_block: 0,
+        resumed_at: 0,
         portfolio: null,
       },
       provider,

@@ -32,7 +32,7 @@ export const anySender = (rate: number): Sender => ({
     paused_by: '',
     paused_at: 0,
   },
-  ...{ blocked_at: 0, sent_after_block: 0, portfolio: null },
+  ...{ blocked_at: 0, sent_after_block: 0, resumed_at: 0, portfolio: null },
 })
 
 /** What a worker has for its attempts: every lane is the sender's, and its messages go to `send`. */

@@ -26,6 +26,12 @@ test('a field that is not taken is told by its name, again only after an hour', 
   expect(lines).toHaveLength(3)
 })
 
+test('that statuses come without our id is told once an hour', () => {
+  const asides = createAsides(log)
+  for (let time = 0; time < 3; time += 1) asides.statusWithoutId()
+  expect(lines.map(({ msg }) => msg)).toEqual(['webhook.status_without_id'])
+})
+
 test('a number that no sender has is told by its id, and whatever is no id by none', () => {
   const asides = createAsides(log)
   for (const id of ['106', '106', '+49 1700', 'x'.repeat(100)]) asides.unknownNumber(id)

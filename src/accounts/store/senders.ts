@@ -58,6 +58,8 @@ const senderSchema = z.object({
   blocked_at: z.coerce.number().default(0),
   /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
   sent_after_block: z.coerce.number().default(0),
+  /** When its lane was last resumed (epoch ms, clock of Redis); 0: never. */
+  resumed_at: z.coerce.number().default(0),
   /** When it was removed (epoch ms); its messages can be looked up for as long as they are kept. */
   removed_at: z.coerce.number().int().optional(),
 })
@@ -203,6 +205,11 @@ export async function setPausedAt(redis: Redis, id: number, atMs: number): Promi
 /** Writes down that WhatsApp said at this time that the sender can send nothing, and why it is paused. */
 export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
   await redis.hset(senderKey(id), { paused_for: reason, paused_by: LANEWAY_ITSELF.system, blocked_at: atMs })
+}
+
+/** Writes down that the lane was resumed at this time: what WhatsApp says of before it is over. */
+export async function setResumed(redis: Redis, id: number, atMs: number): Promise<void> {
+  await redis.hset(senderKey(id), { paused_for: '', paused_by: '', resumed_at: atMs })
 }
 
 /** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */

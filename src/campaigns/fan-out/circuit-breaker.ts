@@ -58,6 +58,8 @@ export function createFailureBreaker() {
  * values. Where one person in ten has bad values, it happens once in 100,000 messages. Each worker loses one fewer.
  */
 const IN_A_ROW = 5
+/** WhatsApp tells when something happened in whole seconds. */
+const SECOND = 1_000
 /** Campaigns with refusals in a row; beyond that the oldest is forgotten. */
 const MOST = 1_000
 
@@ -68,7 +70,16 @@ type Refusal = Extract<Outcome, { kind: 'failed' }>
 
 export type CampaignRefusals = ReturnType<typeof createCampaignRefusals>
 
-/** The refusals in a row of all campaigns that this process sends for. */
+/** When a refusal happened that is told later (epoch ms, in whole seconds), and whether it was told before. */
+interface ReportedRefusal {
+  atMs: number
+  isRepeated: boolean
+}
+
+/**
+ * The refusals in a row of all campaigns, of those that come as answers or of those that are reported later: each kind has a
+ * row of its own, since a message that fails later was taken at first.
+ */
 export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: Pick<Config, 'retentionMs'> }) {
   /** `epoch`: the one in which the campaign was paused for them. */
   const rows = new LRUCache<string, { count: number; epoch: number | undefined }>({ max: MOST })
@@ -100,9 +111,24 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
     await pauseCampaignsOf({ redis: deps.redis, retentionMs: deps.config.retentionMs }, found.account, template, reason)
   }
 
+  /** Whether a person has resumed the campaign since. */
+  async function isOver(campaign: CampaignId, { atMs, isRepeated }: ReportedRefusal): Promise<boolean> {
+    const resumedAt = (await findCampaign(deps.redis, campaign))?.resumed_at ?? 0
+    return resumedAt > (isRepeated ? atMs : atMs + SECOND - 1)
+  }
+
   return {
-    /** Whether the refusal is about all of the campaign. Then it is paused, and the message is to stay queued. */
-    async pausesCampaign(campaign: CampaignId, { concerns, problem: { code } }: Refusal): Promise<boolean> {
+    /**
+     * Whether the refusal is about all of the campaign. Then it is paused, and the message is to stay queued. `reported`: it
+     * is told later, of a message that was taken and has failed.
+     */
+    async pausesCampaign(
+      campaign: CampaignId,
+      { concerns, problem: { code } }: Refusal,
+      reported?: ReportedRefusal,
+    ): Promise<boolean> {
+      const mayPause = concerns === 'template' || concerns === 'message' || concerns === 'sender'
+      if (!mayPause || (reported !== undefined && (await isOver(campaign, reported)))) return false
       if (concerns === 'template') {
         const isPaused = RESTING_TEMPLATE.has(code)
         const reason = `${isPaused ? `${TEMPLATE_PAUSED}: ` : ''}WhatsApp refuses its template: ${inWords(code)}.`
@@ -110,7 +136,8 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
         if (isPaused) await pauseOthers(campaign, reason)
         return true
       }
-      if (concerns !== 'message' && concerns !== 'sender') return false
+      // The same one told again is no further one in the row.
+      if (reported?.isRepeated) return false
       const name = idOf(campaign)
       const row = rows.get(name) ?? { count: 0, epoch: undefined }
       row.count += 1
@@ -124,15 +151,18 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
       return false
     },
 
-    /** WhatsApp took a message of the campaign. */
+    /** WhatsApp took a message of the campaign; of those that are reported later, it was delivered. */
     over(campaign: CampaignId): void {
       if (rows.size > 0) rows.delete(idOf(campaign))
     },
+
+    /** Whether any campaign has refusals in a row. */
+    hasRows: (): boolean => rows.size > 0,
   }
 }
 
 /** Without WhatsApp's own words, which may quote the message. */
-const inWords = (code: string): string =>
+export const inWords = (code: string): string =>
   /^\d+$/.test(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`
 
 /** Slows a lane's campaigns once any message was throttled. Repeating it does no harm. */

@@ -27,6 +27,7 @@ import { messageSpecOf } from '../store/recipient-message.ts'
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
 import { blockBroken } from './block.ts'
 import { feed, requeueStuck } from './feed.ts'
+import { mostFrequentCode } from './frequent-code.ts'
 import { createMemories, type Memories, type Memory } from './memory.ts'
 
 /** What a turn of a fan-out needs. */
@@ -143,7 +144,8 @@ async function supply(
     const { laneRate, problem } = await laneInfo(deps.redis, campaign)
     const broken = breaker.check(figures)
     // With nobody left to send to there is nothing to hold back.
-    const reason = figures.queued > 0 ? (problem ?? broken) : undefined
+    const reason =
+      figures.queued > 0 ? (problem ?? (broken && (await withCode(deps.redis, campaign, broken)))) : undefined
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
     const moved = hasMoved(memory, figures, next)
@@ -223,6 +225,12 @@ function figuresOf(campaign: Campaign, { counts, exempt }: FanOutState) {
     finished: ended - exempt,
     failed: bad - exempt,
   }
+}
+
+/** The reason of a pause, with what most of those messages failed for. */
+async function withCode(redis: Redis, campaign: CampaignId, reason: string): Promise<string> {
+  const code = await mostFrequentCode(redis, campaign)
+  return code === undefined ? reason : `${reason} Most often: ${code}.`
 }
 
 async function stop(

@@ -1,5 +1,5 @@
-// Applies what WhatsApp reports of a message by its answer, a webhook or a status poll, and what follows: a person who has
-// had enough marketing gets none for a while, a held message is released or was dropped.
+// Applies what WhatsApp reports of a message by a webhook or a status poll, and what follows: a person who has had enough
+// marketing gets none for a while, a held message is released or was dropped; what its code says of others, see act-on.ts.
 //
 // Each step may be done again, and a report that was not answered comes again. That a message failed and that it goes out
 // with the next wave of its campaign is one step; should its job be lost, the sweep gives it another one then.
@@ -15,18 +15,21 @@ import { cap, releasePlace } from '../../portfolios/store/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
 import type { Evidence } from '../lifecycle.ts'
 import { type MessageId, messageId } from '../message-id.ts'
-import type { Problem } from '../outcome.ts'
+import { type Outcome, outcomeOfReport, type Problem } from '../outcome.ts'
 import { HAD_ENOUGH, OPTED_OUT_THERE } from '../provider-codes.ts'
+import type { MessageRecord } from '../store/record-format.ts'
 import { readMessage } from '../store/records.ts'
-import { recordStatus, type StepResult } from '../store/steps.ts'
+import { type Cooldown, recordStatus, type StepResult } from '../store/steps.ts'
+import { type ActDeps, actOn } from './act-on.ts'
 
 /** What a held message fails with that WhatsApp has dropped, with all that were held beside it. */
 const DROPPED: ReadonlySet<string> = new Set(['132015', '135000'])
 
-export interface ReportDeps {
-  redis: Redis
+/** `refusals`: those that are reported, apart from those of answers. */
+export interface ReportDeps extends ActDeps {
   config: Pick<Config, 'capMs' | 'retentionMs'>
 }
 
@@ -42,17 +45,57 @@ export interface Report {
 }
 
 /**
- * Writes a report down with all that follows from it. Any number of times, in any order. With `waitMs` its campaign
- * tries it again after that, and the caller sees to its job.
+ * Writes a report down with all that follows from it, as an answer with the same code would. Any number of times, in any order.
+ * With `waitMs` its campaign tries it again after that, and the caller sees to its job.
  */
 export async function applyReport(deps: ReportDeps, sender: Sender, report: Report): Promise<StepResult> {
   const { redis } = deps
   const { id, attempt, status, problem, providerId, atMs } = report
+  // The recipient and the campaign come from our own record, not from the report.
+  const record = problem === undefined ? undefined : await readMessage(redis, id).catch(unlessCorrupt)
+  const outcome = problem && status === 'failed' ? outcomeOfReport(problem) : undefined
   // Before the outcome: once that is written nobody would look at this report again.
-  const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem)
-  const result = await recordStatus(redis, id, attempt, status, { providerId, problem, atMs, ...refused })
+  const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem, record)
+  const cooldown = outcome?.kind === 'recipient_waits' ? recipientCooldown(report, record) : undefined
+  const result = await recordStatus(redis, id, attempt, status, { providerId, problem, atMs, cooldown, ...refused })
   if ('wasHeld' in result && result.wasHeld) await endHold(deps, sender, report)
+  if (outcome !== undefined) await actOnReport(deps, report, record?.run, outcome, result)
+  else if (status === 'delivered' || status === 'read') await endRow(deps, id)
   return result
+}
+
+/** After the outcome: dying before it is harmless, as the report was not answered and comes again. */
+async function actOnReport(
+  deps: ReportDeps,
+  { id, atMs }: Report,
+  run: number | undefined,
+  outcome: Outcome,
+  result: StepResult,
+): Promise<void> {
+  const isRepeated = result.verdict !== 'done'
+  // When it was is not known: it was carried out the first time.
+  if (isRepeated && atMs === undefined) return
+  const nowMs = Date.now()
+  await actOn(deps, { lane: id.lane, run }, outcome, { atMs: Math.min(atMs ?? nowMs, nowMs), isRepeated })
+}
+
+/** Something of its campaign has arrived, so that what is refused is not all of it. */
+async function endRow({ redis, refusals }: ReportDeps, id: MessageId): Promise<void> {
+  if (!refusals.hasRows()) return
+  const run = (await readMessage(redis, id).catch(unlessCorrupt))?.run
+  if (run !== undefined) refusals.over({ lane: id.lane, number: run })
+}
+
+function unlessCorrupt(error: unknown): undefined {
+  if (!(error instanceof CorruptRecordError)) throw error
+}
+
+/** A person to whom too much was sent less than this ago gets nothing for a while. */
+const PAIR_MS = 60_000
+
+function recipientCooldown({ atMs = Date.now() }: Report, record: MessageRecord | undefined): Cooldown | undefined {
+  const isOver = Date.now() - atMs > PAIR_MS
+  return isOver || !record?.to ? undefined : { of: 'recipient', person: record.to, leastMs: 0 }
 }
 
 /** What a refusal says of the person, no advertising at all or none for a while, and of the waves of its campaign. */
@@ -61,11 +104,11 @@ async function applyRefusal(
   sender: Sender,
   { id, status, atMs }: Report,
   problem: Problem,
+  record: MessageRecord | undefined,
 ): Promise<{ cappedUntil?: number; waves?: { most: number; keepMs: number } }> {
   const hadEnough = status === 'failed' && problem.code === HAD_ENOUGH
   if (!hadEnough && problem.code !== OPTED_OUT_THERE) return {}
-  // The recipient comes from our own record, not from the report.
-  const { to = '', run } = (await readMessage(redis, id)) ?? {}
+  const { to = '', run } = record ?? {}
   if (to === '') return {}
   await applyProviderOptOut(redis, sender.account, to, problem, atMs)
   if (!hadEnough) return {}
@@ -97,7 +140,8 @@ async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, stat
   observerOf(redis).heldDropped()
   const run = (await readMessage(redis, id))?.run
   if (run === undefined) return
-  const reason = `${TEMPLATE_PAUSED}: WhatsApp has dropped messages that it held to see how people like the template.`
+  const said = 'WhatsApp has dropped messages that it held to see how people like the template'
+  const reason = `${TEMPLATE_PAUSED}: ${said} (code ${problem?.code}).`
   const campaign = { lane: id.lane, number: run }
   const moved = await moveCampaign(redis, campaign, 'pause', config.retentionMs, { fields: { reason } })
   if (moved.kind !== 'moved') return

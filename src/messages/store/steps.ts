@@ -104,12 +104,15 @@ export const recordStatus = (
     waves?: { most: number; keepMs: number } | undefined
     /** Of one that was sent, by the answer to the attempt: WhatsApp holds it back from now on. */
     isHeldBack?: boolean | undefined
+    /** Of one that failed: who takes nothing for a while. */
+    cooldown?: Cooldown | undefined
     /** Nobody waits for it: it is written down with others, up to three times SETTLE_MS later. */
     isPatient?: boolean
   } = {},
 ): Promise<StepResult> => {
-  const { atMs: happenedAt, providerId: sentAs, isPatient, ...rest } = more
-  const step = { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, ...rest } as const
+  const { atMs: happenedAt, providerId: sentAs, isPatient, cooldown, ...rest } = more
+  const coolDown = cooldown && coolDownOf(id, cooldown)
+  const step = { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, coolDown, ...rest } as const
   return takeStep(redis, id, step, isPatient)
 }
 

@@ -1,13 +1,14 @@
 // Makes the due status polls of one lane, within the lane's budget (messages/store/status-polls.ts). When other lanes may be
 // waiting, the lane gives its place up after a few seconds. A fault of one message is logged and delays that message only.
 
+import { createCampaignRefusals } from '../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import { laneBackoffMs, nextPollMs, POLL_FOR_MS } from '../../messages/backoff.ts'
 import { type HistoryCode, readHistory } from '../../messages/history.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../messages/message-id.ts'
 import { MAX_RETRY_AFTER_MS } from '../../messages/outcome.ts'
-import { addNextWave, applyReport } from '../../messages/reports/apply-report.ts'
+import { addNextWave, applyReport, type ReportDeps } from '../../messages/reports/apply-report.ts'
 import type { MessageRecord } from '../../messages/store/record-format.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { coolPolls, endPoll, takePolls } from '../../messages/store/status-polls.ts'
@@ -40,13 +41,14 @@ interface Throttling {
 /** The poller of this process, for up to LANES_AT_ONCE lanes. */
 export function createLanePoller(deps: PollDeps) {
   const { redis, log } = deps
+  const asking = { ...deps, lanes: deps.queues, refusals: createCampaignRefusals(deps) }
   const leaseMs = GOOD_FOR_MS + deps.config.sendTimeoutMs + GOOD_FOR_MS
   const throttled = new Map<number, Throttling>()
   let lanes = 0
   let stopping = false
 
   async function pollOne(lane: number, entry: DirectoryEntry, ulid: string): Promise<void> {
-    const end = await pollOrPutOff(deps, entry, { lane, ulid })
+    const end = await pollOrPutOff(asking, entry, { lane, ulid })
     if (end?.kind === 'throttled') return coolDown(lane, end.retryAfterMs)
     const known = throttled.get(lane)
     if (known && known.until <= performance.now() && end?.kind !== 'no_answer') throttled.delete(lane)
@@ -136,6 +138,9 @@ export interface PollDeps {
   queues: LaneQueues
 }
 
+/** The same, with what acts on the answers. */
+type AskDeps = PollDeps & ReportDeps
+
 /** A message that could not be asked about is looked at again after this: a person may have repaired its record. */
 const RECORD_PUT_OFF_MS = 3_600_000
 
@@ -143,7 +148,7 @@ const RECORD_PUT_OFF_MS = 3_600_000
  * Asks about one message and ends its poll; resolves to the provider's answer when it was asked. Rejects only when
  * Redis refuses: then the message stays on the list and is due again when its lease is over.
  */
-async function pollOrPutOff(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
+async function pollOrPutOff(deps: AskDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
   try {
     return await pollMessage(deps, entry, id)
   } catch (error) {
@@ -154,7 +159,7 @@ async function pollOrPutOff(deps: PollDeps, entry: DirectoryEntry, id: MessageId
   }
 }
 
-async function pollMessage(deps: PollDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
+async function pollMessage(deps: AskDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
   const { redis, config } = deps
   const over = () => endPoll(redis, id.lane, id.ulid, undefined)
   const record = await readMessage(redis, id)

@@ -9,7 +9,6 @@
 // - after settling: only the log line is lost; another claim is refused.
 
 import type { MarketingRoute } from '../../accounts/sender.ts'
-import { notifyCampaigns } from '../../campaigns/fan-out/circuit-breaker.ts'
 import { mayLeave } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
 import type { Deadline } from '../../deadline.ts'
@@ -155,8 +154,6 @@ async function sendTraced(
   const attempted = { id, attempt, to: message.to, person: outgoing.names?.[0], run: message.run, isProbe, counted }
   // Settle, then say what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
-  // If it is lost, the next answer that says that the lane is too fast brings it.
-  if ('problem' in outcome) await followUp(deps.log, id, () => notifyCampaigns(deps.redis, id.lane, outcome))
   const code = report(deps, entry, outgoing, claimed, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
   return end

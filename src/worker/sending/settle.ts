@@ -9,7 +9,6 @@
 import { findSender, setSentAfterBlock } from '../../accounts/store/senders.ts'
 import type { CampaignRefusals } from '../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../config.ts'
-import { blockLane } from '../../lanes/control.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
 import type { Log } from '../../log.ts'
 import { FIRST_POLL_MS, messageBackoffMs } from '../../messages/backoff.ts'
@@ -18,6 +17,7 @@ import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../messages/message-id.ts'
 import type { Outcome, Problem } from '../../messages/outcome.ts'
 import { HAD_ENOUGH } from '../../messages/provider-codes.ts'
+import { actOn, FIRST_WAIT_MS } from '../../messages/reports/act-on.ts'
 import { applyReport } from '../../messages/reports/apply-report.ts'
 import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
@@ -25,7 +25,6 @@ import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/s
 import { learnNames } from '../../people/learn-names.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
-import { restCampaigns } from '../../portfolios/store/campaigns-rest.ts'
 import { type Counted, confirmCounted, giveBack, holdPlace, releasePlace } from '../../portfolios/store/rules.ts'
 import type { RulesOwner } from '../../portfolios/store/rules-owner.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
@@ -79,11 +78,8 @@ const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set([
  * A lane whose provider does not answer waits like one that cannot be reached; one that gets pages of a proxy, longer
  * in the end.
  */
-const FIRST_WAIT_MS = 1_000
 const OUTAGE_MOST_MS = 30_000
 const PAGES_MOST_MS = 300_000
-/** While WhatsApp holds a number back for spam, one message asks so often whether it sends. */
-const SPAM_PROBE_MS = 60_000
 /** How long a message waits over which WhatsApp blocked its sender. */
 const BLOCKED_WAIT_MS = 1_000
 
@@ -209,10 +205,10 @@ async function failed(
   const { id, run, to } = message
   const { problem } = outcome
   if (run !== undefined) {
-    const pauses = () => deps.refusals.pausesCampaign({ lane: id.lane, number: run }, outcome)
+    const acted = await followUp(deps.log, id, () => actOn(deps, { lane: id.lane, run }, outcome))
     // The try counts, so that one message that alone draws such answers fails at last and does not pause it for ever. Where
     // it is not known whether it was paused, it stays queued as well: the next refusal pauses it.
-    if ((await followUp(deps.log, id, pauses)) !== false) {
+    if (acted === undefined || acted.isOfCampaign) {
       return messageWaits(deps, message, { problem, retryAfterMs: undefined })
     }
   }
@@ -249,36 +245,34 @@ async function goesBack(
 }
 
 async function laneWaits(
-  { redis, config, backoff, log }: SettleDeps,
+  deps: SettleDeps,
   { id, attempt, isProbe }: Attempted,
   outcome: Of<'lane_waits'>,
 ): Promise<JobEnd> {
+  const { redis, config, backoff, log } = deps
   const { problem } = outcome
   const ms = backoff.waitMs(id.lane, outcome)
   const cooldown = { of: 'lane', ms } as const
   await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, cooldown })
+  // If it is lost, the next answer that says that the lane is too fast brings it.
+  await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isProbe) return { kind: 'lane_waits', ms }
   const wait = { firstMs: ms, mostMs: OUTAGE_MOST_MS, isProbe }
   const probed = await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))
   return { kind: 'lane_waits', ms: probed?.ms ?? ms }
 }
 
-/** One transactional message at once asks whether the number sends at all, and then one a minute. */
 async function campaignsRest(
-  { redis, config, log }: SettleDeps,
-  { id, attempt, isProbe = false }: Attempted,
-  { restMs, problem }: Of<'campaigns_rest'>,
+  deps: SettleDeps,
+  { id, attempt, isProbe }: Attempted,
+  outcome: Of<'campaigns_rest'>,
 ): Promise<JobEnd> {
-  // First, so that no message of a campaign is the probe. If it is lost, the next refusal brings it.
-  await followUp(log, id, () => restCampaigns(redis, id.lane, restMs, problem))
-  const firstMs = isProbe ? SPAM_PROBE_MS : FIRST_WAIT_MS
-  const wait = { firstMs, mostMs: SPAM_PROBE_MS, isProbe }
-  const probed = await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))
-  const { code, sentence } = problem
-  const said = { lane: id.lane, code, sentence: masked(sentence), rest_ms: restMs }
-  if (probed?.isNew) log.warn(said, 'lane.campaigns_rest')
+  const { redis, config, log } = deps
+  const { problem } = outcome
+  // If it is lost, the next refusal brings it.
+  const acted = await followUp(log, id, () => actOn(deps, { lane: id.lane, isProbe }, outcome))
   await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
-  return { kind: 'lane_waits', ms: probed?.ms ?? firstMs }
+  return { kind: 'lane_waits', ms: acted?.waitMs ?? FIRST_WAIT_MS }
 }
 
 async function messageWaits(
@@ -307,14 +301,15 @@ async function recipientWaits(
   return waitsAfter(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
 }
 
-async function senderBlocked(deps: SettleDeps, message: Attempted, { problem }: Of<'sender_blocked'>): Promise<JobEnd> {
+async function senderBlocked(deps: SettleDeps, message: Attempted, outcome: Of<'sender_blocked'>): Promise<JobEnd> {
   const { redis, config, log } = deps
+  const { problem } = outcome
   const { id, attempt } = message
   if (await isOneMessageAlone(redis, id, problem.code)) return fails(deps, message, problem)
   // Behind the others: should it be this message that WhatsApp refuses, they are sent when the lane resumes.
   await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS })
   // If it is lost, the next message that is refused so brings it.
-  await followUp(log, id, () => blockSender(deps, id.lane, problem))
+  await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   return { kind: 'waits', ms: BLOCKED_WAIT_MS }
 }
 
@@ -322,13 +317,14 @@ async function unconfirmed(
   deps: SettleDeps,
   { bringsEvidence }: DirectoryEntry,
   { id, attempt, isProbe = false }: Attempted,
-  { problem, blocksSender, coolsLane }: Of<'unconfirmed'>,
+  outcome: Of<'unconfirmed'>,
 ): Promise<JobEnd> {
   const { redis, config, backoff, log } = deps
+  const { problem, coolsLane } = outcome
   // Before the first await: an answer that comes meanwhile ends the row.
   const isOutage = backoff.isOutage(id.lane)
   await setUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
-  if (blocksSender) await followUp(log, id, () => blockSender(deps, id.lane, problem))
+  await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isOutage && !coolsLane && !isProbe) return DONE
   const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
   const { ms, isNew } = (await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))) ?? {
@@ -365,15 +361,4 @@ async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Pro
   const before = history.findLast((entry) => entry.code === UNSENT && entry.detail === code)
   if (before === undefined) return false
   return ((await findSender(redis, id.lane))?.sent_after_block ?? 0) >= before.atMs
-}
-
-/** Stops the lane until a person resumes it. */
-export async function blockSender(
-  deps: { redis: Redis; lanes: LaneQueues; log: Log },
-  lane: number,
-  { code, sentence }: Problem,
-): Promise<void> {
-  const shown = masked(sentence)
-  await blockLane(deps.redis, deps.lanes, lane, shown)
-  deps.log.error({ lane, code, sentence: shown }, 'sender.blocked')
 }

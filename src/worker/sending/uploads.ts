@@ -18,6 +18,7 @@ import {
 } from '../../gallery/store/uploads.ts'
 import type { Log } from '../../log.ts'
 import { type Outcome, outcomeOf, type Problem } from '../../messages/outcome.ts'
+import { stopSender } from '../../messages/reports/act-on.ts'
 import { UPLOADS_AT_ONCE } from '../../providers/cloud-upload.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -25,7 +26,6 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { cached } from '../../redis/records.ts'
 import { createSharedRoom } from '../shared-room.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
-import { blockSender } from './settle.ts'
 
 /** A file as a message of one sender can name it. */
 export type SendableFile =
@@ -189,8 +189,7 @@ export function createUploads(deps: UploadDeps) {
     if (isRefused) log.warn(about, 'upload.refused')
     else log.warn(about, 'upload.failed')
     // Messages would be refused as well, and it takes a person to mend it.
-    if (outcome.kind === 'sender_blocked')
-      await blockSender({ redis, lanes: deps.lanes, log }, of.lane, outcome.problem)
+    if (outcome.kind === 'sender_blocked') await stopSender(deps, of.lane, outcome.problem)
   }
 
   /** The store of files is away, or has lost the file. */

@@ -33,6 +33,7 @@ import {
   replyWindowKey,
   requeueableKey,
   rootKeys,
+  throttledKey,
 } from '../../../src/redis/keys.ts'
 import { entriesAt, namesAt, recordAt, timesAt, valueAt } from './handles.ts'
 
@@ -79,6 +80,9 @@ export const waitOf = (redis: Redis, { lane, ulid }: MessageId) => valueAt(redis
 
 /** When the cooldown of the lane ends. */
 export const cooldownOf = (redis: Redis, lane: number) => valueAt(redis, laneCooldownKey(lane))
+
+/** How often messages of the lane were too fast for WhatsApp. */
+export const throttledOn = (redis: Redis, lane: number) => valueAt(redis, throttledKey(lane))
 
 /** That the lane may be asked with one message at a time, and why. */
 export const probingOf = (redis: Redis, lane: number) => valueAt(redis, laneProbeKey(lane))

@@ -30,7 +30,7 @@
 --   sentAs?      of `status`: the provider's id of the message
 --   firstPollMs? of `status`: until the first status poll; none without it
 --   counts?      of `not_sent`: whether the try counts
---   coolDown?    of `not_sent`: {key: of the lane or recipient that takes nothing for a while, of: which one, ms: at least}
+--   coolDown?    of `not_sent`, and of `status` failed: {key: of the lane or recipient that takes nothing for a while, of: which one, ms: at least}
 --   evidenceMs?  of `unconfirmed`: how long evidence is waited for
 --   policy?      of `resolve`: never, once or safe
 --   maxTries?    of `not_sent` and `resolve`
@@ -193,7 +193,9 @@ local function take(i)
   if coolDown and coolDown.of == 'lane' then
     coolLane(coolDown.key, coolDown.ms, now, problem)
   elseif coolDown then
-    waitMs = coolRecipient(coolDown.key, coolDown.ms, now)
+    local ms = coolRecipient(coolDown.key, coolDown.ms, now)
+    -- One that failed does not wait for it.
+    if kind == 'not_sent' then waitMs = ms end
   end
   if before == SENDING and p.state ~= SENDING then
     endSending(job, id, now, p.state == QUEUED and (waitMs or retryMs or 0) or nil)

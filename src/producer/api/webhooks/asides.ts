@@ -31,6 +31,10 @@ export function createAsides(log: Log) {
     mediaNotKept(account: number): void {
       if (isNew(`media ${account}`)) log.warn({ account }, 'received_media.too_many')
     },
+    /** A status of a message that was sent without our id, or that somebody in between has taken it off. */
+    statusWithoutId(): void {
+      if (isNew('status')) log.warn('webhook.status_without_id')
+    },
     /** A message or preference for a number that no sender has, or one of another account. */
     unknownNumber(phoneNumberId: string): void {
       const id = ID.test(phoneNumberId) ? phoneNumberId : null

@@ -14,11 +14,14 @@ import {
   removeWebhookSecrets,
   webhookSecrets as secretsOf,
 } from '../../../accounts/store/webhook-secrets.ts'
+import { createCampaignRefusals } from '../../../campaigns/fan-out/circuit-breaker.ts'
 import type { Config } from '../../../config.ts'
 import { addReceivedMedium } from '../../../gallery/store/received-media.ts'
 import type { Log } from '../../../log.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
-import { addNextWave, applyReport } from '../../../messages/reports/apply-report.ts'
+import { outcomeOfReport } from '../../../messages/outcome.ts'
+import { actOn } from '../../../messages/reports/act-on.ts'
+import { addNextWave, applyReport, type ReportDeps } from '../../../messages/reports/apply-report.ts'
 import { namesOfWriter, storeInbound } from '../../../messages/store/inbound.ts'
 import { takeNews } from '../../../notices/commands/take-news.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
@@ -57,6 +60,7 @@ interface WebhookDeps {
   queues: LaneQueues
   asides: Asides
   learning: Learning
+  reports: ReportDeps
 }
 
 /** The account that a webhook is for, undefined for all of them, and the secrets that may have signed it. */
@@ -65,8 +69,9 @@ interface Source {
   secrets: readonly string[]
 }
 
-export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'learning'> & LearnDeps): Route[] {
-  const deps: WebhookDeps = { ...given, learning: createLearning(given), asides: createAsides(given.log) }
+export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'learning' | 'reports'> & LearnDeps): Route[] {
+  const reports = { ...given, lanes: given.queues, refusals: createCampaignRefusals(given) }
+  const deps: WebhookDeps = { ...given, learning: createLearning(given), asides: createAsides(given.log), reports }
   const { redis, seal } = deps
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)
@@ -151,22 +156,45 @@ async function receive(
 
 async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: number | undefined): Promise<void> {
   // Not ours: another app on the same number, or a forgery. It must change nothing.
-  const ours = update.opaque === undefined ? undefined : deps.opaqueIds.verify(update.opaque)
+  if (update.opaque === undefined) return deps.asides.statusWithoutId()
+  const ours = deps.opaqueIds.verify(update.opaque)
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
   const sender = await cachedSender(deps.redis, id.lane)
   if (sender === undefined) return assertGaveOutLane(deps.redis, id.lane)
   if (sender.account !== (account ?? sender.account)) return
   const { status, problem, atMs, providerId } = update
-  const result = await applyReport(deps, sender, { id, attempt: ours.attempt, status, problem, atMs, providerId })
+  const result = await applyReport(deps.reports, sender, {
+    id,
+    attempt: ours.attempt,
+    status,
+    problem,
+    atMs,
+    providerId,
+  })
   await addNextWave(deps, id, result)
 }
 
 async function take(deps: WebhookDeps, news: ProviderNews, account: number | undefined): Promise<void> {
   if (!news.isKnown) deps.asides.otherField(news.field)
   const { redis, queues, config } = deps
+  await actOnNumber(deps, news, account)
   const kept = await takeNews({ redis, queues, retentionMs: config.retentionMs }, news, account)
   if (kept.includes('missed')) deps.asides.missedNotice(news.field)
+}
+
+/** An error of a number stops or slows it as the same error of one of its messages would. Before the notice, so that it is repeated. */
+async function actOnNumber(
+  deps: WebhookDeps,
+  { problem, phoneNumberId, atMs }: ProviderNews,
+  account: number | undefined,
+): Promise<void> {
+  const outcome = problem && outcomeOfReport(problem)
+  if (outcome === undefined || phoneNumberId === undefined) return
+  const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
+  if (sender === undefined || sender.account !== (account ?? sender.account)) return
+  const nowMs = Date.now()
+  await actOn(deps.reports, { lane: sender.id }, outcome, { atMs: Math.min(atMs ?? nowMs, nowMs), isRepeated: false })
 }
 
 /** The sender with the number, if it is of the account that the webhook is for. */

@@ -1,0 +1,35 @@
+// What most of a campaign's latest messages failed for, asked once, when it is paused for their share.
+import { z } from 'zod'
+import { PROVIDER_CODES } from '../../messages/provider-codes.ts'
+import { FIELDS } from '../../messages/store/record-format.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
+import type { CampaignId } from '../campaign.ts'
+import { inWords } from './circuit-breaker.ts'
+
+/** Messages of the lane that are looked at, of those that failed and of those in doubt. */
+const LATEST = 200
+
+const stored = z.tuple([z.string(), z.string()])
+
+/** In words, with the code; undefined where none is told. */
+export async function mostFrequentCode(redis: Redis, { lane, number }: CampaignId): Promise<string | undefined> {
+  const lists = [requeueableKey(lane), inDoubtKey(lane)]
+  const ulids = (await Promise.all(lists.map((key) => redis.zrevrange(key, 0, LATEST - 1)))).flat()
+  if (ulids.length === 0) return undefined
+  const pipeline = redis.pipeline()
+  for (const ulid of ulids) pipeline.hmget(messageKey(lane, ulid), FIELDS.run, FIELDS.problem)
+  const counts = new Map<string, number>()
+  for (const [error, fields] of (await pipeline.exec()) ?? []) {
+    const [run, problem] = (error ? undefined : stored.safeParse(fields).data) ?? []
+    const code = problem?.split('|', 1)[0]
+    if (run !== String(number) || !code || isOfRecipient(code)) continue
+    counts.set(code, (counts.get(code) ?? 0) + 1)
+  }
+  const [most] = [...counts].sort(([, a], [, b]) => b - a)
+  if (most === undefined) return undefined
+  return /^\d+$/.test(most[0]) ? inWords(most[0]) : `no code of WhatsApp (${most[0]})`
+}
+
+/** Those are not counted as failures. */
+const isOfRecipient = (code: string): boolean => PROVIDER_CODES.get(Number(code))?.concerns === 'recipient'
