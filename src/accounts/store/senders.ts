@@ -192,7 +192,7 @@ export async function setSenderProvider(
   if (Object.keys(fields).length > 0) await redis.hset(senderKey(id), fields)
 }
 
-/** Writes down why and by whom the lane is paused, or empty that it runs. The pause itself is the queue's. */
+/** Writes down why and by whom the lane is paused. The pause itself is the queue's. */
 export async function setPausedFor(redis: Redis, id: number, reason: string, by: string): Promise<void> {
   await redis.hset(senderKey(id), { paused_for: reason, paused_by: by })
 }
