@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Sender } from '../../src/accounts/store/senders.ts'
+import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
 import { createCampaign, idOf, moveCampaign } from '../../src/campaigns/store/campaigns.ts'
 import type { FileStore } from '../../src/files/store.ts'
@@ -21,6 +22,7 @@ import { readLaneStats } from '../../src/queue/lane/stats.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { reviewHeldPlaces } from '../../src/worker/recovery/held-places.ts'
 import { settle } from '../../src/worker/sending/settle.ts'
+import { silentLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
 import { type LaneRedis, LONG_TIMES, startLaneRedis } from '../support/lane-redis.ts'
 import { dyingAfter } from '../support/redis.ts'
@@ -119,7 +121,10 @@ async function createLife({ hasPortfolio, waves }: Setting) {
   }
 
   async function report(of: Report, dies?: number): Promise<void> {
-    const isAlive = await as(dies, (connection) => applyReport({ redis: connection, config: CONFIG }, sender, of))
+    const isAlive = await as(dies, (connection) => {
+      const refusals = createCampaignRefusals({ redis: connection, log: silentLog, config: CONFIG })
+      return applyReport({ redis: connection, lanes: queues, log: silentLog, refusals, config: CONFIG }, sender, of)
+    })
     if (!isAlive) unanswered.push(of)
     // A person resumes what a drop has paused.
     await moveCampaign(redis, campaign, 'resume', KEEP_MS)
