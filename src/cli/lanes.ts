@@ -1,4 +1,5 @@
 // lanes: list, pause, resume, end-cooldown, dead-letters, rate. A lane has the id of its sender, and is named like it.
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { grantedRate } from '../accounts/store/senders.ts'
 import { deadLettersOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
@@ -8,6 +9,7 @@ import { counted } from '../messages/fault.ts'
 import type { LaneQueues } from '../queue/lane/queues.ts'
 import { waitingInChunks, waitingOn } from '../queue/lane/stats.ts'
 import type { Redis } from '../redis/connect.ts'
+import { LOOK_MS, trustClock } from '../redis/trusted-clock.ts'
 import { type Columns, clockTime, formatDuration, listed } from './print.ts'
 import { confirm, laneQueues, personHere, senderNamed } from './session.ts'
 import { accountId, nameUpTo, rate, senderName } from './values.ts'
@@ -82,6 +84,26 @@ export const verbs: readonly Verb[] = [
         REASON: ({ reason }) => reason,
       }
       return listed(letters, columns, `Lane ${lane} has no dead letter.`)
+    },
+  }),
+  verb({
+    usage: 'trust-clock',
+    summary:
+      'go on by the clock of Redis after it has leapt by hours or days; ask for it only once that clock is right',
+    act: 'redis.trust_clock',
+    example: '',
+    values: {},
+    async run(_values, { redis }) {
+      const off = (await trustClock(redis)).map((ms) => Math.round(ms / 1_000))
+      const [first] = off
+      return {
+        json: { trusted_seconds: off },
+        text:
+          first === undefined
+            ? 'No part doubts the clock of Redis.'
+            : `The clock of Redis, which leapt by ${formatDuration(Math.abs(first))}, is believed within ${LOOK_MS / 1_000} s.`,
+        acted: first === undefined ? undefined : { account: NO_ACCOUNT, detail: `${first} s` },
+      }
     },
   }),
   verb({

@@ -9,6 +9,7 @@ import { useDataKeys } from '../messages/sealed.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
 import { requireReplicas } from '../redis/replication.ts'
+import { watchRedis } from '../telemetry/redis-watch.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { DemoSwitch } from './api/console/handlers.ts'
 import { consolePages } from './api/console/pages.ts'
@@ -58,6 +59,7 @@ export async function startProducer(
   const server = createHttpServer(app, log, gate.addressOf)
   // Until then every request would be answered 503, which is right only if Redis is away for longer.
   await readyOrLate(redis, REDIS_LIMIT_MS)
+  const watching = watchRedis(redis, log)
   await listen(server, config)
   const url = addressOf(server, config.host)
   log.info({ url }, 'producer.started')
@@ -84,6 +86,7 @@ export async function startProducer(
       clearTimeout(limit)
       await api.close()
       // Fails at once while Redis is away.
+      watching.stop()
       await counting.stop().catch(() => undefined)
       files.close()
       redis.disconnect()

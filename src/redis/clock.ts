@@ -5,6 +5,7 @@ import { deadlineIn, isOver } from '../deadline.ts'
 import type { Redis } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { defineScript } from './lua.ts'
+import { assertTrusted } from './trusted-clock.ts'
 
 const clockScript = defineScript(import.meta.url, 'clock')
 const clockReply = z.tuple([z.coerce.number(), z.coerce.number()])
@@ -12,6 +13,13 @@ const clockReply = z.tuple([z.coerce.number(), z.coerce.number()])
 /** The clock of the server that has the key `near`, epoch ms; without one that of a server that is always the same. */
 export const redisNowMs = async (redis: Redis, near = rootKeys.workers): Promise<number> =>
   Math.floor((await redisNowMicros(redis, near)) / 1_000)
+
+/** The same for what takes something away by the time: rejects while that clock is not believed, as while Redis is away. */
+export async function trustedRedisNowMs(redis: Redis, near = rootKeys.workers): Promise<number> {
+  const nowMs = await redisNowMs(redis, near)
+  assertTrusted(redis, near, nowMs)
+  return nowMs
+}
 
 /** The same, epoch µs. */
 export async function redisNowMicros(redis: Redis, near: string): Promise<number> {

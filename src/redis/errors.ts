@@ -22,6 +22,8 @@ const SERVER_TROUBLE = new Set([
   ],
   // Of a cluster that is settling.
   ...['MOVED', 'ASK'],
+  // Of our own scripts, see trusted-clock.ts.
+  'CLOCK',
   // Somebody changed the password or the rights of our user. Whoever did that can undo it, and nothing is lost until then.
   ...['NOPERM', 'NOAUTH', 'WRONGPASS'],
 ])

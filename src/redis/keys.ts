@@ -75,6 +75,8 @@ export const rootKeys = {
   reopen: 'lw:reopen',
 }
 
+/** STRING: by how much (ms) the clock of this server leapt; there while it is not believed (trusted-clock.ts). */
+export const clockDoubtKey = (server: string): string => `lw:clock-doubt:${server}`
 /** STRING: what a worker says of itself, JSON; ends when it says nothing for seconds. */
 export const workerKey = (worker: string): string => `lw:worker:${worker}`
 /** HASH: name, settings of one account. */

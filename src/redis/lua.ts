@@ -21,13 +21,15 @@
 // Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the
 // head. The names of the head are compared with the code when a script is loaded, and with what is given at every run;
 // in the code Redis itself refuses a name that nobody declared. `redisNowMs()` is there in every script: the clock of
-// Redis, epoch ms.
+// Redis, epoch ms. `trustedNowMs()` is the same for scripts that take something away by the time: while the clock is not
+// believed it ends the script with the error CLOCK, before anything was written (trusted-clock.ts).
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
 import type { Redis } from './connect.ts'
 import { isUnknownScript } from './errors.ts'
 import { needsReplicas, sendReplicated } from './replication.ts'
+import { expectedRedisMs, LEAP_MS } from './trusted-clock.ts'
 
 /** What a script can be given: it arrives as the Lua value of the same kind; bytes, which may not lie deeper, as a string. */
 export type Argument = Value | Uint8Array
@@ -97,6 +99,7 @@ function loadScript(module: string, name: string, constants: Constants | undefin
   const source = withNames(name, text.replace(CONSTANTS, constants?.line ?? ''), constants?.names ?? {})
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
+  const isTrusting = source.includes('trustedNowMs()')
   const isOfMany = head.each.keys.names.length + head.each.args.names.length > 0
   const run: ScriptOfMany = async (redis, keys, args, each, how = {}) => {
     const [first] = each
@@ -111,8 +114,9 @@ function loadScript(module: string, name: string, constants: Constants | undefin
     if (head.each.keys.names.length > 0) {
       for (const one of each) for (const key of keysFor(head.each, one.keys ?? {})) given.push(key)
     }
-    const argv = head.args.names.length > 0 || isOfMany ? [packed(argumentsFor(head, args))] : []
+    const argv: (Buffer | string)[] = head.args.names.length > 0 || isOfMany ? [packed(argumentsFor(head, args))] : []
     if (isOfMany) argv.push(packr.pack(each.map((one) => argumentsFor(head.each, one.args))))
+    if (isTrusting) argv.push(expectedText(redis, given[0] ?? ''))
     const rest = [given.length, ...given, ...argv]
     const isReplicated = how.replicated === true && needsReplicas(redis)
     try {
@@ -162,9 +166,21 @@ function readScript(url: URL): string {
 const CLOCK =
   "local function redisNowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end"
 
-/** Gives a script that reads the clock the function for it, behind its line of flags. */
-const withClock = (text: string): string =>
-  text.includes('redisNowMs()') ? text.replace(/^(#!lua.*\n)?/, `$1${CLOCK}\n`) : text
+/** The last argument of a script that asks for a trusted time: what the clock should say (ms), empty where nobody knows. */
+const expectedText = (redis: Redis, key: string): string => expectedRedisMs(redis, key)?.toFixed() ?? ''
+
+const TRUSTED = `local function trustedNowMs()
+  local now, expected = redisNowMs(), tonumber(ARGV[#ARGV])
+  if expected and math.abs(now - expected) > ${LEAP_MS} then error({ err = 'CLOCK The clock of Redis has leapt' }) end
+  return now
+end`
+
+/** Gives a script that reads the clock the functions for it, behind its line of flags. */
+function withClock(text: string): string {
+  const isTrusting = text.includes('trustedNowMs()')
+  if (!isTrusting && !text.includes('redisNowMs()')) return text
+  return text.replace(/^(#!lua.*\n)?/, `$1${isTrusting ? `${CLOCK}\n${TRUSTED}` : CLOCK}\n`)
+}
 
 /** Names in the order of the head. */
 interface Names {

@@ -1,11 +1,14 @@
-// Checks the settings of a Redis: what was acknowledged must not be evicted, or be lost in a power cut.
+// Checks the settings of a Redis, at the start and while it runs: what was acknowledged must not be evicted, or be lost in a
+// power cut. Also what has happened to it meanwhile: evicted keys, a clock that leapt.
 
 import { Cluster, Redis as SingleRedis } from 'ioredis'
 import { z } from 'zod'
 import type { Log } from '../log.ts'
+import { counted } from '../messages/fault.ts'
 import { connectWithRetry, named, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
 import { isHiddenCommand, isRedisAway } from './errors.ts'
 import { requiredReplicas } from './replication.ts'
+import { clockOffMs } from './trusted-clock.ts'
 
 /** Scripts with flags, and SET with NX and GET together, came with 7.0. */
 const OLDEST_MAJOR = 7
@@ -31,10 +34,53 @@ const WANTED: readonly { name: string; expected: string; loses: string }[] = [
 
 /**
  * How the settings stand that can lose messages, of every primary, and whether it has the replicas that are waited for.
- * What a managed Redis does not let be asked is taken as wrong, since nobody can know it is right.
+ * What a managed Redis does not let be asked is taken as wrong, since nobody can know it is right. Where there is anything
+ * else to say, that follows.
  */
-export const redisSettings = (redis: Redis): Promise<RedisSetting[]> =>
-  settingsOf(primariesOf(redis), requiredReplicas(redis))
+export async function redisSettings(redis: Redis): Promise<RedisSetting[]> {
+  const nodes = primariesOf(redis)
+  const [settings, losses, stops] = await Promise.all([
+    settingsOf(nodes, requiredReplicas(redis)),
+    lossesOf(redis),
+    stoppingOf(nodes),
+  ])
+  return [...settings, ...losses, ...stops]
+}
+
+/** What Redis has lost already, or is about to lose by its clock. */
+async function lossesOf(redis: Redis): Promise<RedisSetting[]> {
+  const found: RedisSetting[] = []
+  const evicted = await evictedKeys(redis)
+  if (evicted > 0) {
+    const sentence = `Redis has evicted ${counted(evicted, 'key')} since it was started: messages, keys or accounts may be gone.`
+    found.push({ name: 'evicted_keys', ok: false, sentence })
+  }
+  const offMs = clockOffMs(redis)
+  if (offMs !== 0) {
+    const by = `${(Math.abs(offMs) / 3_600_000).toFixed(1)} hours ${offMs > 0 ? 'ahead' : 'back'}`
+    const sentence = `The clock of Redis has leapt ${by}: nothing is sent or expires until it is right, or for an hour. If it is right now, run lanes trust-clock.`
+    found.push({ name: 'clock', ok: false, sentence })
+  }
+  return found
+}
+
+/** How many keys all primaries have evicted since they were started. */
+export async function evictedKeys(redis: Redis): Promise<number> {
+  const infos = await Promise.all(primariesOf(redis).map((node) => node.info('stats')))
+  return infos.reduce((sum, info) => sum + bytesOf(info, 'evicted_keys'), 0)
+}
+
+/** Settings by which a snapshot that fails, as on a full disk, makes Redis refuse every write. Those that nobody can ask are left out. */
+async function stoppingOf(nodes: readonly RedisNode[]): Promise<RedisSetting[]> {
+  const found = await Promise.all(nodes.map((node) => readConfig(node).catch(() => new Map<string, string>())))
+  const isStopping = found.some(
+    (config) => config.get('stop-writes-on-bgsave-error') === 'yes' && (config.get('save') ?? '') !== '',
+  )
+  if (!isStopping) return []
+  const sentence =
+    'Redis has save set and stop-writes-on-bgsave-error yes: a snapshot that fails stops everything. Set save "": the append-only file keeps all.'
+  return [{ name: 'save', ok: false, sentence }]
+}
 
 async function settingsOf(nodes: readonly RedisNode[], replicas = 0): Promise<RedisSetting[]> {
   const found = await Promise.all(
@@ -80,10 +126,17 @@ function replicasOf(info: string, of: string, wanted: number): RedisSetting {
     : { name: 'replicas', ok: false, sentence: `${sentence}: nothing is accepted or sent there.` }
 }
 
-/** Sentences about settings that can lose messages, each with what mends it; none when all is well. */
-export const redisProblems = async (redis: Redis): Promise<string[]> => wrongOf(await redisSettings(redis))
+/** Sentences about what can lose messages or has lost them, each with what mends it; none when all is well. */
+export async function redisProblems(redis: Redis): Promise<string[]> {
+  const [settings, losses] = await Promise.all([
+    settingsOf(primariesOf(redis), requiredReplicas(redis)),
+    lossesOf(redis),
+  ])
+  return wrongOf([...settings, ...losses])
+}
 
-const wrongOf = (settings: readonly RedisSetting[]): string[] =>
+/** The sentences about what is not as it must be. */
+export const wrongOf = (settings: readonly RedisSetting[]): string[] =>
   settings.flatMap(({ ok, sentence }) => (ok ? [] : [sentence]))
 
 /** Whether Redis refuses writes for want of memory. What it does not count itself is not counted here either. */
@@ -124,20 +177,24 @@ export async function checkRedis(redisUrl: string, production: boolean, log: Log
   try {
     await readyOrLate(redis, Number.POSITIVE_INFINITY)
     const nodes = await everyNode(redis)
-    const problems = wrongOf(await settingsOf(nodes.all).finally(nodes.close))
+    const [settings, stops] = await Promise.all([settingsOf(nodes.all), stoppingOf(nodes.all)]).finally(nodes.close)
+    const problems = wrongOf(settings)
     if (production && problems.length > 0) throw new UnsafeRedisError(problems.join(' '))
-    for (const problem of problems) log.warn({ problem }, 'redis.unsafe')
+    for (const problem of [...problems, ...wrongOf(stops)]) log.warn({ problem }, 'redis.unsafe')
     if ((await memoryOf(redis)).isFull) log.error('redis.full')
   } finally {
     redis.disconnect()
   }
 }
 
+/** Settings that together can stop Redis. */
+const STOPPING = ['save', 'stop-writes-on-bgsave-error']
+
 const configReply = z.array(z.string())
 
 async function readConfig(redis: RedisNode): Promise<ReadonlyMap<string, string>> {
   try {
-    const reply = configReply.parse(await redis.call('CONFIG', 'GET', 'maxmemory-policy', 'appendonly', 'appendfsync'))
+    const reply = configReply.parse(await redis.call('CONFIG', 'GET', ...WANTED.map(({ name }) => name), ...STOPPING))
     return new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[name, reply[at + 1] ?? ''] as const] : [])))
   } catch (error) {
     if (isHiddenCommand(error)) return new Map()

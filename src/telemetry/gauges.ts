@@ -46,7 +46,7 @@ const OF_ALL: readonly (readonly [name: string, help: string, value: (all: Insta
   ],
   [
     'laneway_redis_safe',
-    '0 when a setting of Redis can lose messages, or replicas are missing.',
+    '0 when a setting of Redis can lose messages, it evicted keys, its clock leapt, or replicas are missing.',
     ({ redis }) => Number(redis.problems === 0),
   ],
   ['laneway_redis_used_bytes', 'Memory that Redis uses.', ({ redis }) => redis.usedBytes],

@@ -22,14 +22,16 @@ import { createGraphApi } from '../providers/graph-api.ts'
 import { createHttpAgent } from '../providers/http-agent.ts'
 import { partnerApi } from '../providers/partner-api.ts'
 import { openLaneQueues } from '../queue/lane/queues.ts'
-import { redisNowMs } from '../redis/clock.ts'
+import { trustedRedisNowMs } from '../redis/clock.ts'
 import { connectWithRetry, serverOf } from '../redis/connect.ts'
 import { withTimeout } from '../redis/errors.ts'
 import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../redis/lock.ts'
 import { requireReplicas } from '../redis/replication.ts'
+import { clockOffMs } from '../redis/trusted-clock.ts'
 import { repeatedly } from '../repeatedly.ts'
+import { watchRedis } from '../telemetry/redis-watch.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { VERSION } from '../version.ts'
 import { startCampaignJobs } from './background/campaign-jobs.ts'
@@ -90,6 +92,7 @@ export async function startWorker(
     connection.on('error', (error) => log.warn({ err: error }, 'redis.error'))
   }
 
+  const watching = watchRedis(redis, log)
   let sweeps = false
   const counting = telemetry.start(redis, log, () => sweeps)
   const secretKeys = secretKeysOf(config)
@@ -182,7 +185,8 @@ export async function startWorker(
     SWEEP_MS,
     async () => {
       sweeps = await holdLease(redis, rootKeys.sweeper, { holder: name, ms: ELECTED_MS })
-      return sweeps ? sweep.sweep() : sweep.pass()
+      // By a clock that is not believed every attempt in flight would be taken for lost.
+      return sweeps && clockOffMs(redis) === 0 ? sweep.sweep() : sweep.pass()
     },
     log,
   )
@@ -199,7 +203,11 @@ export async function startWorker(
   )
   const closingIdle = repeatedly(CLOSE_IDLE_MS, () => lanes.closeIdle(), log)
   const trim = async () => {
-    await trimRequeueable(redis, { nowMs: await redisNowMs(redis), retentionMs: config.retentionMs, everyMs: TRIM_MS })
+    await trimRequeueable(redis, {
+      nowMs: await trustedRedisNowMs(redis),
+      retentionMs: config.retentionMs,
+      everyMs: TRIM_MS,
+    })
   }
   const trimming = repeatedly(TRIM_MS, trim, log)
   const reviewPlaces = async (): Promise<void> => {
@@ -216,6 +224,7 @@ export async function startWorker(
      * in flight then waits for Redis as long as there is time, and is found unconfirmed by the next worker after that.
      */
     async close() {
+      watching.stop()
       sweeping.stop()
       clearing.stop()
       closingIdle.stop()

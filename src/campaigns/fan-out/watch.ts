@@ -8,6 +8,7 @@ import { redisNowMs } from '../../redis/clock.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
+import { clockOffMs } from '../../redis/trusted-clock.ts'
 import type { CampaignId } from '../campaign.ts'
 import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
@@ -123,6 +124,7 @@ async function lookAfter(deps: WatchDeps, active: ActiveCampaign, memory: Memory
   }
   const dueInMs = (campaign.scheduled_at ?? 0) - nowMs
   const isDue = campaign.state === 'scheduled' && dueInMs <= 0
+  if (isDue && clockOffMs(deps.redis) !== 0) return reviewIn(memory, LATER_MS)
   // Another time may be set meanwhile, an earlier one as well.
   if (campaign.state === 'scheduled' && dueInMs > 2 * LATER_MS) return reviewIn(memory, LATER_MS)
   if (!isDue && !(campaign.state === 'ready' && campaign.starts_itself)) return

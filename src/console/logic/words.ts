@@ -37,6 +37,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'key.refused': 'was refused: the key is not good',
   'key.revoke': 'revoked a key',
   'key.rotate': 'rotated a key',
+  'redis.trust_clock': 'trusted the clock of Redis again',
   'lane.end_cooldown': 'ended the cooldown of a lane',
   'lane.pause': 'paused a lane',
   'lane.rate': 'changed the rate of a lane',

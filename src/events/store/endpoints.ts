@@ -7,6 +7,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { createInList, execOrThrow, isThere, jsonText, readRecord } from '../../redis/records.ts'
+import { clockOffMs } from '../../redis/trusted-clock.ts'
 import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEndpoint } from '../endpoint.ts'
 import { eventTypeSchema } from '../event-schema.ts'
 import { DISABLED_AFTER_MS } from '../retry-times.ts'
@@ -154,6 +155,8 @@ export async function noteOutcome(
   how: 'succeeded' | 'failed' | 'gone',
   now: number,
 ): Promise<z.infer<typeof noteReply>> {
+  // By a clock that is not believed, its first failure may seem to be days ago.
+  if (how === 'failed' && clockOffMs(redis) !== 0) return 'noted'
   const keys = eventKeys(account)
   const reply = await noteScript(
     redis,

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { keptLanes } from '../../accounts/store/kept-lanes.ts'
 import { listSenders } from '../../accounts/store/senders.ts'
-import { redisNowMs } from '../../redis/clock.ts'
+import { redisNowMs, trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys, outboxClosingKey, outboxKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -108,7 +108,7 @@ export async function maintainOutboxes(redis: Redis, account: number, retentionM
   if (state === 'over') return endListening(redis, account, retentionMs)
   if (state === 'lingers') return
   await openOutboxes(redis, account)
-  const oldest = String((await redisNowMs(redis)) - retentionMs)
+  const oldest = String((await trustedRedisNowMs(redis)) - retentionMs)
   const sources = await sourcesOf(redis, account)
   await Promise.all(sources.map((source) => redis.xtrim(sourceKey(account, source), 'MINID', '~', oldest)))
 }

@@ -17,7 +17,7 @@ import {
 } from '../../jobs/campaigns.ts'
 import type { Log } from '../../log.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../../queue/worker.ts'
-import { redisNowMs } from '../../redis/clock.ts'
+import { trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys, sharedQueuePrefix } from '../../redis/keys.ts'
 import { repeatedly } from '../../repeatedly.ts'
@@ -103,7 +103,11 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   const wake = createCampaignWake({ redis, queue, log })
   const lifecycle: LifecycleDeps = { redis, queue, retentionMs: config.retentionMs }
   const watching = repeatedly(WATCH_MS, createWatch({ ...lifecycle, log }), log)
-  const forgetting = repeatedly(PURGE_EVERY_MS, async () => purgeCampaignFiles(deps, await redisNowMs(redis)), log)
+  const forgetting = repeatedly(
+    PURGE_EVERY_MS,
+    async () => purgeCampaignFiles(deps, await trustedRedisNowMs(redis)),
+    log,
+  )
 
   return {
     /** Messages of a campaign were worked on; it may have room now, or be at its end. */

@@ -21,7 +21,7 @@ import { forgetLane } from '../../lanes/control.ts'
 import type { Log } from '../../log.ts'
 import { Refusal } from '../../messages/accept/refusal.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
-import { redisNowMs } from '../../redis/clock.ts'
+import { trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignsOfAccountKey, messageIndexKey, outboxKey, rootKeys } from '../../redis/keys.ts'
 import { repeatedly } from '../../repeatedly.ts'
@@ -37,8 +37,9 @@ export const startExpiry = (deps: ExpiryDeps): { stop: () => void } =>
   repeatedly(
     EVERY_MS,
     async () => {
+      const nowMs = await trustedRedisNowMs(deps.redis)
       const isFirst = await deps.redis.set(rootKeys.expired, '1', 'PX', EVERY_MS - 1_000, 'NX')
-      if (isFirst !== null) await expireAll(deps, await redisNowMs(deps.redis))
+      if (isFirst !== null) await expireAll(deps, nowMs)
     },
     deps.log,
   )

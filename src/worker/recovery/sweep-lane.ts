@@ -15,7 +15,7 @@ import { giveUp, keepRecord, resolveUnconfirmed, setUnconfirmed } from '../../me
 import { payloadText, readJob } from '../../queue/lane/jobs.ts'
 import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { LaneSurvey } from '../../queue/lane/survey.ts'
-import { redisNowMs } from '../../redis/clock.ts'
+import { trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { campaignKey, inDoubtKey } from '../../redis/keys.ts'
@@ -57,7 +57,7 @@ export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: LaneSurv
   for (const list of ['in_doubt', 'queued_again'] as const) {
     const untilMs = performance.now() + TURN_MS
     for (;;) {
-      const [nowMs, entry] = await Promise.all([redisNowMs(deps.redis, inDoubtKey(lane)), senderOf(deps, lane)])
+      const [nowMs, entry] = await Promise.all([trustedRedisNowMs(deps.redis, inDoubtKey(lane)), senderOf(deps, lane)])
       const page = await overdueMessages(deps.redis, list, lane, nowMs, PAGE)
       const rate = entry === 'unreadable' ? undefined : entry?.sender.rate
       const look: Look = { nowMs, list, backlogMs: rate === undefined ? 0 : (backlog / rate) * 1_000 }

@@ -7,6 +7,7 @@ import type { Redis } from '../../../src/redis/connect.ts'
 import {
   accountActivityKey,
   accountKey,
+  clockDoubtKey,
   contactKeys,
   credentialKey,
   credentialsOfAccountKey,
@@ -181,3 +182,9 @@ const CHANNELS = { lanesToWake: rootKeys.wakeLanes, laneHasWork: rootKeys.wake, 
 
 /** Hears on a connection of its own what processes tell each other. */
 export const listenFor = (listener: Redis, of: keyof typeof CHANNELS) => listener.subscribe(CHANNELS[of])
+
+/** In how many ms the doubt about the clock of Redis ends by itself. */
+export const clockDoubtEndsInMs = async (redis: Redis): Promise<number> => {
+  const [key = ''] = await redis.keys(clockDoubtKey('*'))
+  return redis.pttl(key)
+}

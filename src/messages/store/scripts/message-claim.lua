@@ -63,6 +63,7 @@ local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, 
 local each = cmsgpack.unpack(ARGV[2])
 -- include ../../../queue/scripts/message-jobs
 
+trustedNowMs()
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
 

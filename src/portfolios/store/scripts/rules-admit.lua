@@ -27,6 +27,7 @@
 local budget, counts, held = unpack(KEYS)
 local caps, people, limit, forCampaigns, mostHeld, placeMs, heldMs, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local each = cmsgpack.unpack(ARGV[2])
+if not given then trustedNowMs() end
 local now = timeOf(given)
 
 local capKeys, capsOf = {}, {}

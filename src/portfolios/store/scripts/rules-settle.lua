@@ -14,6 +14,7 @@
 -- include rules-budget
 local budget, counts = unpack(KEYS)
 local people, place, person, hasLeft, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+if not given then trustedNowMs() end
 local b = openBudget(budget, counts, people, timeOf(given))
 local name = struct.pack('>I5', person)
 local key, value, period = findPerson(b, place, name)

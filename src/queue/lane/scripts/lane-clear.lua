@@ -22,12 +22,12 @@
 -- include ../../../messages/store/scripts/message-unsendable
 local outbox, waiting, requeueable, clearedBy, queuedAgain = unpack(KEYS)
 local by, retentionMs, campaigns, records, jobs, messages = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
+local now = trustedNowMs()
 local SOLE_MS = 1000
 local sole = redis.call('GET', clearedBy)
 if sole and sole ~= by then return { -1, 0 } end
 redis.call('SET', clearedBy, by, 'PX', SOLE_MS)
 
-local now = redisNowMs()
 local isList = redis.call('TYPE', waiting).ok == 'list'
 local expired, stopped = 0, 0
 gathered = {}

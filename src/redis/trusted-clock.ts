@@ -1,0 +1,110 @@
+// Whether the clock of Redis can be believed. Messages expire by it, caps and budgets end by it, and kept things are deleted
+// by it. When it is set ahead or back by hours or days, nothing of that may happen before somebody has looked: a step that
+// takes something away by the time is refused with the word CLOCK, which is like a Redis that is away for a while. What only
+// writes down what has happened goes on.
+//
+// The clock is believed again when it is back, when a person says so (`lanes trust-clock`), or after an hour: then it is
+// more likely to be right than the one it was compared with.
+//
+// Each part compares it with the time that its own machine has been up, which nobody sets and which goes on while a machine
+// is suspended. What was found is in Redis, for parts that start meanwhile.
+import { uptime } from 'node:os'
+import type { Log } from '../log.ts'
+import { isCluster, primariesOf, type Redis, serverOf } from './connect.ts'
+import { replyError } from './errors.ts'
+import { clockDoubtKey } from './keys.ts'
+
+/** A clock that is off by less was set right, or will be: whatever waits, waits no longer than that. */
+export const LEAP_MS = 2 * 3_600_000
+/** Doubts last so long unless a person ends them. */
+export const DOUBT_MS = 3_600_000
+/** How often each part looks. */
+export const LOOK_MS = 10_000
+
+/** What is known of the clock of one server. */
+interface Known {
+  /** Its time (ms) at the last look, as far as it is believed, and the time that this machine had been up then. */
+  redisMs: number
+  upMs: number
+  /** Its time less `performance.now()`, which is quicker to ask than the time that the machine has been up. */
+  aheadMs: number
+  /** By how much it is off (ms); 0 where it is believed. */
+  offMs: number
+}
+
+const known = new WeakMap<Redis, Map<string, Known>>()
+
+const upMs = (): number => uptime() * 1_000
+
+/** What the clock of the key's server should say now (ms); undefined before the first look at it. */
+export function expectedRedisMs(redis: Redis, key: string): number | undefined {
+  const found = known.get(redis)?.get(serverOf(redis, key))
+  return found && performance.now() + found.aheadMs
+}
+
+/** Throws, as a script of the server would, when this time of the key's server cannot be believed. */
+export function assertTrusted(redis: Redis, key: string, nowMs: number): void {
+  if (Math.abs(nowMs - (expectedRedisMs(redis, key) ?? nowMs)) > LEAP_MS) {
+    throw replyError('CLOCK The clock of Redis has leapt')
+  }
+}
+
+/** By how much (ms) the clock of a server is off; 0 while all of them are believed. */
+export const clockOffMs = (redis: Redis): number =>
+  [...(known.get(redis)?.values() ?? [])].find(({ offMs }) => offMs !== 0)?.offMs ?? 0
+
+/** Looks at the clock of each server that takes writes, and logs when it has leapt and when it is believed again. */
+export async function lookAtClock(redis: Redis, log: Log, up = upMs): Promise<void> {
+  const servers = known.get(redis) ?? new Map<string, Known>()
+  known.set(redis, servers)
+  for (const node of primariesOf(redis)) {
+    const server = isCluster(redis) ? `${node.options.host}:${node.options.port}` : ''
+    const [seconds, micros] = await node.time()
+    const now = { redisMs: Number(seconds) * 1_000 + Number(micros) / 1_000, upMs: up() }
+    servers.set(server, await judged(redis, server, servers.get(server), now, log))
+  }
+}
+
+async function judged(
+  redis: Redis,
+  server: string,
+  before: Known | undefined,
+  { redisMs, upMs: nowUp }: { redisMs: number; upMs: number },
+  log: Log,
+): Promise<Known> {
+  const doubt = clockDoubtKey(server)
+  const believed = (ms: number, offMs = 0): Known => ({
+    ...{ redisMs: ms, upMs: nowUp, offMs },
+    aheadMs: ms - performance.now(),
+  })
+  if (before === undefined) {
+    // Others may have found it wrong already.
+    const offMs = Number((await redis.get(doubt)) ?? 0)
+    return believed(redisMs - offMs, offMs)
+  }
+  const expectedMs = before.redisMs + nowUp - before.upMs
+  const offMs = redisMs - expectedMs
+  const isDoubted = before.offMs !== 0
+  if (Math.abs(offMs) <= LEAP_MS) {
+    if (isDoubted) {
+      log.warn({ server }, 'redis.clock_back')
+      await redis.del(doubt)
+    }
+    return believed(redisMs)
+  }
+  if (!isDoubted) {
+    await redis.set(doubt, Math.round(offMs), 'PX', DOUBT_MS, 'NX')
+    log.error({ server, by_seconds: Math.round(offMs / 1_000) }, 'redis.clock_leapt')
+  } else if ((await redis.exists(doubt)) === 0) {
+    log.warn({ server, by_seconds: Math.round(offMs / 1_000) }, 'redis.clock_trusted')
+    return believed(redisMs)
+  }
+  return believed(expectedMs, offMs)
+}
+
+/** Ends all doubts: every part believes the clocks at its next look. By how much (ms) they were off. */
+export async function trustClock(redis: Redis): Promise<number[]> {
+  const servers = isCluster(redis) ? primariesOf(redis).map(({ options: { host, port } }) => `${host}:${port}`) : ['']
+  const found = await Promise.all(servers.map((server) => redis.getdel(clockDoubtKey(server))))
+  return found.flatMap((offMs) => (offMs === null ? [] : [Number(offMs)]))
+}
