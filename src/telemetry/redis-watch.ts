@@ -15,6 +15,7 @@ export const WATCH_MS = 30_000
  * logged when it is new, and each look that finds evicted keys more than the one before.
  */
 export function watchRedis(redis: Redis, log: Log, everyMs = WATCH_MS): { stop: () => void } {
+  let isStopped = false
   let known: readonly string[] | undefined
   let evicted: number | undefined
   const look = async () => {
@@ -25,6 +26,8 @@ export function watchRedis(redis: Redis, log: Log, everyMs = WATCH_MS): { stop: 
       return log.error({ err: error }, 'redis.other_data')
     }
     const [settings, all] = await Promise.all([redisSettings(redis), evictedKeys(redis)])
+    // A look that was under way says nothing more.
+    if (isStopped) return
     const problems = wrongOf(settings.filter(({ name }) => name !== 'evicted_keys'))
     // Those of the start were logged by it.
     for (const problem of known === undefined ? [] : problems) {
@@ -38,6 +41,7 @@ export function watchRedis(redis: Redis, log: Log, everyMs = WATCH_MS): { stop: 
   const watches = [repeatedly(LOOK_MS, () => lookAtClock(redis, log), log), repeatedly(everyMs, look, log)]
   return {
     stop() {
+      isStopped = true
       for (const each of watches) each.stop()
     },
   }
