@@ -16,10 +16,7 @@ import { noCampaign } from './session.ts'
 import { parser } from './values.ts'
 import { type Answer, type CommandContext, verb } from './verb.ts'
 
-export const campaignArgument = parser(
-  'the id of a campaign such as cmp_1_7, see `campaigns list --account <id>`',
-  parseCampaignId,
-)
+export const campaignArgument = parser('the id of a campaign such as cmp_1_7, see `campaigns list`', parseCampaignId)
 
 /** The campaign's record, or a CliFailure when there is none. */
 export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> {

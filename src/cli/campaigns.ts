@@ -1,13 +1,15 @@
 // campaigns: create, list, show, preflight, schedule, start, pause, resume, cancel; campaign-files.ts has the verbs on files.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { CAMPAIGN_STATES, isBeforeStart } from '../campaigns/campaign.ts'
+import { listAccounts } from '../accounts/store/accounts.ts'
+import { CAMPAIGN_STATES, type CampaignState, isBeforeStart } from '../campaigns/campaign.ts'
 import type { CampaignDescription, RunPlan } from '../campaigns/commands/campaign-document.ts'
 import { defineCampaign } from '../campaigns/commands/create.ts'
 import { describeCampaigns } from '../campaigns/commands/describe.ts'
 import { RESUME_CLASSES, type ResumeClass } from '../campaigns/definition.ts'
 import { type Campaign, idOf } from '../campaigns/store/campaigns.ts'
 import { type ListedCampaign, listCampaigns } from '../campaigns/store/list.ts'
+import type { Redis } from '../redis/connect.ts'
 import { workersAlive } from '../redis/heartbeats.ts'
 import { fileVerbs } from './campaign-files.ts'
 import {
@@ -77,9 +79,9 @@ export const verbs: readonly Verb[] = [
   verb({
     usage: 'list',
     summary: `list the ${LISTED} latest campaigns`,
-    example: '--account 1',
+    example: '--state running,paused',
     values: {
-      account: option(accountId, 'id', 'account that owns them'),
+      account: option(accountId.optional(), 'id', 'only those of one account'),
       state: option(
         someOf(CAMPAIGN_STATES).optional(),
         'list',
@@ -87,7 +89,7 @@ export const verbs: readonly Verb[] = [
       ),
     },
     async run({ account, state: states }, { redis }) {
-      const all = await describeCampaigns(redis, account, { offset: 0, limit: LISTED, states })
+      const all = await latestOf(redis, account, states)
       const which = states === undefined ? 'yet' : `that is ${states.join(' or ')}`
       return listed(all, COLUMNS, `There is no campaign ${which}.`)
     },
@@ -184,6 +186,16 @@ export const verbs: readonly Verb[] = [
   ),
   ...fileVerbs,
 ]
+
+/** The latest campaigns of one account or of all, the latest first. */
+async function latestOf(redis: Redis, account: number | undefined, states: readonly CampaignState[] | undefined) {
+  const page = { offset: 0, limit: LISTED, states }
+  if (account !== undefined) return describeCampaigns(redis, account, page)
+  const all: CampaignDescription[] = []
+  for (const { id } of await listAccounts(redis)) all.push(...(await describeCampaigns(redis, id, page)))
+  // Ids of one moment have an order as well, and the times of all have one form.
+  return all.sort((one, other) => (one.created_at < other.created_at ? 1 : -1)).slice(0, LISTED)
+}
 
 async function readBody(file: string, { stdin }: CommandContext): Promise<Record<string, unknown>> {
   const body = z.record(z.string(), z.unknown()).safeParse(await readJson(file, stdin))

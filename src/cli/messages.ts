@@ -22,6 +22,7 @@ import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
 import { laneQueues, noCampaign, noSender } from './session.ts'
+import { noneWithCampaignId } from './unknown-campaign.ts'
 import { findBy, instant, nameUpTo, oneOf, person, requeueValues } from './values.ts'
 import { type Answer, flag, option, type Verb, verb } from './verb.ts'
 
@@ -94,9 +95,12 @@ export const verbs: readonly Verb[] = [
       const found = await fill(redis, { senders, filter, limit, after, nowMs: Date.now(), lists: config })
       const next = found.next ? writeCursor(account ?? 0, found.next) : null
       const more = next === null ? '' : `\n\nMore: --cursor ${next}`
+      const isNone = found.messages.length === 0
+      const wanted = isNone && cursor === undefined && ours === undefined ? campaign : undefined
+      const none = wanted === undefined ? 'No messages.' : await noneWithCampaignId(redis, account, wanted)
       return {
         json: { messages: found.messages, next },
-        text: `${found.messages.length === 0 ? 'No messages.' : tableOf(found.messages, COLUMNS)}${more}`,
+        text: `${isNone ? none : tableOf(found.messages, COLUMNS)}${more}`,
       }
     },
   }),

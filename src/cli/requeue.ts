@@ -29,6 +29,7 @@ import { isRedisAway } from '../redis/errors.ts'
 import { openRequeuesKey } from '../redis/keys.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 import { confirm, followJob, laneQueues, noCampaign } from './session.ts'
+import { noneWithCampaignId } from './unknown-campaign.ts'
 import type { requeueValues } from './values.ts'
 import type { Answer, CommandContext } from './verb.ts'
 
@@ -76,7 +77,11 @@ export async function requeue(
   if (ours && !(await findCampaign(redis, ours))) throw noCampaign(ours)
   const nowMs = await redisNowMs(redis, openRequeuesKey(account ?? 0))
   const order = await requeueOrder(redis, account, request, nowMs)
-  if (dryRun) return dryAnswer(await countMatching({ redis, queues }, order))
+  if (dryRun) {
+    const counts = await countMatching({ redis, queues }, order)
+    if (matchedOf(counts) === 0 && campaign !== undefined && !ours) await noneWithCampaignId(redis, account, campaign)
+    return dryAnswer(counts)
+  }
   const agreed = account !== undefined || yes ? order : await ofOneAccount(context, queues, order)
   return start(context, { order: agreed, account, nowMs, detach })
 }

@@ -119,7 +119,7 @@ export async function keptSenderNamed(redis: Redis, name: string): Promise<Sende
 
 /** What is said when there is no such campaign. */
 export const noCampaign = (id: CampaignId): CliFailure =>
-  new CliFailure(`There is no campaign ${campaignId(id)}; see \`campaigns list --account <id>\`.`)
+  new CliFailure(`There is no campaign ${campaignId(id)}; see \`campaigns list\`.`)
 
 /** What is said when no sender is named so. */
 export const noSender = (name: string): CliFailure => new CliFailure(`${notASender(name)}, see \`senders list\`.`)

@@ -92,6 +92,52 @@ test('pause, resume and cancel say what they did, and what a state does not allo
   expect(await json('cancel', id)).toMatchObject({ state: 'cancelled', progress: { cancelled: 20 } })
 })
 
+test('a start that comes too early says why, and what to do', async () => {
+  const draft = await service.create({ rows: {} })
+  expect((await cli('start', draft)).stderr).toContain('it is draft. Run its preflight first.')
+  await service.upload(draft, 'phone,name\nnonsense,Ann\n')
+  expect((await service.checked(draft)).state).toBe('blocked')
+  for (const start of [
+    ['start', draft],
+    ['schedule', draft, '2999-01-01T00:00:00Z'],
+  ]) {
+    const { code, stderr } = await cli(...start)
+    expect(code).toBe(1)
+    expect(stderr).toContain('it is blocked. Its preflight found: recipients: no valid recipients.')
+    expect(stderr).toContain('run the preflight again')
+  }
+  const overHttp = await service.request('POST', `/campaigns/${draft}/start`)
+  expect(overHttp.json().message).toContain('Its preflight found: recipients: no valid recipients.')
+})
+
+test('the list needs no account, and shows those of all with the latest first', async () => {
+  const id = await service.create({ rows: {} }, { name: 'Everywhere' })
+  const other = await service.addTenant()
+  const theirs = await service.request(
+    'POST',
+    '/campaigns',
+    { ...service.definition({ rows: {} }, { name: 'Theirs' }), sender: other.cloudNumber },
+    other.apiKey,
+  )
+  expect(theirs.status, theirs.text).toBe(201)
+  const [first, second] = await json('list')
+  expect([first.name, second.id]).toEqual(['Theirs', id])
+  expect((await json('list', '--account', String(service.tenant.account)))[0]).toMatchObject({ id })
+})
+
+test('a campaign that is named where its id is wanted does not look like one without messages', async () => {
+  const id = await service.create({ rows: {} }, { name: 'Black Friday' })
+  const messages = (...words: string[]) =>
+    runCli(['messages', ...words], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+  for (const words of [['list'], ['requeue', '--dry-run']]) {
+    const { code, stderr } = await messages(...words, '--campaign', 'Black Friday')
+    expect(code).toBe(1)
+    expect(stderr).toContain(`it is the name of ${id}: name the campaign by its id.`)
+  }
+  const unknown = await messages('list', '--campaign', 'nothing of the sort')
+  expect(unknown).toMatchObject({ code: 0, stdout: expect.stringContaining('No message has the campaign_id') })
+})
+
 test('a class is sent to a second time only when that is confirmed', async () => {
   const { tag } = await service.addPeople(3)
   const id = await service.ready({ tags: [tag] })
@@ -122,7 +168,7 @@ test('a wrong definition is refused with all its faults', async () => {
 test('a campaign that is not there, and an id that is none', async () => {
   expect(await cli('show', 'cmp_1_999')).toMatchObject({
     code: 1,
-    stderr: 'error: There is no campaign cmp_1_999; see `campaigns list --account <id>`.\n',
+    stderr: 'error: There is no campaign cmp_1_999; see `campaigns list`.\n',
   })
   expect(await cli('show', 'nonsense')).toMatchObject({ code: 2, stderr: expect.stringContaining('<id>: expected') })
   expect(await cli('upload', 'cmp_1_999', 'people.xlsx')).toMatchObject({

@@ -147,7 +147,7 @@ test('an account or a campaign that does not exist is an error and not no match'
   })
   expect(await cli('requeue', '--campaign', 'cmp_1_987654', '--dry-run')).toMatchObject({
     code: 1,
-    stderr: 'error: There is no campaign cmp_1_987654; see `campaigns list --account <id>`.\n',
+    stderr: 'error: There is no campaign cmp_1_987654; see `campaigns list`.\n',
   })
 })
 

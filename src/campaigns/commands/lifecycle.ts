@@ -7,9 +7,16 @@ import { rescheduleReview } from '../../lanes/review.ts'
 import { invalidFields, Refusal } from '../../messages/accept/refusal.ts'
 import { markLane } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CAMPAIGN_MOVES, type CampaignId, type CampaignMove, TEMPLATE_PAUSED } from '../campaign.ts'
+import {
+  CAMPAIGN_MOVES,
+  type CampaignId,
+  type CampaignMove,
+  type CampaignState,
+  hasEnded,
+  TEMPLATE_PAUSED,
+} from '../campaign.ts'
 import { WIDEST_WINDOW } from '../pace.ts'
-import { type Campaign, type MoveOptions, moveCampaign, NOW } from '../store/campaigns.ts'
+import { type Campaign, findCampaign, type MoveOptions, moveCampaign, NOW } from '../store/campaigns.ts'
 import type { CampaignQueue } from '../store/queue.ts'
 import { queuedMessagesOf } from '../store/recipient-states.ts'
 import { changedTemplate, templateProblem } from './template-problem.ts'
@@ -128,9 +135,26 @@ async function move(
   const { from: allowed, already } = CAMPAIGN_MOVES[kind]
   if (already?.includes(result.state)) return undefined
   const states = allowed.length === 1 ? allowed[0] : `${allowed.slice(0, -1).join(', ')} or ${allowed.at(-1)}`
-  const over = kind === 'resume' && (result.state === 'done' || result.state === 'cancelled')
-  const instead = over ? ' With a class a new campaign is made for part of its recipients.' : ''
+  const instead = await insteadOf(deps.redis, id, kind, result.state)
   throw wrongState(`This needs a campaign that is ${states}; it is ${result.state}.${instead}`)
+}
+
+/** Problems of a blocked campaign that the refusal of its start names. */
+const PROBLEMS_NAMED = 3
+
+/** Why a campaign is in this state, and what can be done instead of the move; empty where there is nothing to say. */
+async function insteadOf(redis: Redis, id: CampaignId, kind: CampaignMove, state: CampaignState): Promise<string> {
+  if (kind === 'resume' && hasEnded(state)) return ' With a class a new campaign is made for part of its recipients.'
+  if (kind !== 'start' && kind !== 'schedule') return ''
+  if (state === 'draft') return ' Run its preflight first.'
+  if (state === 'checking') return ' Its preflight is under way: try again when that has ended.'
+  if (state !== 'blocked') return ''
+  const problems = (await findCampaign(redis, id))?.preflight?.problems ?? []
+  const named = problems
+    .slice(0, PROBLEMS_NAMED)
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+  const more = problems.length > PROBLEMS_NAMED ? ` (and ${problems.length - PROBLEMS_NAMED} more)` : ''
+  return ` Its preflight found: ${named.join('; ')}${more}. Mend that and run the preflight again, or create another campaign.`
 }
 
 export const senderRemoved = (): Refusal => wrongState('The sender of the campaign was removed.')

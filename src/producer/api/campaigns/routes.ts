@@ -63,6 +63,15 @@ const exampleCampaign = {
   progress: progressOf({ total: 4, queued: 1, sending: 1, sent: 2 }, 80),
 }
 
+/** The same when it was created. */
+const exampleDraft = {
+  ...exampleCampaign,
+  ...{ state: 'draft', started_at: null, preflight: undefined, progress: progressOf({}) },
+}
+
+/** The same as a list has it. */
+const listedExample = { ...exampleCampaign, template: { name: 'flash_sale', language: 'en_US' } }
+
 const { id } = exampleCampaign
 const shared = { params: z.object({ id: z.string() }), shown: { id } }
 const look = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:read' } })
@@ -127,13 +136,14 @@ export const campaigns = {
           recipients: { tags: [1, 2] },
         },
         says: 'created',
+        data: exampleDraft,
       },
     ],
   }),
   list: look.get('/campaigns', 'Lists the account’s campaigns, the latest first.', {
     query: listQuery,
     answers: page(campaignDocumentSchema),
-    examples: [{ query: { state: 'running,paused' } }],
+    examples: [{ query: { state: 'running,paused' }, data: [listedExample] }],
   }),
   show: look.get('/campaigns/:id', 'Shows a campaign with its progress.', {
     answers,
