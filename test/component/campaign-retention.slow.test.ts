@@ -1,16 +1,13 @@
 // Pins: a campaign that outlives the records of its messages sends to nobody a second time, forgets nobody, and its figures
 // add up; a dead letter ends as failed, and a message whose record is gone as unknown.
 // Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { exportCampaign } from '../../src/campaigns/commands/export.ts'
 import { STATES } from '../../src/messages/lifecycle.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { forgetInHand } from '../support/state/lanes.ts'
 import { campaignRecord, countsOf, marksOf, messageRecord } from '../support/state/messages.ts'
-
-// A busy machine is slow, and the limits are no promise of speed.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let lives: Lives
 let life: Life

@@ -1,6 +1,6 @@
 // Pins: what a running campaign does when things go wrong or others share its lane.
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { takeOver } from '../../src/campaigns/store/campaigns.ts'
@@ -14,9 +14,6 @@ import { requeueAll } from '../support/requeue.ts'
 import { loseChunks } from '../support/state/lanes.ts'
 import { campaignRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-// A busy machine is slow, and the limits are no promise of speed.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 

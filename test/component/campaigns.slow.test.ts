@@ -1,14 +1,11 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitingInChunks } from '../../src/queue/lane/stats.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { acknowledgedId, audioTo, reaches } from '../support/messages.ts'
 import { campaignBacklogOn } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
-
-// A busy machine is slow, and the limits are no promise of speed.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 

@@ -1,7 +1,7 @@
 // Pins: that a person has had enough marketing holds for all numbers of a portfolio and for single messages, not for other
 // portfolios and not for codes; requeue jobs and the command line say how many they skip. Real: Redis, HTTP, producer,
 // worker, CLI. Stood in for: WhatsApp.
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
@@ -15,8 +15,6 @@ import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-
 import { recipientsReader } from '../support/ledger.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
 /** Longer than the tests take on any machine. */
 const CAP_SECONDS = 3_600

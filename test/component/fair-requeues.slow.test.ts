@@ -27,7 +27,7 @@ beforeAll(async () => {
   small = await service.addTenant()
   await failMessages(deps, large.partnerLane, { count: HISTORY, first: 491_718_000_000 })
   await failMessages(deps, small.partnerLane, { count: 3, first: 491_719_000_000 })
-}, 60_000)
+})
 afterAll(async () => {
   await queues?.close()
   await service?.close()
@@ -69,7 +69,7 @@ describe('requeue jobs', () => {
     // Asked for once more, one that is done stays done and takes nobody's place.
     expect(await ask(large, { 'idempotency-key': 'first' })).toEqual(kept)
     await service.stopWorker()
-  }, 90_000)
+  })
 
   test('that were counted and never begun, or whose end was not noted, lose their place when it is needed', async () => {
     const { redis } = service

@@ -237,7 +237,7 @@ describe('a server of the account', () => {
     expect(await hasty.ask({ address: shop.url, secrets: [secret] }, 'delivery', ask)).toEqual({
       problem: 'timeout',
     })
-    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(performance.now() - began).toBeLessThan(60_000)
     await hasty.close()
   })
 

@@ -1,7 +1,7 @@
 // Pins: whatever order holds, releases, drops, erasures, caps, requeues, reviews and deaths come in, a message that is held has a
 // place, no other keeps one, and the figures of its campaign add up. Real: Redis. Stood in for: WhatsApp.
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Sender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
@@ -28,8 +28,6 @@ import { type LaneRedis, LONG_TIMES, startLaneRedis } from '../support/lane-redi
 import { dyingAfter } from '../support/redis.ts'
 import { answering, anySender, sendingTo } from '../support/sending.ts'
 import { campaignRecord, countsOf } from '../support/state/messages.ts'
-
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 60_000 })
 
 const MESSAGES = 3
 const KEEP_MS = 3_600_000

@@ -1,6 +1,6 @@
 // Pins: whatever another program puts into {laneway-intake} behind BullMQ's back ends as a refused job with a line in the
 // log, and the jobs behind it are taken in. Real: Redis, BullMQ, producer, worker.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { startWorker } from '../../src/worker/main.ts'
@@ -8,8 +8,6 @@ import { keptLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { intakeByHand } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let service: Service
 let tenant: Tenant

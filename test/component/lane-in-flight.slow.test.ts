@@ -10,6 +10,7 @@ import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
 import { laneIn, scopeOf } from '../support/console-reader.ts'
+import { slowness } from '../support/machine.ts'
 import { sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -75,9 +76,11 @@ test('a lane at its pace has in flight what pace and answer time come to', async
   expect(served).toMatchObject({ lane, bound: 'pace' })
   // 40 a second, 0.3 s: twelve, and what is claimed ahead of its slot.
   expect(served?.inFlight).toBeGreaterThan(5)
-  expect(served?.inFlight).toBeLessThan(40)
+  // A busy machine takes longer to hand an answer over, and then more is in flight.
+  const slower = await slowness()
+  expect(served?.inFlight).toBeLessThan(40 * slower)
   expect(served?.p50Ms).toBeGreaterThan(ANSWER_MS * 0.95)
-  expect(served?.p50Ms).toBeLessThan(ANSWER_MS * 2)
+  expect(served?.p50Ms).toBeLessThan(ANSWER_MS * 2 * slower)
   expect(served?.p99Ms).toBeGreaterThanOrEqual(served?.p50Ms ?? 0)
   expect(facts).toMatchObject({ maxInFlight: 6_000 })
   expect(facts?.inFlight).toBe(served?.inFlight)

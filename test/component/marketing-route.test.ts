@@ -1,6 +1,6 @@
 // Pins: approved marketing templates go to WhatsApp's address for marketing when their sender or their campaign says so, however
 // they were accepted and however often they are tried; nothing else goes there. Real: Redis, HTTP, producer, worker, simulator.
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
@@ -13,8 +13,6 @@ import { requeueAll } from '../support/requeue.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const RECEIPT = { ...SPRING, name: 'receipt', category: 'UTILITY' }
 let service: CampaignService

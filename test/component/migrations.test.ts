@@ -80,7 +80,7 @@ test('when the part that migrates dies in the middle, another one repeats the st
   await migrate(other, steps)
   expect(await layoutOf(redis)).toBe(NEWEST + 1)
   expect(await redis.hgetall(COUNTED)).toEqual({ first: 'hello' })
-}, 20_000)
+})
 
 test('a part that was frozen while another one went on takes the layout back to no older number', async () => {
   const next: Migration = { number: NEWEST + 2, says: 'one more', up: async () => {} }
@@ -94,7 +94,7 @@ test('a part that was frozen while another one went on takes the layout back to 
   }
   await migrate(redis, [...MIGRATIONS, frozen])
   expect(await layoutOf(redis)).toBe(NEWEST + 2)
-}, 20_000)
+})
 
 test('a part that finds a newer layout than it knows refuses to start and says why', async () => {
   await noteLayout(redis, NEWEST + 1)

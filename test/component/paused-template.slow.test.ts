@@ -1,13 +1,11 @@
 // Pins: a template that WhatsApp pauses by webhook while its campaigns go at full pace: nothing of them reaches WhatsApp a
 // second after the webhook was answered. Real: Redis, HTTP, producer, worker, the simulator and its ledger.
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { setSenderProvider } from '../../src/accounts/store/senders.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 const PACE = 500
 const PEOPLE = 8_000

@@ -276,7 +276,7 @@ test('without a worker the erasure waits and says where, and the next worker doe
     return job.json().data.state === 'done' || undefined
   }, 'it is done')
   expect(await placesOf(phone)).toEqual([])
-}, 30_000)
+})
 
 test('the command line shows and forgets a person', async () => {
   const phone = '491520990081'

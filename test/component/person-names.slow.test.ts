@@ -2,7 +2,7 @@
 // order webhooks come, and is shown and forgotten together. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { secretKeysOf } from '../../src/accounts/seal.ts'
 import { messageId, newUlid } from '../../src/messages/message-id.ts'
@@ -23,8 +23,6 @@ import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { allOfContacts } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 let tenant: Tenant

@@ -2,7 +2,7 @@
 // is, and a lane that has more to ask than that keeps no other one waiting. Real: Redis, HTTP, the poll jobs of two
 // workers. Stood in for: the partner upstream.
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { POLL_JOB, POLL_QUEUE, pollJobId } from '../../src/jobs/background.ts'
 import { POLL_FOR_MS, POLLS_AT_ONCE } from '../../src/messages/backoff.ts'
 import { newUlid } from '../../src/messages/message-id.ts'
@@ -14,8 +14,6 @@ import { startRedis } from '../support/redis.ts'
 import { nextPollOn, pollsOn } from '../support/state/messages.ts'
 import { loseListOfPolls, sharedQueue, unfinishedIn } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const LOOKED_AT_MS = 5_000
 const LANE = 1

@@ -1,6 +1,6 @@
 // Pins: a portfolio's daily limit is kept over all that its numbers send, campaigns wait for it and say so, and transactional
 // templates have a reserve. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
@@ -18,8 +18,6 @@ import { cap, showPortfolio } from '../../src/portfolios/store/rules.ts'
 import { startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 })
 
 const CODE = {
   ...{ name: 'ready', category: 'UTILITY', language: 'en_US', status: 'APPROVED' },

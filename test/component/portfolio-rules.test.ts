@@ -206,7 +206,7 @@ describe('the budget', () => {
     expect(sent).toBeGreaterThan(1_000)
   })
 
-  test('takes at most 16 bytes a person and day', { timeout: 120_000 }, async () => {
+  test('takes at most 16 bytes a person and day', async () => {
     owner.portfolio.dailyLimit = 100_000
     owner.portfolio.reservePercent = 0
     const perDay = async (from: number, at: number, isTold: boolean): Promise<void> => {

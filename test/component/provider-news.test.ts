@@ -2,7 +2,7 @@
 // is kept as a notice, whatever the field. Real: Redis, HTTP, producer, worker.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
@@ -21,8 +21,6 @@ import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 let admin: string

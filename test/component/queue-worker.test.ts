@@ -14,7 +14,7 @@ const HOUR = 3_600_000
 const WAIT_MS = 300
 const LOCK_MS = 1_000
 /** What is due runs within this time, on a machine however busy. */
-const SOON_MS = 4_000
+const SOON_MS = 60_000
 
 let redis: Redis
 withOwnRedis((own) => {

@@ -182,7 +182,7 @@ test('whatever command the worker dies after, there is one file in the end, coun
   expect(hasEnded).toBe(true)
   expect(await countWaitingMedia(service.redis)).toBe(0)
   expect(readdirSync(join(service.config.dataDir, 'incoming'))).toEqual([])
-}, 60_000)
+})
 
 test('two workers with one file, as after one stood still, make one file of it', async () => {
   const { id, taken } = await received()

@@ -7,13 +7,14 @@ import { createCredential, PERMISSIONS } from '../../src/accounts/store/credenti
 import { errorOf } from '../support/api-error.ts'
 import { callDeclared, DECLARED, type DeclaredRoute, type Inspected, inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'
+import { slowness } from '../support/machine.ts'
 import { acknowledgedId, audioTo, deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { eventually } from '../support/wait.ts'
 
-/** What is promised: an answer in under this time. */
-const PROMISED_MS = 3_000
+/** What is promised: an answer in under 3 s, on a machine as quick as ours. */
+const PROMISED_MS = 3_000 * (await slowness())
 const GALLERY = '/partners/wp-gallery/manage'
 
 let service: Service

@@ -254,4 +254,4 @@ test('a process that dies at any command of it is followed by the hourly look, w
   for (const [i, { tenant, endpoint }] of left.entries()) {
     expect(await endlessKeys(tenant, [endpoint.id], all), `after ${i + 1} commands`).toEqual([])
   }
-}, 120_000)
+})

@@ -1,7 +1,7 @@
 // Pins: a number that WhatsApp holds back for spam (131048) rests its campaigns alone, and one transactional message at a time
 // asks whether it sends; a template that it refuses as paused rests the campaigns with that template alone. Real: Redis, HTTP,
 // producer, worker. Stood in for: WhatsApp.
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { importTemplate } from '../../src/accounts/store/templates.ts'
 import { resumeLane } from '../../src/lanes/control.ts'
@@ -11,8 +11,6 @@ import { SPRING } from '../support/campaigns.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const CODE = {
   ...{ name: 'ready', category: 'UTILITY', language: 'en_US', status: 'APPROVED' },

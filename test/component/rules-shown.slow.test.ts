@@ -1,7 +1,7 @@
 // Pins: what WhatsApp's own rules do is in the metrics, in lists of lanes and in snapshots: campaigns that rest and why, people
 // of a portfolio, held and dropped messages, capped people. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
 import { secretKeysOf } from '../../src/accounts/seal.ts'
@@ -17,8 +17,6 @@ import { silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 const CODE = {
   ...{ name: 'ready', category: 'UTILITY', language: 'en_US', status: 'APPROVED' },

@@ -1,7 +1,7 @@
 // Pins: a check of a sender says of everything that WhatsApp tells how it stands and what to do, shows no secret, and ends in time
 // whatever the provider answers. Real: Redis, HTTP, producer, simulator.
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { checkSender } from '../../src/accounts/commands/check-sender.ts'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
@@ -11,8 +11,6 @@ import { createGraphApi } from '../../src/providers/graph-api.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 /** Too short to be taken for a secret by its looks. */
 const TOKEN = '12.tok|en'

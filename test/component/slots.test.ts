@@ -295,9 +295,9 @@ describe('a worker', () => {
     const now = performance.now()
     clock.heard(lane, now, (slot?.nowMs ?? 0) - 60_000, now)
     const send = () => Promise.reject(new Error('it was sent'))
-    const leaving = departure({ redis, clock }, lane, { slot, pace: soon, until: deadlineIn(5_000) }, send)
+    const leaving = departure({ redis, clock }, lane, { slot, pace: soon, until: deadlineIn(50_000) }, send)
     expect(await leaving).toBeUndefined()
-    expect(performance.now() - now).toBeLessThan(4_000)
+    expect(performance.now() - now).toBeLessThan(40_000)
   })
 
   test('that comes to a slot when it is over sends in another one', async () => {

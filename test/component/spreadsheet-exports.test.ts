@@ -21,9 +21,6 @@ import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { EXPORTS, ONE_COLUMN, windows1252 } from '../support/spreadsheet-exports.ts'
 
-// A busy machine is slow, and the limits are no promise of speed.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 let service: CampaignService
 let key = ''
 const folder = mkdtempSync(join(tmpdir(), 'laneway-exports-'))

@@ -1,14 +1,12 @@
 // Pins: what WhatsApp's list of templates means for campaigns: one that names a deleted template keeps it, as deleted; running
 // ones stop when theirs may not be sent any more. Real: Redis, HTTP, producer, worker, simulator.
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setSenderProvider } from '../../src/accounts/store/senders.ts'
 import { askForSync, dueSyncs, findTemplateSync } from '../../src/accounts/store/template-syncs.ts'
 import { findTemplate } from '../../src/accounts/store/templates.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 beforeAll(async () => {

@@ -234,8 +234,8 @@ test('to a WhatsApp that never answers is given up in bounded time', async () =>
   answer = () => undefined
   const { uploads: all, entryOf } = workerWith()
   const began = performance.now()
-  expect(await all.settled(entryOf(newLane()), (await newFile()).id, 20_000)).toMatchObject({ kind: 'waits' })
-  expect(performance.now() - began).toBeLessThan(15_000)
+  expect(await all.settled(entryOf(newLane()), (await newFile()).id, 120_000)).toMatchObject({ kind: 'waits' })
+  expect(performance.now() - began).toBeLessThan(100_000)
 })
 
 test.each<[string, number, number, 'waits' | 'refused']>([

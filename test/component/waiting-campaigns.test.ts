@@ -13,8 +13,6 @@ import { startManyOnPausedLane } from '../support/many-campaigns.ts'
 import { chunksWaitingOn, loseChunk } from '../support/state/lanes.ts'
 import { activeCampaignsOn } from '../support/state/messages.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 const MOST_PARK_MS = 60_000
 const CAMPAIGNS = 3
 

@@ -1,6 +1,6 @@
 // Pins: a record that cannot be read keeps nothing else of its webhook back, and has WhatsApp repeat nothing. Real: Redis,
 // HTTP, producer. The test itself plays WhatsApp.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { addSender } from '../../src/accounts/store/add-sender.ts'
 import { setSenderProvider } from '../../src/accounts/store/senders.ts'
@@ -14,8 +14,6 @@ import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../sup
 import { senderRecord } from '../support/state/accounts.ts'
 import { messageRecord } from '../support/state/messages.ts'
 import { bringWebhook, messagesChange } from '../support/webhooks.ts'
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 })
 
 const { log, lines } = keptLog()
 const WABA = '4711'

@@ -2,7 +2,7 @@
 // messages, caps, holds, opt-outs and notices end the same. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { secretKeysOf } from '../../src/accounts/seal.ts'
 import { findSender, setSenderProvider } from '../../src/accounts/store/senders.ts'
@@ -21,8 +21,6 @@ import { SPRING } from '../support/campaigns.ts'
 import { accepted, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 })
 
 const MESSAGES = 5
 /** In the past, since a time to come is taken for now (seconds). */

@@ -1,7 +1,7 @@
 // Pins: every documented webhook that is posted, signed, is answered with 200 and found afterwards: a received message among the messages, what
 // it tells besides among the notices, and none is lost. Real: Redis, HTTP, producer.
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { setSenderProvider } from '../../src/accounts/store/senders.ts'
@@ -9,8 +9,6 @@ import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { NOTICES } from '../support/webhook-notices.ts'
 import { ABOUT_US, metadata, RECEIVED, STATUSES } from '../support/webhook-samples.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 let admin: string

@@ -6,11 +6,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const APP_SECRET = 'app-secret-of-the-new-app'
 let service: Service

@@ -29,7 +29,7 @@ const SKEWS = [
   ['90 s behind', -90_000],
 ] as const
 /** What is due runs within this time, on a machine however busy: far less than any of the clocks is off. */
-const SOON_MS = 8_000
+const SOON_MS = 50_000
 /** A code after which the same message is tried again. */
 const TRY_LATER = 131_016
 

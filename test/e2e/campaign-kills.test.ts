@@ -2,13 +2,11 @@
 // message once, or is flagged, and the figures add up at every reading.
 // Real: Redis, producer, the worker as the process that people run. Stood in for: WhatsApp.
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setLaneRate } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
-
-vi.setConfig({ testTimeout: 200_000, hookTimeout: 120_000 })
 
 const KILLS = 4
 /**

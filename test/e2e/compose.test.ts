@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { freePort } from '../../testbed/free-port.ts'
@@ -13,8 +13,6 @@ import { nothingLeft, processesNaming, startProcess } from '../support/processes
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
-
 const SERVICES = ['redis', 'producer', 'worker', 'simulator'] as const
 type Service = (typeof SERVICES)[number]
 

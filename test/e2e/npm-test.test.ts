@@ -1,10 +1,8 @@
 // `npm test` itself: what it passes on to vitest and what it ends with.
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { startProcess } from '../support/processes.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
-
 const run = (...args: string[]) => startProcess(process.execPath, ['scripts/test.mjs', ...args], {})
 
 test('npm test passes its arguments on and ends with one line of totals', async () => {

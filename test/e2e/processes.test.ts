@@ -1,5 +1,5 @@
 // Producer, worker and simulator as separate processes on one Redis, any number of each.
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
@@ -9,8 +9,6 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
-
 const GALLERY = 'partners/wp-gallery/manage'
 /** A number of the simulator's table: accepted at once, answered after two seconds. */
 const ANSWERS_AFTER_2_S = '+15550100301'

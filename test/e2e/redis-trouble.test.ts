@@ -1,5 +1,5 @@
 // A Redis that is away, hangs or is full when a process starts or is told to stop. Real processes, real Redis servers.
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
@@ -10,8 +10,6 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many; a stop alone may take 20 s.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 })
-
 /** What is promised is 20 s; a busy machine is late to notice. */
 const STOP_LIMIT_MS = 22_000
 /** A number of the simulator's table: accepted at once, answered after two seconds. */

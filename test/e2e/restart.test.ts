@@ -2,15 +2,13 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { becomes, sendImage, statusOf } from '../support/calls.ts'
 import { type Demo, demoFile, launchLaneway, readyDemo, startLaneway, testInFolder } from '../support/laneway.ts'
 import { nothingLeft, processesNaming, takePort } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
-
 /** Numbers of the simulator's table. */
 const ANSWERS_AFTER_2_S = '+15550100301'
 const NEVER_ANSWERS = '+15550100302'

@@ -1,7 +1,7 @@
 // What `npm start` says when it cannot start: one sentence that tells what to do, exit code 1, nothing left behind.
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { freePort } from '../../testbed/free-port.ts'
 import { becomes, sendImage } from '../support/calls.ts'
 import { demoFile, launchLaneway, newDataDir, readyDemo, startLaneway, testInFolder } from '../support/laneway.ts'
@@ -10,8 +10,6 @@ import { startRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
-
 /** Starts it, waits for its end and returns what it wrote to stderr. */
 async function refusal(dataDir: string, env: Record<string, string>): Promise<string> {
   const started = launchLaneway(dataDir, env)

@@ -2,15 +2,13 @@
 import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { becomes, call, sendImage } from '../support/calls.ts'
 import { type Demo, demoFile, newDataDir, startLaneway } from '../support/laneway.ts'
 import type { TestProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 
 // Processes start in seconds, and on a busy machine in many.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 })
-
 const GALLERY = 'partners/wp-gallery/manage'
 const folder = newDataDir()
 let started: TestProcess

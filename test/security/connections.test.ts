@@ -13,8 +13,6 @@ import { holderOf } from '../../src/producer/overload/fair-shares.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 const bearer = (key: string): string => `authorization: Bearer ${key}`
 
 /** What a producer has, and some more. */

@@ -2,10 +2,8 @@
 // it hung up is not worked on. Real: HTTP, Redis, producer in a process of its own.
 import { connect, type Socket } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type HostileGround, startHostileGround } from '../support/hostile-producer.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let ground: HostileGround
 beforeAll(async () => {

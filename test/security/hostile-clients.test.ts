@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { askOnce } from '../../prove/hostile/ask-once.ts'
 import { sendAtOnce } from '../../prove/hostile/raw-client.ts'
 import { hostileRequests } from '../../prove/hostile/requests.ts'
@@ -11,8 +11,6 @@ import { createTurnReader, turnsFile } from '../../prove/hostile/turns.ts'
 import { watchProcess } from '../../prove/hostile/watch.ts'
 import { APP_SECRET, type HostileGround, startHostileGround } from '../support/hostile-producer.ts'
 import { DECLARED } from '../support/route-table.ts'
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 const AT_ONCE = 25
 /** In CPU time, so that tests that run beside this one do not count. */

@@ -1,13 +1,11 @@
 // Pins the last net under a process: an error that nobody caught is logged with its cause, requests that are under way
 // are answered, every part is stopped in order, and the process ends with 1.
 import { connect } from 'node:net'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { spawnCli } from '../support/cli.ts'
 import { startHostileGround } from '../support/hostile-producer.ts'
 import { launchLaneway, newDataDir, readyDemo } from '../support/laneway.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 /** Makes a process throw on SIGUSR2, where no promise and no handler is around it. */
 const THROWS = "process.on('SIGUSR2', () => setImmediate(() => { throw new Error('out of nowhere') }))"

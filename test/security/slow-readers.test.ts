@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { connect, Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { parseCampaignId } from '../../src/campaigns/campaign.ts'
 import { campaignFolder } from '../../src/campaigns/store/files.ts'
@@ -15,8 +15,6 @@ import { openFolder } from '../../src/files/folder.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { campaignRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })
 
 /** An export of them is more than the system takes for one connection: 4 MB on its way out, 6 MB on its way in. */
 const RECIPIENTS = 40_000

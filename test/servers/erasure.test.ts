@@ -1,6 +1,7 @@
 // Pins: a person is forgotten among a million messages in under 5 s. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fillLane } from '../support/filled-lane.ts'
+import { slowness } from '../support/machine.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { messageRecord } from '../support/state/messages.ts'
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-test('a person is forgotten among a million messages in under 5 s', async () => {
+test('a person is forgotten among a million messages in under 5 s of two quiet cores', async () => {
   const { redis } = service
   await redis.config('SET', 'appendfsync', 'no')
   const ulids = await fillLane(redis, tenant.partnerLane, { total: TOTAL, every: 10_000, phone: PHONE })
@@ -26,6 +27,6 @@ test('a person is forgotten among a million messages in under 5 s', async () => 
   const tookMs = performance.now() - begunAt
   expect(await answer.json()).toMatchObject({ message: 'erased', data: { messages: ulids.length } })
   process.stdout.write(`forgotten among ${TOTAL} messages in ${Math.round(tookMs)} ms\n`)
-  expect(tookMs).toBeLessThan(MOST_MS)
+  expect(tookMs).toBeLessThan(MOST_MS * (await slowness()))
   for (const ulid of ulids) expect(await messageRecord(redis, { lane: tenant.partnerLane, ulid }).field('t')).toBe('')
-}, 300_000)
+})

@@ -1,10 +1,8 @@
 // Pins: two campaigns on one lane share it evenly from the moment that both send. Real: Redis, HTTP, producer, worker.
 // Stood in for: WhatsApp.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 150_000, hookTimeout: 60_000 })
 
 const RATE = 40
 /** Ten seconds of the lane. */

@@ -17,8 +17,6 @@ import { S3_KEYS, type S3Server, startS3Server } from '../../testbed/s3-server.t
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 let dir: string
 let s3: S3Server
 let address: string

@@ -19,11 +19,11 @@ test('tests of the components pass on a cluster', async () => {
   const run = startProcess(
     process.execPath,
     [
-      ...['node_modules/vitest/vitest.mjs', 'run', '--testTimeout=240000', '-t', `^(?!.*(${OF_ONE_SERVER.join('|')}))`],
+      ...['node_modules/vitest/vitest.mjs', 'run', '-t', `^(?!.*(${OF_ONE_SERVER.join('|')}))`],
       ...FILES.map((name) => `test/component/${name}.`),
     ],
     { LANEWAY_TEST_REDIS: 'cluster' },
   )
   const { code } = await run.ended
   expect(code, run.stdout().slice(-4_000)).toBe(0)
-}, 600_000)
+})

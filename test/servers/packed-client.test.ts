@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { process, demo: itsDemo } = await started
   laneway = process
   demo = itsDemo
-}, 120_000)
+})
 afterAll(async () => {
   laneway?.kill('SIGTERM')
   await laneway?.ended

@@ -1,5 +1,5 @@
 // Pins: a real Prometheus scrapes a real producer and a real worker, takes our rules, knows every metric that rules and
-// dashboard name, and tells when a lane is stuck. Needs Debian's `prometheus`, which is installed when it is not there.
+// dashboard name, and tells when a lane is stuck. Needs Debian's `prometheus` (scripts/test-servers.mjs).
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,7 +44,6 @@ interface Sender {
 }
 
 beforeAll(async () => {
-  installPrometheus()
   folder = mkdtempSync(join(tmpdir(), 'laneway-prometheus-'))
   server = await startRedis()
   redis = connectWithRetry(server.url)
@@ -70,13 +69,6 @@ afterAll(async () => {
   await server?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
-
-function installPrometheus(): void {
-  if (spawnSync('promtool', ['--version']).status === 0) return
-  spawnSync('apt-get', ['update'], { stdio: 'ignore' })
-  const install = spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'prometheus'], { encoding: 'utf8' })
-  if (install.status !== 0) throw new Error(`prometheus cannot be installed: ${install.stderr}`)
-}
 
 function startPart(part: 'producer' | 'worker'): TestProcess {
   return startProcess(process.execPath, [`dist/start/${part}.js`], {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   redis = connectFailFast(cluster.url)
   // To all of its servers.
   await vi.waitFor(splitAccount, 10_000)
-}, 120_000)
+})
 afterAll(async () => {
   redis?.disconnect()
   await cluster?.stop()
@@ -46,4 +46,4 @@ test('what cannot be counted for a while is taken as it was counted last, and a 
   // Until the last count is too old to be used.
   await vi.waitFor(async () => expect(await roomToWait({ redis, config }, account, 2)).toBeTypeOf('function'), 5_000)
   await expect(roomToWait({ redis, config }, account, 1)).rejects.toMatchObject({ code: 'too_many_waiting' })
-}, 60_000)
+})

@@ -39,7 +39,7 @@ export async function openTab(
     locale: 'en-GB',
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(120_000)
   const faults: string[] = []
   page.on('request', (request) => {
     const { protocol, host } = new URL(request.url())

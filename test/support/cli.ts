@@ -42,7 +42,7 @@ export async function spawnCli(words: readonly string[], env: Record<string, str
   const child = spawn(process.execPath, ['dist/cli.js', ...words], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    timeout: 100_000,
+    timeout: 600_000,
   })
   // A command that does not read its input may be gone before it is written.
   child.stdin.on('error', () => {})

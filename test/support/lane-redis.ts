@@ -23,6 +23,7 @@ export interface LaneRedis {
 export async function startLaneRedis(): Promise<LaneRedis> {
   const server = await startRedis()
   const redis = connectWithRetry(server.url)
+  redis.on('error', () => {})
   await readyOrLate(redis, 10_000)
   const queues = openLaneQueues(redis)
   let account: number | undefined

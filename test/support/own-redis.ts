@@ -13,6 +13,7 @@ export function withOwnRedis(take: (redis: Redis, server: TestRedis) => unknown,
   beforeAll(async () => {
     server = await startRedis()
     redis = connect(server.url)
+    redis.on('error', () => {})
     await readyOrLate(redis, 10_000)
     await take(redis, server)
   })

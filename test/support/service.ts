@@ -74,6 +74,8 @@ export async function startService(
     ...options.env,
   })
   const redis = connectWithRetry(server.url)
+  // A test that stops its server knows that nobody answers; a command that fails still says so.
+  redis.on('error', () => {})
   const log = options.log ?? silentLog
   const traffic = createDemoTraffic(log)
   const producer = await startProducer(config, server.url, log, undefined, traffic)

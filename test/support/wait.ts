@@ -1,10 +1,16 @@
+import { isBusy } from './machine.ts'
+
 /** Time between two asks: a tenth of what was waited so far, so that asking costs a long wait little. */
 const LEAST_PAUSE_MS = 10
 const MOST_PAUSE_MS = 100
 
+/** A limit only ends what hangs. It is no shorter than this, and so many times as long while the machine is busy. */
+const LEAST_LIMIT_MS = 60_000
+const WHILE_BUSY = 10
+
 /**
- * Asks again and again until the answer is there; fails with the last thing seen when it does not come in time. The limit
- * only ends what hangs, on a machine however busy: a test that promises speed sets its own.
+ * Asks again and again until the answer is there; fails with the last thing seen when it does not come in time. It promises
+ * no speed: a test that does so compares what it measures with `slowness()`.
  */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false>,
@@ -22,7 +28,9 @@ export async function eventually<T>(
       last = error
     }
     const waited = performance.now() - begun
-    if (waited > limitMs) throw new Error(`not within ${limitMs} ms: ${what} (last: ${String(last)})`)
+    const leastMs = Math.max(limitMs, LEAST_LIMIT_MS)
+    if (waited > leastMs && (waited > leastMs * WHILE_BUSY || !isBusy()))
+      throw new Error(`not within ${Math.round(waited)} ms: ${what} (last: ${String(last)})`)
     const pause = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, waited / 10))
     await new Promise<void>((resolve) => setTimeout(resolve, pause))
   }

@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createLog, loggedError } from '../../src/log.ts'
+import { slowness } from '../support/machine.ts'
 
 /** As ioredis throws it. */
 const refused = () =>
@@ -85,7 +86,7 @@ test('a process ends in time, with its exit code, while nobody reads its log', a
   const begun = performance.now()
   const [code] = await once(child, 'exit')
   expect(code).toBe(3)
-  expect(performance.now() - begun).toBeLessThan(10_000)
+  expect(performance.now() - begun).toBeLessThan(10_000 * (await slowness()))
   child.stdout?.destroy()
 })
 
