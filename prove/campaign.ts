@@ -10,7 +10,7 @@ import { getJson, postJson } from './http.ts'
 import type { Rig } from './rig.ts'
 import type { Run } from './scenario.ts'
 import { TEMPLATE } from './tenant.ts'
-import { eventually } from './wait.ts'
+import { eventually, TooSlow } from './wait.ts'
 
 const described = z.object({
   data: z.object({
@@ -97,7 +97,7 @@ export async function readyCampaign(
   await postCampaign(rig, `/${id}/preflight`)
   const isReady = async () => (await describeCampaign(rig, id)).state === 'ready'
   // A preflight of a quarter of a million people takes a minute on a busy machine.
-  if (!(await eventually(isReady, 60_000 + people.length))) throw new Error('the campaign does not get ready')
+  if (!(await eventually(isReady, 300_000 + people.length))) throw new TooSlow('the campaign does not get ready')
   return id
 }
 

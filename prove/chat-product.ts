@@ -6,7 +6,7 @@ import { ReadableStream } from 'node:stream/web'
 import { z } from 'zod'
 import { getJson, postJson } from './http.ts'
 import { createPart, type Part } from './part.ts'
-import { eventually } from './wait.ts'
+import { eventually, TooSlow } from './wait.ts'
 
 const ledgerLine = z.object({
   at_ms: z.number(),
@@ -48,7 +48,7 @@ export interface ChatProduct extends Part {
 }
 
 /** Only a service that sends nothing at all takes so long. */
-const FLOW_LIMIT_MS = 60_000
+const FLOW_LIMIT_MS = 300_000
 
 const health = z.object({ accepted: z.number(), webhooks: z.object({ waiting: z.number() }) })
 
@@ -84,7 +84,7 @@ export function createChatProduct(options: {
     count: async () => (await ask()).accepted,
     async hasTaken(count: number, limitMs = FLOW_LIMIT_MS) {
       const came = await eventually(async () => (await ask()).accepted >= count, limitMs, 20)
-      if (!came) throw new Error(`WhatsApp has not taken ${count} messages in ${limitMs} ms`)
+      if (!came) throw new TooSlow(`WhatsApp has not taken ${count} messages in ${limitMs} ms`)
     },
     async control(body: object) {
       const answer = await postJson(`${part.url}/_control`, body)

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { endChild, hasEnded, startChild } from '../testbed/children.ts'
+import { TooSlow } from './wait.ts'
 
 /** A start takes 0.6 s on an idle machine of two cores. */
-const START_LIMIT_MS = 60_000
+const START_LIMIT_MS = 300_000
 
 const ENTRIES = {
   producer: { file: 'start/producer.js', started: 'producer.started' },
@@ -96,12 +97,13 @@ export function createPart(options: {
     begun.once('close', () => log.end())
     const lines = createInterface({ input: begun.stdout ?? process.stdin })
     return new Promise((resolve, reject) => {
-      const fail = (why: string) => reject(new Error(`${options.name} ${why}; see ${options.logs}`))
-      const limit = setTimeout(() => fail(`was not ready after ${START_LIMIT_MS} ms`), START_LIMIT_MS)
+      const told = (why: string) => `${options.name} ${why}; see ${options.logs}`
+      const late = () => reject(new TooSlow(told(`was not ready after ${START_LIMIT_MS} ms`)))
+      const limit = setTimeout(late, START_LIMIT_MS)
       begun.once('exit', () => {
         clearTimeout(limit)
         // Killed while it started is what a nemesis does; nothing need wait for its start any longer.
-        if (wanted) fail('ended before it was ready')
+        if (wanted) reject(new Error(told('ended before it was ready')))
         else resolve('')
       })
       lines.on('line', (line) => {

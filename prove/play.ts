@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { LineTls } from './provider-line.ts'
 import { createRandom } from './random.ts'
 import { brokenFigures, type Finding, isSlow, type Scenario } from './scenario.ts'
+import { TooSlow } from './wait.ts'
 
 /** What came of one scenario. */
 export interface Played {
@@ -107,7 +108,9 @@ async function play(scenario: Scenario, plan: Plan): Promise<Played> {
       played.violations = [...end.judgement.violations, ...brokenFigures(figures), ...(end.violations ?? [])]
     }
   } catch (error) {
-    played.violations = [`it broke down: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`]
+    if (error instanceof TooSlow) late(error.message)
+    else
+      played.violations = [`it broke down: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`]
   }
   played.seconds = (performance.now() - begunAt) / 1_000
   const verdict = verdictOf(played)

@@ -204,7 +204,7 @@ test('an import that Redis dies under ends with one sentence; run again it compl
   const members = contactsOf(redis, account).members(id)
   writeFileSync(people(), `phone,name\n${rows.join('')}`)
   const running = spawnCli(wordsFor('Many'), { REDIS_URL: server.url })
-  await vi.waitUntil(async () => (await members.count()) >= 1_000, { timeout: 60_000, interval: 5 })
+  await vi.waitUntil(async () => (await members.count()) >= 1_000, { timeout: 600_000, interval: 5 })
   await server.kill9()
   const run = await running
   await server.restart()

@@ -104,7 +104,7 @@ test('an account at its limit leaves another one alone, and a limit of 0 is none
   expect((await send(tenant)).status).toBe(429)
   expect((await send(await service.addTenant())).status).toBe(200)
   await setAccountSettings(service.redis, tenant.account, { 'limit.waiting': 0 })
-  await expect.poll(async () => (await send(tenant)).status, { timeout: 5_000 }).toBe(200)
+  await expect.poll(async () => (await send(tenant)).status).toBe(200)
 })
 
 const draft = (tenant: Tenant, recipients: object = { rows: {} }, url = service.url) => {
@@ -126,7 +126,7 @@ test('an account may have so many drafts however many come at once, and has room
   expect([refused?.status, refused && codeOf(refused)]).toEqual([409, 'too_many_drafts'])
   const cancelled = await call('POST', `/campaigns/${created[0]?.json.data.id}/cancel`, tenant.apiKey)
   expect(cancelled.status).toBe(200)
-  await expect.poll(async () => (await draft(tenant)).status, { timeout: 5_000 }).toBe(201)
+  await expect.poll(async () => (await draft(tenant)).status).toBe(201)
   expect((await draft(tenant)).status).toBe(409)
 })
 
@@ -146,7 +146,7 @@ test('rows of an account have so many bytes in all; rows that replace others cou
   // As when its record has come to its end.
   const id = parseCampaignId(one)
   await campaignRecord(service.redis, { lane: id?.lane ?? 0, number: id?.number ?? 0 }).remove()
-  await expect.poll(async () => (await upload(tenant, other, 600)).status, { timeout: 5_000 }).toBe(200)
+  await expect.poll(async () => (await upload(tenant, other, 600)).status).toBe(200)
 })
 
 async function uploadFile(tenant: Tenant, key: string, bytes: number, url = service.url) {

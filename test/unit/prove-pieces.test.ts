@@ -15,6 +15,7 @@ import { ALTERATIONS, SAFEGUARDS } from '../../prove/safeguards.ts'
 import { brokenFigures, type Scenario } from '../../prove/scenario.ts'
 import { SCENARIOS } from '../../prove/scenarios/all.ts'
 import { TAKEN_UP } from '../../prove/scenarios/poison-jobs.ts'
+import { TooSlow } from '../../prove/wait.ts'
 import { alteredBuild } from '../../testbed/altered-build.ts'
 
 let folder: string
@@ -167,6 +168,13 @@ describe('a scenario', () => {
     expect(told).toContain('No promise was broken, but 1 of 1 scenarios took too long to tell')
     expect(told).toContain('  - not at rest in time')
     expect(json).toMatchObject({ kept: false, scenarios: [{ verdict: 'late', violations: [] }] })
+  })
+
+  test('of which a part did not start in time has not broken its promise either', async () => {
+    const { said } = await verdict(async () => {
+      throw new TooSlow('producer 1 was not ready')
+    })
+    expect(said).toBe('late')
   })
 
   test('that breaks its promise has broken it, however late it was', async () => {
