@@ -5,6 +5,7 @@ import { filledTextUpTo, listUpTo, textUpTo } from '../messages/bounded.ts'
 import { instantSchema, iso } from '../messages/instant.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { LIMITS } from '../messages/limits.ts'
+import { isVisible } from '../messages/visible.ts'
 import { compileComponents, type ValueSourceKind } from './parameters.ts'
 
 /** Characters of a name. */
@@ -44,7 +45,13 @@ const retryCapped = z
 
 /** A campaign as a person defines it. Fields that nobody knows are faults: a typo would go out to everybody. */
 export const definitionSchema = z.strictObject({
-  name: z.string().trim().min(1).pipe(textUpTo(NAME_MOST)).optional().describe('What people call it.'),
+  name: z
+    .string()
+    .trim()
+    .refine(isVisible, 'must not be empty')
+    .pipe(textUpTo(NAME_MOST))
+    .optional()
+    .describe('What people call it.'),
   sender: filledTextUpTo(LIMITS.sender).describe('One of the account’s senders, by number in any spelling or by name.'),
   template: z.strictObject({
     name: filledTextUpTo(LIMITS.templateName),

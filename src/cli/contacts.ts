@@ -153,6 +153,7 @@ export const verbs: readonly Verb[] = [
               ['Rows refused', `${counts.refused}${refusedRows === undefined ? '' : `, see ${refusedRows}`}`],
             ]),
             readAsSentence(csv.readAs()),
+            ...counts.warnings.map((warning) => `Warning: ${warning}.`),
           ].join('\n'),
         }
       } finally {

@@ -8,11 +8,11 @@ import { Readable } from 'node:stream'
 import { buffer as readAll } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { ENCODINGS } from '../files/csv-encoding.ts'
+import { ENCODINGS, encodingNamed } from '../files/csv-encoding.ts'
 import { SEPARATORS } from '../files/csv-head.ts'
 import { Refusal } from '../messages/accept/refusal.ts'
 import { CliFailure, fileFailure, reasonOf, sentenceOfRefusal } from './failure.ts'
-import { oneOf, parser } from './values.ts'
+import { parser } from './values.ts'
 import { option } from './verb.ts'
 
 const STANDARD_INPUT = '-'
@@ -75,9 +75,9 @@ export function ofFile(path: string, error: unknown): unknown {
 /** What a person may say of a CSV file. */
 export const csvValues = {
   encoding: option(
-    oneOf(ENCODINGS).optional(),
+    parser(`one of ${ENCODINGS.join(', ')}`, encodingNamed).optional(),
     'name',
-    `encoding of the file, unless it is found out right: ${ENCODINGS.join(', ')}`,
+    'encoding of the file, unless it is found out right: windows-1256, shift_jis or another that browsers know',
   ),
   separator: option(
     parser('one of , ; | or tab', (text) =>

@@ -5,6 +5,7 @@ import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/stor
 import { quoted } from '../messages/fault.ts'
 import { parseListedPerson, parsePhone } from '../messages/recipient.ts'
 import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
+import { isVisible } from '../messages/visible.ts'
 import { flag, option } from './verb.ts'
 
 /** A typed value: `expected` in words, and how to read it; undefined is refused. */
@@ -86,7 +87,7 @@ export const phoneNumber = parser('a full international number such as +14155550
 export const nameUpTo = (longest: number) =>
   parser(`a name of 1 to ${longest} characters`, (text) => {
     const name = text.trim()
-    return name !== '' && name.length <= longest && !/\p{Cc}/u.test(name) ? name : undefined
+    return isVisible(name) && name.length <= longest && !/\p{Cc}/u.test(name) ? name : undefined
   })
 
 /** The address of a provider's server. */

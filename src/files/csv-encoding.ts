@@ -5,20 +5,40 @@
 // the first byte beyond ASCII, UTF-8 and Windows-1252 are the same text, and from there on a file that is UTF-8 in one
 // place and not in another is refused. Read as either, it would send garbage to somebody.
 
-/** The first four are recognised; the others are read when a person names them. */
+/**
+ * The first four are recognised; the others are read when a person names them. All that TextDecoder knows, in every browser
+ * and every Node.
+ */
 export const ENCODINGS = [
-  'utf-8',
-  'utf-16le',
-  'utf-16be',
-  'windows-1252',
-  'windows-1250',
-  'windows-1251',
-  'windows-1253',
-  'windows-1254',
-  'windows-1257',
-  'macintosh',
+  ...(['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const),
+  ...(['windows-1250', 'windows-1251', 'windows-1253', 'windows-1254', 'windows-1255', 'windows-1256'] as const),
+  ...(['windows-1257', 'windows-1258', 'windows-874', 'macintosh', 'x-mac-cyrillic', 'ibm866'] as const),
+  ...([
+    'koi8-r',
+    'koi8-u',
+    'iso-8859-2',
+    'iso-8859-3',
+    'iso-8859-4',
+    'iso-8859-5',
+    'iso-8859-6',
+    'iso-8859-7',
+  ] as const),
+  ...(['iso-8859-8', 'iso-8859-8-i', 'iso-8859-10', 'iso-8859-13', 'iso-8859-14', 'iso-8859-15'] as const),
+  ...(['gbk', 'gb18030', 'big5', 'shift_jis', 'euc-jp', 'iso-2022-jp', 'euc-kr'] as const),
 ] as const
 export type Encoding = (typeof ENCODINGS)[number]
+
+/** The encoding that a person names, by any of its usual names: `CP1256` and `x-cp1256` are `windows-1256`. */
+export function encodingNamed(name: string): Encoding | undefined {
+  // The standard has `cp1256` for all pages of Windows but 1250 to 1258 alone are written so; spreadsheets say `1256`.
+  const label = name.trim().replace(/^(?:cp|windows)?[-_ ]?(125[0-8])$/i, 'windows-$1')
+  try {
+    const { encoding } = new TextDecoder(label)
+    return ENCODINGS.find((each) => each === encoding)
+  } catch {
+    return undefined
+  }
+}
 
 /** A file whose text cannot be read. The message says where, and what to do. */
 export class UnreadableCsvError extends Error {

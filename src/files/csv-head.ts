@@ -33,6 +33,16 @@ export const readAsSentence = ({ encoding, separator, columns }: ReadAs): string
     ? 'The file has no line of columns.'
     : `Read as ${encoding}, separated by ${SEPARATOR_WORDS[separator]}, with the columns ${columns.join(', ')}.`
 
+/**
+ * The name of a column as it is compared: an accent may be a character of its own or not, and what cannot be seen does not
+ * count.
+ */
+export const columnName = (cell: string): string =>
+  cell
+    .normalize('NFC')
+    .replace(/\p{Cf}/gu, '')
+    .trim()
+
 const COLUMNS_QUOTED = 20
 const COLUMN_QUOTED = 80
 
@@ -92,7 +102,7 @@ function commonest(text: string, isWhole: boolean): Separator | undefined {
     else if (character === '\n') hasEnded = hasContent
     else if (counted) counted.count += 1
     hasContent ||= character !== '\n'
-    mayOpen = counted !== undefined || character === '\n'
+    mayOpen = counted !== undefined || character === '\n' || (mayOpen && character === ' ')
   }
   if (!hasEnded && !isWhole) return undefined
   // In a single column nothing is separated: a comma is as good as any.
@@ -125,8 +135,10 @@ export function textRecords(text: string, most: number, isWhole: boolean, separa
         cell += '"'
         at += 1
       } else isQuoted = false
-    } else if (character === '"' && cell === '') isQuoted = true
-    else if (character === separator) end()
+    } else if (character === '"' && /^[ \t]*$/.test(cell)) {
+      isQuoted = true
+      cell = ''
+    } else if (character === separator) end()
     else if (character === '\n') {
       end()
       if (cells.length > 1 || cells[0] !== '') records.push(cells)
@@ -140,7 +152,11 @@ export function textRecords(text: string, most: number, isWhole: boolean, separa
 /** Why the text cannot be used; undefined when it can. */
 export function cellFault(text: string): string | undefined {
   if (/[\r\n]/.test(text)) return 'a line break; is a quote not closed?'
-  if (/\p{Cc}/u.test(text)) return 'a control character'
+  // The two last are line breaks as well, in text that was copied from a web page.
+  if (/[\p{Cc}\u2028\u2029]/u.test(text)) return 'a control character'
+  // A control character as spreadsheets write it into their files, mostly the end of a line.
+  const [written] = /_x00[01][0-9a-f]_/i.exec(text) ?? []
+  if (written !== undefined) return `a line break or tab that a spreadsheet wrote as ${written}; take it out there`
   // What an earlier program put where it could not read the file, or one half of a character.
   if (/[\uFFFD\p{Cs}]/u.test(text)) return 'a character was lost before; save the file anew, as UTF-8'
   return undefined

@@ -19,7 +19,7 @@ export class EndlessRecordError extends Error {
 export interface CsvRecord {
   /** Line of the file that the record begins on, from 1. */
   line: number
-  /** As written, without the quotes around them and without the apostrophe that marks a text, see `csvLine`. */
+  /** Without spaces and quotes around them, and without the apostrophe that marks a text, see `csvLine`. */
   cells: string[]
   /** Bytes of the file up to its end. */
   bytes: number
@@ -49,15 +49,16 @@ export async function* csvRecords(
       delimiter: separator(),
       skip_empty_lines: true,
       record_delimiter: '\n',
-      // A quote in the middle of a cell, as in 5" pipe, is only a character.
+      // A quote in the middle of a cell, as in 5" pipe, is only a character; one behind spaces begins it.
       relax_quotes: true,
+      ltrim: true,
       relax_column_count: true,
       max_record_size: MAX_RECORD_BYTES,
       // Records are taken here, not read from the stream, which drops those it holds when a later one is wrong.
       on_record: (cells, info) => {
         const line = last.lines + (info.empty_lines - last.empty_lines) + 1
         last = info
-        parsed.push({ line, cells: cells.map(unmarked), bytes: info.bytes })
+        parsed.push({ line, cells: cells.map(cellOf), bytes: info.bytes })
         return undefined
       },
       // The fault is told to the callback as well.
@@ -121,8 +122,11 @@ export function csvLine(cells: readonly string[]): string {
   return `${quoted.join(',')}\n`
 }
 
-/** Also what separates cells in other countries: a spreadsheet there would begin a cell, and a formula, behind it. */
-const SPECIAL = /[",;\t\r\n]/
+/**
+ * Also what separates cells in other countries: a spreadsheet there would begin a cell, and a formula, behind it. Spaces before
+ * a cell are left out unless it is quoted.
+ */
+const SPECIAL = /[",;\t\r\n]|^\s/
 
 /** What makes a formula in one of the usual spreadsheets: these, and the wide forms of the first four. */
 const FORMULA = '[=+\\-@\\t\\r\uFF1D\uFF0B\uFF0D\uFF20]'
@@ -133,3 +137,7 @@ const PHONE = /^\+[0-9 ().-]+$/
 
 const marked = (cell: string): string => (FORMULA_OR_MARKED.test(cell) && !PHONE.test(cell) ? `'${cell}` : cell)
 const unmarked = (cell: string): string => (MARKED.test(cell) ? cell.slice(1) : cell)
+
+/** The parser leaves the quotes around a cell where a space follows the second one. */
+const QUOTED_AND_SPACES = /^"(.*)"[ \t]+$/s
+const cellOf = (cell: string): string => unmarked(QUOTED_AND_SPACES.exec(cell)?.[1] ?? cell)

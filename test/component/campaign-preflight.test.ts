@@ -107,6 +107,66 @@ describe('uploaded rows', () => {
     ])
   })
 
+  test('of which some are garbled are sent as they stand, with a warning that repeats none of them', async () => {
+    const id = await service.create({ rows: {} })
+    const names = [
+      'Ann',
+      ' "Ben"',
+      'JosÃ©',
+      'MÃ¼ller',
+      'Fish &amp; Chips',
+      'ãÍãÏ',
+      '\u200b',
+      'one\u2028two',
+      'Cy_x000D_',
+    ]
+    const rows = names.map((name, i) => `+44 7700 90061${i},${name}`)
+    // As a phone, a chat window and a spreadsheet write a number.
+    const numbers = ['\u202a+44 7700 900621\u202c', '+44\u20117700\u2011900622', '+44\u00a07700\u00a0900623']
+    await service.upload(id, ['phone,name', ...rows, ...numbers.map((number) => `${number},Dee`)].join('\n'))
+    const { state, preflight } = await service.checked(id)
+    expect(state).toBe('ready')
+    expect(preflight).toMatchObject({ recipients: 9, refused: { number: 0, parameter: 3 } })
+    expect(preflight?.warnings).toEqual([
+      { path: 'recipients', message: expect.stringMatching(/^in 2 values \(the first: line 4\) UTF-8 was read/) },
+      { path: 'recipients', message: expect.stringMatching(/^in 1 value \(line 6\) there are codes of web pages/) },
+      { path: 'recipients', message: expect.stringMatching(/^in 1 value \(line 7\) there are only accented letters/) },
+    ])
+    expect(await refusedLines(id)).toEqual([
+      expect.stringMatching(/^line 8,447700900616,parameter,row.name is empty$/),
+      expect.stringMatching(/^line 9,447700900617,parameter,row.name: a control character$/),
+      expect.stringMatching(/^line 10,447700900618,parameter,"row.name: a line break or tab that a spreadsheet wrote/),
+    ])
+  })
+
+  test('in an encoding that is named by a person are read in it, and one that nobody knows is refused', async () => {
+    const id = await service.create({ rows: {} })
+    const arabic = Buffer.concat([Buffer.from('phone,name\n+447700900631,'), Buffer.from([0xe3, 0xcd, 0xe3, 0xcf])])
+    const put = (encoding: string) =>
+      fetch(`${service.url}/campaigns/${id}/rows?encoding=${encoding}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${service.tenant.apiKey}`, 'content-type': 'text/csv' },
+        body: arabic,
+      })
+    const refused = await put('klingon')
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: { details: [{ path: 'encoding' }] } }])
+    const taken = await put('cp1256')
+    expect(await taken.json()).toMatchObject({ data: { read_as: { encoding: 'windows-1256' } } })
+    const { preflight } = await service.checked(id)
+    expect(preflight).toMatchObject({ recipients: 1, warnings: [] })
+  })
+
+  test.each([
+    ['text/csv', 'phone,pre\u0301nom\n+447700900641,Zoë\n'],
+    ['application/x-ndjson', '{"phone":"+447700900641","pre\u0301nom":"Zoë"}\n'],
+  ])('of %s have the column of an accent that is written otherwise', async (type, rows) => {
+    const parameters = [{ type: 'text', text: { from: 'row.pr\u00e9nom' } }]
+    const template = { name: 'spring', language: { code: 'en_US' }, components: [{ type: 'BODY', parameters }] }
+    const id = await service.create({ rows: {} }, { template })
+    await service.upload(id, rows, type)
+    expect((await service.checked(id)).preflight).toMatchObject({ recipients: 1, problems: [] })
+  })
+
   test('in which a quote is never closed are refused with the line, and the rows before them stay', async () => {
     const id = await service.create({ rows: {} })
     await service.upload(id, 'phone,name\n4915201000001,Ann\n')

@@ -66,6 +66,7 @@ test('rows become contacts of a new tag, and nothing but the document is printed
     created: 2,
     refused: 0,
     repeated: 0,
+    warnings: [],
     read_as: { encoding: 'utf-8', separator: ',', columns: ['email', 'Phone', 'city', 'name'] },
     report: null,
   })
@@ -74,6 +75,14 @@ test('rows become contacts of a new tag, and nothing but the document is printed
     ['4915123456782', null, null],
   ])
   expect(existsSync(join(folder, 'people.csv.refused.csv'))).toBe(false)
+})
+
+test('names that may be garbled are imported, with a warning; one of nothing visible is none', async () => {
+  const rows = 'phone,name\n+447700900651,JosÃ©\n+447700900652,\u3164\n+447700900653, "Lee, Bo"\n'
+  const { warnings, tag } = JSON.parse((await importText(rows, 'Garbled', '--json')).stdout)
+  expect(warnings).toEqual([expect.stringMatching(/^in 1 value \(line 2\) UTF-8 was read in another encoding/)])
+  expect((await members(tag.id)).map(([, name]) => name)).toEqual(['JosÃ©', null, 'Lee, Bo'])
+  expect((await importFile('Garbled')).stdout).toContain('Warning: in 1 value (line 2)')
 })
 
 test('importing again adds nobody, and finds the tag by its name in any case or by its id', async () => {

@@ -34,6 +34,7 @@ const described = z.looseObject({
       refused: z.record(z.string(), count),
       excluded: count,
       problems: z.array(z.object({ path: z.string(), message: z.string() })),
+      warnings: z.array(z.object({ path: z.string(), message: z.string() })),
       would_expire: count,
     })
     .optional(),

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { bytesOf } from '../../src/cli/files.ts'
 import { type CsvRecord, csvLine, csvRecords } from '../../src/files/csv.ts'
+import { textRecords } from '../../src/files/csv-head.ts'
 import { normalCsv } from '../../src/files/normal-csv.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'laneway-csv-'))
@@ -53,7 +54,7 @@ describe('records', () => {
     const cell = fc
       .tuple(start, fc.string({ unit: 'binary' }))
       .map((parts) => parts.join(''))
-      .filter((text) => !/[\r\uFEFF]|[\uD800-\uDFFF](?![\uDC00-\uDFFF])/.test(text))
+      .filter((text) => !/[\r\uFEFF]|[\uD800-\uDFFF](?![\uDC00-\uDFFF])|^".*"\s+$/s.test(text))
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(cell, { minLength: 2, maxLength: 5 }), { maxLength: 20 }), async (rows) => {
         let line = 1
@@ -68,6 +69,28 @@ describe('records', () => {
         expect(await read(rows.map(csvLine).join(''))).toEqual(expected)
       }),
     )
+  })
+})
+
+describe('a quoted cell with spaces around its quotes', () => {
+  test.each([
+    [' "Ada"', 'Ada'],
+    ['   "Lovelace, Ada"', 'Lovelace, Ada'],
+    ['\u00a0"Ada"', 'Ada'],
+    ['"Ada" ', 'Ada'],
+    [' "Lovelace, ""Ada"" K." ', 'Lovelace, "Ada" K.'],
+    [' "best" shop', '"best" shop'],
+    [' 5" pipe', '5" pipe'],
+  ])('%j is read as %j, and so is its place', async (written, cell) => {
+    const records = await read(`1,${written},x\n2,b,y\n`)
+    expect(records.map(({ line, cells }) => [line, ...cells])).toEqual([
+      [1, '1', cell, 'x'],
+      [2, '2', 'b', 'y'],
+    ])
+    // What people are shown of a file stands in the same places.
+    const [shown = []] = textRecords(`1,${written},x\n`, 1, true)
+    const plain = (each: string) => each.trim().replaceAll('"', '')
+    expect(shown.map(plain)).toEqual(['1', plain(cell), 'x'])
   })
 })
 

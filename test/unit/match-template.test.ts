@@ -311,6 +311,9 @@ describe('text parameters', () => {
     ['[0].text', text('a\nb'), 'expected no line break and no tab'],
     ['[0].text', text('a\rb'), 'expected no line break and no tab'],
     ['[0].text', text('a\tb'), 'expected no line break and no tab'],
+    ['[0].text', text('a\u2028b'), 'expected no line break and no tab'],
+    ['[0].text', text(' \u200b'), 'expected a text that can be seen'],
+    ['[0].text', text('\u3164'), 'expected a text that can be seen'],
     ['[0].text', text('a     b'), 'at most 4 spaces in a row, got more'],
   ])('%s: %j is a fault', (path, parameter, message) => {
     expect(bodyWith(parameter, text('Monday'))).toEqual([{ path: `${at}${path}`, message }])

@@ -101,6 +101,14 @@ const QUOTE = 0x22
 const LINE_END = 0x0a
 const UNCLOSED = 'opens a quote and never closes it'
 const SPACES = new Set(Buffer.from(' \t\r\n'))
+/** What is left out behind the quotes around a cell. */
+const TRAILING = new Set(Buffer.from(' \t'))
+/** What the parser leaves out before a cell, each as its bytes of UTF-8. */
+const BLANKS = Array.from(
+  '\t\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
+  (blank) => Buffer.from(blank).toString('latin1'),
+)
+const BEGINS_BLANK = new Set(BLANKS.map((blank) => blank.charCodeAt(0)))
 
 /**
  * `bytes` are those of the source, unchanged; they throw an EndlessRecordError. `rows` is right once they have been read to
@@ -147,7 +155,11 @@ function csvLines(separator: () => Separator) {
   let isQuoted = false
   /** A quote within quotes: what follows says whether it closes them. */
   let isQuoteHeld = false
+  /** Spaces behind that quote. */
+  let trailing = 0
   let cellBytes = 0
+  /** The bytes of a blank that have come so far. */
+  let blank = ''
   let recordBytes = 0
   let rawBytes = 0
   let [line, beginsOn] = [1, 1]
@@ -159,8 +171,25 @@ function csvLines(separator: () => Separator) {
     hasContent ||= !SPACES.has(byte)
   }
 
+  /** Whether the byte is of blanks before a cell, or may be. */
+  function isBlank(byte: number): boolean {
+    if (cellBytes > 0 || (blank === '' && !BEGINS_BLANK.has(byte))) return false
+    blank += String.fromCharCode(byte)
+    if (BLANKS.includes(blank)) {
+      blank = ''
+      return true
+    }
+    if (BLANKS.some((each) => each.startsWith(blank))) return true
+    // Another character that begins as one of them does.
+    const before = Buffer.from(blank.slice(0, -1), 'latin1')
+    blank = ''
+    for (const each of before) append(each)
+    return false
+  }
+
   /** A byte outside of quotes. */
   function lookOutside(byte: number): void {
+    if (byte !== separates && byte !== LINE_END && isBlank(byte)) return
     if (byte === QUOTE && cellBytes === 0) isQuoted = true
     else if (byte === LINE_END) {
       if (hasContent) records += 1
@@ -177,12 +206,18 @@ function csvLines(separator: () => Separator) {
 
   /** The byte after a quote within quotes. */
   function lookBehindQuote(byte: number): void {
+    if (byte !== separates && byte !== LINE_END && TRAILING.has(byte)) {
+      trailing += 1
+      return
+    }
     isQuoteHeld = false
-    isQuoted = byte === QUOTE
+    isQuoted = byte === QUOTE && trailing === 0
     if (isQuoted) {
       append(byte)
       return
     }
+    cellBytes += trailing
+    trailing = 0
     if (byte !== separates && byte !== LINE_END) {
       // The quotes were not meant as such: the cell has both of them.
       cellBytes += 1

@@ -7,6 +7,7 @@ import { findAccount } from '../../accounts/store/accounts.ts'
 import { findSender } from '../../accounts/store/senders.ts'
 import { findTemplate } from '../../accounts/store/templates.ts'
 import type { Config } from '../../config.ts'
+import { createDoubts } from '../../files/doubtful-text.ts'
 import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { Log } from '../../log.ts'
 import type { Fault } from '../../messages/fault.ts'
@@ -109,13 +110,17 @@ async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSign
   })
   if (snapshot === undefined) return void (await report(deps, campaign, nobody(), problems, undefined))
   try {
-    const candidates = whileRunning(candidatesOf(deps, campaign, template.compiled.sources), stopped)
+    const doubts = createDoubts()
+    const source = doubting(candidatesOf(deps, campaign, template.compiled.sources), doubts)
+    const candidates = whileRunning(source, stopped)
     const tally = await judgeAll(deps.redis, campaign, template, candidates, snapshot, problems)
     await snapshot.close()
     const isSound = problems.length === 0 && tally.recipients > 0
     const files = isSound ? await uploadFiles(deps, campaign, withPlaceholders, tally.recipients) : undefined
     problems.push(...(files?.problems ?? []))
-    const frozen = { name: snapshot.name, template: template.template, files }
+    const ofValues = doubts.sentences().map((message) => ({ path: 'recipients', message }))
+    const warnings = [...ofValues, ...(files?.warnings ?? [])]
+    const frozen = { name: snapshot.name, template: template.template, files: files?.files ?? [], warnings }
     // Cancelled meanwhile, or checked by another worker that took this one for dead.
     if (!(await report(deps, campaign, tally, problems, frozen))) await discardUnlessKept(deps, campaign, snapshot)
   } catch (error) {
@@ -167,6 +172,17 @@ export async function templateOf(redis: Redis, campaign: Campaign): Promise<Camp
   const faults = structuralFaults(shape, compiled)
   const isFilledIn = compiled.sources.length > 0 && faults.length === 0
   return { template, shape: isFilledIn ? shape : undefined, compiled, problems: [...problems, ...faults] }
+}
+
+/** The same candidates; what is doubtful in their values is collected. */
+async function* doubting(
+  candidates: AsyncIterable<Candidate>,
+  doubts: ReturnType<typeof createDoubts>,
+): AsyncGenerator<Candidate> {
+  for await (const candidate of candidates) {
+    if (candidate.kind === 'found') for (const value of candidate.values) doubts.look(value, candidate.where)
+    yield candidate
+  }
 }
 
 async function* whileRunning(candidates: AsyncIterable<Candidate>, stopped: AbortSignal): AsyncGenerator<Candidate> {
@@ -234,9 +250,7 @@ async function report(
   campaign: Campaign,
   tally: Tally,
   problems: Fault[],
-  frozen:
-    | { name: string; template: Template | undefined; files: Pick<Preflight, 'files' | 'warnings'> | undefined }
-    | undefined,
+  frozen: ({ name: string; template: Template | undefined } & Pick<Preflight, 'files' | 'warnings'>) | undefined,
 ): Promise<boolean> {
   const { redis, config, log } = deps
   const [sender, checked_at] = await Promise.all([
@@ -254,8 +268,8 @@ async function report(
   const found: Preflight = {
     ...tally,
     ...{ checked_at, problems, rate, people },
-    warnings: frozen?.files?.warnings ?? [],
-    files: frozen?.files?.files ?? [],
+    warnings: frozen?.warnings ?? [],
+    files: frozen?.files ?? [],
     ...durationOf(plan),
     would_expire: lateOf(plan, validMs),
   }

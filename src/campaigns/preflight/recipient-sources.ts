@@ -9,6 +9,7 @@ import type { Fault } from '../../messages/fault.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { parseListedPhone } from '../../messages/recipient.ts'
 import { readShownStates } from '../../messages/store/records.ts'
+import { isVisible } from '../../messages/visible.ts'
 import { namesOfPeople } from '../../people/names/store/names.ts'
 import { optedOutAmong } from '../../people/opt-outs/store/opt-outs.ts'
 import { cappedUntil } from '../../portfolios/store/rules.ts'
@@ -144,7 +145,7 @@ function withValues(
   const values: string[] = []
   for (const source of sources) {
     const value = valueFor(source)
-    if (value === null || value === '') {
+    if (value === null || !isVisible(value)) {
       return { kind: 'refused', where, phone: to, reason: 'parameter', explanation: `${source} is empty` }
     }
     const fault = cellFault(value)

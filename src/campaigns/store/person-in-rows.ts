@@ -1,7 +1,7 @@
 // A person in an uploaded file of rows: finding them, and writing spaces over them, which every reader skips. A line that
 // cannot be read as a row is searched as text: a number in it is still somebody's.
 import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
-import type { Separator } from '../../files/csv-head.ts'
+import { columnName, type Separator } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createYielder } from '../../files/yield-to-loop.ts'
 import type { CampaignId } from '../campaign.ts'
@@ -75,7 +75,7 @@ async function* placesInCsv(
 }
 
 const placesOf = (header: readonly string[], column: string | undefined): number[] =>
-  header.flatMap((cell, place) => (cell.trim() === column ? [place] : []))
+  header.flatMap((cell, place) => (column !== undefined && columnName(cell) === columnName(column) ? [place] : []))
 
 /** What of a row is the person's: nothing, all of it, or those of its lines that name them. */
 type Place = 'row' | 'lines' | undefined
@@ -114,7 +114,7 @@ function valuesOf(line: string, name: string): string[] {
         if (depth === 1) key = undefined
       } else if (depth === 1 && key === undefined) key = JSON.parse(token)
       else if (depth === 1) {
-        if (key === name) values.push(String(JSON.parse(token)))
+        if (columnName(String(key)) === columnName(name)) values.push(String(JSON.parse(token)))
         key = undefined
       }
     }

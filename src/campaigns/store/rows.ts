@@ -1,7 +1,7 @@
 // The rows of an uploaded file, whatever its format, in flat memory.
 import { z } from 'zod'
 import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
-import { quotedColumns } from '../../files/csv-head.ts'
+import { columnName, quotedColumns } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
 import { createYielder } from '../../files/yield-to-loop.ts'
 import { withoutNumbers } from '../../messages/masked.ts'
@@ -70,19 +70,20 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
   if (header.length > MOST_COLUMNS) {
     throw new RowsError(`the file has ${header.length} columns, at most ${MOST_COLUMNS} are allowed`)
   }
-  const places = new Map(header.map((cell, place) => [cell.trim(), place]))
-  const missing = needed.filter((column) => !places.has(column))
+  const names = header.map(columnName)
+  const places = new Map(names.map((name, place) => [name, place]))
+  const missing = needed.filter((column) => !places.has(columnName(column)))
   if (missing.length > 0) {
     const named = missing.map((column) => `"${column}"${spelledOtherwise(header, column)}`)
     // The sentence is kept, and the first line of a file without columns is somebody's row.
     const columns = withoutNumbers(quotedColumns(header))
     throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${columns}`)
   }
-  const names = header.map((cell) => cell.trim())
-  const twice = needed.filter((column) => names.indexOf(column) !== names.lastIndexOf(column))
+  const isTwice = (name: string): boolean => names.indexOf(name) !== names.lastIndexOf(name)
+  const twice = needed.filter((column) => isTwice(columnName(column)))
   if (twice.length > 0)
     throw new RowsError(`the file has several columns ${quotedColumns(twice)}; name each column once`)
-  return needed.map((column) => [column, places.get(column) ?? 0])
+  return needed.map((column) => [column, places.get(columnName(column)) ?? 0])
 }
 
 /** Where it differs only in case, spaces, dashes or underscores: people see no difference. */
@@ -112,11 +113,17 @@ function ndjsonRow(line: number, text: string, needed: readonly string[]): Row {
   if (!parsed.success) return { kind: 'broken', line, explanation: 'not a JSON object' }
   const cells = new Map<string, string>()
   for (const column of needed) {
-    const value = Object.hasOwn(parsed.data, column) ? parsed.data[column] : undefined
+    const value = valueIn(parsed.data, column)
     if (typeof value === 'string') cells.set(column, value.trim())
     else if (typeof value === 'number' || typeof value === 'boolean') cells.set(column, String(value))
   }
   return { kind: 'row', line, cells }
+}
+
+function valueIn(row: Readonly<Record<string, unknown>>, column: string): unknown {
+  if (Object.hasOwn(row, column)) return row[column]
+  const written = Object.keys(row).find((name) => columnName(name) === columnName(column))
+  return written === undefined ? undefined : row[written]
 }
 
 /** Lines without their ends; of one that is too long, just enough to show it. */

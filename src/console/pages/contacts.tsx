@@ -192,7 +192,7 @@ function Import({ tag }: { tag: Tag }) {
 
 const Result = ({
   tag,
-  of: { imported, created, refused, repeated, read_as, refused_rows },
+  of: { imported, created, refused, repeated, read_as, refused_rows, warnings },
 }: {
   tag: Tag
   of: Imported
@@ -201,6 +201,9 @@ const Result = ({
     {status`${counted(imported, 'contact')} imported, ${countText(created)} of them new; ${countText(refused)} refused,
       ${countText(repeated)} with the number of an earlier row.`}
     {sentence`${readAsSentence(read_as)}`}
+    {warnings.map((warning) => (
+      <p key={warning}>{words`Look at it: ${warning}.`}</p>
+    ))}
     {refused_rows.length > 0 && (
       <ul>
         {refused_rows.slice(0, 20).map(({ line, reason }) => (

@@ -4,10 +4,12 @@ import { z } from 'zod'
 import { createNumberSet } from '../../campaigns/number-set.ts'
 import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
-import { cellFault, quotedColumns } from '../../files/csv-head.ts'
+import { cellFault, columnName, quotedColumns } from '../../files/csv-head.ts'
+import { createDoubts } from '../../files/doubtful-text.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
 import { doesNotExist, refusedFile } from '../../messages/accept/refusal.ts'
 import { parseListedPhone } from '../../messages/recipient.ts'
+import { isVisible } from '../../messages/visible.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { ContactsFullError, importContacts } from '../store/contacts.ts'
 import { createTag, findTag, type Tag } from '../store/tags.ts'
@@ -73,6 +75,8 @@ export interface ImportCounts {
   refused: number
   /** Imported rows whose number an earlier row of the file had: the later row counts. */
   repeated: number
+  /** What somebody should look at among the imported names. */
+  warnings: string[]
 }
 
 /** Takes the rows that are refused; may make the import wait. */
@@ -92,7 +96,8 @@ async function importContactRows(
     onBatch: (counts: ImportCounts) => void
   },
 ): Promise<ImportCounts> {
-  const counts: ImportCounts = { imported: 0, joined: 0, created: 0, refused: 0, repeated: 0 }
+  const counts: ImportCounts = { imported: 0, joined: 0, created: 0, refused: 0, repeated: 0, warnings: [] }
+  const doubts = createDoubts()
   const seen = createNumberSet()
   let batch: ContactCells[] = []
   /** The batch that is being stored. */
@@ -128,6 +133,7 @@ async function importContactRows(
         await work.report.add(record.line, checked.refused, cellsOf(record.cells, columns))
         continue
       }
+      doubts.look(checked.contact.name, `line ${record.line}`)
       if (!seen.add(Number(checked.contact.phone))) counts.repeated += 1
       batch.push(checked.contact)
       if (batch.length === BATCH) await storeBatch()
@@ -138,7 +144,7 @@ async function importContactRows(
     throw error
   }
   await finish()
-  return counts
+  return { ...counts, warnings: doubts.sentences() }
 }
 
 const COLUMNS = ['name', 'phone', 'email'] as const
@@ -161,7 +167,7 @@ class HeaderError extends Error {
 
 /** Finds the columns by the header, in any order and case; columns of other names are left out. Throws a HeaderError without `phone`. */
 export function columnsOf(header: readonly string[]): ContactColumns {
-  const names = header.map((cell) => cell.trim().toLowerCase())
+  const names = header.map((cell) => columnName(cell).toLowerCase())
   const twice = COLUMNS.find((column) => names.indexOf(column) !== names.lastIndexOf(column))
   if (twice !== undefined) throw new HeaderError(`expected one column "${twice}", got several`)
   const at = { name: names.indexOf('name'), phone: names.indexOf('phone'), email: names.indexOf('email') }
@@ -206,5 +212,5 @@ export function checkContact(
   if (cells.email !== '' && !emailSchema.safeParse(cells.email).success) {
     return { refused: 'email: not an email address' }
   }
-  return { contact: { ...cells, phone: phone.digits } }
+  return { contact: { ...cells, name: isVisible(cells.name) ? cells.name : '', phone: phone.digits } }
 }

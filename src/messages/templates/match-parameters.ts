@@ -5,11 +5,14 @@ import { filledTextUpTo, mediaSource, oneSource } from '../bounded.ts'
 import type { TemplateMessageContent } from '../content.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
+import { isVisible } from '../visible.ts'
 import { richParameters } from './rich-parameters.ts'
 import type { TemplateShape, TextShape } from './template.ts'
 import type { Component, Parameter } from './template-content.ts'
 import { fillIn, valuesOf } from './variables.ts'
 
+/** Two of these stand in text that was copied from web pages. */
+const lineBreak = /[\n\r\t\u2028\u2029]/
 const tooManySpaces = new RegExp(` {${LIMITS.spacesInARow + 1}}`)
 
 /**
@@ -19,8 +22,12 @@ const tooManySpaces = new RegExp(` {${LIMITS.spacesInARow + 1}}`)
 const textSchema = z
   .string()
   .min(1)
-  .refine((text) => !/[\n\r\t]/.test(text), 'expected no line break and no tab')
+  .refine((text) => !lineBreak.test(text), 'expected no line break and no tab')
   .refine((text) => !tooManySpaces.test(text), `at most ${counted(LIMITS.spacesInARow, 'space')} in a row, got more`)
+  .refine(
+    (text) => text === '' || lineBreak.test(text) || tooManySpaces.test(text) || isVisible(text),
+    'expected a text that can be seen',
+  )
 
 const fileSchema = z.object(mediaSource).check(oneSource)
 

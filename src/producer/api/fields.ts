@@ -1,12 +1,13 @@
 // Fields that several routes take in a path, a query, a header or a body.
 import { z } from 'zod'
-import { ENCODINGS } from '../../files/csv-encoding.ts'
+import { ENCODINGS, encodingNamed } from '../../files/csv-encoding.ts'
 import { SEPARATORS } from '../../files/csv-head.ts'
 import { NO_REASON } from '../../lanes/pause-reason.ts'
 import { IDEMPOTENCY_KEY_MAX } from '../../messages/accept/body-limits.ts'
 import { textUpTo } from '../../messages/bounded.ts'
 import { quoted } from '../../messages/fault.ts'
 import { parseListedPerson, parsePerson, parsePhone } from '../../messages/recipient.ts'
+import { isVisible } from '../../messages/visible.ts'
 
 /** A count in an answer. */
 export const count = z.int().nonnegative()
@@ -73,7 +74,7 @@ export const nameField = (max: number) =>
   z
     .string()
     .trim()
-    .refine((name) => name !== '', 'must not be empty')
+    .refine(isVisible, 'must not be empty')
     .pipe(textUpTo(max))
     .meta({ minLength: 1, maxLength: max, description: 'Spaces at either end are removed.' })
 
@@ -167,7 +168,19 @@ export const csvBody = {
 
 /** How to read a CSV file where detection would be wrong. */
 export const csvSaidFields = {
-  encoding: z.enum(ENCODINGS).optional().describe('Detected unless given, where it is one of the first four.'),
+  encoding: textUpTo(40)
+    .transform((name, context) => {
+      const encoding = encodingNamed(name)
+      if (encoding !== undefined) return encoding
+      context.addIssue(`expected one of ${ENCODINGS.join(', ')}`)
+      return z.NEVER
+    })
+    .meta({
+      description:
+        'Detected unless given, where it is UTF-8, UTF-16 with its mark or Windows-1252. Any encoding that browsers know: ' +
+        `${ENCODINGS.slice(3).join(', ')}.`,
+    })
+    .optional(),
   separator: z
     .enum([...SEPARATORS, 'tab'])
     .transform((typed) => (typed === 'tab' ? '\t' : typed))

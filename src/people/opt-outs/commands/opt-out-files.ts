@@ -2,7 +2,7 @@
 // changes nothing.
 import { csvLine, csvRecords, EndlessRecordError } from '../../../files/csv.ts'
 import { UnreadableCsvError } from '../../../files/csv-encoding.ts'
-import { quotedColumns } from '../../../files/csv-head.ts'
+import { columnName, quotedColumns } from '../../../files/csv-head.ts'
 import type { NormalCsv } from '../../../files/normal-csv.ts'
 import { refusedFile } from '../../../messages/accept/refusal.ts'
 import { parseListedPhone, parsePerson, providerName, spreadsheetFault } from '../../../messages/recipient.ts'
@@ -80,7 +80,7 @@ export async function importOptOuts(
 }
 
 function columnOf(header: readonly string[]): number {
-  const at = header.findIndex((cell) => COLUMNS.includes(cell.trim().toLowerCase()))
+  const at = header.findIndex((cell) => COLUMNS.includes(columnName(cell).toLowerCase()))
   if (at >= 0) return at
   throw refusedFile(`expected a header with the column person, or phone, got ${quotedColumns(header)}`)
 }
