@@ -13,7 +13,7 @@ import type { Plan } from './physics/plan.ts'
 import { Receipts } from './receipts.ts'
 import { Rules } from './rules.ts'
 import type { Submission } from './submission.ts'
-import { ARRIVES, type StatusUpdate, standingOf, updatesOf } from './timeline.ts'
+import { ARRIVES, type StatusUpdate, standingOf, type Timeline, updatesOf } from './timeline.ts'
 import { Uploads } from './uploads.ts'
 import { type MessageFacts, outboundId } from './wamid.ts'
 import type { Change } from './webhook-body.ts'
@@ -109,8 +109,8 @@ export class ChatProduct {
       ...(mediaIds.length > 0 && { media: mediaIds }),
     }
     this.ledger.append({ at_ms: now, wire, id, opaque, to, sender, ...more })
-    const change = this.#announcerOf(id, submission, { wabaId: portfolio?.plan.waba_id, told: ruling?.told })
     const timeline = fate?.timeline ?? ARRIVES
+    const change = this.#announcerOf(id, submission, { wabaId: portfolio?.plan.waba_id, told: ruling?.told }, timeline)
     const usual = wire === 'cloud' && timeline.silent !== true ? updatesOf(timeline, now, this.config) : []
     const ruled = ruling?.updates ?? null
     const early = ruled === null && timeline.firstBeforeAnswer === true ? usual.shift() : undefined
@@ -154,6 +154,7 @@ export class ChatProduct {
     id: string,
     submission: Submission,
     more: Pick<Change, 'wabaId' | 'told'>,
+    { steps }: Timeline,
   ): (update: StatusUpdate) => Change {
     const { account: sender, to, opaque, template, category } = submission
     const message = {
@@ -162,6 +163,7 @@ export class ChatProduct {
       to,
       opaque,
       category: category ?? (template === null ? 'service' : 'utility'),
+      ...(steps.some(({ status }) => status === 'delivered') ? {} : { skipsDelivered: true }),
     } as const
     return (update) => ({ message, update, ...more })
   }

@@ -7,11 +7,13 @@ import { z } from 'zod'
 import { type Answer, answerTo, refusalAnswer } from './answers.ts'
 import { chatError, excerpt, type Refusal, tokenRefusal } from './chat-errors.ts'
 import type { ChatProduct } from './chat-product.ts'
+import type { GraphAccount } from './graph-account.ts'
 import { serveGraph } from './graph-wire.ts'
 import { readJsonBody } from './json-body.ts'
 import { routeOf } from './marketing.ts'
 import { cloudMessage, digitsOf, marketingMessage, templateName } from './message-schema.ts'
 import { checkMessage } from './request-check.ts'
+import type { Submission } from './submission.ts'
 import { mediaIn } from './uploads.ts'
 
 const OBJECT_PATH = /^\/v\d+\.\d+\/(\d+)$/
@@ -70,6 +72,7 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
     to,
     opaque: message.biz_opaque_callback_data ?? null,
     template,
+    ...(template !== null && priceOf(product.graph, template)),
     ...route,
     hasLinks: media.some(({ link }) => link !== undefined),
     mediaIds: media.flatMap(({ id }) => id ?? []),
@@ -83,6 +86,21 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   })
   await product.mayAnswer()
   return answerTo(verdict, acknowledge, errorEnvelope)
+}
+
+/** What webhooks say that a template is: as the account lists it. */
+function priceOf(
+  graph: GraphAccount,
+  { name, language }: { name: string; language: string },
+): Pick<Submission, 'category'> {
+  switch (graph.categoryOf(name, language)) {
+    case 'MARKETING':
+      return { category: 'marketing' }
+    case 'AUTHENTICATION':
+      return { category: 'authentication' }
+    default:
+      return { category: 'utility' }
+  }
 }
 
 const queryOf = (request: IncomingMessage): URLSearchParams =>

@@ -2,6 +2,9 @@
 
 export type ProductPolicy = 'CLOUD_API_FALLBACK' | 'STRICT'
 
+/** Categories of prices, as webhooks tell them. */
+export type PricedAs = 'service' | 'utility' | 'marketing' | 'marketing_lite' | 'authentication'
+
 /** A send request that its wire found valid. */
 export interface Submission {
   wire: 'partner' | 'cloud'
@@ -18,7 +21,7 @@ export interface Submission {
   /** Of a message that came to the address for marketing. */
   productPolicy?: ProductPolicy
   /** What its webhooks say that it is, in place of what it seems. */
-  category?: 'marketing' | 'marketing_lite'
+  category?: PricedAs
   /** It names files by links, which WhatsApp fetches. */
   hasLinks?: boolean
   /** Ids of uploads that it names. */

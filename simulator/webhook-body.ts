@@ -3,6 +3,7 @@
 
 import { createHmac } from 'node:crypto'
 import { chatError } from './chat-errors.ts'
+import type { PricedAs } from './submission.ts'
 import type { StatusUpdate } from './timeline.ts'
 
 /** What the updates of one accepted message have in common; shared by all of them, so that a million stay small. */
@@ -12,7 +13,9 @@ export interface TrackedMessage {
   sender: string
   to: string
   opaque: string | null
-  category: 'service' | 'utility' | 'marketing' | 'marketing_lite'
+  category: PricedAs
+  /** No status says that it was delivered, so that the reading tells its price. */
+  skipsDelivered?: boolean
 }
 
 /** A message that a person sent to a business number, with the fields that depend on its type. */
@@ -116,12 +119,16 @@ function statusOf(message: TrackedMessage, update: StatusUpdate): Record<string,
     timestamp: seconds(update.happenedMs),
     recipient_id: message.to,
     ...(message.opaque === null ? {} : { biz_opaque_callback_data: message.opaque }),
-    ...(update.status === 'sent' || update.status === 'delivered'
-      ? { pricing: { billable: true, pricing_model: 'PMP', type: 'regular', category: message.category } }
-      : {}),
+    ...(isPriced(message, update) && {
+      pricing: { billable: true, pricing_model: 'PMP', type: 'regular', category: message.category },
+    }),
     ...(update.code === undefined ? {} : { errors: [webhookError(update.code)] }),
   }
 }
+
+/** WhatsApp tells the price when a message was sent, and once more when it has arrived. */
+const isPriced = ({ skipsDelivered = false }: TrackedMessage, { status }: StatusUpdate): boolean =>
+  status === 'sent' || status === 'delivered' || (status === 'read' && skipsDelivered)
 
 function webhookError(code: NonNullable<StatusUpdate['code']>): Record<string, unknown> {
   const { title, details } = chatError(code)

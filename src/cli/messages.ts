@@ -15,6 +15,7 @@ import { cancelWherever, findMessage } from '../messages/lookup/lookup.ts'
 import { historyOf, receivedDocument, sentDocument } from '../messages/lookup/message-document.ts'
 import type { ListedMessage } from '../messages/lookup/message-schema.ts'
 import { type MessageId, parseMessageId } from '../messages/message-id.ts'
+import { wordsOfPricing } from '../messages/pricing-words.ts'
 import { wordsOfParts } from '../messages/received-words.ts'
 import { findInbound, type InboundMessage } from '../messages/store/inbound.ts'
 import { namesOf } from '../people/names/store/names.ts'
@@ -182,6 +183,8 @@ async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promi
       ['Problem', problem ? `${problem.sentence} [${problem.code}]` : ''],
       ['Capped until', problem?.capped_until ?? ''],
       ['Held since', document.held_since ?? ''],
+      ['WhatsApp calls it', document.message_status ?? ''],
+      ['Price', document.pricing ? wordsOfPricing(document.pricing) : ''],
       ['Provider id', document.provider_id ?? ''],
       ['Not before', document.send_at ?? ''],
       ['Valid until', document.valid_until],

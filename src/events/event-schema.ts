@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import { messageClassSchema } from '../jobs/send.ts'
 import { STATES, type State } from '../messages/lifecycle.ts'
+import { pricingSchema } from '../messages/pricing.ts'
 import { receivedPartsSchema } from '../messages/received.ts'
 import { EVENT_TYPES, type EventType, TEST_TYPE } from './event-names.ts'
 
@@ -28,6 +29,12 @@ export const messageEventData = z.strictObject({
   provider_id: z.string().nullable().describe('Null unless content is included: it holds the number.'),
   accepted_at: time,
   problem,
+  pricing: pricingSchema
+    .nullable()
+    .optional()
+    .describe(
+      'Of `message.sent`, `.delivered` and `.read`: what WhatsApp said last of its price; null where it said nothing.',
+    ),
   ...content,
 })
 

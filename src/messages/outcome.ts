@@ -19,7 +19,7 @@ export type CallEnd =
   /** The request left, or may have, and no whole answer came: reset, time-out, too large. */
   | { kind: 'unanswered'; cause: string }
   /** A success with a message id in it. */
-  | { kind: 'accepted'; providerId: string; isHeld?: boolean; knownAs?: readonly string[] }
+  | { kind: 'accepted'; providerId: string; isHeld?: boolean; knownAs?: readonly string[]; word?: string }
   /** Any other answer. `readable` is false when the body is not the wire's own error envelope. */
   | {
       kind: 'answered'
@@ -71,8 +71,8 @@ export const deadLetter: Problem = {
 }
 
 export type Outcome =
-  /** `isHeld`: WhatsApp waits with sending it. `knownAs`: other names that it has for the recipient. */
-  | { kind: 'sent'; providerId: string; isHeld?: boolean; knownAs?: readonly string[] }
+  /** `isHeld`: WhatsApp waits with sending it. `knownAs`: other names that it has for the recipient. `word`: one for its state that we do not know. */
+  | { kind: 'sent'; providerId: string; isHeld?: boolean; knownAs?: readonly string[]; word?: string }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
   /** Proven unsent: the number may send nothing of campaigns for `restMs`, and perhaps nothing at all. */

@@ -1,5 +1,6 @@
 // What the body of a provider's answer says. The acknowledgement of a message has the same shape on both wires.
 import { z } from 'zod'
+import { withoutNumbers } from '../messages/masked.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { isUserId, parsePerson } from '../messages/recipient.ts'
 import { closeConnectionOf, type HttpEnd } from './http-call.ts'
@@ -18,24 +19,48 @@ function acceptedBy(
   status: number,
   body: unknown,
   to: string,
-): { kind: 'accepted'; providerId: string; isHeld?: true; knownAs?: string[] } | 'of_another' | undefined {
+):
+  | { kind: 'accepted'; providerId: string; isHeld?: true; knownAs?: string[]; word?: string }
+  | 'of_another'
+  | undefined {
   if (status < 200 || status >= 300) return undefined
   const message = onlyMessage(body) ?? schema.safeParse(body).data?.messages[0]
   if (message === undefined || !isProviderId(message.id)) return undefined
   const { input, others } = echoedNames(body)
   const isNamed = input !== undefined || others.length > 0
   if (isNamed && !isSame(input ?? '', to) && !others.some((name) => isSame(name, to))) return 'of_another'
-  const isHeld = 'message_status' in message && message.message_status === HELD
+  const said = 'message_status' in message ? message.message_status : ACCEPTED
+  const isHeld = said === HELD
+  const word = said === ACCEPTED || isHeld ? undefined : wordOf(said)
   // One number for all recipients, as a stand-in may answer, would make one person of them.
   const isTheirs = (name: string): boolean => isUserId(name) || isUserId(to) || isSame(name, to)
   const knownAs = others.flatMap((name) => (name === to || !isTheirs(name) ? [] : (parsePerson(name) ?? [])))
   const accepted = { kind: 'accepted', providerId: message.id } as const
-  if (!isHeld && knownAs.length === 0) return accepted
-  return { ...accepted, ...(isHeld && { isHeld }), ...(knownAs.length > 0 && { knownAs }) }
+  if (!isHeld && knownAs.length === 0 && word === undefined) return accepted
+  return {
+    ...accepted,
+    ...(isHeld && { isHeld }),
+    ...(knownAs.length > 0 && { knownAs }),
+    ...(word !== undefined && { word }),
+  }
 }
 
+/** WhatsApp takes it as usual. */
+const ACCEPTED = 'accepted'
 /** WhatsApp waits with sending it to see how people like the template; a webhook tells what it decided. */
 const HELD = 'held_for_quality_assessment'
+
+/** Longest word of WhatsApp that is kept. */
+const WORD_MAX = 64
+/** A word that nobody knows yet, such as `paused`: kept to be shown. Undefined for none. */
+function wordOf(said: unknown): string | undefined {
+  const text = typeof said === 'string' ? said : JSON.stringify(said)
+  const word = withoutNumbers(text ?? '')
+    .replace(/\p{C}+/gu, ' ')
+    .trim()
+    .slice(0, WORD_MAX)
+  return word === '' || said === null ? undefined : word
+}
 
 /**
  * The message of an answer about one, which is what every send gets: the schema says the same of it, for a twentieth of

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
+import { packPricing } from '../messages/pricing.ts'
 import { codeEntry } from '../messages/provider-codes.ts'
 import { providerName } from '../messages/recipient.ts'
 import { isProviderId } from './answer-body.ts'
@@ -17,6 +18,8 @@ export interface StatusUpdate {
   /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
   atMs: number | undefined
   problem: Problem | undefined
+  /** What it says of the price, as `packPricing` packs it. */
+  pricing: string | undefined
 }
 
 /** What went wrong, in WhatsApp's words. */
@@ -39,6 +42,7 @@ const statusItem = z.object({
   // What became of a message is worth more than when: without a time it is taken for now.
   timestamp: spare(webhookTime),
   biz_opaque_callback_data: spare(z.string().max(512)),
+  pricing: z.unknown().optional(),
   // Only the first is looked at: there is never another, and a list of 100,000 odd ones takes seconds to refuse.
   errors: spare(z.array(z.unknown()).transform(([first]) => reportedError.safeParse(first).data)),
 })
@@ -54,6 +58,7 @@ export function readStatus(raw: unknown): StatusUpdate | undefined {
     status: item.status === 'played' ? 'read' : item.status,
     atMs: item.timestamp,
     problem: item.status !== 'failed' ? undefined : item.errors ? problemOf(item.errors) : NO_REASON,
+    pricing: packPricing(item.pricing),
   }
 }
 

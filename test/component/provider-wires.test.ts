@@ -198,6 +198,19 @@ describe.each([
     expect(await sendTo(to, { contacts, messages: [{ id: 'wamid.1' }] })).toMatchObject({ kind: 'accepted' })
   })
 
+  test.each<[unknown, string | undefined]>([
+    ['paused', 'paused'],
+    ['accepted', undefined],
+    ['held_for_quality_assessment', undefined],
+    [null, undefined],
+    [{ state: 'paused' }, '{"state":"paused"}'],
+    [`${'x'.repeat(100)}`, 'x'.repeat(64)],
+  ])('that calls its state %j is told with that word, if nobody knows it', async (message_status, word) => {
+    const end = await sendTo(NUMBER, { messages: [{ id: 'wamid.1', message_status }] })
+    expect(end.kind).toBe('accepted')
+    expect('word' in end ? end.word : undefined).toBe(word)
+  })
+
   test('says by what other names WhatsApp knows the person', async () => {
     const known = async (to: string, contact: object) => {
       const end = await sendTo(to, { contacts: [contact], messages: [{ id: 'wamid.1' }] })

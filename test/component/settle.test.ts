@@ -105,6 +105,12 @@ describe('sent', () => {
     await settled
   })
 
+  test('with a word for its state that nobody knows keeps that with the message', async () => {
+    const message = await claimed()
+    await ends({ ...outcome, word: 'paused' }, message)
+    expect(await record(message)).toMatchObject({ state: 'sent', messageStatus: 'paused' })
+  })
+
   test('on a wire that must be polled is polled after a second', async () => {
     entry = { ...entry, provider: { ...entry.provider, poll: () => Promise.reject(new Error('not yet')) } }
     const message = await claimed()

@@ -39,7 +39,7 @@ export async function* exportCampaign(
     const lines = people.map((person, i) => lineOfPerson(campaign, person, ulids[i] ?? '', records[i], states[i]))
     yield lines
       .map((line) =>
-        format === 'csv' ? csvLine(Object.values(line).map((cell) => cell ?? '')) : `${JSON.stringify(line)}\n`,
+        format === 'csv' ? csvLine(Object.values(line).map((cell) => String(cell ?? ''))) : `${JSON.stringify(line)}\n`,
       )
       .join('')
     index += people.length
@@ -59,6 +59,9 @@ const COLUMNS = [
   'error_code',
   'error',
   'delivered',
+  'pricing_category',
+  'pricing_type',
+  'billable',
 ]
 
 /** A person who was erased: their number and message are not known any more. */
@@ -103,5 +106,8 @@ function lineOf(
     error: record?.problem?.sentence ?? null,
     // A phone that shows a message as read has got it, although nobody may have reported the delivery.
     delivered: shown === 'delivered' || shown === 'read' ? 'yes' : null,
+    pricing_category: record?.pricing?.category ?? null,
+    pricing_type: record?.pricing?.type ?? null,
+    billable: record?.pricing?.billable ?? null,
   }
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { MESSAGE_MOVES } from '../../messages/lifecycle.ts'
 import type { ReceivedMessage, SentMessage } from '../../messages/lookup/message-schema.ts'
+import { wordsOfPricing } from '../../messages/pricing-words.ts'
 import { wordsOfParts } from '../../messages/received-words.ts'
 import type { conversations } from '../../producer/api/conversations/routes.ts'
 import { stepText, timelineOf } from '../logic/timeline.ts'
@@ -156,6 +157,8 @@ function MessageFacts({ message }: { message: Message }) {
           Kind: <Text text={message.kind + (message.class ? `, ${message.class}` : '')} />,
           [received ? 'Received' : 'Accepted']: <When at={message.accepted_at} />,
           'Held by WhatsApp since': !received && message.held_since && <When at={message.held_since} />,
+          'WhatsApp calls it': !received && message.message_status && <Text text={message.message_status} />,
+          Price: !received && message.pricing && <Text text={wordsOfPricing(message.pricing)} />,
           'No marketing until': !received && message.problem?.capped_until && (
             <When at={message.problem.capped_until} />
           ),

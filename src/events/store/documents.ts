@@ -6,8 +6,10 @@ import type { Sender } from '../../accounts/store/senders.ts'
 import { campaignId } from '../../campaigns/campaign.ts'
 import { campaignTexts } from '../../campaigns/store/recipient-message.ts'
 import { iso } from '../../messages/instant.ts'
+import type { State } from '../../messages/lifecycle.ts'
 import { masked } from '../../messages/masked.ts'
 import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
+import { type Pricing, pricingOf } from '../../messages/pricing.ts'
 import { findInboundBy } from '../../messages/store/inbound.ts'
 import {
   countedClassSchema,
@@ -183,21 +185,33 @@ function messageData(
     // WhatsApp's ids hold the number of the recipient.
     provider_id: (includeContent && fact?.providerId) || null,
     accepted_at: iso(acceptedAtMs(ulid)),
+    ...(hasPrice(state) && { pricing: fact?.pricing ?? null }),
     problem: problem ? { ...problem, sentence: fact?.isForgotten ? '' : shown(problem.sentence) } : null,
     ...(includeContent && { to: content?.to ?? null, text: content?.text ?? null }),
   }
 }
 
-// The parts of a message that never change, read from the records of all messages of a delivery at once.
+const hasPrice = (state: State): boolean => state === 'sent' || state === 'delivered' || state === 'read'
+
+// The parts of a message that never change, and its price, read from the records of all messages of a delivery at once.
 
 /** Records read in one step: some 0.2 ms of Redis. */
 const AT_ONCE = 100
 
 const script = defineScriptOfMany(import.meta.url, 'message-facts')
-const READ = [FIELDS.class, FIELDS.type, FIELDS.campaign, FIELDS.run, FIELDS.providerId, FIELDS.to] as const
+const READ = [
+  FIELDS.class,
+  FIELDS.type,
+  FIELDS.campaign,
+  FIELDS.run,
+  FIELDS.providerId,
+  FIELDS.to,
+  FIELDS.pricing,
+] as const
 const replies = z.array(z.unknown())
 const text = z.string().nullable()
-const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text, text])
+const price = z.string().transform(pricingOf).nullable()
+const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text, text, price])
 
 /** Of a message that is not kept any more all are null. */
 export interface MessageFacts {
@@ -207,9 +221,13 @@ export interface MessageFacts {
   /** Number of its campaign. */
   run: number | null
   providerId: string | null
+  /** What WhatsApp said of its price last. */
+  pricing: Pricing | null
   /** Its recipient was erased: WhatsApp's words about it, which may name them, are left out. */
   isForgotten: boolean
 }
+
+const NONE = [null, null, null, null, null, null, null] as const
 
 /** The facts of these messages of one lane, by ULID. */
 export async function readFacts(
@@ -222,11 +240,19 @@ export async function readFacts(
     const each = lot.map((ulid) => ({ keys: { record: messageKey(lane, ulid) }, args: {} }))
     const found = replies.parse(await script(redis, {}, { fields: READ }, each))
     for (const [i, ulid] of lot.entries()) {
-      const [of, type, group, run, providerId, to] = stored.safeParse(found[i]).data ?? [null, null, null, null, null]
+      const [of, type, group, run, providerId, to, priced] = stored.safeParse(found[i]).data ?? NONE
       const opened = providerId === null ? null : shownProviderId(providerId)
       const number = run === null ? null : Number(run)
       const kind = storedType(type ?? undefined, number ?? undefined) ?? null
-      facts.set(ulid, { class: of, kind, group, run: number, providerId: opened, isForgotten: to === '' })
+      facts.set(ulid, {
+        class: of,
+        kind,
+        group,
+        run: number,
+        providerId: opened,
+        isForgotten: to === '',
+        pricing: priced ?? null,
+      })
     }
   })
   return facts

@@ -45,6 +45,8 @@ export function listedSent(message: FoundMessage, sender: Sender | undefined): E
     send_at: isoOrNull(message.sendAt),
     valid_until: iso(message.validUntil),
     problem: message.problem ? problemOf(message.problem, message.record?.cappedUntil) : null,
+    pricing: message.record?.pricing ?? null,
+    ...(message.record?.messageStatus !== undefined && { message_status: message.record.messageStatus }),
     ...(message.record?.heldSince !== undefined && { held_since: iso(message.record.heldSince) }),
   }
 }

@@ -5,6 +5,7 @@ import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
 import { RULE_WAIT_REASONS } from '../../portfolios/portfolio.ts'
 import { CONTENT_TYPES } from '../content.ts'
 import { STATES } from '../lifecycle.ts'
+import { pricingSchema } from '../pricing.ts'
 import { receivedPartsSchema } from '../received.ts'
 
 /** Why a message that is queued may wait; waits.ts finds out. */
@@ -57,6 +58,11 @@ const sentMessageSchema = z.strictObject({
       capped_until: time.optional().describe('Until when the person gets no marketing.'),
     })
     .nullable(),
+  pricing: pricingSchema.nullable().describe('What WhatsApp said last of its price; null where it said nothing.'),
+  message_status: z
+    .string()
+    .optional()
+    .describe('How WhatsApp called its state when it took it, where we do not know the word.'),
   held_since: time.optional().describe('Since when WhatsApp holds it back to see how people like the template.'),
   waits: z.strictObject({ why: z.enum(WAIT_REASONS), until: time.nullable(), sentence: z.string() }).nullable(),
 })

@@ -42,6 +42,8 @@ export interface Report {
   /** When it happened (epoch ms); now, where that is not known. */
   atMs?: number | undefined
   providerId?: string | undefined
+  /** What it says of the price, as `packPricing` packs it. */
+  pricing?: string | undefined
 }
 
 /**
@@ -50,14 +52,21 @@ export interface Report {
  */
 export async function applyReport(deps: ReportDeps, sender: Sender, report: Report): Promise<StepResult> {
   const { redis } = deps
-  const { id, attempt, status, problem, providerId, atMs } = report
+  const { id, attempt, status, problem, providerId, atMs, pricing } = report
   // The recipient and the campaign come from our own record, not from the report.
   const record = problem === undefined ? undefined : await readMessage(redis, id).catch(unlessCorrupt)
   const outcome = problem && status === 'failed' ? outcomeOfReport(problem) : undefined
   // Before the outcome: once that is written nobody would look at this report again.
   const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem, record)
   const cooldown = outcome?.kind === 'recipient_waits' ? recipientCooldown(report, record) : undefined
-  const result = await recordStatus(redis, id, attempt, status, { providerId, problem, atMs, cooldown, ...refused })
+  const result = await recordStatus(redis, id, attempt, status, {
+    providerId,
+    problem,
+    atMs,
+    pricing,
+    cooldown,
+    ...refused,
+  })
   if ('wasHeld' in result && result.wasHeld) await endHold(deps, sender, report)
   if (outcome !== undefined) await actOnReport(deps, report, record?.run, outcome, result)
   else if (status === 'delivered' || status === 'read') await endRow(deps, id)

@@ -8,6 +8,7 @@ import { CONTENT_TYPES, type Content } from '../content.ts'
 import { STATES, stateOf } from '../lifecycle.ts'
 import { restoreProviderId, shortenProviderId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
+import { pricingOf } from '../pricing.ts'
 import { openText, openTextOr, sealText } from '../sealed.ts'
 
 /** The letter that each field of a record is stored under. */
@@ -54,6 +55,10 @@ export const FIELDS = {
   waves: 'q',
   /** Since when WhatsApp holds back what was sent (epoch ms). */
   heldSince: 'z',
+  /** What WhatsApp said of its price last, and when, see src/messages/pricing.ts. */
+  pricing: 'c',
+  /** A word of WhatsApp's acknowledgement that we do not know. */
+  messageStatus: 'm',
   /** What its job held, kept until the message is delivered; of a campaign's message only while it may be sent again. */
   payload: 'p',
 } as const
@@ -130,6 +135,8 @@ export const recordSchema = z
       problem: problemSchema.optional(),
       cappedUntil: z.coerce.number().int().optional(),
       heldSince: z.coerce.number().int().optional(),
+      pricing: z.string().transform(pricingOf).optional(),
+      messageStatus: z.string().optional(),
       payload: z.string().optional(),
     }),
   )

@@ -21,6 +21,7 @@ import { readHistory } from '../history.ts'
 import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../message-id.ts'
 import type { Problem } from '../outcome.ts'
+import { datedPricing } from '../pricing.ts'
 import { nameOfPerson } from '../sealed.ts'
 import { createBatcher, isLate, repliesOrLate } from './batcher.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
@@ -104,15 +105,30 @@ export const recordStatus = (
     waves?: { most: number; keepMs: number } | undefined
     /** Of one that was sent, by the answer to the attempt: WhatsApp holds it back from now on. */
     isHeldBack?: boolean | undefined
+    /** What it says of the price, as `packPricing` packs it. */
+    pricing?: string | undefined
+    /** Of one that was sent, by the answer to the attempt: how WhatsApp calls its state, where we do not know the word. */
+    word?: string | undefined
     /** Of one that failed: who takes nothing for a while. */
     cooldown?: Cooldown | undefined
     /** Nobody waits for it: it is written down with others, up to three times SETTLE_MS later. */
     isPatient?: boolean
   } = {},
 ): Promise<StepResult> => {
-  const { atMs: happenedAt, providerId: sentAs, isPatient, cooldown, ...rest } = more
+  const { atMs: happenedAt, providerId: sentAs, isPatient, cooldown, pricing: packed, ...rest } = more
   const coolDown = cooldown && coolDownOf(id, cooldown)
-  const step = { kind: 'status', attempt, status: LETTERS[status], happenedAt, sentAs, coolDown, ...rest } as const
+  const pricing =
+    packed && datedPricing(packed, { status, atMs: happenedAt ?? Date.now(), acceptedAtMs: acceptedAtMs(id.ulid) })
+  const step = {
+    kind: 'status',
+    attempt,
+    status: LETTERS[status],
+    happenedAt,
+    sentAs,
+    coolDown,
+    pricing,
+    ...rest,
+  } as const
   return takeStep(redis, id, step, isPatient)
 }
 
@@ -157,6 +173,8 @@ interface StepArguments {
   cappedUntil?: number | undefined
   waves?: { most: number; keepMs: number } | undefined
   isHeldBack?: boolean | undefined
+  pricing?: string | undefined
+  word?: string | undefined
 }
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {

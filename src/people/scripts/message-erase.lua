@@ -11,9 +11,10 @@
 --   recipient  as the record has it
 -- Output: `erased`; `before`: it was erased already; `other`: it is of somebody else or gone; else the letter of its state
 -- include ../../messages/store/scripts/message-lifecycle
+-- include ../../messages/store/scripts/message-pricing
 local record, polls = unpack(KEYS)
 local ulid, recipient = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
-local f = redis.call('HMGET', record, FIELD.to, FIELD.state, FIELD.validUntil, FIELD.problem)
+local f = redis.call('HMGET', record, FIELD.to, FIELD.state, FIELD.validUntil, FIELD.problem, FIELD.pricing)
 local state = f[2]
 if state and f[1] == '' then return 'before' end
 if f[1] ~= recipient then return 'other' end
@@ -23,5 +24,7 @@ if state == SENDING or state == UNCONFIRMED or (state == QUEUED and not isOver) 
 redis.call('HDEL', record, FIELD.text, FIELD.filled, FIELD.payload, FIELD.providerId)
 redis.call('HSET', record, FIELD.to, '')
 if f[4] then redis.call('HSET', record, FIELD.problem, string.match(f[4], '^[^|]*') .. '|') end
+local priced = f[5] and withoutExtras(f[5])
+if priced then redis.call('HSET', record, FIELD.pricing, priced) else redis.call('HDEL', record, FIELD.pricing) end
 redis.call('ZREM', polls, ulid)
 return 'erased'

@@ -164,7 +164,7 @@ async function sent(
   { redis, log, refusals, tombstones, followByPolling }: SettleDeps,
   { sender, provider, rules }: DirectoryEntry,
   { id, attempt, to, run }: Attempted,
-  { providerId, isHeld, knownAs }: Of<'sent'>,
+  { providerId, isHeld, knownAs, word }: Of<'sent'>,
 ): Promise<JobEnd> {
   // Noted at once: a refusal may come before the step below is taken, and must not pause the campaign, or the sender
   // once more, as though nothing had been sent in between.
@@ -178,7 +178,8 @@ async function sent(
   // Before the record: dying in between leaves a place for a message that is not held, which a review gives back
   // (recovery/held-places.ts); a held one without a place would never be missed.
   if (isHeld) await followUp(log, id, () => holdPlace(redis, rules, messageId(id.lane, id.ulid)))
-  await recordStatus(redis, id, attempt, 'sent', { providerId, firstPollMs, isHeldBack: isHeld, isPatient: !isHeld })
+  const how = { providerId, firstPollMs, isHeldBack: isHeld, word, isPatient: !isHeld }
+  await recordStatus(redis, id, attempt, 'sent', how)
   if (isHeld) await followUp(log, id, () => releaseUnheld(redis, rules, id))
   if (provider.poll) followByPolling(id.lane)
   // If it is lost, the answer to the next message to them brings it.

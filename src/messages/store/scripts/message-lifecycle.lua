@@ -132,7 +132,7 @@ end
 local function load(key, isMissing)
   local f = isMissing and {} or redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
     FIELD.validUntil, FIELD.run, FIELD.problem, FIELD.payload, FIELD.others, FIELD.class, FIELD.to, FIELD.cappedUntil,
-    FIELD.heldSince)
+    FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -148,6 +148,7 @@ local function load(key, isMissing)
     -- Which of the fields are there that a step may drop.
     has = {
       tries = f[3], problem = f[8], payload = f[9], others = f[10], cappedUntil = f[13], heldSince = f[14],
+      pricing = f[15], messageStatus = f[16],
     },
   }, f[1] and true or false
 end

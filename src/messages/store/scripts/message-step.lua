@@ -40,6 +40,8 @@
 --   cappedUntil? of `status` failed: until when its recipient has had enough marketing (ms)
 --   waves?       of a message that failed so: {most: so often it goes out once more then, keepMs: record}, while it is valid
 --   isHeldBack?  of `status` sent, by the answer to the attempt: WhatsApp holds it back
+--   pricing?     of `status`: what it says of the price, see message-pricing.lua
+--   word?        of `status` sent, by the answer to the attempt: how WhatsApp calls its state, where we do not know the word
 -- Output: of each {verdict, state letter}; {'missing'} without a record; {'error', text} of one that failed. When the state
 -- changed, also {..., state letter before, letter of the class, history before of one that is delivered, ms that a
 -- message must wait that is queued again, for its recipient's cooldown or its next wave, or 0, and 1 if WhatsApp held it
@@ -48,6 +50,7 @@
 -- include message-events
 -- include message-many
 -- include message-cooldowns
+-- include message-pricing
 local outbox, inDoubt, polls, requeueable, queuedAgain, waiting, prioritized, delayed, active = unpack(KEYS)
 local campaigns, records, jobs, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local each = cmsgpack.unpack(ARGV[2])
@@ -69,7 +72,8 @@ end
 
 local function take(i)
   local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
-    evidenceMs, policy, maxTries, ifDead, retryMs, content, cappedUntil, waves, isHeldBack = unpack(each[i], 1, 21)
+    evidenceMs, policy, maxTries, ifDead, retryMs, content, cappedUntil, waves, isHeldBack, pricing, word =
+    unpack(each[i], 1, 23)
   local record, id = records .. ulid, ids .. ulid
   local job = jobs .. id
   -- Nothing that we are told has happened later than now.
@@ -85,8 +89,13 @@ local function take(i)
   -- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
   -- overtook the answer.
   local providerId = p.attempt == attempt and not p.isErased and sentAs
+  -- Whatever attempt it is of, and also of a status that tells nothing else that is new.
+  local priced = pricing and isPricedLater(pricing, p.has.pricing) and pricing
+  if priced and p.isErased then priced = withoutExtras(priced) end
   if verdict == 'ignored' then
     if providerId then redis.call('HSET', record, FIELD.providerId, providerId) end
+    if providerId and word then redis.call('HSET', record, FIELD.messageStatus, word) end
+    if priced then redis.call('HSET', record, FIELD.pricing, priced) end
     -- It was written down as sent by the answer that held it back.
     local isReleased = p.has.heldSince and status == SENT and attempt == p.attempt and not isHeldBack
     if not isReleased then return { verdict, p.state } end
@@ -100,9 +109,10 @@ local function take(i)
   if kind == 'status' and p.state == before then
     local history = appendHistory(p.history, status, at, acceptedAt, detail)
     redis.call('HSET', record, FIELD.attempt, p.attempt, FIELD.others, p.others, FIELD.history, history)
+    if priced then redis.call('HSET', record, FIELD.pricing, priced) end
     if p.attempt == counting then return { verdict, p.state } end
     -- Those were of the attempt that has failed.
-    redis.call('HDEL', record, FIELD.providerId, FIELD.heldSince)
+    redis.call('HDEL', record, FIELD.providerId, FIELD.heldSince, FIELD.messageStatus)
     if not p.has.heldSince then return { verdict, p.state } end
     countAside(campaigns, p.run, 'held', true, false)
     return { verdict, p.state, p.state, p.class, '', 0, 1 }
@@ -126,6 +136,8 @@ local function take(i)
   end
   write(FIELD.history, history)
   if providerId then write(FIELD.providerId, providerId) end
+  if priced then write(FIELD.pricing, priced) end
+  if providerId and word then write(FIELD.messageStatus, word) elseif not rank then drop(p.has.messageStatus, FIELD.messageStatus) end
   if p.tries > 0 then write(FIELD.tries, p.tries) else drop(p.has.tries, FIELD.tries) end
   if p.repeats > 0 then write(FIELD.repeats, p.repeats) end
   if p.others ~= '' then write(FIELD.others, p.others) else drop(p.has.others, FIELD.others) end

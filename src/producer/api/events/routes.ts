@@ -69,6 +69,7 @@ export const deliveredEvent = {
     provider_id: null,
     accepted_at: '2026-11-21T10:00:00.000Z',
     problem: null,
+    pricing: { billable: true, pricing_model: 'PMP', type: 'regular', category: 'service' },
     sender: '447700900001',
   },
 }

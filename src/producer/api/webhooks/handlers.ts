@@ -163,7 +163,7 @@ async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: num
   const sender = await cachedSender(deps.redis, id.lane)
   if (sender === undefined) return assertGaveOutLane(deps.redis, id.lane)
   if (sender.account !== (account ?? sender.account)) return
-  const { status, problem, atMs, providerId } = update
+  const { status, problem, atMs, providerId, pricing } = update
   const result = await applyReport(deps.reports, sender, {
     id,
     attempt: ours.attempt,
@@ -171,6 +171,7 @@ async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: num
     problem,
     atMs,
     providerId,
+    pricing,
   })
   await addNextWave(deps, id, result)
 }
