@@ -64,6 +64,19 @@ export const keyDocumentSchema = z.strictObject({
   expires_at: time.nullable(),
   created_at: time,
   last_used_at: time.nullable().describe('To the minute; null when it never was.'),
+  last_used_from: z
+    .string()
+    .nullable()
+    .describe('The address of the client that used it last over HTTP; null when none did within 30 days.'),
+  uses: z
+    .array(
+      z.strictObject({
+        day: z.iso.date().describe('In UTC.'),
+        count: z.int().positive().describe('Requests and jobs.'),
+        from: z.string().nullable().describe('The last address of that day.'),
+      }),
+    )
+    .describe('Of the last 30 days those on which it was used, the latest first.'),
 })
 keyDocumentSchema.register(z.globalRegistry, { id: 'Key' })
 export type KeyDocument = z.infer<typeof keyDocumentSchema>

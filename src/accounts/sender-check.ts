@@ -117,6 +117,38 @@ function notKnown(what: string, asked: Exclude<Asked<unknown>, { kind: 'known' }
   return missing(what, `WhatsApp refuses it${asked.says === '' ? '.' : `: ${asked.says}`}`, todo)
 }
 
+const HOUR_MS = 3_600_000
+
+/** Which webhooks came lately; see store/webhook-arrivals.ts. */
+interface CameLately {
+  lastGoodAtMs: number | null
+  refusedLastHour: number
+  refusedLastDay: number
+}
+
+/** How it stands with the webhooks that come, of a sender whose account has something to verify them. */
+export function webhooksFinding(account: number, came: CameLately, nowMs: number): Finding {
+  const what = 'webhooks'
+  const { lastGoodAtMs: goodAt, refusedLastHour: ofHour, refusedLastDay: ofDay } = came
+  const last =
+    goodAt === null
+      ? 'none with a right one came within 30 days'
+      : `the last with a right one came at ${minuteOf(goodAt)} UTC`
+  if (ofDay === 0) {
+    return goodAt === null
+      ? unknown(what, 'No webhook has come within 30 days.', 'Send a message to yourself, and check again.')
+      : good(what, `The last webhook came at ${minuteOf(goodAt)} UTC.`)
+  }
+  const refused = `${ofHour} webhooks of the last hour and ${ofDay} of the last day had a wrong signature and were refused; ${last}.`
+  const goodSince = nowMs - (ofHour > 0 ? HOUR_MS : DAY_MS)
+  const todo = `Give the app secret of the app that sends them: \`accounts set ${account} webhook.app_secret -\`, or LANEWAY_CLOUD_API_APP_SECRET.`
+  return goodAt === null || goodAt < goodSince
+    ? missing(what, refused, todo)
+    : warning(what, refused, 'If a second app of yours sends them, add its app secret; else somebody forges them.')
+}
+
+const minuteOf = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ')
+
 const SCOPES = ['whatsapp_business_messaging', 'whatsapp_business_management'] as const
 
 function ofToken({ wabaId }: CheckedSender, { token, number }: ProviderFacts, nowMs: number): Finding[] {
@@ -128,7 +160,7 @@ function ofToken({ wabaId }: CheckedSender, { token, number }: ProviderFacts, no
   }
   const { isValid, endsAtMs, scopes, only } = token.value
   if (!isValid) return [missing('token', 'WhatsApp says that the token is not valid.', NEW_TOKEN)]
-  const ends = endsAtMs === undefined ? undefined : new Date(endsAtMs).toISOString().slice(0, 16).replace('T', ' ')
+  const ends = endsAtMs === undefined ? undefined : minuteOf(endsAtMs)
   const life =
     endsAtMs === undefined
       ? good('token', 'The token is valid and does not end.')

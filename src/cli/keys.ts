@@ -1,6 +1,6 @@
-// keys: create, list, revoke, rotate. A key is shown once, when it is made.
+// keys: create, list, uses, revoke, rotate. A key is shown once, when it is made.
 import { z } from 'zod'
-import { makeKey, revokeKey, rotateKey, showKeys } from '../accounts/commands/keys.ts'
+import { makeKey, revokeKey, rotateKey, showKey, showKeys } from '../accounts/commands/keys.ts'
 import { networkSchema } from '../accounts/networks.ts'
 import { type KeyDocument, NO_ACCOUNT, OPERATOR, PERMISSIONS, type Permission } from '../accounts/permissions.ts'
 import { listAccounts } from '../accounts/store/accounts.ts'
@@ -32,8 +32,16 @@ const COLUMNS: Columns<KeyDocument> = {
   CREATED: ({ created_at }) => clockTime(created_at),
   'LAST USED': ({ last_used_at }) => (last_used_at === null ? 'never' : clockTime(last_used_at)),
   PERMISSIONS: ({ permissions }) => permissions.join(','),
+  FROM: ({ last_used_from }) => last_used_from,
+  'USES (30 D)': ({ uses }) => uses.reduce((sum, { count }) => sum + count, 0),
   'ONLY FOR': ({ senders, addresses }) =>
     [...(senders ?? []).map((id) => `sender ${id}`), ...(addresses ?? [])].join(', '),
+}
+
+const USES: Columns<KeyDocument['uses'][number]> = {
+  DAY: ({ day }) => day,
+  COUNT: ({ count }) => count,
+  'LAST FROM': ({ from }) => from,
 }
 
 export const verbs: readonly Verb[] = [
@@ -106,6 +114,17 @@ export const verbs: readonly Verb[] = [
     async run({ account }, { redis }) {
       const none = account === NO_ACCOUNT ? 'There is no key of an operator' : `Account ${account} has no key`
       return listed(await showKeys(redis, account, Date.now()), COLUMNS, `${none} yet.`)
+    },
+  }),
+
+  verb({
+    usage: 'uses <id>',
+    summary: 'list on which of the last 30 days a key was used, how often, and from which address last',
+    example: 'key_0f1e2d3c4b5a',
+    values: { id: keyId, account: onlyIfOf },
+    async run({ id, account }, { redis }) {
+      const { uses } = await showKey(redis, await ownerOfKey(redis, id, account), id, Date.now())
+      return listed(uses, USES, `${id} was not used within 30 days.`)
     },
   }),
 

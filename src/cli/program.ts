@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { Command, CommanderError } from 'commander'
 import { loadConfig } from '../config.ts'
 import { VERSION } from '../version.ts'
-import { explain } from './failure.ts'
+import { CliFailure, explain } from './failure.ts'
 import { printableJson } from './print.ts'
 import { existingAccount, inSession, keptAccount, recordActs } from './session.ts'
 import type { Verb } from './verb.ts'
@@ -140,6 +140,7 @@ function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
         return made
       })
       terminal.stdout.write(`${json ? printableJson(answer.json) : answer.text}\n`)
+      if (answer.fails !== undefined) throw new CliFailure(answer.fails)
     })
 }
 

@@ -133,7 +133,8 @@ export const verbs: readonly Verb[] = [
 
   verb({
     usage: 'check <sender>',
-    summary: 'ask WhatsApp all that it tells of a sender, and say what is missing and what to do',
+    summary:
+      'ask WhatsApp all that it tells of a sender, and say what is missing and what to do; ends with 1 while anything is',
     example: '1',
     values: { sender: senderName },
     async run({ sender: named }, context) {
@@ -143,7 +144,10 @@ export const verbs: readonly Verb[] = [
       const graph = use(createGraphApi(config.cloudApiVersion))
       const seal = createSeal(secretKeysOf(config))
       const check = await checkSender({ redis, seal, graph, appSecret: config.cloudApi.appSecret }, sender)
-      return { json: check, text: checkText(check) }
+      const fails = check.ok
+        ? undefined
+        : `Sender ${sender.id} cannot send, or hears nothing back: something is missing.`
+      return { json: check, text: checkText(check), fails }
     },
   }),
 

@@ -12,6 +12,8 @@ import { CliFailure } from './failure.ts'
 export interface Answer {
   json: unknown
   text: string
+  /** Why the command ends with 1 although it has an answer, which is printed first. */
+  fails?: string | undefined
   /** What was done to what, for the activity; undefined where nothing was done. */
   acted?: Acted | readonly Acted[] | undefined
 }

@@ -2,12 +2,15 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { secretKeysOf } from '../accounts/seal.ts'
+import { writeKeyUses } from '../accounts/store/key-uses.ts'
+import { writeWebhooks } from '../accounts/store/webhook-arrivals.ts'
 import type { Config } from '../config.ts'
 import { openFiles } from '../files/open.ts'
 import type { Log } from '../log.ts'
 import { useDataKeys } from '../messages/sealed.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import { connectFailFast, readyOrLate } from '../redis/connect.ts'
+import { withTimeout } from '../redis/errors.ts'
 import { requireReplicas } from '../redis/replication.ts'
 import { watchRedis } from '../telemetry/redis-watch.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
@@ -24,6 +27,8 @@ import { createHttpServer } from './http-server.ts'
 const DRAIN_MS = 10_000
 /** How often a stop looks for connections that have become idle; Node itself looks once. */
 const IDLE_CHECK_MS = 50
+/** A stop waits for Redis so long. */
+const LAST_WORDS_MS = 1_500
 /** How long a start waits for Redis before it listens without. */
 const REDIS_LIMIT_MS = 2_000
 
@@ -87,7 +92,9 @@ export async function startProducer(
       await api.close()
       // Fails at once while Redis is away.
       watching.stop()
-      await counting.stop().catch(() => undefined)
+      await withTimeout(LAST_WORDS_MS, Promise.all([counting.stop(), writeWebhooks(redis), writeKeyUses(redis)])).catch(
+        () => undefined,
+      )
       files.close()
       redis.disconnect()
       log.info('producer.stopped')

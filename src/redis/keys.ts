@@ -91,6 +91,13 @@ export const sessionKey = (idHash: string): string => `lw:session:${idHash}`
 export const sessionsOfCredentialKey = (secretHash: string): string => `lw:key:${secretHash}:sessions`
 /** HASH key id → when it was last used (epoch ms). */
 export const keyUsesKey = (account: number): string => `lw:account:${account}:key-uses`
+/** HASH of one day (`2026-11-27`): key id → how often it was used, `<key id> from` → the last address. It expires. */
+export const keyUsesOfDayKey = (account: number, day: string): string => `lw:account:${account}:key-uses:${day}`
+/**
+ * HASH: when webhooks came to the address of the account (of account 0: of the installation), and how many were refused, see
+ * accounts/store/webhook-arrivals.ts. It expires.
+ */
+export const webhookArrivalsKey = (account: number): string => `lw:account:${account}:webhooks`
 /** STREAM: who did what in the account; of account 0, what is nobody's. */
 export const accountActivityKey = (account: number): string => `lw:account:${account}:activity`
 /** STRING: held while a key of the account is revoked or rotated. */

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
+import { writeKeyUses } from '../accounts/store/key-uses.ts'
 import { createCampaignRefusals } from '../campaigns/fan-out/circuit-breaker.ts'
 import type { UploadedFor } from '../campaigns/preflight/campaign-files.ts'
 import { createOpenCampaigns } from '../campaigns/store/open-campaigns.ts'
@@ -264,6 +265,7 @@ export async function startWorker(
           deleteIf(redis, rootKeys.sweeper, name),
           queues.close(),
           counting.stop(),
+          writeKeyUses(redis),
         ]),
       ).catch(() => {})
       files.close()

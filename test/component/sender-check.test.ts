@@ -11,6 +11,8 @@ import { createGraphApi } from '../../src/providers/graph-api.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import { bringWebhook } from '../support/webhooks.ts'
 
 /** Too short to be taken for a secret by its looks. */
 const TOKEN = '12.tok|en'
@@ -61,6 +63,8 @@ test('of a sender that is set up nothing is missing', async () => {
     // It is set to 1,000 a second, and belongs to no portfolio.
     ...{ throughput: 'warning', limit: 'warning', account: 'good', verification: 'good', templates: 'good' },
     ...{ webhook_subscription: 'good', webhook_secret: 'good', lane: 'good' },
+    // None was sent yet.
+    webhooks: 'unknown',
   })
 })
 
@@ -287,11 +291,50 @@ test('a server that never answers is waited for no longer than told, and simulta
   await graph.close()
 })
 
+test('webhooks that are all refused are missing, and of those that are refused among good ones it warns', async () => {
+  const forged = () =>
+    fetch(`${service.url}/webhooks/cloud-api`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` },
+      body: '{}',
+    })
+  for (let i = 0; i < 3; i += 1) expect((await forged()).status).toBe(401)
+  const env = {
+    ...{ REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir },
+    LANEWAY_CLOUD_API_APP_SECRET: 'app-secret',
+  }
+  const refused = await eventually(async () => {
+    const found = (await check()).of('webhooks')
+    return found?.state === 'missing' && found
+  }, 'the refusals are written down')
+  expect(refused.sentence).toMatch(/^3 webhooks of the last hour and 3 of the last day .* none with a right one/)
+  expect(refused.do).toContain('webhook.app_secret')
+  expect((await check()).ok).toBe(false)
+  const bad = await runCli(['senders', 'check', String(tenant.cloudLane)], env)
+  expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('something is missing')])
+  expect(bad.stdout).toContain('MISSING  webhooks')
+  expect(bad.stdout).not.toContain('Nothing is missing')
+
+  expect((await bringWebhook(service.url, [])).status).toBe(200)
+  const among = await eventually(async () => {
+    const found = (await check()).of('webhooks')
+    return found?.state === 'warning' && found
+  }, 'the good one is written down')
+  expect(among.sentence).toMatch(/^3 webhooks of the last hour .* the last with a right one came at 20/)
+  const good = await runCli(['senders', 'check', String(tenant.cloudLane)], env)
+  expect([good.code, good.stderr]).toEqual([0, ''])
+  const headers = { authorization: `Bearer ${admin}` }
+  const shown = await (await fetch(`${service.url}/admin/webhook-secrets`, { headers })).json()
+  expect(shown).toMatchObject({
+    data: { last_good_at: expect.any(String), refused_last_hour: 3, refused_last_day: 3 },
+  })
+})
+
 test('the command line says the same, a line each', async () => {
   await control({ number: { display_phone_number: `+${own}`, status: 'PENDING' } })
   const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
   const run = await runCli(['senders', 'check', String(tenant.cloudLane)], env)
-  expect(run.stderr).toBe('')
+  expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('something is missing')])
   expect(run.stdout).toContain('MISSING  number')
   expect(run.stdout).toContain('status is PENDING')
   // The command line has no app secret here.

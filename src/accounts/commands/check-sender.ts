@@ -4,8 +4,9 @@ import type { GraphApi } from '../../providers/graph-api.ts'
 import { askAboutSender } from '../../providers/sender-questions.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Seal } from '../seal.ts'
-import { type Finding, findingsOf, type SenderCheck } from '../sender-check.ts'
+import { type Finding, findingsOf, type SenderCheck, webhooksFinding } from '../sender-check.ts'
 import { type Sender, tokenOf } from '../store/senders.ts'
+import { webhooksOf } from '../store/webhook-arrivals.ts'
 import { hasWebhookSecret } from '../store/webhook-secrets.ts'
 
 /** What a check needs; `appSecret` is the one of the installation. */
@@ -71,6 +72,10 @@ async function ofLaneway({ redis, appSecret }: CheckDeps, sender: Sender): Promi
             do: `\`accounts set ${account} webhook.app_secret -\`, or LANEWAY_CLOUD_API_APP_SECRET.`,
           },
     )
+  }
+  if (provider === 'cloud-api') {
+    const nowMs = Date.now()
+    findings.push(webhooksFinding(account, await webhooksOf(redis, account, nowMs), nowMs))
   }
   findings.push(
     pausedFor === ''

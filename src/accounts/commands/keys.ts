@@ -14,9 +14,9 @@ import {
   findCredentialById,
   listCredentials,
   pruneCredentials,
-  readKeyUses,
   revokeCredential,
 } from '../store/credentials.ts'
+import { type KeyUses, readKeyUses } from '../store/key-uses.ts'
 
 /** Of one account, revoked and expired ones included while they are kept. */
 const KEYS_MAX = 1_000
@@ -62,14 +62,14 @@ export async function makeKey(
 
 /** The keys of an account, the oldest first; of NO_ACCOUNT those of the whole installation. */
 export async function showKeys(redis: Redis, account: number, nowMs: number): Promise<KeyDocument[]> {
-  const [keys, uses] = await Promise.all([listCredentials(redis, account), readKeyUses(redis, account)])
+  const [keys, uses] = await Promise.all([listCredentials(redis, account), readKeyUses(redis, account, nowMs)])
   return keys.map((key) => documentOf(key, uses.get(key.id), nowMs))
 }
 
 /** One key. Throws a Refusal when the account has none of this id. */
 export async function showKey(redis: Redis, account: number, id: string, nowMs: number): Promise<KeyDocument> {
   const key = await existingKey(redis, account, id)
-  return documentOf(key, (await readKeyUses(redis, account)).get(id), nowMs)
+  return documentOf(key, (await readKeyUses(redis, account, nowMs)).get(id), nowMs)
 }
 
 async function existingKey(redis: Redis, account: number, id: string): Promise<Credential> {
@@ -148,7 +148,7 @@ function stateOf(key: Credential, nowMs: number): KeyDocument['state'] {
   return key.expires_at !== 0 && key.expires_at <= nowMs ? 'expired' : 'active'
 }
 
-const documentOf = (key: Credential, lastUsedAtMs: number | undefined, nowMs: number): KeyDocument => ({
+const documentOf = (key: Credential, uses: KeyUses | undefined, nowMs: number): KeyDocument => ({
   id: key.id,
   name: key.name,
   account: key.account === NO_ACCOUNT ? null : key.account,
@@ -158,7 +158,9 @@ const documentOf = (key: Credential, lastUsedAtMs: number | undefined, nowMs: nu
   state: stateOf(key, nowMs),
   expires_at: key.expires_at === 0 ? null : iso(key.expires_at),
   created_at: iso(key.created_at),
-  last_used_at: isoOrNull(lastUsedAtMs),
+  last_used_at: isoOrNull(uses?.lastMs),
+  last_used_from: uses?.days.find(({ from }) => from !== null)?.from ?? null,
+  uses: [...(uses?.days ?? [])],
 })
 
 /** What a key may do, and for how long. */

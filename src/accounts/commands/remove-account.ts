@@ -33,6 +33,7 @@ import { forgetCredentials } from '../store/credentials.ts'
 import { keptLanes } from '../store/kept-lanes.ts'
 import { listSenders } from '../store/senders.ts'
 import { dropSync, plannedSyncs } from '../store/template-syncs.ts'
+import { forgetWebhookArrivals } from '../store/webhook-arrivals.ts'
 import { dropSender, type SenderDeps, whyBusy } from './senders.ts'
 
 type RemovalDeps = Pick<SenderDeps, 'redis' | 'queues'>
@@ -92,6 +93,7 @@ async function forgetBelongings(redis: Redis, id: number): Promise<void> {
   for (const synced of await plannedSyncs(redis, id)) await dropSync(redis, synced)
   for (const key of [templatesKey(id), templateStatesKey(id), draftsOfAccountKey(id), rowsOfAccountKey(id)])
     await redis.del(key)
+  await forgetWebhookArrivals(redis, id)
   await clearAccount(redis, id, [ERASED_KEY_FIELD])
 }
 

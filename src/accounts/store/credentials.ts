@@ -5,9 +5,10 @@ import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { assertSameInstallation } from '../../redis/installation.ts'
-import { credentialKey, credentialsOfAccountKey, keyUsesKey } from '../../redis/keys.ts'
+import { credentialKey, credentialsOfAccountKey } from '../../redis/keys.ts'
 import { cached, readRecord } from '../../redis/records.ts'
 import { anyPermissionSchema, NO_ACCOUNT, OPERATOR, type Permission } from '../permissions.ts'
+import { forgetKeyUses } from './key-uses.ts'
 
 export { PERMISSIONS, type Permission, permissionSchema } from '../permissions.ts'
 
@@ -176,7 +177,7 @@ export async function pruneCredentials(redis: Redis, account: number): Promise<n
   const gone = listed.flatMap(([id], i) => (there[i] === 1 ? [] : [id]))
   if (gone.length > 0) {
     await redis.hdel(credentialsOfAccountKey(account), ...gone)
-    await redis.hdel(keyUsesKey(account), ...gone)
+    await forgetKeyUses(redis, account, Date.now(), gone)
   }
   return listed.length - gone.length
 }
@@ -186,7 +187,7 @@ export async function forgetCredentials(redis: Redis, account: number): Promise<
   const hashes = await redis.hvals(credentialsOfAccountKey(account))
   for (const hash of hashes) await redis.del(credentialKey(hash))
   await redis.del(credentialsOfAccountKey(account))
-  await redis.del(keyUsesKey(account))
+  await forgetKeyUses(redis, account, Date.now())
 }
 
 const cachedRead = cached(1_000, readCredential)
@@ -199,33 +200,4 @@ async function readCredential(redis: Redis, hash: string): Promise<Credential | 
     return undefined
   }
   return readRecord(credentialSchema, `key key_${hash.slice(0, 12)}`, raw)
-}
-
-// When keys were last used, so that a person can see which of them may be revoked. Beside the keys' own records: a use
-// is written down late and may be lost, and must never bring back half of a record that is gone.
-
-/** A busy key is used a thousand times a second; that it was used within the minute is all that anybody asks. */
-const WRITTEN_EVERY_MS = 60_000
-/** Keys remembered per process; beyond it all are forgotten, which costs a write for each that is used. */
-const MOST = 10_000
-
-const writtenAt = new WeakMap<Redis, Map<string, number>>()
-
-/**
- * Writes down that the key is used now, at most once a minute in this process. Never rejects and is never waited for.
- */
-export function noteKeyUse(redis: Redis, { account, id }: { account: number; id: string }, nowMs: number): void {
-  const written = writtenAt.get(redis) ?? new Map<string, number>()
-  writtenAt.set(redis, written)
-  if (nowMs - (written.get(id) ?? 0) < WRITTEN_EVERY_MS) return
-  if (written.size >= MOST) written.clear()
-  written.set(id, nowMs)
-  // A Redis that is full or away refuses it; the next minute writes it again.
-  redis.hset(keyUsesKey(account), id, nowMs).catch(() => {})
-}
-
-/** Key id → when it was last used (epoch ms), to the minute; a key that never was is missing. */
-export async function readKeyUses(redis: Redis, account: number): Promise<ReadonlyMap<string, number>> {
-  const uses = await redis.hgetall(keyUsesKey(account))
-  return new Map(Object.entries(uses).map(([id, ms]) => [id, Number(ms)]))
 }

@@ -1,5 +1,6 @@
 // The keys of the account: permissions, last use and expiry of each; create, rotate and revoke.
 import type { KeyDocument as Key } from '../../accounts/permissions.ts'
+import { countText } from '../logic/numbers.ts'
 import { nonEmpty, partsOf } from '../parts/fields.tsx'
 import { ask, showOnce, thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'
@@ -37,7 +38,18 @@ export const Keys = () => (
               .filter(Boolean)
               .join('; '),
         },
-        { title: 'Last used', cell: ({ last_used_at }) => <Ago at={last_used_at} /> },
+        {
+          title: 'Last used',
+          cell: ({ last_used_at }) => <Ago at={last_used_at} />,
+          note: ({ last_used_from: from }) => from && `from ${from}`,
+        },
+        {
+          title: 'Uses in 30 days',
+          number: true,
+          wide: true,
+          text: ({ uses }) => countText(uses.reduce((sum, { count }) => sum + count, 0)),
+          note: ({ uses: [latest] }) => latest && `${countText(latest.count)} on ${latest.day}`,
+        },
         { title: 'Created', wide: true, at: ({ created_at }) => created_at },
         {
           title: 'Expires',

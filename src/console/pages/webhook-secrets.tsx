@@ -5,7 +5,7 @@ import { ask, showOnce, thenNotify } from '../parts/form.tsx'
 import { type RowAction, Table } from '../parts/list.tsx'
 import { Card, WhenLoaded } from '../parts/page.tsx'
 import { Copy } from '../parts/press.tsx'
-import { Badge } from '../parts/text.tsx'
+import { Ago, Badge, held, sentence } from '../parts/text.tsx'
 import { useData } from '../state/hooks.ts'
 import { actingFor, call, type Data, randomHex } from '../state/http.ts'
 import { session } from '../state/session.ts'
@@ -40,33 +40,39 @@ export function WebhookSecrets() {
       </p>
       <WhenLoaded loaded={loaded}>
         {(counts) => (
-          <Table
-            cards
-            caption="Webhook secrets"
-            rows={KINDS}
-            keyOf={({ name }) => name}
-            columns={[
-              { title: 'Secret', head: true, text: ({ title }) => title, note: ({ purpose }) => purpose },
-              {
-                title: 'Valid',
-                cell: ({ name }) => (
-                  <Badge tone={counts[name] === 0 ? 'quiet' : 'good'}>
-                    {counts[name] === 0 ? 'none of its own' : `${counts[name]} of 2`}
-                  </Badge>
-                ),
-              },
-            ]}
-            actions={(kind) => {
-              const count = counts[kind.name]
-              const add: RowAction = ['Add', kind.title, () => addSecret(kind, count)]
-              const remove: RowAction = [
-                count > 1 ? 'Remove the older' : 'Remove',
-                kind.title,
-                () => removeSecret(kind, count),
-              ]
-              return count > 0 ? [add, remove] : [add]
-            }}
-          />
+          <>
+            {(counts.refused_last_day > 0
+              ? held
+              : sentence)`The last rightly signed webhook came ${<Ago at={counts.last_good_at} />}. Refused for a
+            wrong signature: ${counts.refused_last_hour} within an hour, ${counts.refused_last_day} within a day.`}
+            <Table
+              cards
+              caption="Webhook secrets"
+              rows={KINDS}
+              keyOf={({ name }) => name}
+              columns={[
+                { title: 'Secret', head: true, text: ({ title }) => title, note: ({ purpose }) => purpose },
+                {
+                  title: 'Valid',
+                  cell: ({ name }) => (
+                    <Badge tone={counts[name] === 0 ? 'quiet' : 'good'}>
+                      {counts[name] === 0 ? 'none of its own' : `${counts[name]} of 2`}
+                    </Badge>
+                  ),
+                },
+              ]}
+              actions={(kind) => {
+                const count = counts[kind.name]
+                const add: RowAction = ['Add', kind.title, () => addSecret(kind, count)]
+                const remove: RowAction = [
+                  count > 1 ? 'Remove the older' : 'Remove',
+                  kind.title,
+                  () => removeSecret(kind, count),
+                ]
+                return count > 0 ? [add, remove] : [add]
+              }}
+            />
+          </>
         )}
       </WhenLoaded>
     </Card>

@@ -1,7 +1,8 @@
 // Checks whether an API key may do something, alike over HTTP, through the intake queue and for the client library.
 import { insideOf } from '../../accounts/networks.ts'
 import { type Permission, permits } from '../../accounts/permissions.ts'
-import { type Credential, cachedCredential, noteKeyUse } from '../../accounts/store/credentials.ts'
+import { type Credential, cachedCredential } from '../../accounts/store/credentials.ts'
+import { noteKeyUse } from '../../accounts/store/key-uses.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { Refusal, type RefusalKind } from './refusal.ts'
 
@@ -44,7 +45,7 @@ export function checkCredential(
 ): Credential {
   if (credential === undefined) throw new KeyRefusal('unauthorized', 'The key is not known.', 'unknown')
   assertPermitted(credential, permissions, nowMs, from)
-  noteKeyUse(redis, credential, nowMs)
+  noteKeyUse(redis, credential, nowMs, from)
   return credential
 }
 

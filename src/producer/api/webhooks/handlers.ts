@@ -5,9 +5,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { NO_ACCOUNT } from '../../../accounts/permissions.ts'
 import type { Seal } from '../../../accounts/seal.ts'
 import { cachedAccount } from '../../../accounts/store/accounts.ts'
 import { cachedSender, senderOfPhoneNumberId } from '../../../accounts/store/senders.ts'
+import { noteWebhook, webhooksOf } from '../../../accounts/store/webhook-arrivals.ts'
 import {
   addWebhookSecret,
   countWebhookSecrets,
@@ -18,6 +20,7 @@ import { createCampaignRefusals } from '../../../campaigns/fan-out/circuit-break
 import type { Config } from '../../../config.ts'
 import { addReceivedMedium } from '../../../gallery/store/received-media.ts'
 import type { Log } from '../../../log.ts'
+import { isoOrNull } from '../../../messages/instant.ts'
 import { parseMessageId } from '../../../messages/message-id.ts'
 import { outcomeOfReport } from '../../../messages/outcome.ts'
 import { actOn } from '../../../messages/reports/act-on.ts'
@@ -94,7 +97,11 @@ export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'learning' | '
     },
     {
       report(headers) {
-        if (ofInstallation.secrets.length === 0) throw badSignature()
+        if (ofInstallation.secrets.length === 0) {
+          // WhatsApp may have been given this address for one of an account.
+          if (looksSigned(headers)) noteWebhook(redis, NO_ACCOUNT, 'refused', Date.now())
+          throw badSignature()
+        }
         refuseUnsigned(headers)
       },
       accountReport: refuseUnsigned,
@@ -122,10 +129,13 @@ async function receive(
   if (!secrets.some((secret) => isSigned(raw, signature, secret))) {
     // Those of an account may be missing with all else.
     if (secrets.length === 0) await assertSameInstallation(deps.redis)
+    // Without a secret there may be no such account.
+    else noteWebhook(deps.redis, account ?? NO_ACCOUNT, 'refused', Date.now())
     throw badSignature()
   }
   // Before anything of it is taken for somebody else's, and dropped.
   await assertSameInstallation(deps.redis)
+  noteWebhook(deps.redis, account ?? NO_ACCOUNT, 'good', Date.now())
   const content = await readWebhook(await parseRaw(raw))
   if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of WhatsApp.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
@@ -268,7 +278,17 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 export const webhookSecretRoutes = ({ redis, seal }: { redis: Redis; seal: Seal }): Route[] =>
   bind(webhookSecrets)({
     async list({ caller: { account } }) {
-      return shows('webhook secrets', await countWebhookSecrets(redis, account))
+      const [counts, came] = await Promise.all([
+        countWebhookSecrets(redis, account),
+        webhooksOf(redis, account, Date.now()),
+      ])
+      const { lastGoodAtMs, refusedLastHour, refusedLastDay } = came
+      return shows('webhook secrets', {
+        ...counts,
+        last_good_at: isoOrNull(lastGoodAtMs ?? undefined),
+        refused_last_hour: refusedLastHour,
+        refused_last_day: refusedLastDay,
+      })
     },
     async add({ caller: { account }, params, body }) {
       await addWebhookSecret(redis, seal, account, params.name, body.secret)

@@ -66,9 +66,21 @@ const secret = routesOf({
 const countField = z.int().min(0).max(WEBHOOK_SECRETS_MAX).describe('How many are valid at the moment.')
 const countsSchema = named('WebhookSecrets', { 'webhook.app_secret': countField, 'webhook.verify_token': countField })
 
+const refusals = z.int().nonnegative().describe('Webhooks that were refused, as their signature was wrong.')
+const standingSchema = named('WebhookStanding', {
+  ...countsSchema.shape,
+  last_good_at: z.iso
+    .datetime()
+    .nullable()
+    .describe('When the last rightly signed webhook came; null: none within 30 days.'),
+  refused_last_hour: refusals,
+  refused_last_day: refusals,
+})
+
 export const webhookSecrets = {
   list: secret.get('/admin/webhook-secrets', 'Counts the secrets of each name of the account; none is ever shown.', {
-    answers: one(countsSchema),
+    details: 'And tells which webhooks came to its address lately.',
+    answers: one(standingSchema),
     examples: [{ says: 'webhook secrets' }],
   }),
   add: secret.put(
