@@ -70,11 +70,13 @@ export const keyDocumentSchema = z.strictObject({
     .describe('The address of the client that used it last over HTTP; null when none did within 30 days.'),
   uses: z
     .array(
-      z.strictObject({
-        day: z.iso.date().describe('In UTC.'),
-        count: z.int().positive().describe('Requests and jobs.'),
-        from: z.string().nullable().describe('The last address of that day.'),
-      }),
+      z
+        .strictObject({
+          day: z.iso.date().describe('In UTC.'),
+          count: z.int().positive().describe('Requests and jobs.'),
+          from: z.string().nullable().describe('The last address of that day.'),
+        })
+        .meta({ id: 'KeyUse' }),
     )
     .describe('Of the last 30 days those on which it was used, the latest first.'),
 })

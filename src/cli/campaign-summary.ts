@@ -10,7 +10,8 @@ import { type Campaign, findCampaign, idOf } from '../campaigns/store/campaigns.
 import { counted } from '../messages/fault.ts'
 import { STATES } from '../messages/lifecycle.ts'
 import type { Redis } from '../redis/connect.ts'
-import { formatDuration, keyValueTable } from './print.ts'
+import { spanText } from '../telemetry/durations.ts'
+import { keyValueTable } from './print.ts'
 import { startBar } from './progress.ts'
 import { noCampaign } from './session.ts'
 import { parser } from './values.ts'
@@ -77,10 +78,7 @@ export function campaignSummary(campaign: CampaignDescription): string {
       'Throttled to',
       progress.held_to === null ? '' : `${Math.round(progress.held_to)} a second, throttled by the provider`,
     ],
-    [
-      'To go',
-      campaign.state === 'running' && progress.seconds_left !== null ? formatDuration(progress.seconds_left) : '',
-    ],
+    ['To go', campaign.state === 'running' && progress.seconds_left !== null ? spanText(progress.seconds_left) : ''],
   ])
 }
 
@@ -113,7 +111,7 @@ function preflightFacts(
     [
       'Estimated',
       begun === null && preflight.problems.length === 0
-        ? `${formatDuration(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
+        ? `${spanText(preflight.seconds)} at ${preflight.rate} messages a second, until ${preflight.estimated_end}`
         : '',
     ],
     ['Takes', begun === null && preflight.problems.length === 0 ? daysText(preflight) : ''],
@@ -225,7 +223,7 @@ function show(bar: SingleBar, { state, progress }: CampaignDescription): void {
   bar.update(progress.total - progress.queued, {
     state,
     rate: Math.round(progress.rate_per_second),
-    left: progress.seconds_left === null ? '-' : formatDuration(progress.seconds_left),
+    left: progress.seconds_left === null ? '-' : spanText(progress.seconds_left),
     badly: badly(progress),
   })
 }

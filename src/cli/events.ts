@@ -1,5 +1,6 @@
 // events: endpoints that are told what happens, and telling them again.
 import { z } from 'zod'
+import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { addEndpoint, alterEndpoint, countReplayed, replayEvents, testEndpoint } from '../events/commands/endpoints.ts'
 import { newEndpointFields } from '../events/endpoint.ts'
@@ -10,6 +11,7 @@ import {
   type Endpoint,
   endpointDocument,
   findEndpoint,
+  listAllEndpoints,
   listEndpoints,
   removeEndpoint,
 } from '../events/store/endpoints.ts'
@@ -17,7 +19,7 @@ import { faultsOf } from '../messages/fault.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
-import { type Columns, clockTime, tableOf } from './print.ts'
+import { type Columns, clockTime, listed, tableOf } from './print.ts'
 import { accountId, instant, numberUpTo, oneOf, senderNames, someOf } from './values.ts'
 import { type Answer, type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
@@ -27,7 +29,7 @@ const ATTEMPTS_SHOWN = 50
 const endpointValues = {
   action: oneOf(ACTIONS),
   id: z.string().optional(),
-  account: option(accountId, 'id', 'account whose endpoints they are'),
+  account: option(accountId.optional(), 'id', 'account whose endpoints they are; `list` shows those of all without it'),
   url: option(z.string().optional(), 'url', 'address that is told, of a new one'),
   types: option(
     someOf(EVENT_TYPES).optional(),
@@ -46,6 +48,7 @@ type Typed = z.output<z.ZodObject<typeof endpointValues>>
 
 const COLUMNS: Columns<ReturnType<typeof endpointDocument>> = {
   ID: ({ id }) => id,
+  ACCOUNT: ({ account }) => account,
   URL: ({ url }) => url,
   STATE: (each) => (each.enabled ? (each.failing_since ? 'failing' : 'enabled') : `disabled: ${each.disabled_for}`),
   'LAST SUCCESS': ({ last_success_at }) => last_success_at,
@@ -67,6 +70,9 @@ export const verbs: readonly Verb[] = [
     summary: `${ACTIONS.join(', ')}; the secret of a new endpoint is shown only once`,
     example: 'create --account 1 --url https://shop.example/hooks/laneway --batch 100',
     values: endpointValues,
+    check({ action, account }, wrong) {
+      if (action !== 'list' && account === undefined) wrong('account', 'required')
+    },
     run: act,
   }),
   verb({
@@ -106,12 +112,12 @@ async function existing(redis: Redis, account: number, id: string | undefined): 
 }
 
 async function act(values: Typed, { redis, config }: CommandContext): Promise<Answer> {
-  const { action, account, id } = values
+  const { action, account = NO_ACCOUNT, id } = values
   const seal = createSeal(secretKeysOf(config))
   const commands = { redis, seal, allowPrivate: config.events.allowPrivate }
   if (action === 'list') {
-    const all = (await listEndpoints(redis, account)).map(endpointDocument)
-    return { json: all, text: tableOf(all, COLUMNS) }
+    const all = account === NO_ACCOUNT ? await listAllEndpoints(redis) : await listEndpoints(redis, account)
+    return listed(all.map(endpointDocument), COLUMNS, 'There is no endpoint yet.')
   }
   if (action === 'create') return create(values, commands)
   const endpoint = await existing(redis, account, id)
@@ -151,7 +157,7 @@ async function act(values: Typed, { redis, config }: CommandContext): Promise<An
 }
 
 async function create(values: Typed, commands: Parameters<typeof addEndpoint>[0]): Promise<Answer> {
-  const { account, url = '', types, senders, batch, includeContent } = values
+  const { account = NO_ACCOUNT, url = '', types, senders, batch, includeContent } = values
   const given = {
     url,
     types,

@@ -10,7 +10,8 @@ import type { LaneQueues } from '../queue/lane/queues.ts'
 import { waitingInChunks, waitingOn } from '../queue/lane/stats.ts'
 import type { Redis } from '../redis/connect.ts'
 import { LOOK_MS, trustClock } from '../redis/trusted-clock.ts'
-import { type Columns, clockTime, formatDuration, listed } from './print.ts'
+import { spanText } from '../telemetry/durations.ts'
+import { type Columns, clockTime, listed } from './print.ts'
 import { confirm, laneQueues, personHere, senderNamed } from './session.ts'
 import { accountId, nameUpTo, rate, senderName } from './values.ts'
 import { type Answer, type CommandContext, flag, option, type Verb, verb } from './verb.ts'
@@ -181,4 +182,4 @@ const pauseOf = ({ paused_for, paused_by, paused_at }: LaneStatus): string =>
 const cooldownOf = ({ cooldown_until, cooldown_code }: LaneStatus): string =>
   cooldown_until === null ? 'none' : [cooldown_until, cooldown_code].filter(Boolean).join(' ')
 
-const ageOf = (time: string): string => formatDuration(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1_000)))
+const ageOf = (time: string): string => spanText(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1_000)))

@@ -64,17 +64,6 @@ export function keyValueTable(lines: readonly (readonly [name: string, value: st
 /** A time to the second, `2026-03-01T12:00:00Z`. */
 export const clockTime = (time: number | string): string => `${new Date(time).toISOString().slice(0, 19)}Z`
 
-/** `75` is `1 min 15 s`. */
-export function formatDuration(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 3_600), 'h'],
-    [Math.floor((seconds % 3_600) / 60), 'min'],
-    [Math.round(seconds % 60), 's'],
-  ] as const
-  const shown = parts.filter(([count]) => count > 0).slice(0, 2)
-  return shown.length === 0 ? '0 s' : shown.map(([count, unit]) => `${count} ${unit}`).join(' ')
-}
-
 const BARS = '▁▂▃▄▅▆▇█'
 
 /** Numbers as one line of bars: a character each, its height relative to the highest; a space for zero. */

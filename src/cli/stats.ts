@@ -2,10 +2,11 @@
 import { laneOf } from '../lanes/control.ts'
 import { iso } from '../messages/instant.ts'
 import type { Redis } from '../redis/connect.ts'
+import { spanText } from '../telemetry/durations.ts'
 import { COUNTED_NAMES, type Counted, type Point, WHOLE } from '../telemetry/history.ts'
 import { type History, readStats } from '../telemetry/store/history.ts'
 import { CliFailure } from './failure.ts'
-import { clockTime, formatDuration, sparkline } from './print.ts'
+import { clockTime, sparkline } from './print.ts'
 import { senderNamed } from './session.ts'
 import { duration, laneId, senderName } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
@@ -76,7 +77,7 @@ function textOf(lane: number | undefined, history: History): string {
     ['oldest (s)', highest('oldestSeconds', points), columns.map((some) => highest('oldestSeconds', some))] as const,
   ]
   const whose = lane === undefined ? 'The whole installation' : `Lane ${lane}`
-  const column = formatDuration((perColumn * everyMs) / 1_000)
+  const column = spanText((perColumn * everyMs) / 1_000)
   return [
     `${whose} since ${clockTime(fromMs)}; each column is ${column}.`,
     '',

@@ -1,9 +1,11 @@
 // What `top` draws: a snapshot as lines of a terminal. Pure. Names and reasons come from outside: whatever in them would
 // move the cursor, recolour the terminal or turn the reading direction is shown, and not obeyed.
+
+import { answerText, spanText } from '../telemetry/durations.ts'
 import { boundSentence, isShortOfRoom } from '../telemetry/lane-bound.ts'
 import { secondsToGo } from '../telemetry/lane-state.ts'
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../telemetry/snapshot.ts'
-import { clockTime, formatDuration, printable, sparkline } from './print.ts'
+import { clockTime, printable, sparkline } from './print.ts'
 
 /** What can be selected, by what it is and not by where it stands: lines change places. */
 export interface Item {
@@ -75,13 +77,13 @@ const shownOf = (shown: number, all: number): string => (shown < all ? `(${shown
 
 function headline({ at, totals }: Snapshot, { ageMs }: View): string {
   const parts = [
-    `${at.slice(11, 19)} UTC${ageMs > OLD_MS ? `, ${Math.round(ageMs / 1_000)} s old` : ''}`,
+    `${at.slice(11, 19)} UTC${ageMs > OLD_MS ? `, ${spanText(ageMs / 1_000)} old` : ''}`,
     `accepted ${totals.accepted_per_s}/s`,
     `sent ${totals.sent_per_s}/s`,
     `delivered ${totals.delivered_per_s}/s`,
     `failed ${totals.failed_per_s}/s`,
     `waiting ${totals.waiting}`,
-    ...(totals.oldest_waiting_s === null ? [] : [`oldest ${formatDuration(totals.oldest_waiting_s)}`]),
+    ...(totals.oldest_waiting_s === null ? [] : [`oldest ${spanText(totals.oldest_waiting_s)}`]),
     `unconfirmed ${totals.unconfirmed}`,
   ]
   return parts.join('   ')
@@ -113,7 +115,7 @@ function laneLine(lane: SnapshotLane): string {
   const waiting = lane.waiting.transactional + lane.waiting.campaign
   const name = cut(`${lane.sender} ${printable(lane.name)}`, 23).padEnd(24)
   const rate = `${lane.sent_per_s} of ${Number(lane.rate_per_s.toFixed(2))}`
-  const oldest = lane.oldest_s === null ? '' : formatDuration(lane.oldest_s)
+  const oldest = lane.oldest_s === null ? '' : spanText(lane.oldest_s)
   const why = whyOf(lane).join('  ')
   const spark = sparkline(lane.spark).padEnd(30)
   const cells = [
@@ -141,10 +143,10 @@ function whyOf(lane: SnapshotLane): string[] {
     ...(rest === null || lane.state === 'resting' ? [] : [restOf(rest)]),
     ...(left === null
       ? []
-      : [`${formatDuration(left.seconds)} to go${left.at === 'this rate' ? '' : ` at ${left.at}`}`]),
+      : [`${spanText(left.seconds)} for what waits now${left.at === 'this rate' ? '' : `, at ${left.at}`}`]),
     ...(dead_letters === 0 ? [] : [`dead letters: ${dead_letters}`]),
     ...(lane.in_flight === 0 ? [] : [`in flight: ${lane.in_flight}`]),
-    ...(p50 === null || p99 === null ? [] : [`answers: p50 ${p50} s, p99 ${p99} s`]),
+    ...(p50 === null || p99 === null ? [] : [`answers: p50 ${answerText(p50)}, p99 ${answerText(p99)}`]),
     ...(isShortOfRoom(lane) ? [boundSentence({ ...lane, waiting })] : []),
   ]
 }
@@ -155,7 +157,7 @@ const restOf = ({ why, until }: { why: string; until: string }): string =>
 function campaignLine(campaign: SnapshotCampaign): string {
   const { total, queued, delivered_total, read, failed, capped, held, eta_s, paused_for, throttle, waits } = campaign
   const name = cut(`${campaign.id} ${printable(campaign.name ?? '')}`, 31).padEnd(32)
-  const left = eta_s === null || eta_s === 0 ? [] : [`${formatDuration(eta_s)} to go`]
+  const left = eta_s === null || eta_s === 0 ? [] : [`${spanText(eta_s)} for all its people`]
   const rest = waits === null ? null : `waits: ${waits.why} until ${waits.until.slice(11, 19)} UTC`
   const why = [rest, paused_for, throttle].flatMap((each) => (each === null ? [] : [printable(each)]))
   return [

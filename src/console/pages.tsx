@@ -85,12 +85,17 @@ export const PAGES: readonly (readonly Row[])[] = [
 /** Pages that an operator sees for all accounts at once. All others are for one account. */
 const FOR_ALL = /^(\/lanes(\/\d+)?|\/notices|\/activity|\/keys)?$/
 
+/** A campaign or a message, whose id names its lane. */
+const OF_LANE = /^\/\w+\/(?:cmp|msg)_(\d{1,15})_/
+
 /** The page at a path. */
 export function pageOf(path: string): ComponentChild {
   for (const [at, right, page] of PAGES.flat()) {
     const found = typeof at === 'string' ? at === path && [path] : at.exec(path)
     if (!found) continue
-    if (isOperator.value && actingFor.value === undefined && !FOR_ALL.test(path)) return <ChooseAccount />
+    if (isOperator.value && actingFor.value === undefined && !FOR_ALL.test(path)) {
+      return <ChooseAccount key={path} lane={OF_LANE.exec(path)?.[1]} />
+    }
     return right === undefined || may(right) ? page(...found.slice(1)) : <NotPermitted />
   }
   return (

@@ -52,6 +52,7 @@ const time = z.iso.datetime()
 export const endpointSchema = z
   .strictObject({
     id: z.string(),
+    account: z.int(),
     url: z.string(),
     types: z.array(eventTypeSchema),
     senders: z.array(z.string()).describe('Digits of the senders; all when empty.'),
@@ -65,6 +66,14 @@ export const endpointSchema = z
   })
   .meta({ id: 'EventEndpoint' })
 export type EndpointDocument = z.infer<typeof endpointSchema>
+
+/** Whether events do not get through to an endpoint, other than by somebody's wish. */
+export const isFailing = ({
+  enabled,
+  disabled_for: why,
+  failing_since: since,
+}: Pick<EndpointDocument, 'enabled' | 'disabled_for' | 'failing_since'>): boolean =>
+  enabled ? since !== null : why !== 'by hand'
 
 /** One POST to an endpoint, as the log of attempts has it. */
 export const attemptSchema = z

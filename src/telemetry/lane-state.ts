@@ -1,6 +1,8 @@
 // Why a lane does not send, decided in this one place from what is known of it. Pure: what is known is read by
 // live/snapshots.ts, and shown by the console and `top` as it is said here.
 
+import { spanText } from './durations.ts'
+
 /** What a lane can be in, what needs a person first. */
 export const LANE_STATES = [
   'stuck',
@@ -83,8 +85,8 @@ export function laneState(lane: LaneFacts): Said {
     return { ...said('resting', lane.resting.sentence), until: new Date(lane.resting.until).toISOString() }
   }
   if (lane.waiting > 0 && lane.inFlight === 0 && lane.sameHeadMs > silentMs(lane.rate)) {
-    const seconds = Math.round(lane.sameHeadMs / 1_000)
-    return said('stuck', `The same message has been next for ${seconds} s although nothing holds the lane.`)
+    const span = spanText(lane.sameHeadMs / 1_000)
+    return said('stuck', `The same message has been next for ${span} although nothing holds the lane.`)
   }
   if (lane.waiting > 0 && lane.paceUsed >= PACE_USED_UP) {
     return said('waiting_for_pace', `All of its pace is used: ${shown(lane.rate)}.`)

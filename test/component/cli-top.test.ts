@@ -103,7 +103,7 @@ test('of a lane that sends it says what is in flight, how long answers take, and
     { columns: 400, rows: 24, note: '', ageMs: 0, selected: undefined },
   )
   expect(lines.join('\n')).toContain('workers 2, 25 of 6000 in flight')
-  expect(lines.join('\n')).toContain('in flight: 25  answers: p50 0.3 s, p99 1.2 s  Its worker has as many')
+  expect(lines.join('\n')).toContain('in flight: 25  answers: p50 300 ms, p99 1.2 s  Its worker has as many')
 })
 
 test('keys are what terminals send for them, and anything else is none', () => {

@@ -2,10 +2,13 @@
 // HTTP, producer, worker, the endpoints. Stood in for: WhatsApp.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { OPERATOR } from '../../src/accounts/permissions.ts'
 import { readAuditLog } from '../../src/accounts/store/audit-log.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
 import { claim } from '../support/claim.ts'
+import { runCli } from '../support/cli.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { audioMessage, LONG_TIMES } from '../support/lane-redis.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -225,6 +228,25 @@ describe('an endpoint', () => {
     })
     receiver.behave = answerWith(503)
     await happen(tenant)
+    const operator = await createCredential(service.redis, 0, [OPERATOR], Date.now())
+    const failing = async (more = '') => {
+      const headers = { authorization: `Bearer ${operator.secret}` }
+      const answer = await fetch(`${service.url}/event-endpoints?failing=true${more}`, { headers })
+      return z.object({ data: z.array(z.looseObject({ id: z.string(), account: z.int() })) }).parse(await answer.json())
+        .data
+    }
+    const idle = await create()
+    const isListed = async () => (await failing()).find(({ id }) => id === endpoint.id)
+    expect(await eventually(isListed, 'an operator sees it among all that fail')).toMatchObject({
+      account: tenant.account,
+    })
+    expect((await failing()).map(({ id }) => id)).not.toContain(idle.id)
+    expect((await failing(`&account=${tenant.account}`)).map(({ id }) => id)).toEqual([endpoint.id])
+    const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+    const { code, stdout } = await runCli(['events', 'endpoints', 'list'], env)
+    expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`${endpoint.id} +${tenant.account} `))])
+    const without = await runCli(['events', 'endpoints', 'show', endpoint.id], env)
+    expect(without).toMatchObject({ code: 2, stderr: 'error: --account: required.\n' })
     const shown = async () => dataOf(endpointShape.omit({ secret: true }), await call('GET', `/${endpoint.id}`))
     await eventually(async () => !(await shown()).enabled, 'disabled')
     expect((await shown()).disabled_for).toBe('failing')

@@ -1,15 +1,25 @@
 // Choosing or creating an account: what an operator sees on a page that needs one.
+import { useEffect } from 'preact/hooks'
+import type { LaneStatus } from '../../lanes/lane-status.ts'
 import { ask } from '../parts/form.tsx'
 import { Empty, Page, WhenLoaded } from '../parts/page.tsx'
 import { Button } from '../parts/press.tsx'
 import { words } from '../parts/text.tsx'
-import { useLoad } from '../state/hooks.ts'
+import { useData, useLoad } from '../state/hooks.ts'
 import { dataOf } from '../state/http.ts'
 import { type Account, loadAccounts } from '../state/library.ts'
 import { actFor } from '../state/session.ts'
 
-/** The accounts as buttons. */
-export const ChooseAccount = () => (
+/** Chooses the account of this lane where one is given and there; else shows the accounts as buttons. */
+export function ChooseAccount({ lane }: { lane: string | undefined }) {
+  const { value, busy } = useData<LaneStatus>(lane && `/admin/lanes/${lane}`)
+  useEffect(() => {
+    if (value) actFor(value.account)
+  }, [value])
+  return lane && (busy || value) ? <p class="quiet">Loading …</p> : <Accounts />
+}
+
+const Accounts = () => (
   <Page title="For which account?" actions={<Button press={newAccount}>New account</Button>}>
     <WhenLoaded loaded={useLoad('accounts', loadAccounts)}>
       {(all) =>

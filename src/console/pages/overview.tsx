@@ -1,12 +1,13 @@
 // The overview. Problems come first, each with its reason.
 import type { ComponentChildren } from 'preact'
 import { parseCampaignId, TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
+import type { EndpointDocument } from '../../events/endpoint.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { hasTraffic, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { ledgerOf } from '../logic/ledger.ts'
 import { counted, countText, rateText, shareText, spanText } from '../logic/numbers.ts'
-import { reasonText } from '../logic/words.ts'
+import { endpointWords, reasonText } from '../logic/words.ts'
 import { History } from '../parts/chart.tsx'
 import { DemoSwitch } from '../parts/demo.tsx'
 import { Card, Figures, Live, Page } from '../parts/page.tsx'
@@ -21,10 +22,11 @@ import {
   Said,
   SearchLink,
   Text,
+  When,
   words,
 } from '../parts/text.tsx'
-import { useLoad } from '../state/hooks.ts'
-import { call, dataOf, type Page as Listed } from '../state/http.ts'
+import { useData, useLoad } from '../state/hooks.ts'
+import { actingFor, call, dataOf, type Page as Listed } from '../state/http.ts'
 import { now } from '../state/live.ts'
 import { may, session } from '../state/session.ts'
 import { Failures, RedisState, Workers } from './machines.tsx'
@@ -39,6 +41,7 @@ export const Overview = () => (
           <DemoSwitch />
           <Totals totals={figures.totals} />
           <Trouble lanes={figures.lanes.filter(isInTrouble)} total={figures.lanes_total} />
+          <FailingEndpoints />
           <Resting lanes={figures.lanes} campaigns={figures.campaigns} />
           <History />
           <div class="halves">
@@ -62,6 +65,7 @@ export const Overview = () => (
 )
 
 const EVERY_MS = 5_000
+const ENDPOINTS_EVERY_MS = 10_000
 
 /** Whether the account has never sent anything; for an operator of all accounts, whether none has sent for a week. */
 async function isNew(signal: AbortSignal): Promise<boolean> {
@@ -160,6 +164,49 @@ function Trouble({ lanes, total }: { lanes: readonly SnapshotLane[]; total: numb
       {lanes.length > MOST && (
         <p>
           <a href="/console/lanes">All {countText(lanes.length)}</a>
+        </p>
+      )}
+    </Card>
+  )
+}
+
+/** Event endpoints that do not accept what happens: of all accounts, for an operator who has chosen none. */
+function FailingEndpoints() {
+  const ofAll = session.value?.operator && actingFor.value === undefined
+  const query = { failing: 'true', limit: 100 }
+  const { value = [] } = useData<EndpointDocument[]>(
+    ofAll || may('events') ? '/event-endpoints' : undefined,
+    ENDPOINTS_EVERY_MS,
+    query,
+  )
+  if (value.length === 0) return null
+  return (
+    <Card
+      title={counted(
+        value.length,
+        'event endpoint that does not accept events',
+        'event endpoints that do not accept events',
+      )}
+      variant="trouble"
+    >
+      <ul class="plain">
+        {value.slice(0, MOST).map((endpoint) => {
+          const { word, tone, means } = endpointWords(endpoint)
+          const { id, account, url, failing_since: since } = endpoint
+          return (
+            <li key={id}>
+              <Badge tone={tone}>{word}</Badge>{' '}
+              <a href={`/console/endpoints/${id}${ofAll ? `?account=${account}` : ''}`}>
+                <Text text={url} />
+              </a>
+              {ofAll && ` of account ${account}`}: {means} {since !== null && words`Since ${<When at={since} />}.`}
+            </li>
+          )
+        })}
+      </ul>
+      {value.length > MOST && !ofAll && (
+        <p>
+          <a href="/console/endpoints">All {countText(value.length)}</a>
         </p>
       )}
     </Card>

@@ -5,15 +5,30 @@ import { signal } from '@preact/signals'
 export interface Place {
   /** Without `/console` and without a slash at the end; '' is the overview. */
   path: string
+  /** Without the account. */
   query: URLSearchParams
+  /** The account that the address names for an operator. */
+  account: number | undefined
 }
 
 const BASE = '/console'
 
-const readPlace = (): Place => ({
-  path: decodeURI(location.pathname).slice(BASE.length).replace(/\/+$/, ''),
-  query: new URLSearchParams(location.search),
-})
+const ACCOUNT = 'account'
+
+function readPlace(): Place {
+  const query = new URLSearchParams(location.search)
+  const account = Number(query.get(ACCOUNT)) || undefined
+  query.delete(ACCOUNT)
+  return { path: decodeURI(location.pathname).slice(BASE.length).replace(/\/+$/, ''), query, account }
+}
+
+/** An address of the console that names the account, or none. */
+export function withAccount(address: string, account: number | undefined): string {
+  const url = new URL(address, location.origin)
+  if (account === undefined) url.searchParams.delete(ACCOUNT)
+  else url.searchParams.set(ACCOUNT, String(account))
+  return url.pathname + url.search + url.hash
+}
 
 /** The current place. */
 export const place = signal<Place>(readPlace())
@@ -25,6 +40,12 @@ export function go(address: string, { replace = false }: { replace?: boolean } =
   const before = place.peek().path
   place.value = readPlace()
   if (before !== place.peek().path) scrollTo(0, 0)
+}
+
+/** Has the address bar name the account, so that it can be sent to a colleague. */
+export function nameAccount(account: number | undefined): void {
+  const named = withAccount(location.href, account)
+  if (named !== location.pathname + location.search + location.hash) history.replaceState(null, '', named)
 }
 
 /** Follows links within the console without a page load, and the buttons back and forward. */

@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import { may as mayDo, type Right, type Session } from '../logic/may.ts'
 import { actingFor, call, dataOf, isOperator, isTemporary, Refused, sessionEnded, withRetryNote } from './http.ts'
+import { nameAccount, type Place, place, withAccount } from './router.ts'
 
 /** undefined until the server has answered, null if nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined)
@@ -47,8 +48,8 @@ export async function signOut(): Promise<void> {
 
 function enter(found: Session): void {
   isOperator.value = found.operator
-  const kept = Number(sessionStorage.getItem(ACCOUNT))
-  actingFor.value = found.operator && kept > 0 ? kept : undefined
+  const wanted = place.peek().account ?? Number(sessionStorage.getItem(ACCOUNT))
+  actingFor.value = found.operator && wanted > 0 ? wanted : undefined
   session.value = found
 }
 
@@ -58,6 +59,30 @@ export function actFor(account: number | undefined): void {
   else sessionStorage.setItem(ACCOUNT, String(account))
   actingFor.value = account
 }
+
+let before: Place | undefined
+// An address that names an account chooses it; any other gets the one that is chosen.
+effect(() => {
+  const here = place.value
+  const account = actingFor.value
+  if (!isOperator.value) return
+  const named = here === before ? undefined : here.account
+  before = here
+  if (named !== undefined && named !== account) actFor(named)
+  else nameAccount(account)
+})
+
+let lent: { link: HTMLAnchorElement; address: string } | undefined
+// A link that is copied, or opened in another tab, names the account as well; one that is followed here need not.
+addEventListener('mousedown', ({ target, button, ctrlKey, metaKey, shiftKey }) => {
+  lent?.link.setAttribute('href', lent.address)
+  lent = undefined
+  const link = target instanceof Element ? target.closest<HTMLAnchorElement>('a[href^="/console"]') : null
+  const address = link?.getAttribute('href')
+  if (!link || !address || actingFor.value === undefined || !(button || ctrlKey || metaKey || shiftKey)) return
+  lent = { link, address }
+  link.setAttribute('href', withAccount(address, actingFor.value))
+})
 
 /** Whether the session may do this; false when nobody is signed in. */
 export const may = (right: Right): boolean => {

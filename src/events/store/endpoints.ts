@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Seal } from '../../accounts/seal.ts'
+import { listAccounts } from '../../accounts/store/accounts.ts'
 import { iso, isoOrNull } from '../../messages/instant.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
@@ -107,6 +108,20 @@ export async function listEndpoints(redis: Redis, account: number): Promise<Endp
   return found.filter((each) => each !== undefined)
 }
 
+/** Accounts that are asked about at once. */
+const ACCOUNTS_AT_ONCE = 200
+
+/** The endpoints of all accounts, account by account. */
+export async function listAllEndpoints(redis: Redis): Promise<Endpoint[]> {
+  const accounts = (await listAccounts(redis)).map(({ id }) => id)
+  const found: Endpoint[] = []
+  for (let at = 0; at < accounts.length; at += ACCOUNTS_AT_ONCE) {
+    const some = accounts.slice(at, at + ACCOUNTS_AT_ONCE)
+    found.push(...(await Promise.all(some.map((account) => listEndpoints(redis, account)))).flat())
+  }
+  return found
+}
+
 /** Changes it. Enabled again, it goes on where it stopped, as far as that is kept. */
 export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: EndpointChanges): Promise<Endpoint> {
   const key = eventKeys(endpoint.account).endpoint(endpoint.id)
@@ -191,6 +206,7 @@ export async function moveCursors(
 /** An endpoint as it is shown. */
 export const endpointDocument = (endpoint: Endpoint): EndpointDocument => ({
   id: endpoint.id,
+  account: endpoint.account,
   url: endpoint.url,
   types: endpoint.types,
   senders: endpoint.senders,

@@ -102,6 +102,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'File.url': 'http://127.0.0.1:3000/media/4cJ0q6m9wXy2/spring.png',
   'Key.id': 'key_0f1e2d3c4b5a',
   'Key.name': 'order service',
+  'KeyUse.day': '2026-11-21',
   'Lane.cooldown_code': '',
   'Lane.cooldown_for': '',
   'Lane.name': 'shop',

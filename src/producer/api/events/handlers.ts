@@ -8,12 +8,14 @@ import {
   replayEvents,
   testEndpoint,
 } from '../../../events/commands/endpoints.ts'
+import { isFailing } from '../../../events/endpoint.ts'
 import { listAttempts } from '../../../events/store/attempts.ts'
 import { rotateSecret } from '../../../events/store/endpoint-secrets.ts'
 import {
   type Endpoint,
   endpointDocument,
   findEndpoint,
+  listAllEndpoints,
   listEndpoints,
   removeEndpoint,
 } from '../../../events/store/endpoints.ts'
@@ -23,6 +25,7 @@ import { findReplay } from '../../../events/store/replays.ts'
 import { iso, isoOrNull } from '../../../messages/instant.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { Caller } from '../../route.ts'
 import { created, lists, queued, says, shows } from '../answers.ts'
@@ -56,8 +59,11 @@ export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
       const { endpoint, secret } = await addEndpoint(commands, call.caller.account, call.body, idOf)
       return created({ ...endpointDocument(endpoint), secret })
     },
-    async list({ caller, query }) {
-      return lists(pageOfAll((await listEndpoints(redis, caller.account)).map(endpointDocument), byAge, query))
+    async list({ caller, query: { failing, ...page } }) {
+      const account = accountOf(caller)
+      const all = account === undefined ? await listAllEndpoints(redis) : await listEndpoints(redis, account)
+      const shown = all.map(endpointDocument).filter((each) => !failing || isFailing(each))
+      return lists(pageOfAll(shown, byAge, page))
     },
     async show(call) {
       return shows('endpoint', endpointDocument(await own(call)))

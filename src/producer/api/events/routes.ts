@@ -10,6 +10,8 @@ import { count, flagField, pageFields, pageQuery, timeField } from '../fields.ts
 const access = { in: 'bearer', permission: 'events' } as const
 const route = routesOf({ access, params: z.object({ id: z.string() }), shown: { id: 'ep_5f0c2a7d9b1e4f6a8c' } })
 
+const ofAll = routesOf({ access: { ...access, withoutAccount: true } })
+
 const typesField = textUpTo(1_000)
   .transform((list) => list.split(',').map((type) => type.trim()))
   .pipe(z.array(eventTypeSchema).min(1))
@@ -108,8 +110,11 @@ export const events = {
       },
     ],
   }),
-  list: route.get('/event-endpoints', 'Lists the endpoints of the account.', {
-    query: pageQuery(40),
+  list: ofAll.get('/event-endpoints', 'Lists the endpoints of the account.', {
+    details: 'An operator that names no account gets those of all.',
+    query: pageQuery(40).extend({
+      failing: flagField.meta({ description: 'Only those that do not accept events, or were turned off for that.' }),
+    }),
     answers: page(endpointSchema),
   }),
   show: route.get('/event-endpoints/:id', 'Shows an endpoint.', {
