@@ -1,16 +1,19 @@
 // Pins: the console for people: by keyboard alone, with a key that may only look, for an operator of many accounts, with a
 // stream that breaks, without a network, in a hidden tab, and once the key is revoked.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { createCredential, revokeCredential } from '../../src/accounts/store/credentials.ts'
 import { openTab, signIn } from '../support/browser.ts'
 import { type ConsoleWorld, startConsoleWorld } from '../support/console-world.ts'
 
 let world: ConsoleWorld
+/** A message that was delivered. */
+let sent: string
 
 beforeAll(async () => {
-  world = await startConsoleWorld()
-  const id = await world.send('+447700900124', 'Spring is here')
-  await world.reaches(id, 'delivered')
+  world = await startConsoleWorld({ LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8' })
+  sent = await world.send('+447700900124', 'Spring is here')
+  await world.reaches(sent, 'delivered')
 })
 afterAll(() => world?.close())
 
@@ -155,6 +158,54 @@ test('an operator sees the lanes of all accounts, and acts for the one that it c
   await page.getByText('No message yet.').waitFor()
   await page.reload()
   await page.getByText('No message yet.').waitFor()
+  await context.close()
+})
+
+test('the address of a page carries the account of an operator, and an id without one finds it', async () => {
+  const { secret } = await createCredential(world.redis, 0, ['operator'], Date.now(), 0, 'Olaf')
+  const mine = await open()
+  await signIn(mine.page, secret, '/console/messages')
+  await mine.page.getByLabel('Account').selectOption('1')
+  await mine.page.getByRole('table').getByText('Spring is here').waitFor()
+  expect(new URL(mine.page.url()).search).toBe('?account=1')
+  await mine.page.getByRole('link', { name: 'Templates' }).click()
+  await mine.page.waitForURL('**/console/templates?account=1')
+  // What is copied, or opened in another tab.
+  const link = mine.page.getByRole('link', { name: 'Messages' })
+  await link.click({ button: 'right' })
+  expect(await link.getAttribute('href')).toBe('/console/messages?account=1')
+  await mine.context.close()
+
+  const colleague = await open()
+  await signIn(colleague.page, secret, '/console/messages?state=read&account=1')
+  await colleague.page.getByRole('heading', { name: 'Messages' }).waitFor()
+  await colleague.page.waitForURL((url) => url.search.includes('account=1') && url.search.includes('state=read'))
+  expect(await colleague.page.getByLabel('Account').inputValue()).toBe('1')
+  await colleague.page.getByLabel('Account').selectOption('')
+  await colleague.page.getByRole('heading', { name: 'For which account?' }).waitFor()
+  expect(new URL(colleague.page.url()).searchParams.has('account')).toBe(false)
+  await colleague.context.close()
+
+  const third = await open()
+  await signIn(third.page, secret, `/console/messages/${sent}`)
+  await third.page.getByText('Spring is here').first().waitFor()
+  expect(new URL(third.page.url()).search).toBe('?account=1')
+  await third.context.close()
+})
+
+test('an operator sees on the overview which event endpoints fail, of all accounts, and gets to them', async () => {
+  const made = await world.api('POST', '/event-endpoints', {
+    url: 'http://127.0.0.1:9/hooks',
+    types: ['message.delivered'],
+  })
+  const { id } = z.object({ data: z.object({ id: z.string() }) }).parse(made).data
+  await world.send('+447700900125', 'told of')
+  const { secret } = await createCredential(world.redis, 0, ['operator'], Date.now(), 0, 'Otto')
+  const { page, context } = await open()
+  await signIn(page, secret, '/console')
+  await page.getByRole('heading', { name: '1 event endpoint that does not accept events' }).waitFor()
+  await page.getByRole('link', { name: 'http://127.0.0.1:9/hooks' }).click()
+  await page.waitForURL(`**/console/endpoints/${id}?account=1`)
   await context.close()
 })
 
