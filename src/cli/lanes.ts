@@ -102,7 +102,7 @@ export const verbs: readonly Verb[] = [
         text:
           first === undefined
             ? 'No part doubts the clock of Redis.'
-            : `The clock of Redis, which leapt by ${formatDuration(Math.abs(first))}, is believed within ${LOOK_MS / 1_000} s.`,
+            : `The clock of Redis, which leapt by ${spanText(Math.abs(first))}, is believed within ${LOOK_MS / 1_000} s.`,
         acted: first === undefined ? undefined : { account: NO_ACCOUNT, detail: `${first} s` },
       }
     },
