@@ -96,6 +96,16 @@ export class GraphAccount {
   /** Numbers that were asked for; the latest are enough. */
   readonly #known = new BoundedMap<true>(1_000)
 
+  /** User ids that were deleted from the contact book; every other one is in it. */
+  readonly #forgotten = new BoundedMap<true>(10_000)
+
+  /** Deletes a person from the contact book; whether they were in it. */
+  forget(userId: string): boolean {
+    if (this.#forgotten.get(userId)) return false
+    this.#forgotten.set(userId, true)
+    return true
+  }
+
   /** Changes what is so; returns what `POST /_control` then shows. */
   set(change: AccountControl): void {
     if (change.reset) this.#state = usual()

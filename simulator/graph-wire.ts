@@ -1,6 +1,6 @@
 // Questions of the Graph API: `GET /v{n}.{m}/{id}` with `fields`, `/{id}/message_templates`, `/{id}/phone_numbers`,
-// `/{id}/subscribed_apps`, `/debug_token`; and two commands that set a number up: `POST /{id}/register`,
-// `POST /{id}/subscribed_apps`.
+// `/{id}/subscribed_apps`, `/debug_token`; two commands that set a number up: `POST /{id}/register`,
+// `POST /{id}/subscribed_apps`; and `DELETE /{id}/contact_book` of a person.
 
 import type { IncomingMessage } from 'node:http'
 import type { Answer } from './answers.ts'
@@ -18,6 +18,8 @@ interface Question {
 export type GraphError = (code: number, http: number, headers: Record<string, string>) => Answer
 
 const PATH = /^\/v\d+\.\d+\/(debug_token|\d+)(?:\/(\w+))?$/
+/** Not that of a parent company. */
+const USER_ID = /^[A-Z]{2}\.\d+$/
 const NUMBER_FIELD = /display_phone_number|quality_rating|throughput|name_status|messaging_limit/
 
 /** Answers a question; undefined where the path is none of these. */
@@ -42,7 +44,7 @@ export function serveGraph(
       ...(minutes !== undefined && { 'x-business-use-case-usage': used }),
     })
   }
-  const isOfAccount = edge !== undefined && edge !== 'register'
+  const isOfAccount = edge !== undefined && edge !== 'register' && edge !== 'contact_book'
   if (isOfAccount && !account.isAccount(id)) return missing()
   const host = request.headers.host ?? 'localhost'
   return answer(account, { id, query, base: `http://${host}${path}?access_token=${token}` }) ?? missing()
@@ -61,6 +63,11 @@ const ANSWERS: Readonly<Record<string, (account: GraphAccount, asked: Asked) => 
     const wanted = (query.get('fields') ?? '').split(',')
     if (NUMBER_FIELD.test(wanted.join())) return ok(picked(account.number(id), wanted))
     return account.isAccount(id) ? ok(picked(account.account(id), wanted)) : undefined
+  },
+  'DELETE contact_book'(account, { query }) {
+    const userId = query.get('bsuid') ?? ''
+    if (query.get('messaging_product') !== 'whatsapp' || !USER_ID.test(userId)) return undefined
+    return ok({ messaging_product: 'whatsapp', success: true, deleted: account.forget(userId) })
   },
   'POST register'(account) {
     account.register()

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { secretKeysOf } from '../accounts/seal.ts'
 import { counted } from '../messages/fault.ts'
+import type { BookState } from '../people/contact-book.ts'
 import { findErasure, newErasureId, openErasureQueue } from '../people/erasures.ts'
 import { personPieces } from '../people/gather.ts'
 import { createTombstones, tombstonesKeptMs } from '../people/tombstones.ts'
@@ -23,6 +24,17 @@ const shown = z.object({
     files: z.array(z.unknown()),
   }),
 })
+
+/** What is said of WhatsApp's contact book. */
+const BOOKS: Readonly<Record<BookState, string>> = {
+  none: '',
+  no_user_id: ' Meta may keep their number in its contact book: no user id is known to delete them by.',
+  waiting: ' A worker has WhatsApp delete them from its contact book; GET /jobs/{job_id} says what came of it.',
+  deleted: ' WhatsApp has deleted them from its contact book.',
+  not_found: ' WhatsApp does not have them in its contact book.',
+  refused: ' WhatsApp refused to delete them from its contact book: do it there.',
+  failed: ' WhatsApp could not be asked to delete them from its contact book: do it there.',
+}
 
 export const verbs: readonly Verb[] = [
   verb({
@@ -62,7 +74,13 @@ export const verbs: readonly Verb[] = [
       const id = newErasureId(nowMs)
       await createTombstones(redis, secretKeysOf(config)).bury(account, person, nowMs, tombstonesKeptMs(config))
       await context.use(openErasureQueue(redis)).start(id, { account, person, nowMs })
-      const { contacts, messages, received, recipients } = await followJob(id, () => findErasure(redis, id))
+      const {
+        contacts,
+        messages,
+        received,
+        recipients,
+        contact_book: book,
+      } = await followJob(id, () => findErasure(redis, id))
       const found = [
         counted(contacts, 'contact'),
         counted(messages, 'message'),
@@ -70,8 +88,8 @@ export const verbs: readonly Verb[] = [
         `${counted(recipients, 'line')} in files of campaigns`,
       ]
       return {
-        json: { job_id: id, contacts, messages, received, recipients },
-        text: `Forgotten: ${found.join(', ')}.`,
+        json: { job_id: id, contacts, messages, received, recipients, contact_book: book ?? null },
+        text: `Forgotten: ${found.join(', ')}.${book === undefined ? '' : BOOKS[book]}`,
         acted: { account, target: id },
       }
     },

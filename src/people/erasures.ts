@@ -11,6 +11,7 @@ import { inTime } from '../redis/errors.ts'
 import { erasureKey, rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { execOrThrow, isThere, readRecord } from '../redis/records.ts'
+import { BOOK_STATES, type BookState } from './contact-book.ts'
 
 /** How long an erasure can be asked for. */
 export const KEEP_MS = 9 * 86_400_000
@@ -28,6 +29,11 @@ const erasureSchema = z.object({
   created_at: z.coerce.number(),
   ended_at: z.coerce.number().optional(),
   ...{ contacts: count, messages: count, received: count, recipients: count },
+  /** What came of WhatsApp's contact book; missing until the erasure has begun. */
+  contact_book: z.enum(BOOK_STATES).optional(),
+  /** The user ids to ask for, separated by spaces; gone once that is over. */
+  contact_book_ids: sealedText.optional(),
+  contact_book_tries: count,
 })
 export type Erasure = z.infer<typeof erasureSchema>
 
@@ -57,10 +63,38 @@ async function turnOf(redis: Redis, account: number): Promise<number> {
   return Math.min(LAST_PRIORITY, Number(await turnScript(redis, { turns: rootKeys.erasureTurns }, args)))
 }
 
-/** It is over: nobody needs to know whom it was about any more. */
+/** It is over: nobody needs to know whom it was about any more, but for user ids that WhatsApp is still asked for. */
 export async function endErasure(redis: Redis, id: string, state: 'done' | 'failed', nowMs: number): Promise<void> {
   const key = erasureKey(id)
-  await execOrThrow(redis.multi().hset(key, { state, ended_at: nowMs }).hdel(key, 'person').pexpire(key, KEEP_MS))
+  // Whoever asks for it again has WhatsApp asked by that job.
+  const forgotten = state === 'done' ? ['person'] : ['person', 'contact_book', 'contact_book_ids']
+  await execOrThrow(
+    redis
+      .multi()
+      .hset(key, { state, ended_at: nowMs })
+      .hdel(key, ...forgotten)
+      .pexpire(key, KEEP_MS),
+  )
+}
+
+/** Notes for which user ids WhatsApp's contact book is to be asked, or why for none. */
+export async function noteBook(redis: Redis, id: string, of: 'none' | 'no_user_id' | readonly string[]): Promise<void> {
+  const fields =
+    typeof of === 'string'
+      ? { contact_book: of }
+      : { contact_book: 'waiting', contact_book_ids: sealText(of.join(' ')) }
+  await redis.hset(erasureKey(id), fields)
+}
+
+/** It is over: nobody needs the user ids any more. */
+export async function endBook(redis: Redis, id: string, state: BookState): Promise<void> {
+  const key = erasureKey(id)
+  await execOrThrow(redis.multi().hset(key, 'contact_book', state).hdel(key, 'contact_book_ids'))
+}
+
+/** Notes how often it was asked. */
+export async function countBookTry(redis: Redis, id: string, tries: number): Promise<void> {
+  await redis.hset(erasureKey(id), 'contact_book_tries', tries)
 }
 
 /** Counts what was forgotten. */

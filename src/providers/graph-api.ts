@@ -1,4 +1,4 @@
-// Questions to WhatsApp's Graph API: GET only, of templates, numbers, accounts and tokens. The token travels in a header and in
+// Questions to WhatsApp's Graph API, of templates, numbers, accounts and tokens, and what is deleted there. The token travels in a header and in
 // nothing that is told or logged; what WhatsApp says of an error is cleared of it, since it repeats bad ones. No redirect is
 // followed: it could lead anywhere, with the token.
 import { request } from 'undici'
@@ -10,8 +10,15 @@ import { plainText } from './webhook-fields.ts'
 
 /** Connections of one process to all servers. */
 const MOST_OPEN = 16
-/** What a question may cost unless it says otherwise. */
-const LIMITS = { ms: 10_000, bytes: 256 * 1024 }
+type Query = Readonly<Record<string, string>>
+/** What a question may cost. */
+interface Limits {
+  ms: number
+  bytes: number
+  signal?: AbortSignal
+}
+/** Unless it says otherwise. */
+const LIMITS: Limits = { ms: 10_000, bytes: 256 * 1024 }
 
 /** Whose question it is. */
 export interface GraphAccess {
@@ -45,39 +52,48 @@ export type GraphApi = ReturnType<typeof createGraphApi>
 export function createGraphApi(version: string, now: () => number = Date.now) {
   const agent = createTargetAgent(anywhere, MOST_OPEN)
 
+  async function call(
+    method: 'GET' | 'DELETE',
+    { baseUrl, token }: GraphAccess,
+    path: string,
+    query: Query = {},
+    { ms, bytes, signal }: Limits = LIMITS,
+  ): Promise<GraphEnd> {
+    const startedMs = now()
+    const bound = AbortSignal.timeout(ms)
+    try {
+      const { statusCode, headers, body } = await request(
+        `${baseUrl}/${version}/${path}?${new URLSearchParams(query)}`,
+        {
+          dispatcher: agent,
+          method,
+          headers: { authorization: `Bearer ${token}`, 'user-agent': 'laneway', 'accept-encoding': 'identity' },
+          signal: signal ? AbortSignal.any([bound, signal]) : bound,
+        },
+      )
+      const answer = parseJson(await readText(body, bytes))
+      const restMs = restOf(headers)
+      if (statusCode !== 200) return refusalOf(statusCode, answer, { token, restMs: restMs ?? retryAfterOf(headers) })
+      if (typeof answer !== 'object' || answer === null) return { kind: 'unavailable', cause: 'unreadable_answer' }
+      // A proxy may answer 200 to an error.
+      if ('error' in answer) return refusalOf(statusCode, answer, { token, restMs })
+      return { kind: 'answer', body: answer, restMs, atMs: momentOf(headers, startedMs, now()) }
+    } catch (error) {
+      return { kind: 'unavailable', cause: causeOf(error) }
+    }
+  }
+
   return {
     /**
      * Asks for `path` (below the version) and never rejects. The answer is an object of at most `bytes`, and whole within
      * `ms`.
      */
-    async ask(
-      { baseUrl, token }: GraphAccess,
-      path: string,
-      query: Readonly<Record<string, string>> = {},
-      { ms, bytes, signal }: { ms: number; bytes: number; signal?: AbortSignal } = LIMITS,
-    ): Promise<GraphEnd> {
-      const startedMs = now()
-      const bound = AbortSignal.timeout(ms)
-      try {
-        const { statusCode, headers, body } = await request(
-          `${baseUrl}/${version}/${path}?${new URLSearchParams(query)}`,
-          {
-            dispatcher: agent,
-            headers: { authorization: `Bearer ${token}`, 'user-agent': 'laneway', 'accept-encoding': 'identity' },
-            signal: signal ? AbortSignal.any([bound, signal]) : bound,
-          },
-        )
-        const answer = parseJson(await readText(body, bytes))
-        const restMs = restOf(headers)
-        if (statusCode !== 200) return refusalOf(statusCode, answer, { token, restMs: restMs ?? retryAfterOf(headers) })
-        if (typeof answer !== 'object' || answer === null) return { kind: 'unavailable', cause: 'unreadable_answer' }
-        // A proxy may answer 200 to an error.
-        if ('error' in answer) return refusalOf(statusCode, answer, { token, restMs })
-        return { kind: 'answer', body: answer, restMs, atMs: momentOf(headers, startedMs, now()) }
-      } catch (error) {
-        return { kind: 'unavailable', cause: causeOf(error) }
-      }
-    },
+    ask: (access: GraphAccess, path: string, query?: Query, limits?: Limits): Promise<GraphEnd> =>
+      call('GET', access, path, query, limits),
+
+    /** The same of what is to be deleted. */
+    remove: (access: GraphAccess, path: string, query?: Query, limits?: Limits): Promise<GraphEnd> =>
+      call('DELETE', access, path, query, limits),
 
     close: (): Promise<void> => agent.destroy(),
   }

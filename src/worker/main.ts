@@ -146,8 +146,8 @@ export async function startWorker(
   const intake = await startIntake({ redis, config: { ...config, files }, log, queues, tombstones })
   const requeues = startRequeues({ redis, config, log, queues })
   const relay = startRelay({ redis, config, log, seal: createSeal(secretKeys), worker: name })
-  const erasures = await startErasures({ redis, files, config, log, queues })
   const graph = createGraphApi(config.cloudApiVersion)
+  const erasures = await startErasures({ redis, files, config, log, queues, graph, seal: createSeal(secretKeys) })
   const media = createMediaSource(config.cloudApiVersion)
   const receivedMedia = startReceivedMedia({ redis, files, config, log, seal: createSeal(secretKeys), media })
   const retentionMs = config.retentionMs

@@ -163,6 +163,17 @@ const OUTCOMES: Readonly<Record<string, readonly ['good' | 'bad', string]>> = {
   failed: ['bad', 'failed'],
 }
 
+/** What is said of WhatsApp's contact book. */
+const BOOKS: Readonly<Record<NonNullable<Erasure['contact_book']>, string>> = {
+  none: '',
+  no_user_id: ' Meta may keep their number in its contact book: no user id is known to delete them by.',
+  waiting: ' WhatsApp is asked to delete them from its contact book.',
+  deleted: ' WhatsApp has deleted them from its contact book.',
+  not_found: ' WhatsApp does not have them in its contact book.',
+  refused: ' WhatsApp refused to delete them from its contact book: do it there.',
+  failed: ' WhatsApp could not be asked to delete them from its contact book: do it there.',
+}
+
 /** The progress of an erasure, and in the end what it has erased. */
 function Erased({ job, onDone }: { job: string; onDone: () => void }) {
   const loaded = useData<Erasure>(`/jobs/${job}`, ({ state }) => (state in OUTCOMES ? undefined : EVERY_MS))
@@ -172,12 +183,13 @@ function Erased({ job, onDone }: { job: string; onDone: () => void }) {
   }, [isOver])
   return (
     <WhenLoaded loaded={loaded}>
-      {({ state, contacts, messages, received, recipients }) => {
+      {({ state, contacts, messages, received, recipients, contact_book: book }) => {
         const [tone, word] = OUTCOMES[state] ?? ['busy', 'being erased']
         return (
           <p role="status">
             <Badge tone={tone}>{word}</Badge> {counted(contacts, 'contact')}, {counted(messages, 'message')} sent,{' '}
             {counted(received, 'message')} received, {counted(recipients, 'line')} of campaigns.
+            {book !== null && BOOKS[book]}
             {state === 'failed' && ' The log of the worker says why. Erase again to try again.'}
           </p>
         )

@@ -3,14 +3,14 @@
 
 import { isFilesAway } from '../../files/store.ts'
 import { ERASURE_QUEUE, erasurePayloadSchema } from '../../jobs/background.ts'
-import type { Log } from '../../log.ts'
 import { erasePerson } from '../../people/erase.ts'
 import type { EraseDeps } from '../../people/erase-messages.ts'
-import { beginErasure, endErasure, findErasure, openErasureQueue } from '../../people/erasures.ts'
+import { beginErasure, type Erasure, endErasure, findErasure, openErasureQueue } from '../../people/erasures.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../queue/worker.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
+import { type BookDeps, createContactBook } from './contact-book.ts'
 
 /** A job waits this long when Redis is away or full. */
 const REDIS_AWAY_MS = 1_000
@@ -18,12 +18,14 @@ const REDIS_AWAY_MS = 1_000
 const BUSY_MS = 500
 const DAY_SECONDS = 86_400
 
-type ErasureDeps = EraseDeps & { log: Log }
+type ErasureDeps = EraseDeps & BookDeps
+type ContactBook = ReturnType<typeof createContactBook>
 
 /**
  * Starts to work on erasures: one at a time in the whole installation, since each writes files anew. Accounts take turns.
  */
 export async function startErasures(deps: ErasureDeps) {
+  const book = createContactBook(deps)
   const { queue, close } = openErasureQueue(deps.redis)
   // A full Redis refuses it, and a start must not fail for that. Redis keeps what any worker before has written there.
   await queue.setGlobalConcurrency(1).catch((error: unknown) => {
@@ -34,7 +36,7 @@ export async function startErasures(deps: ErasureDeps) {
   const worker = openWorker(
     deps.redis,
     { name: ERASURE_QUEUE, prefix: sharedQueuePrefix(ERASURE_QUEUE) },
-    async (job, token) => endOwn(await workOn(deps, job), job, token),
+    async (job, token) => endOwn(await workOn(deps, book, job), job, token),
     {
       concurrency: 1,
       // As with requeue jobs: one whose worker died is taken up by another within 5 s, and two may work on one.
@@ -50,20 +52,30 @@ export async function startErasures(deps: ErasureDeps) {
   return { stop: (limitMs: number): Promise<void> => closeWorker(worker, limitMs) }
 }
 
-async function workOn(deps: ErasureDeps, job: Job): Promise<OwnEnd> {
+/** What is left to do of an erasure that is done. */
+async function askContactBook(book: ContactBook, id: string, erasure: Erasure): Promise<OwnEnd> {
+  const waitMs = await book.ask(id, erasure)
+  return waitMs === undefined ? { kind: 'done' } : { kind: 'waits', ms: waitMs }
+}
+
+async function workOn(deps: ErasureDeps, book: ContactBook, job: Job): Promise<OwnEnd> {
   const payload = erasurePayloadSchema.safeParse(job.data)
   if (!payload.success) return { kind: 'dead_letter', reason: 'not an erasure' }
   const id = payload.data.job
   try {
     const asked = await findErasure(deps.redis, id)
-    // Done before, or so old that it is not kept any more.
-    if (asked?.person === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
+    // So old that it is not kept any more.
+    if (asked === undefined) return { kind: 'done' }
+    if (asked.state === 'done') return await askContactBook(book, id, asked)
+    if (asked.person === undefined || asked.state === 'failed') return { kind: 'done' }
     if (asked.state === 'waiting') await beginErasure(deps.redis, id, job.opts.priority ?? 0)
     const { account, person, created_at: nowMs } = asked
+    await book.prepare(id, asked)
     if (!(await erasePerson(deps, { id, account, person, nowMs }))) return { kind: 'waits', ms: BUSY_MS }
     await endErasure(deps.redis, id, 'done', await redisNowMs(deps.redis))
     deps.log.info({ job: id }, 'erasure.done')
-    return { kind: 'done' }
+    // From the back of the queue: WhatsApp may be slow, and others wait to be forgotten.
+    return { kind: 'waits', ms: 1 }
   } catch (error) {
     if (isRedisAway(error) || isFilesAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
     deps.log.error({ job: id, err: error }, 'erasure.broken')

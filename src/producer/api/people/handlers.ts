@@ -44,10 +44,14 @@ export function peopleRoutes(deps: PeopleDeps): Route[] {
 }
 
 /** An erasure as its callers see it. */
-export const erasureDocument = (id: string, { state, contacts, messages, received, recipients, ...at }: Erasure) => ({
+export const erasureDocument = (
+  id: string,
+  { state, contacts, messages, received, recipients, contact_book: book, ...at }: Erasure,
+) => ({
   job_id: id,
   state,
   ...{ contacts, messages, received, recipients },
+  contact_book: book ?? null,
   created_at: iso(at.created_at),
   ended_at: isoOrNull(at.ended_at),
 })

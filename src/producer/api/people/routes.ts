@@ -1,6 +1,7 @@
 // A person's data: showing all that is kept of them, and erasing it.
 import { z } from 'zod'
 import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
+import { BOOK_STATES } from '../../../people/contact-book.ts'
 import { optOutSchema } from '../../../people/opt-outs/opt-out.ts'
 import { doneWith, named, queuedJob } from '../answers.ts'
 import { routesOf } from '../define.ts'
@@ -46,6 +47,10 @@ export const erasureSchema = named('Erasure', {
   state: z.enum(['waiting', 'running', 'done', 'failed']),
   ...{ contacts: count, messages: count, received: count },
   recipients: count.describe('Lines in the files of campaigns.'),
+  contact_book: z
+    .enum(BOOK_STATES)
+    .nullable()
+    .describe('What came of having WhatsApp delete them from its contact book; null before the erasure begins.'),
   created_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable(),
 })

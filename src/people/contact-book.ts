@@ -1,0 +1,29 @@
+// The contact book of WhatsApp's Cloud API. Meta keeps number and user id of whom a business has written to, or who has
+// written to it, until the business deletes the entry, by user id only.
+
+/**
+ * What came of having the entry of an erased person deleted. `none`: the account has no number on the Cloud API. `no_user_id`:
+ * WhatsApp has told no user id of theirs, and takes nothing else. `waiting`: it is asked, again if need be. `not_found`: there
+ * was no entry. `refused`: WhatsApp said no. `failed`: it could not be asked for a day.
+ */
+export const BOOK_STATES = ['none', 'no_user_id', 'waiting', 'deleted', 'not_found', 'refused', 'failed'] as const
+export type BookState = (typeof BOOK_STATES)[number]
+
+/** Those of a person's names that the contact book knows: user ids, but not those of a parent company. */
+export const bookNames = (names: readonly string[]): string[] =>
+  names.filter((name) => /^[A-Z]{2}\.\d{1,128}$/.test(name))
+
+/** How one question for one user id ended. */
+export type BookAnswer = 'deleted' | 'not_found' | 'refused' | 'unreachable'
+
+/** What all answers come to; `unreachable`: it must be asked again. A user id belongs to one business, so others may refuse it. */
+export function outcomeOf(answers: readonly BookAnswer[]): BookAnswer {
+  const order: readonly BookAnswer[] = ['unreachable', 'deleted', 'not_found']
+  return order.find((each) => answers.includes(each)) ?? 'refused'
+}
+
+/** How long to wait (ms) before the next try after so many; undefined when they are used up, after about a day. */
+export const bookWaitMs = (tries: number): number | undefined => WAITS_MS[tries - 1]
+
+const [MINUTE, HOUR] = [60_000, 3_600_000]
+const WAITS_MS = [10_000, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, 16 * HOUR]

@@ -1,0 +1,120 @@
+// Pins: an erasure has WhatsApp delete the person from its contact book too, says what came of it, tries again when WhatsApp
+// is away, and is done whatever WhatsApp does. Real: Redis, HTTP, producer, worker, simulator.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { bookNames, bookWaitMs, outcomeOf } from '../../src/people/contact-book.ts'
+import { findErasure } from '../../src/people/erasures.ts'
+import { keepNames } from '../../src/people/names/store/names.ts'
+import { createGraphApi } from '../../src/providers/graph-api.ts'
+import { createContactBook } from '../../src/worker/background/contact-book.ts'
+import { keptLog } from '../support/app.ts'
+import { type Service, startService, type Tenant } from '../support/service.ts'
+import { stored } from '../support/state/everything.ts'
+import { eventually } from '../support/wait.ts'
+
+const { log, lines } = keptLog()
+let service: Service
+let tenant: Tenant
+let admin: string
+beforeAll(async () => {
+  service = await startService({ log })
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  admin = await tenant.key('admin')
+})
+afterAll(() => service?.close())
+beforeEach(() => control({ reset: true }))
+
+const control = (account: object) =>
+  fetch(`${service.simulator.url}/_control`, { method: 'POST', body: JSON.stringify({ account }) })
+
+const call = async (path: string, init: RequestInit = {}, key = admin) => {
+  const answer = await fetch(`${service.url}${path}`, { ...init, headers: { authorization: `Bearer ${key}` } })
+  return { status: answer.status, body: (await answer.json()) as { data: Record<string, unknown> } }
+}
+
+/** A person whom WhatsApp has named by number and user id. */
+async function named(phone: string, userId: string): Promise<void> {
+  await keepNames(service.redis, tenant.account, [{ names: [phone, userId] }])
+}
+
+/** Erases somebody and returns the job once WhatsApp's part of it is over. */
+async function erased(person: string, key = admin): Promise<Record<string, unknown>> {
+  const { status, body } = await call(`/admin/people/${encodeURIComponent(person)}`, { method: 'DELETE' }, key)
+  expect(status).toBe(200)
+  return eventually(async () => {
+    const job = (await call(`/jobs/${body.data.job_id}`, {}, key)).body.data
+    return job.contact_book === 'waiting' ? undefined : job
+  }, 'WhatsApp has been asked')
+}
+
+test('deletes the entry of the person by the user id, and nothing of them is kept', async () => {
+  await named('447700900101', 'GB.1000101')
+  expect(await erased('+447700900101')).toMatchObject({ state: 'done', contact_book: 'deleted' })
+  const left = Object.entries(await stored(service.redis)).filter(([key, value]) => (key + value).includes('1000101'))
+  expect(left).toEqual([])
+})
+
+test('says so when there was no entry, when no user id is known, and when no number is on the Cloud API', async () => {
+  await named('447700900102', 'GB.1000102')
+  expect(await erased('GB.1000102')).toMatchObject({ contact_book: 'deleted' })
+  await named('447700900102', 'GB.1000102')
+  expect(await erased('+447700900102')).toMatchObject({ contact_book: 'not_found' })
+  expect(await erased('+447700900103')).toMatchObject({ contact_book: 'no_user_id' })
+
+  const account = await createAccount(service.redis, 'without a number')
+  const other = (await createCredential(service.redis, account, ['admin'], Date.now())).secret
+  expect(await erased('+447700900103', other)).toMatchObject({ contact_book: 'none' })
+})
+
+test('says so when WhatsApp refuses', async () => {
+  await control({ refuse: { code: 10, http: 403, count: 1 } })
+  await named('447700900104', 'GB.1000104')
+  expect(await erased('+447700900104')).toMatchObject({ state: 'done', contact_book: 'refused' })
+  expect(lines.join()).toContain('contact_book.refused')
+  expect(lines.join()).not.toContain('1000104')
+})
+
+test('is done at once while WhatsApp is away, asks again, and holds up nobody', async () => {
+  await control({ refuse: { code: 1, http: 500, count: 1 } })
+  await named('447700900105', 'GB.1000105')
+  const { body } = await call(`/admin/people/${encodeURIComponent('+447700900105')}`, { method: 'DELETE' })
+  expect(body.data).toMatchObject({ state: 'done' })
+  await eventually(async () => lines.join().includes('contact_book.waits'), 'it waits')
+  expect((await call(`/jobs/${body.data.job_id}`)).body.data).toMatchObject({ state: 'done', contact_book: 'waiting' })
+  expect(await erased('+447700900106')).toMatchObject({ state: 'done', contact_book: 'no_user_id' })
+
+  // The next try, of another worker.
+  const graph = createGraphApi(service.config.cloudApiVersion)
+  const seal = createSeal(secretKeysOf(service.config))
+  const next = createContactBook({ redis: service.redis, log, graph, seal })
+  const id = String(body.data.job_id)
+  const erasure = await findErasure(service.redis, id)
+  expect(erasure && (await next.ask(id, erasure))).toBeUndefined()
+  expect((await call(`/jobs/${id}`)).body.data).toMatchObject({ contact_book: 'deleted' })
+  await graph.close()
+})
+
+test('tries end after about a day', () => {
+  let waited = 0
+  let tries = 1
+  for (let waitMs = bookWaitMs(tries); waitMs !== undefined; waitMs = bookWaitMs(tries)) {
+    waited += waitMs
+    tries += 1
+  }
+  expect(tries).toBeLessThan(10)
+  expect(waited).toBeGreaterThan(20 * 3_600_000)
+  expect(waited).toBeLessThan(30 * 3_600_000)
+})
+
+test('what several businesses answer comes to one outcome, and an unreachable one is asked again', () => {
+  expect(outcomeOf(['refused', 'deleted', 'not_found'])).toBe('deleted')
+  expect(outcomeOf(['refused', 'not_found'])).toBe('not_found')
+  expect(outcomeOf(['deleted', 'unreachable'])).toBe('unreachable')
+  expect(outcomeOf(['refused'])).toBe('refused')
+})
+
+test('only user ids are asked for: no numbers, no names of a parent company', () => {
+  expect(bookNames(['447700900101', 'GB.1000101', 'GB.ENT.1000101', 'odd'])).toEqual(['GB.1000101'])
+})
