@@ -19,7 +19,7 @@ export type GraphError = (code: number, http: number, headers: Record<string, st
 
 const PATH = /^\/v\d+\.\d+\/(debug_token|\d+)(?:\/(\w+))?$/
 /** Not that of a parent company. */
-const USER_ID = /^[A-Z]{2}\.\d+$/
+const USER_ID = /^[A-Z]{2}\.[A-Za-z0-9]+$/
 const NUMBER_FIELD = /display_phone_number|quality_rating|throughput|name_status|messaging_limit/
 
 /** Answers a question; undefined where the path is none of these. */

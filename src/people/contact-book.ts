@@ -11,7 +11,7 @@ export type BookState = (typeof BOOK_STATES)[number]
 
 /** Those of a person's names that the contact book knows: user ids, but not those of a parent company. */
 export const bookNames = (names: readonly string[]): string[] =>
-  names.filter((name) => /^[A-Z]{2}\.\d{1,128}$/.test(name))
+  names.filter((name) => /^[A-Z]{2}\.[A-Za-z0-9]{1,128}$/.test(name))
 
 /** How one question for one user id ended. */
 export type BookAnswer = 'deleted' | 'not_found' | 'refused' | 'unreachable'

@@ -116,5 +116,5 @@ test('what several businesses answer comes to one outcome, and an unreachable on
 })
 
 test('only user ids are asked for: no numbers, no names of a parent company', () => {
-  expect(bookNames(['447700900101', 'GB.1000101', 'GB.ENT.1000101', 'odd'])).toEqual(['GB.1000101'])
+  expect(bookNames(['447700900101', 'GB.1000101', 'BR.AB12cd', 'GB.ENT.1000101'])).toEqual(['GB.1000101', 'BR.AB12cd'])
 })

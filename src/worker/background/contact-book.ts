@@ -1,5 +1,5 @@
 // Has WhatsApp delete erased people from its contact book, as part of the job `erase` and after everything of ours is gone:
-// whatever WhatsApp does, the erasure is done. Asking again changes nothing, so a process may die anywhere.
+// whatever WhatsApp does, the erasure is done after one short try. Asking again changes nothing, so a process may die anywhere.
 import { z } from 'zod'
 import type { Seal } from '../../accounts/seal.ts'
 import { listSenders, type Sender, tokenOf } from '../../accounts/store/senders.ts'
@@ -12,7 +12,10 @@ import type { Redis } from '../../redis/connect.ts'
 
 /** Businesses at WhatsApp that one account may have numbers of; more are not asked. */
 const MOST_ASKED = 20
-const LIMITS = { ms: 5_000, bytes: 64 * 1024 }
+const ANSWER_BYTES = 64 * 1024
+/** How long WhatsApp may take; at the first try the erasure waits for it. */
+const FIRST_MS = 2_000
+const LATER_MS = 5_000
 /** After WhatsApp did not answer, this process asks for nobody of the account for so long: other erasures wait behind. */
 const REST_MS = 60_000
 
@@ -30,13 +33,13 @@ export function createContactBook(deps: BookDeps) {
   const { redis, log, seal, graph } = deps
   const restUntil = new Map<number, number>()
 
-  async function ask(sender: Sender, userId: string): Promise<BookAnswer> {
+  async function ask(sender: Sender, userId: string, ms: number): Promise<BookAnswer> {
     const token = tokenOf(seal, sender)
     // With the right key another worker, or this one later, can.
     if (token === undefined) return 'unreachable'
     const path = `${encodeURIComponent(sender.phone_number_id)}/contact_book`
     const query = { messaging_product: 'whatsapp', bsuid: userId }
-    const end = await graph.remove({ baseUrl: sender.base_url, token }, path, query, LIMITS)
+    const end = await graph.remove({ baseUrl: sender.base_url, token }, path, query, { ms, bytes: ANSWER_BYTES })
     if (end.kind === 'refused' && !end.isThrottled && end.status < 500) {
       log.warn({ lane: sender.id, status: end.status, code: end.code }, 'contact_book.refused')
       return 'refused'
@@ -55,7 +58,7 @@ export function createContactBook(deps: BookDeps) {
       await noteBook(redis, id, !isNeeded ? 'none' : ids.length === 0 ? 'no_user_id' : ids)
     },
 
-    /** One try for an erasure that is done; how long to wait (ms) before the next, undefined when there is none. */
+    /** One try for an erasure that has erased everything of ours; how long to wait (ms) before the next, undefined when there is none. */
     async ask(id: string, erasure: Erasure): Promise<number | undefined> {
       const { account, contact_book_ids: ids, contact_book_tries: before } = erasure
       if (ids === undefined) return undefined
@@ -64,7 +67,9 @@ export function createContactBook(deps: BookDeps) {
       restUntil.delete(account)
       const numbers = await numbersOf(redis, account)
       const answers = await Promise.all(
-        numbers.flatMap((sender) => ids.split(' ').map((userId) => ask(sender, userId))),
+        numbers.flatMap((sender) =>
+          ids.split(' ').map((userId) => ask(sender, userId, before === 0 ? FIRST_MS : LATER_MS)),
+        ),
       )
       const outcome = outcomeOf(answers)
       if (outcome !== 'unreachable') {

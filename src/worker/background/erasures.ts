@@ -52,9 +52,9 @@ export async function startErasures(deps: ErasureDeps) {
   return { stop: (limitMs: number): Promise<void> => closeWorker(worker, limitMs) }
 }
 
-/** What is left to do of an erasure that is done. */
-async function askContactBook(book: ContactBook, id: string, erasure: Erasure): Promise<OwnEnd> {
-  const waitMs = await book.ask(id, erasure)
+/** One try to have the person deleted from WhatsApp's contact book; another one waits if need be. */
+async function askContactBook(book: ContactBook, id: string, erasure: Erasure | undefined): Promise<OwnEnd> {
+  const waitMs = erasure && (await book.ask(id, erasure))
   return waitMs === undefined ? { kind: 'done' } : { kind: 'waits', ms: waitMs }
 }
 
@@ -72,10 +72,11 @@ async function workOn(deps: ErasureDeps, book: ContactBook, job: Job): Promise<O
     const { account, person, created_at: nowMs } = asked
     await book.prepare(id, asked)
     if (!(await erasePerson(deps, { id, account, person, nowMs }))) return { kind: 'waits', ms: BUSY_MS }
+    // Once, and not for long; what is left to ask comes after the end.
+    const end = await askContactBook(book, id, await findErasure(deps.redis, id))
     await endErasure(deps.redis, id, 'done', await redisNowMs(deps.redis))
     deps.log.info({ job: id }, 'erasure.done')
-    // From the back of the queue: WhatsApp may be slow, and others wait to be forgotten.
-    return { kind: 'waits', ms: 1 }
+    return end
   } catch (error) {
     if (isRedisAway(error) || isFilesAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
     deps.log.error({ job: id, err: error }, 'erasure.broken')
