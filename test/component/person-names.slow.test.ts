@@ -242,7 +242,10 @@ test('a person is shown and forgotten under all names, and no report of an old m
   }
   await bring(reported({ recipient_id: who.number, recipient_user_id: who.id }))
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.id])
+  // What they wrote before stays forgotten, however often it is brought.
   await bring(wrote({ from: who.number, from_user_id: who.id }))
+  expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.id])
+  await bring(wrote({ from: who.number, from_user_id: who.id, second: 3_700 }))
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.number, who.id])
 })
 

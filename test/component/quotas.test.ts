@@ -91,7 +91,7 @@ test('a batch is taken whole or refused whole, a template and a campaign’s cla
     ...{ messaging_product: 'chatapp', type: 'template' },
     template: {
       name: 'spring',
-      language: { policy: 'deterministic', code: 'en_US' },
+      language: { code: 'en_US' },
       components: [{ type: 'BODY', parameters: [{ type: 'text', text: 'Ada' }] }],
     },
   })

@@ -20,9 +20,13 @@ const KEPT_MS = 400 * 86_400_000
 const SOON_MS = KEPT_MS / 2
 /** Of a name's digest: one name in thirty million that is looked for among those of a million people is taken for one of theirs. */
 const DIGEST_BITS = 46
-/** Another process may write the same names at the same moment. Between tries this one waits up to FIRST_PAUSE_MS, doubled. */
-const TRIES = 8
+/**
+ * Another process may write the same names at the same moment, and on a busy machine many do. Between tries this one waits up
+ * to FIRST_PAUSE_MS, doubled each time up to MOST_PAUSE_MS: 4 s in all.
+ */
+const TRIES = 20
 const FIRST_PAUSE_MS = 10
+const MOST_PAUSE_MS = 500
 const BUCKETS_AT_ONCE = 500
 
 /** Accounts where nobody had two names when last looked: that is asked first of them, for a tenth of what a look costs. */
@@ -94,7 +98,7 @@ export async function keepNames(
       const first = await keepNames(redis, account, namings.slice(0, half), known)
       return [...first, ...(await keepNames(redis, account, namings.slice(half), known))]
     }
-    await pause(Math.random() * FIRST_PAUSE_MS * 2 ** tries)
+    await pause(Math.random() * Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries))
   }
   throw new Error('the names of a person change faster than they can be kept')
 }
