@@ -6,15 +6,18 @@ import { randomUUID } from 'node:crypto'
 import type { Redis } from './connect.ts'
 import { RedisUnavailableError } from './errors.ts'
 import { rootKeys } from './keys.ts'
+import { defineScript } from './lua.ts'
 
 /** Redis answers, but without the data that this process has worked with. */
 export class OtherInstallationError extends RedisUnavailableError {
   override name = 'OtherInstallationError'
 }
 
-/** Gives the installation its name, unless it has one. Every part does so at its start. */
+const nameScript = defineScript(import.meta.url, 'name-installation')
+
+/** Gives the installation its name, unless it has one. Every part does so at its start. Works on a full Redis. */
 export async function nameInstallation(redis: Redis): Promise<void> {
-  await redis.set(rootKeys.installation, randomUUID(), 'NX')
+  await nameScript(redis, { installation: rootKeys.installation }, { name: randomUUID() })
 }
 
 /** What was found through each connection. */
