@@ -115,7 +115,6 @@ test.each([1, 2])(
     // Otherwise this would have tested lanes that stay open.
     for (const { opened } of managers) expect(opened.length).toBeGreaterThan(20)
   },
-  60_000,
 )
 
 test('a lane that is idle is closed, and one that has work is not', async () => {

@@ -38,7 +38,7 @@ async function newTenant(): Promise<Tenant> {
 const pollsOf = (to: string): number => partner.polls.filter((each) => each === to).length
 const outstanding = (tenant: Tenant) => pollsOn(service.redis, tenant.partnerLane).count()
 
-describe.concurrent('polling', { timeout: 2 * LONG_MS }, () => {
+describe.concurrent('polling', () => {
   test('stops once the message is read', () => expectToStop('read', statusAnswer('read'), 'read'))
 
   test('stops once the message is failed, and tells its code', async () => {
@@ -84,9 +84,7 @@ async function expectToStop(name: string, answer: string, state: string) {
 
 // By themselves: these look at the jobs of all lanes.
 
-test('messages that take long cost no job each: a lane of a hundred has a handful', {
-  timeout: 2 * LONG_MS,
-}, async () => {
+test('messages that take long cost no job each: a lane of a hundred has a handful', {}, async () => {
   const tenant = await newTenant()
   const numbers = Array.from({ length: 100 }, (_, i) => `4917000040${100 + i}`)
   await Promise.all(numbers.map((to) => sendTo(service, tenant, `+${to}`)))
@@ -102,7 +100,7 @@ test('messages that take long cost no job each: a lane of a hundred has a handfu
   await eventually(async () => (await outstanding(tenant)) === 0, 'none is followed any more', LONG_MS)
 })
 
-test('polls whose job is gone are taken up again', { timeout: 2 * LONG_MS }, async () => {
+test('polls whose job is gone are taken up again', async () => {
   const tenant = await newTenant()
   const to = '491700004401'
   const id = await sendTo(service, tenant, `+${to}`)

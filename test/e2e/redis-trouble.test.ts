@@ -5,6 +5,7 @@ import { connectWithRetry } from '../../src/redis/connect.ts'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
 import { newDataDir } from '../support/laneway.ts'
+import { slowness } from '../support/machine.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
@@ -112,7 +113,7 @@ for (const [part, trouble] of [
     const end = await stopped(process)
     if (trouble === 'hangs') rig.redis.wake()
     expect(end).toMatchObject({ code: 0, signal: null })
-    expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
+    expect(end.ms).toBeLessThan(STOP_LIMIT_MS * (await slowness()))
     expect(process.stdout()).toContain(`"msg":"${part}.stopped"`)
     expect(process.stderr()).toBe('')
   })
@@ -125,7 +126,7 @@ for (const part of ['worker', 'producer'] as const) {
     await eventually(async () => process.stdout().includes('redis.error'), 'it looks for Redis', 60_000)
     const end = await stopped(process)
     expect(end).toMatchObject({ code: 0, signal: null })
-    expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
+    expect(end.ms).toBeLessThan(STOP_LIMIT_MS * (await slowness()))
     expect(process.stderr()).toBe('')
   })
 }
@@ -143,7 +144,7 @@ testOnRig(
     await rig.redis.kill9()
     const end = await stopped(worker)
     expect(end).toMatchObject({ code: 0, signal: null })
-    expect(end.ms).toBeLessThan(STOP_LIMIT_MS)
+    expect(end.ms).toBeLessThan(STOP_LIMIT_MS * (await slowness()))
     expect(worker.stdout()).toMatch(/"messages":1,"msg":"stop\.left_in_flight"/)
 
     await rig.redis.restart()
