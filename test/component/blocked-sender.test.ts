@@ -86,6 +86,30 @@ test('a sender that is blocked again after a resume is paused again at once, and
   for (const id of ids) await reaches(service, tenant, id, 'read', 30_000)
 })
 
+test('a sender is paused as well when WhatsApp takes every message and says only later that it cannot be billed', async () => {
+  const tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  await control({ behaviour: 'payment-issue' })
+  const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => sendTo(service, tenant, `+4917000032${i + 10}`)))
+  const cloud = async () =>
+    (await listLanes(service.redis, tenant.account)).find(({ lane }) => lane === tenant.cloudLane)
+  await eventually(async () => (await cloud())?.paused, 'the lane is paused', 30_000)
+  expect(await cloud()).toMatchObject({ paused_for: expect.stringContaining('(code 131042)'), paused_by: 'Laneway' })
+  for (const id of ids) {
+    // What had left by then has failed; the rest waits for a person.
+    await eventually(
+      async () => ['failed', 'queued'].includes((await deliveryOf(service, tenant, id)).status),
+      'it has failed or waits',
+      30_000,
+    )
+  }
+  await control({ clear: true })
+  const later = await sendTo(service, tenant, '+491700003301')
+  expect((await deliveryOf(service, tenant, later)).status).toBe('queued')
+  await resumeLane(service.redis, queues, tenant.cloudLane)
+  await reaches(service, tenant, later, 'read', 30_000)
+  expect((await cloud())?.paused).toBe(false)
+})
+
 test('the log names lane, code and sentence of a sender that is blocked, without numbers and tokens', async () => {
   const found = lines.find(({ msg }) => msg === 'sender.blocked')
   expect(found).toMatchObject({ code: '190', sentence: expect.stringContaining('code 190') })
