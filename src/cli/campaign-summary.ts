@@ -83,13 +83,19 @@ export function campaignSummary(campaign: CampaignDescription): string {
 }
 
 /** How far the messages came: one that was read was delivered, and one that was delivered was sent. */
-function funnelFacts({ sent, delivered_total: delivered, read }: CampaignDescription['progress']): [string, string][] {
+function funnelFacts({
+  sent,
+  delivered_total: delivered,
+  read,
+  replied,
+}: CampaignDescription['progress']): [string, string][] {
   const all = sent + delivered
   if (all === 0) return []
   return [
     ['Sent', String(all)],
     ['Delivered', `${delivered}, ${shareOf(delivered, all)} of the sent`],
     ['Read', delivered === 0 ? '' : `${read}, ${shareOf(read, delivered)} of the delivered`],
+    ['Replied', replied === 0 ? '' : String(replied)],
   ]
 }
 

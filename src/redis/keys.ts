@@ -39,6 +39,8 @@ export const rootKeys = {
   holdingPortfolios: 'lw:holding-portfolios',
   /** SET of lanes that have a campaign that moves by itself, and of some that had one. */
   campaignLanes: 'lw:campaign-lanes',
+  /** SET of lanes that have received messages whose campaign is still to be found. */
+  replyLanes: 'lw:reply-lanes',
   /** STRING: held while a sender is added or removed. */
   sendersLock: 'lw:senders-lock',
   /** STREAM: who did what, of the whole installation; see accounts/store/audit-log.ts. */
@@ -272,6 +274,10 @@ export const campaignKey = (lane: number, number: number): string => `${campaign
 export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
 /** STRING: the state of each recipient, half a byte each, in the order of the list, see campaigns/store/recipient-states.ts. */
 export const recipientStatesKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
+/** STRING: a bit for each recipient who has answered, in the order of the list, see campaigns/store/replies.ts. */
+export const campaignRepliedKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:replied`
+/** ZSET what stands for a received message's id → when it was received (ms): those whose campaign is still to be found. */
+export const repliesKey = (lane: number): string => `${lanePrefix(lane)}:replies`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const activeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
 /**

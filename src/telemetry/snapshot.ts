@@ -76,6 +76,7 @@ const campaignSchema = z
     total: count.describe('Recipients: the sum of all states that follow, without `refused`.'),
     ...shares,
     delivered_total: count.describe('`delivered` and `read` together.'),
+    replied: count.describe('People who have answered.'),
     capped: count.describe('Part of `failed`: these people have had enough marketing.'),
     held: count.describe('Part of `sent`: WhatsApp holds them back.'),
     refused: count.describe('Refused at preflight; not part of `total`.'),

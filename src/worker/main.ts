@@ -43,6 +43,7 @@ import { startExpiry } from './background/expiry.ts'
 import { startIntake } from './background/intake/intake.ts'
 import { startReceivedMedia } from './background/media/received-media.ts'
 import { startMoves } from './background/move-files.ts'
+import { countReplies } from './background/replies.ts'
 import { startRequeues } from './background/requeue.ts'
 import { startTemplateSyncs } from './background/templates/template-syncs.ts'
 import { REVIEW_MS, reviewHeldPlaces } from './recovery/held-places.ts'
@@ -70,6 +71,8 @@ const DRAIN_WITHOUT_REDIS_MS = 1_000
 const ANSWER_MS = 1_000
 /** A preflight waits so long for an upload; after that the campaign starts with its messages waiting. */
 const UPLOAD_BEFORE_START_MS = 60_000
+/** How often replies are counted for the campaigns that they answer. */
+const REPLIES_MS = 3_000
 /** How often the lists of what ended badly are trimmed. */
 const TRIM_MS = 3_600_000
 /** Redis gets this long for anything else that a stop asks of it: a connection that waits would wait for ever. */
@@ -216,6 +219,7 @@ export async function startWorker(
     if (released > 0) log.info({ places: released }, 'held_places.released')
   }
   const reviewing = repeatedly(REVIEW_MS, reviewPlaces, log)
+  const replies = repeatedly(REPLIES_MS, async () => (sweeps ? countReplies(redis, log) : undefined), log)
   log.info({ worker: name }, 'worker.started')
 
   return {
@@ -231,6 +235,7 @@ export async function startWorker(
       closingIdle.stop()
       trimming.stop()
       reviewing.stop()
+      replies.stop()
       expiry.stop()
       surveying.stop()
       const limit = withTimeout(ANSWER_MS, redis.ping()).then(

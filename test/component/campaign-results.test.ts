@@ -45,6 +45,6 @@ test('what was read is delivered as well in the figures, the list, the export an
     ),
   ).toEqual({ [READ]: 'yes', [SILENT]: null, [REFUSED]: null })
   const csv = (await service.request('GET', `/campaigns/${id}/export`)).text
-  expect(csv.split('\n')[0]).toMatch(/,delivered$/)
-  expect(csv).toMatch(new RegExp(`^${READ},.*,yes$`, 'm'))
+  expect(csv.split('\n')[0]).toMatch(/,delivered,/)
+  expect(csv).toMatch(new RegExp(`^${READ},.*,yes,`, 'm'))
 })

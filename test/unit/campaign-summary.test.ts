@@ -9,7 +9,7 @@ type Campaign = Parameters<typeof campaignSummary>[0]
 const progress: Campaign['progress'] = {
   total: 4,
   ...sharesOf({}, 4, 'running'),
-  ...{ delivered_total: 0, capped: 0, held: 0 },
+  ...{ delivered_total: 0, replied: 0, capped: 0, held: 0 },
   rate_per_second: 0,
   held_to: null,
   seconds_left: null,

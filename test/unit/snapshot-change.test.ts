@@ -34,6 +34,7 @@ const campaign = (id: string, queued: number): SnapshotCampaign => ({
     delivered: 0,
     read: 0,
     delivered_total: 0,
+    replied: 0,
     capped: 0,
     held: 0,
     waits: null,

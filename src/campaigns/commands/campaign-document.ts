@@ -83,6 +83,9 @@ export const campaignDocumentSchema = z.strictObject({
     total: count,
     ...shares,
     delivered_total: count.describe('Whose phone has the message, read or not: `delivered` and `read` together.'),
+    replied: count.describe(
+      'Who have answered; counted within seconds, once each, whatever the state of their message.',
+    ),
     capped: count.describe('Part of failed: they have had enough marketing for now.'),
     held: count.describe('Part of sent: WhatsApp holds them to see how people like the template.'),
     rate_per_second: z.number().nonnegative(),

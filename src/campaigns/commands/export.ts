@@ -13,6 +13,7 @@ import type { ExportFormat } from '../campaign.ts'
 import { campaignMessageUlid } from '../message-ids.ts'
 import { type Campaign, idOf } from '../store/campaigns.ts'
 import { readRecipientStates } from '../store/recipient-states.ts'
+import { readReplied } from '../store/replies.ts'
 import { isErased, openSnapshot, type Recipient } from '../store/snapshot.ts'
 
 /** Read at a time: some 3 ms of Redis. */
@@ -36,7 +37,11 @@ export async function* exportCampaign(
     )
     const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
     const states = await readRecipientStates(deps.redis, campaign, first, people.length)
-    const lines = people.map((person, i) => lineOfPerson(campaign, person, ulids[i] ?? '', records[i], states[i]))
+    const replied = await readReplied(deps.redis, campaign, first, people.length)
+    const lines = people.map((person, i) => ({
+      ...lineOfPerson(campaign, person, ulids[i] ?? '', records[i], states[i]),
+      replied: replied[i] ? 'yes' : null,
+    }))
     yield lines
       .map((line) =>
         format === 'csv' ? csvLine(Object.values(line).map((cell) => String(cell ?? ''))) : `${JSON.stringify(line)}\n`,
@@ -62,6 +67,7 @@ const COLUMNS = [
   'pricing_category',
   'pricing_type',
   'billable',
+  'replied',
 ]
 
 /** A person who was erased: their number and message are not known any more. */
@@ -75,7 +81,7 @@ function lineOfPerson(
 }
 
 /**
- * In the order of COLUMNS. The campaign still knows the state of a recipient whose record is older than the retention; one
+ * In the order of COLUMNS, but for the last. The campaign still knows the state of a recipient whose record is older than the retention; one
  * without either was not claimed yet, or never will be.
  */
 function lineOf(

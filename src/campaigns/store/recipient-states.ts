@@ -69,13 +69,14 @@ export async function readCounts(redis: Redis, { lane, number }: CampaignId): Pr
   return countsOf(await redis.hgetall(campaignCountsKey(lane, number)))
 }
 
-/** Parts of what was sent and of what failed: held by WhatsApp, and to people who have had enough marketing. */
+/** Parts of what was sent, of what failed and of all: held by WhatsApp, to people who have had enough, and answered. */
 export interface CountsAside {
   held: number
   capped: number
+  replied: number
 }
 
-/** The same with how many of them are held or capped. */
+/** The same with how many of them are held or capped, and how many people have answered. */
 export async function readAllCounts(
   redis: Redis,
   { lane, number }: CampaignId,
@@ -84,10 +85,11 @@ export async function readAllCounts(
   return { counts: countsOf(hash), aside: countsAsideOf(hash) }
 }
 
-/** How many are held and capped, from the fields of that hash. */
-export const countsAsideOf = ({ held, capped }: Readonly<Record<string, string>>): CountsAside => ({
+/** How many are held and capped and have answered, from the fields of that hash. */
+export const countsAsideOf = ({ held, capped, replied }: Readonly<Record<string, string>>): CountsAside => ({
   held: Number(held ?? 0),
   capped: Number(capped ?? 0),
+  replied: Number(replied ?? 0),
 })
 
 /** The same from the fields of that hash. */

@@ -14,13 +14,14 @@ interface Step {
 }
 
 /** How far messages came. One that was read was delivered, and one that was delivered was sent. */
-export function funnelOf(progress: Progress & { delivered_total: number }) {
-  const { total, delivered_total: delivered, read, failed } = progress
+export function funnelOf(progress: Progress & { delivered_total: number; replied: number }) {
+  const { total, delivered_total: delivered, read, replied, failed } = progress
   const sent = progress.sent + delivered
   return {
     Sent: { count: sent, of: total, whole: 'of the recipients' },
     Delivered: { count: delivered, of: sent, whole: 'of the sent' },
     Read: { count: read, of: delivered, whole: 'of the delivered', state: 'read' },
+    Replied: { count: replied, of: delivered, whole: 'of the delivered' },
     Failed: { count: failed, of: total, whole: 'of the recipients', state: 'failed' },
   } satisfies Record<string, Step>
 }

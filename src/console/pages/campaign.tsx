@@ -73,7 +73,7 @@ export function CampaignPage({ id }: { id: string }) {
 }
 
 /** `capped` are a part of those that failed, `held` of those that were sent. */
-type AllProgress = Progress & Pick<SnapshotCampaign, 'capped' | 'held' | 'delivered_total'>
+type AllProgress = Progress & Pick<SnapshotCampaign, 'capped' | 'held' | 'delivered_total' | 'replied'>
 
 /** The newer of two sets of figures, the answer's and the stream's: in a running campaign, the one with fewer queued. */
 function latestProgress({ progress, state }: CampaignDescription, live: SnapshotCampaign | undefined): AllProgress {

@@ -15,7 +15,7 @@ import { may } from '../state/session.ts'
 const EVERY_MS = 5_000
 
 /** A share of the funnel, so that campaigns can be compared. */
-function shareColumn(title: 'Delivered' | 'Read'): Column<CampaignDescription> {
+function shareColumn(title: 'Delivered' | 'Read' | 'Replied'): Column<CampaignDescription> {
   const stepOf = ({ progress }: CampaignDescription) => funnelOf(progress)[title]
   return {
     ...{ title, number: true, wide: true },
@@ -76,7 +76,7 @@ export function Campaigns() {
             number: true,
             cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total),
           },
-          ...(['Delivered', 'Read'] as const).map(shareColumn),
+          ...(['Delivered', 'Read', 'Replied'] as const).map(shareColumn),
           { title: 'Failed', wide: true, count: ({ progress }) => progress.failed, sort: true },
           {
             title: 'Time left',

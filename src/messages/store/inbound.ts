@@ -73,7 +73,9 @@ export async function storeInbound(
 
 /** What people do not write, and what they write to many. */
 const OPENS_NOTHING: ReadonlySet<string> = new Set(['system', 'request_welcome', 'revoke'])
-const opensWindow = ({ type, parts }: NewInbound): boolean => !OPENS_NOTHING.has(type) && parts?.group_id === undefined
+/** Whether a person may be answered for 24 hours because of it. */
+export const opensWindow = ({ type, parts }: NewInbound): boolean =>
+  !OPENS_NOTHING.has(type) && parts?.group_id === undefined
 
 /** The names of the person who wrote it: a number, a user id, or both. Either may be written to. */
 export const namesOfWriter = ({ from, parts }: Pick<NewInbound, 'from' | 'parts'>): string[] =>

@@ -8,6 +8,7 @@
 --   counts    HASH    of the campaign
 --   states    STRING  the states of its recipients
 --   closed    STRING  there once the lane's sender was removed
+--   replied   STRING  which of its recipients have answered
 -- Arguments:
 --   number
 --   allowed   {state, ...}: it is allowed from these
@@ -19,7 +20,7 @@
 --   writes    {name: value}: what is written besides; the value '@now' is the time
 -- Output: {'moved' or 'refused', state, epoch}, or {'closed', state, epoch} when it needs a worker and its sender was
 -- removed; {'missing'} when there is no campaign
-local outbox, campaign, active, counts, states, closed = unpack(KEYS)
+local outbox, campaign, active, counts, states, closed, replied = unpack(KEYS)
 local number, allowed, to, inEpoch, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 local state, epoch = found[1], tonumber(found[2] or '0')
@@ -58,6 +59,6 @@ else
   redis.call('HDEL', active, number)
 end
 if to == 'done' or to == 'cancelled' then
-  for _, key in ipairs({ campaign, counts, states }) do redis.call('PEXPIRE', key, keepMs) end
+  for _, key in ipairs({ campaign, counts, states, replied }) do redis.call('PEXPIRE', key, keepMs) end
 end
 return { 'moved', to, epoch }

@@ -14,7 +14,7 @@ import { saleComponents } from '../sending/examples.ts'
 /** Figures that add up. */
 const progressOf = (counts: { total?: number; queued?: number; sending?: number; sent?: number }, perSecond = 0) => ({
   ...{ total: 0, queued: 0, sending: 0, unconfirmed: 0, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0 },
-  ...{ cancelled: 0, unknown: 0, delivered_total: 0, capped: 0, held: 0 },
+  ...{ cancelled: 0, unknown: 0, delivered_total: 0, replied: 0, capped: 0, held: 0 },
   ...counts,
   rate_per_second: perSecond,
   held_to: null,

@@ -17,6 +17,7 @@ import {
   webhookSecrets as secretsOf,
 } from '../../../accounts/store/webhook-secrets.ts'
 import { createCampaignRefusals } from '../../../campaigns/fan-out/circuit-breaker.ts'
+import { addReply } from '../../../campaigns/store/replies.ts'
 import type { Config } from '../../../config.ts'
 import { addReceivedMedium } from '../../../gallery/store/received-media.ts'
 import type { Log } from '../../../log.ts'
@@ -25,7 +26,7 @@ import { parseMessageId } from '../../../messages/message-id.ts'
 import { outcomeOfReport } from '../../../messages/outcome.ts'
 import { actOn } from '../../../messages/reports/act-on.ts'
 import { addNextWave, applyReport, type ReportDeps } from '../../../messages/reports/apply-report.ts'
-import { namesOfWriter, storeInbound } from '../../../messages/store/inbound.ts'
+import { namesOfWriter, opensWindow, storeInbound } from '../../../messages/store/inbound.ts'
 import { takeNews } from '../../../notices/commands/take-news.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../people/opt-outs/commands/apply-opt-outs.ts'
 import { eraseOptOut } from '../../../people/opt-outs/store/opt-outs.ts'
@@ -236,6 +237,7 @@ async function store(deps: WebhookDeps, message: ReceivedMessage, account: numbe
   await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, async (receivedAt) => {
     await applyOptOutKeyword(deps.redis, owner, received, message.atMs ?? receivedAt)
     if (parts.media !== undefined) await keepMedia(deps, owner, { id, lane })
+    if (opensWindow(received)) await addReply(deps.redis, lane, { message: inboundDigest(id), receivedAt })
   })
 }
 
