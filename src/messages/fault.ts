@@ -211,17 +211,16 @@ function compare(given: Fields, read: Fields, at: string, search: Search, elsewh
   for (const name in given) {
     if (search.left < 0) return
     const value = given[name]
-    // With null nothing is lost.
-    if (value === undefined || value === null) continue
+    if (value === undefined) continue
     const isKnown = Object.hasOwn(read, name)
     // Most fields are known texts, for which no path is made.
     if (isKnown ? typeof value !== 'object' : elsewhere?.has(name)) continue
     if (isKnown) descend(value, read[name], joinPath(at, name), search)
-    else add(search, at, name)
+    else add(search, at, name, value)
   }
 }
 
-function add(search: Search, at: string, name: string): void {
+function add(search: Search, at: string, name: string, value: unknown): void {
   const { found, names } = search
   search.left -= 1
   if (search.left < 0) {
@@ -229,6 +228,8 @@ function add(search: Search, at: string, name: string): void {
     return
   }
   const field = unknownField(at, name, names)
+  // With null nothing is lost, unless it was to be a wish.
+  if (value === null && field.meant === undefined) return
   const most = field.meant === undefined ? UNKNOWN_NAMED_MAX : 2 * UNKNOWN_NAMED_MAX
   if (found.length < most) found.push(field)
 }

@@ -3,8 +3,11 @@
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Content } from '../messages/content.ts'
+import { withFiles } from '../messages/content-files.ts'
+import { nameInLink } from '../messages/document-name.ts'
 import { type Fill, fieldsWithPlaceholders } from '../messages/placeholders.ts'
 import { isUserId } from '../messages/recipient.ts'
+import type { FilePlace, MessageFile } from '../messages/templates/component-files.ts'
 import type { Component } from '../messages/templates/template-content.ts'
 import { readSend } from './answer-body.ts'
 import { refusedBy } from './cloud-refusal.ts'
@@ -71,10 +74,28 @@ const policyOf = ({ route = 'messages' }: ProviderMessage): string =>
   route === 'messages' ? '' : `,"product_policy":"${route === 'marketing_strict' ? 'STRICT' : 'CLOUD_API_FALLBACK'}"`
 
 /** Kinds of components and buttons are lower case on this wire; the rest of the content is the same. */
-function wireJson(content: Content): string {
+function wireJson(given: Content): string {
+  const content = showsDocument(given) ? withFiles(given, named) : given
   if (content.type !== 'template' || content.template.components === undefined) return JSON.stringify(content)
   const components = content.template.components.map(inLowerCase)
   return JSON.stringify({ ...content, template: { ...content.template, components } })
+}
+
+/** Whether a document may be shown that has no name. */
+const showsDocument = (content: Content): boolean =>
+  content.type === 'document' || (content.type === 'template' && hasDocument(content.template.components))
+
+const hasDocument = (components: readonly Component[] = []): boolean =>
+  components.some(
+    ({ parameters, cards }) =>
+      parameters?.some(({ type }) => type === 'document') || cards?.some((card) => hasDocument(card.components)),
+  )
+
+/** A document by link with the name that stands in the link, unless it has one. */
+function named(file: MessageFile, { kind }: FilePlace): MessageFile {
+  if (kind !== 'document' || file.filename !== undefined || file.link === undefined) return file
+  const filename = nameInLink(file.link)
+  return filename === undefined ? file : { ...file, filename }
 }
 
 /** Only of the component itself: what is given to a flow may have a `type` of its own. */

@@ -376,6 +376,15 @@ test('a time is taken for the start only while its messages are valid', async ()
 })
 
 describe('a definition', () => {
+  test('may have null for components, and for nothing that somebody may have wished', async () => {
+    const template = { name: 'spring', language: { code: 'en_US' }, components: null }
+    const id = await service.create({ rows: {} }, { template })
+    expect(await service.show(id)).toMatchObject({ state: 'draft' })
+    const body = { sender: service.tenant.cloudNumber, template, recipients: { rows: {} }, valid_until: null }
+    const { status, text } = await service.request('POST', '/campaigns', body)
+    expect([status, text]).toEqual([400, expect.stringContaining('valid_until')])
+  })
+
   test('that is wrong is refused with every fault', async () => {
     const answer = await service.request('POST', '/campaigns', {
       sender: '',

@@ -91,6 +91,33 @@ describe('on cloud-api', () => {
     expect(String(opaque).length).toBeLessThanOrEqual(512)
   })
 
+  test.each([
+    ['https://shop.example/a/invoice%207.pdf?key=1', 'invoice 7.pdf'],
+    ['https://shop.example/pr%C3%A9nom.docx#page=2', 'prénom.docx'],
+    ['https://shop.example/download?file=a.pdf', undefined],
+    ['https://shop.example', undefined],
+    ['https://shop.example/a%2Fb.pdf', undefined],
+    ['https://shop.example/%E0%A4%A.pdf', '%E0%A4%A.pdf'],
+    [`https://shop.example/${'x'.repeat(240)}.pdf`, undefined],
+  ])('a document %s without a name has the one of its link: %s', async (link, filename) => {
+    await send(cloud, { type: 'document', document: { link } })
+    expect(got?.body.document).toEqual({ link, ...(filename !== undefined && { filename }) })
+    const parameters = [{ type: 'document', document: { link } }]
+    const header = { type: 'HEADER', parameters }
+    await send(cloud, { type: 'template', template: { name: 'a', language: { code: 'en' }, components: [header] } })
+    expect(got?.body.template).toMatchObject({
+      components: [{ parameters: [{ document: { link, ...(filename !== undefined && { filename }) } }] }],
+    })
+  })
+
+  test('a document keeps the name that it was given, and has none on the wire of a partner that did not ask', async () => {
+    const link = 'https://shop.example/7.pdf'
+    await send(cloud, { type: 'document', document: { link, filename: 'Invoice.pdf' } })
+    expect(got?.body.document).toEqual({ link, filename: 'Invoice.pdf' })
+    await send(partner, { type: 'document', document: { link } })
+    expect(got?.body.document).toEqual({ link })
+  })
+
   test('kinds of a template are lower case, texts stay as they are', async () => {
     await send(cloud, template)
     expect(got?.body.template).toEqual({

@@ -175,6 +175,13 @@ test('a misspelt field is found behind however many that are ignored', () => {
   })
 })
 
+test('null is nothing in a field that nobody knows, and a lost wish in a misspelt one', () => {
+  const body = { to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp', type: 'text' }
+  const read = (more: object) => readSend('service', { ...body, text: { body: 'Hi' }, ...more }, 'refused')
+  expect(read({ note: null })).toMatchObject({ ok: true })
+  expect(read({ sendAt: null })).toMatchObject({ ok: false, faults: [{ path: 'sendAt' }] })
+})
+
 test('a body with more unknown fields than are looked at is refused: one of them may be a wish', () => {
   const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`field${n}`, 1]))
   const body = { to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp', type: 'text' }

@@ -268,6 +268,11 @@ describe('a component', () => {
   })
 })
 
+const amount = (more: object = {}) => ({
+  type: 'currency',
+  currency: { fallback_value: '12,50 €', code: 'EUR', amount_1000: 12_500, ...more },
+})
+
 describe('text parameters', () => {
   const at = 'template.components[1].parameters'
   const bodyWith = (...parameters: unknown[]) =>
@@ -303,7 +308,11 @@ describe('text parameters', () => {
 
   test.each([
     ['[0].type', file('image', 'a.png'), 'expected "text", got "image"'],
-    ['[0].type', { type: 'currency' }, 'expected "text", got "currency"'],
+    ['[0].currency', { type: 'currency' }, 'required'],
+    ['[0].currency.fallback_value', amount({ fallback_value: ' ' }), 'expected a text that can be seen'],
+    ['[0].currency.code', amount({ code: 'euro' }), 'expected a currency such as EUR'],
+    ['[0].currency.amount_1000', amount({ amount_1000: '12.50' }), 'expected a thousand times the amount'],
+    ['[0].date_time.fallback_value', { type: 'date_time', date_time: {} }, 'required'],
     ['[0].text', { type: 'text' }, 'required'],
     ['[0].text', text(5), 'expected a string, got a number'],
     ['[0].text', text(null), 'expected a string, got null'],
@@ -317,6 +326,16 @@ describe('text parameters', () => {
     ['[0].text', text('a     b'), 'at most 4 spaces in a row, got more'],
   ])('%s: %j is a fault', (path, parameter, message) => {
     expect(bodyWith(parameter, text('Monday'))).toEqual([{ path: `${at}${path}`, message }])
+  })
+
+  test('may be amounts and times, which WhatsApp shows by their text', () => {
+    const time = { type: 'DATE_TIME', date_time: { fallback_value: '1 May', day_of_month: 1 } }
+    expect(bodyWith(amount(), time)).toEqual([])
+    const long = amount({ fallback_value: 'x'.repeat(1_024) })
+    expect(bodyWith(long, time)).toEqual([{ path: at, message: expect.stringContaining('at most 1024 characters') }])
+    expect(faultsOf(orderUpdate, replaced<object>(matching.order_update, 0, header(amount())))).toEqual([
+      { path: 'template.components[0].parameters[0].type', message: 'expected "text", got "currency"' },
+    ])
   })
 
   test('of the wrong number are judged each for itself, too', () => {

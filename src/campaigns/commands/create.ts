@@ -9,6 +9,7 @@ import { holdsMoreThan } from '../../messages/bounded.ts'
 import { type Fault, faultsOf, unknownFault } from '../../messages/fault.ts'
 import { fieldNamesOf } from '../../messages/field-names.ts'
 import { validityFault } from '../../messages/instant.ts'
+import { withoutNulls } from '../../messages/nulls.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -93,7 +94,11 @@ function definitionOf(body: unknown, retentionMs: number): Definition {
     const message = validityFault(Date.parse(parsed.data.valid_until), Date.now(), retentionMs)
     if (message !== undefined) faults.push({ path: 'valid_until', message })
   }
-  if (!parsed.success || !components.stored || faults.length > 0) throw invalidFields(faults)
+  if (!parsed.success || !components.stored || faults.length > 0) {
+    const bare = withoutNulls(body, faults)
+    if (bare !== undefined) return definitionOf(bare, retentionMs)
+    throw invalidFields(faults)
+  }
   const { template } = parsed.data
   return { ...parsed.data, template: { ...template, components: components.stored() } }
 }

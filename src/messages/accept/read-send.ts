@@ -21,6 +21,7 @@ import {
 import { allFieldNames } from '../field-names.ts'
 import { instantSchema } from '../instant.ts'
 import { LIMITS } from '../limits.ts'
+import { withoutNulls } from '../nulls.ts'
 import { parseRecipient, RECIPIENT_LENGTH_MAX } from '../recipient.ts'
 
 /** Sender, recipient and validity of a message. */
@@ -199,7 +200,7 @@ const NAMES = {
 
 /** Reads the body of a send. With `refused`, unknown fields are faults too, else only misspelt ones. */
 export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRule): ReadSend | UnreadableSend {
-  const read = kind === 'service' ? parseServiceMessage(body) : parseTemplateMessage(body)
+  const read = parsed(kind, body)
   if (!read.ok) return read
   const [names, elsewhere] = [NAMES[kind][unknown], BESIDE[kind][unknown]]
   if (unknown === 'refused') {
@@ -209,6 +210,19 @@ export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRu
   const ignored = unknownFields(body, read.message.content, names, { elsewhere })
   const refused = ignored.length === 0 ? ignored : ignored.filter(isNeverIgnored)
   return refused.length === 0 ? { ...read, ignored } : withUnknown(read, refused)
+}
+
+/** What a body is; null for a part of a template that may be left out is read as that. */
+function parsed(kind: SendKind, body: unknown) {
+  const parse = kind === 'service' ? parseServiceMessage : parseTemplateMessage
+  const read = parse(body)
+  const bare = read.ok ? undefined : withoutNulls(body, read.faults)
+  if (read.ok || bare === undefined) return read
+  const again = parse(bare)
+  if (again.ok) return again
+  // Of a field that must be there, it says what came.
+  const said = new Map(read.faults.map((fault) => [fault.path, fault]))
+  return { ...again, faults: again.faults.map((fault) => said.get(fault.path) ?? fault) }
 }
 
 /** A message that is refused for its unknown fields. */

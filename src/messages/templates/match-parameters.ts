@@ -42,6 +42,16 @@ const schemas = {
   coupon_code: z.object({ coupon_code: filledTextUpTo(LIMITS.couponCode) }),
   payload: z.object({ payload: filledTextUpTo(LIMITS.quickReplyPayload) }),
   gif: z.object({ gif: fileSchema }),
+  currency: z.object({
+    currency: z.object({
+      fallback_value: textSchema,
+      code: z.string().regex(/^[A-Z]{3}$/, 'expected a currency such as EUR'),
+      /** As text where a campaign fills it in. */
+      amount_1000: z.union([z.int(), z.string().regex(/^-?\d{1,15}$/, 'expected a thousand times the amount')]),
+    }),
+  }),
+  /** WhatsApp also takes parts of the time, and shows the text all the same. */
+  date_time: z.object({ date_time: z.object({ fallback_value: textSchema }) }),
   ...richParameters,
 }
 
@@ -71,7 +81,7 @@ export function optionalParameterFaults(parameters: readonly Parameter[], kind: 
 export function textFaults(
   parameters: readonly Parameter[],
   approved: TextShape,
-  { limit, named }: { limit: number; named: boolean },
+  { limit, named, kinds = ['text'] }: { limit: number; named: boolean; kinds?: readonly ParameterKind[] },
   at: string,
 ): Fault[] {
   const { text, variables } = approved
@@ -79,7 +89,10 @@ export function textFaults(
     ...(named && variables.length > 0
       ? nameFaults(parameters, variables, at)
       : countFaults(parameters, variables.length, at)),
-    ...kindFaults(parameters, 'text', at),
+    ...parameters.flatMap((parameter, position) => {
+      const kind = kinds.find((each) => each === parameter.type) ?? 'text'
+      return kindFault(parameter, kind, `${at}.parameters[${position}]`)
+    }),
   ]
   if (faults.length > 0 || variables.length === 0) return faults
   const { length } = fillIn(text, valuesOf(variables, parameters, named))
@@ -95,15 +108,19 @@ function countFaults(parameters: readonly Parameter[], expected: number, at: str
 }
 
 function kindFaults(parameters: readonly Parameter[], kind: ParameterKind, at: string): Fault[] {
-  return parameters.flatMap((parameter, position) => {
-    const here = `${at}.parameters[${position}]`
-    if (parameter.type !== typeOf(kind)) {
-      return [{ path: `${here}.type`, message: `expected "${typeOf(kind)}", got ${quoted(parameter.type)}` }]
-    }
-    const parsed = schemas[kind].safeParse(parameter)
-    return parsed.success ? [] : faultsOf(parsed.error, parameter, here)
-  })
+  return parameters.flatMap((parameter, position) => kindFault(parameter, kind, `${at}.parameters[${position}]`))
 }
+
+function kindFault(parameter: Parameter, kind: ParameterKind, here: string): Fault[] {
+  if (parameter.type !== typeOf(kind)) {
+    return [{ path: `${here}.type`, message: `expected "${typeOf(kind)}", got ${quoted(parameter.type)}` }]
+  }
+  const parsed = schemas[kind].safeParse(parameter)
+  return parsed.success ? [] : faultsOf(parsed.error, parameter, here)
+}
+
+/** What a variable of a body may be given: WhatsApp still takes amounts and times, and shows the text that they bring. */
+export const BODY_KINDS: readonly ParameterKind[] = ['text', 'currency', 'date_time']
 
 /** Named parameters may come in any order, so that a wrong number shows as a name too many, twice or missing. */
 function nameFaults(parameters: readonly Parameter[], variables: readonly string[], at: string): Fault[] {

@@ -2,7 +2,13 @@
 // fault per send; here all faults come in one answer, before anything is queued.
 import { counted, type Fault, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
-import { optionalParameterFaults, type ParameterKind, parameterFaults, textFaults } from './match-parameters.ts'
+import {
+  BODY_KINDS,
+  optionalParameterFaults,
+  type ParameterKind,
+  parameterFaults,
+  textFaults,
+} from './match-parameters.ts'
 import type { BlockShape, ButtonShape, HeaderShape, TemplateShape } from './template.ts'
 import type { Component } from './template-content.ts'
 
@@ -83,7 +89,9 @@ function componentFaults(block: Block, component: Component, rules: Rules, at: s
     case 'HEADER':
       return header ? headerFaults(header, component, rules, at) : notThere(type, at)
     case 'BODY':
-      return body ? textFaults(parameters, body, { ...rules, limit: rules.bodyLimit }, at) : notThere(type, at)
+      return body
+        ? textFaults(parameters, body, { ...rules, limit: rules.bodyLimit, kinds: BODY_KINDS }, at)
+        : notThere(type, at)
     case 'BUTTON':
       return buttons.length > 0 ? buttonFaults(buttons, component, at) : notThere(type, at)
     case 'CAROUSEL':

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { filledTextUpTo, listUpTo, textUpTo } from '../bounded.ts'
 import { counted, type Fault } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
-import type { Component } from './template-content.ts'
+import type { Component, Parameter } from './template-content.ts'
 
 /** Degrees as a number, or as text: a campaign fills texts in. */
 const degrees = (most: number) => {
@@ -67,8 +67,16 @@ export function cloudApiOnlyFaults(components: readonly Component[] = [], at = '
       type === 'LIMITED_TIME_OFFER' ||
       (type === 'BUTTON' && CLOUD_API_BUTTONS.has(subType)) ||
       (type === 'HEADER' && CLOUD_API_HEADERS.has(parameters[0]?.type))
-    if (!isOnly) return inCards
+    if (!isOnly) return [...amountFaults(parameters, here), ...inCards]
     const what = type === 'BUTTON' ? `${subType} button` : type === 'HEADER' ? `${parameters[0]?.type} header` : type
     return [{ path: here, message: `expected no ${what}: this sender’s provider does not take it` }, ...inCards]
+  })
+}
+
+function amountFaults(parameters: readonly Parameter[], at: string): Fault[] {
+  return parameters.flatMap(({ type }, position) => {
+    if (type !== 'currency' && type !== 'date_time') return []
+    const message = `expected "text": this sender’s provider takes no "${type}"`
+    return [{ path: `${at}.parameters[${position}].type`, message }]
   })
 }

@@ -35,11 +35,17 @@ const describedParameter = z.custom<Parameter>().meta({
       type: 'string',
       maxLength: LIMITS.word,
       description:
-        'In upper or lower case: `text`, `image`, `video`, `document`, `gif`, `location`, `product`, `coupon_code`, ' +
+        'In upper or lower case: `text`, `currency`, `date_time`, `image`, `video`, `document`, `gif`, `location`, `product`, `coupon_code`, ' +
         '`payload`, `limited_time_offer` or `action`, as the approved template wants it.',
     },
     parameter_name: { type: ['string', 'null'], maxLength: LIMITS.parameterName },
     text: { type: 'string' },
+    currency: {
+      type: 'object',
+      description:
+        '`fallback_value`, the text that is shown; `code`, such as EUR; `amount_1000`, a thousand times the amount.',
+    },
+    date_time: { type: 'object', description: '`fallback_value`, the text that is shown.' },
     image: describedFile(),
     video: describedFile(),
     document: describedFile({ filename: { ...text(LIMITS.filename), minLength: 1 } }),

@@ -14,7 +14,8 @@ export function fillIn(text: string, values: ReadonlyMap<string, string>): strin
 
 /**
  * What each variable is given: by `parameter_name` when the template's parameters are named, else by position.
- * Parameters that are no text, or fit nowhere, give nothing: the matcher has refused them, or the account turned it off.
+ * An amount or a time gives its `fallback_value`, which is what phones show. Other parameters that are no text, or fit
+ * nowhere, give nothing: the matcher has refused them, or the account turned it off.
  */
 export function valuesOf(
   variables: readonly string[],
@@ -22,11 +23,17 @@ export function valuesOf(
   named: boolean,
 ): Map<string, string> {
   const values = new Map<string, string>()
-  parameters.forEach(({ parameter_name, text }, position) => {
-    const name = named ? parameter_name : variables[position]
+  parameters.forEach((parameter, position) => {
+    const name = named ? parameter.parameter_name : variables[position]
+    const text = readText(parameter)
     if (typeof name === 'string' && typeof text === 'string') values.set(name, text)
   })
   return values
+}
+
+function readText({ text, currency, date_time: time }: Parameter): unknown {
+  const held = currency ?? time
+  return typeof held === 'object' && held !== null && 'fallback_value' in held ? held.fallback_value : text
 }
 
 const variable = /\{\{\s*(\w+)\s*\}\}/g
