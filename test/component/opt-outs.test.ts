@@ -579,6 +579,17 @@ async function download(key: string): Promise<string[]> {
   return (await answer.text()).trimEnd().split('\n')
 }
 
+test('a file of people may have unseen signs and spaces before its quotes, as phones and programs write them', async () => {
+  const rows = [
+    'note,\u200bPerson\ufeff',
+    '1, "+49 1520 574011"',
+    '2,\u202a+49 1520 574012\u202c',
+    '3,"49\u20111520\u2011574013" ',
+  ]
+  expect((await upload(rows.join('\n'))).body).toMatchObject({ data: { imported: 3, refused: 0 } })
+  for (const person of ['491520574011', '491520574012', '491520574013']) expect(await optOutOf(person)).toBeDefined()
+})
+
 test('a file of people is imported as often as one likes, and what is exported comes back the same', async () => {
   const rows = ['Name,Phone,note', 'Ada,+49 1520 574001,"a, b"', 'Bo,nobody,', ',,', 'Cy,US.57,x', 'Di,491520574001,']
   const reason = 'expected a full international number, or the id of a person without one'
