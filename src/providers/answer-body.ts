@@ -32,9 +32,7 @@ function acceptedBy(
   const said = 'message_status' in message ? message.message_status : ACCEPTED
   const isHeld = said === HELD
   const word = said === ACCEPTED || isHeld ? undefined : wordOf(said)
-  // One number for all recipients, as a stand-in may answer, would make one person of them.
-  const isTheirs = (name: string): boolean => isUserId(name) || isUserId(to) || isSame(name, to)
-  const knownAs = others.flatMap((name) => (name === to || !isTheirs(name) ? [] : (parsePerson(name) ?? [])))
+  const knownAs = others.flatMap((name) => otherName(name, to) ?? [])
   const accepted = { kind: 'accepted', providerId: message.id } as const
   if (!isHeld && knownAs.length === 0 && word === undefined) return accepted
   return {
@@ -91,8 +89,34 @@ function echoedNames(body: unknown): { input: string | undefined; others: string
 }
 
 /** Numbers of one person end alike, however they are written. */
-const isSame = (name: string, to: string): boolean => name === to || (!isUserId(to) && endOf(name) === endOf(to))
-const endOf = (text: string): string => text.replace(/\D/g, '').slice(-6)
+const isSame = (name: string, to: string): boolean =>
+  name === to || (!isUserId(to) && endOf(digitsOf(name)) === endOf(to))
+const endOf = (digits: string): string => digits.slice(-6)
+const digitsOf = (number: string): string => number.replace(/\D/g, '').replace(/^00/, '')
+
+/**
+ * What of an echo is another name of the recipient, as we write it; undefined for their own in any spelling, and for what is none.
+ * Nearly all are their own, and nothing of those is parsed.
+ */
+function otherName(name: string, to: string): string | undefined {
+  if (name === to) return undefined
+  const isId: boolean = isUserId(name)
+  if (isId) return name
+  const digits = digitsOf(name)
+  if (digits === to || (!isUserId(to) && !isOtherForm(digits, to))) return undefined
+  const ours = parsePerson(name.startsWith('00') ? digits : name)
+  return ours === to ? undefined : ours
+}
+
+/**
+ * Whether two numbers may be national forms of one, with a digit or three more in it: of one that is merely alike a stand-in that
+ * answers one number for all recipients would make one person with them.
+ */
+const isOtherForm = (one: string, other: string): boolean =>
+  one.slice(0, 2) === other.slice(0, 2) &&
+  endOf(one) === endOf(other) &&
+  one.length !== other.length &&
+  Math.abs(one.length - other.length) <= 3
 
 /**
  * A provider's answer as JSON, or undefined when it is none. What comes out is still to be checked by a schema. A byte order

@@ -40,7 +40,9 @@ const CHANGED = /changed from (\S+) to (\S+)$/
 
 /** The namings of one item of a change; most items have none. `phoneNumberId`: the number of ours that the change is about. */
 export function namingsOf(phoneNumberId: string, list: (typeof lists)[number], raw: unknown): WebhookNaming[] {
-  const of = { phoneNumberId, isTheirAct: list === 'messages' || list === 'user_preferences' }
+  const isTheirAct = list === 'messages' || list === 'user_preferences'
+  const isReported = list === 'statuses' || list === 'contacts'
+  const of = { phoneNumberId, isTheirAct, ...(isReported && { isReported }) }
   if (list === 'user_id_update') {
     const { wa_id, user_id: id, parent_user_id: parent } = changedItem.safeParse(raw).data ?? {}
     return changeOf(of, namesIn([wa_id, id?.current, parent?.current]), namesIn([id?.previous, parent?.previous]))

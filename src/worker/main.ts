@@ -14,6 +14,7 @@ import { askForServers, countReopened, lanesToWake, serversAsked } from '../lane
 import type { Log } from '../log.ts'
 import { trimRequeueable } from '../messages/requeue/requeueable.ts'
 import { useDataKeys } from '../messages/sealed.ts'
+import { createNameMemory } from '../people/name-memory.ts'
 import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
 import { createTombstones } from '../people/tombstones.ts'
 import { cloudApi, createOpaqueIds } from '../providers/cloud-api.ts'
@@ -117,6 +118,7 @@ export async function startWorker(
   const uploads = createUploads({ redis, files, config, log, lanes: queues, worker: name })
   const sendDeps = {
     ...{ redis, config, log, lanes: queues, directory, followByPolling, tombstones, uploads, worker: name },
+    nameMemory: createNameMemory(),
     backoff: createLaneBackoff(log),
     refusals: createCampaignRefusals({ redis, log, config }),
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),

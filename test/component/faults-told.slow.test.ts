@@ -15,6 +15,7 @@ import { outcomeOf } from '../../src/messages/outcome.ts'
 import { PROVIDER_CODES } from '../../src/messages/provider-codes.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
 import { recordStatus } from '../../src/messages/store/steps.ts'
+import { createNameMemory } from '../../src/people/name-memory.ts'
 import { findOptOut } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { campaignsRest } from '../../src/portfolios/store/campaigns-rest.ts'
@@ -92,6 +93,7 @@ async function newNumber() {
   const settling = {
     ...{ redis, config, log: silentLog, lanes: queues, backoff: createLaneBackoff(silentLog), refusals },
     ...{ tombstones: createTombstones(redis, ['a secret']), followByPolling: () => {} },
+    nameMemory: createNameMemory(),
   }
   const poller = createLanePoller({ redis, config, log: silentLog, directory: { of: async () => entry }, queues })
   let people = 0

@@ -250,6 +250,12 @@ describe.each([
       USER,
     ])
     expect(await known(USER, { input: USER, wa_id: NUMBER })).toEqual([NUMBER])
+    // Their own, however it is written.
+    const own = [`+${NUMBER}`, `00${NUMBER}`, ` ${NUMBER} `, '+49 (170) 000-0001', '49 170 0000001']
+    for (const wa_id of own) expect(await known(NUMBER, { input: NUMBER, wa_id })).toBeUndefined()
+    // No number of full length, and one that only ends like theirs.
+    expect(await known('14155550123', { input: '14155550123', wa_id: '1455550123' })).toBeUndefined()
+    expect(await known(NUMBER, { input: NUMBER, wa_id: '491710000001' })).toBeUndefined()
     // One number for everybody would make one person of them, and a STOP of one that of all.
     expect(await known(NUMBER, { input: `+${NUMBER}`, wa_id: '15550000000' })).toBeUndefined()
     expect(await known(NUMBER, { input: NUMBER, wa_id: '15550000000', user_id: USER })).toEqual([USER])

@@ -9,15 +9,18 @@ import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import type { Outcome } from '../../src/messages/outcome.ts'
 import { paceOf } from '../../src/messages/pace.ts'
 import { readMessage } from '../../src/messages/store/records.ts'
+import { createNameMemory } from '../../src/people/name-memory.ts'
 import { namesOf } from '../../src/people/names/store/names.ts'
 import { findOptOut } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/sending/settle.ts'
 import { keptLog, silentLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { interceptCommands } from '../support/redis.ts'
 import { answering, anySender, laneOf, sendingTo } from '../support/sending.ts'
 import { cooldownOf, inDoubtOn, pollsOn, probingOf, recipientCooldownOf, waitOf } from '../support/state/messages.ts'
 
@@ -47,7 +50,7 @@ beforeEach(async () => {
   deps = {
     ...{ redis, config, log: silentLog, lanes: queues, backoff: createLaneBackoff(silentLog) },
     refusals: createCampaignRefusals({ redis, log: silentLog, config: { retentionMs: HOUR_MS } }),
-    tombstones: createTombstones(redis, ['a secret']),
+    ...{ tombstones: createTombstones(redis, ['a secret']), nameMemory: createNameMemory() },
     followByPolling: (of) => followed.push(of),
   }
   const sender = await findSender(redis, lane)
@@ -83,6 +86,52 @@ describe('sent', () => {
     const names = await namesOf(world.redis, account, message.to)
     expect(names).toEqual(['5511987654321', 'BR.77', message.to])
     expect(await namesOf(world.redis, account, 'BR.77')).toEqual(names)
+  })
+
+  test('a user id that is answered for many makes nobody of the others theirs, also in another process', async () => {
+    const { account } = entry.sender
+    const people = ['491700000011', '491700000012', '491700000013']
+    for (const to of people) {
+      await ends({ kind: 'sent', providerId: 'p', knownAs: ['DE.shared'] }, { ...(await claimed()), to })
+      deps = { ...deps, nameMemory: createNameMemory() }
+    }
+    const names = await Promise.all(people.map((to) => namesOf(world.redis, account, to)))
+    expect(names).toEqual([['491700000011', 'DE.shared'], ['491700000012'], ['491700000013']])
+  })
+
+  test('a number that is answered for many without one makes one person of none of them', async () => {
+    const { account } = entry.sender
+    const people = ['DE.many1', 'DE.many2', 'DE.many3']
+    for (const to of people) {
+      await ends({ kind: 'sent', providerId: 'p', knownAs: ['491700000021'] }, { ...(await claimed()), to })
+      deps = { ...deps, nameMemory: createNameMemory() }
+    }
+    const names = await Promise.all(people.map((to) => namesOf(world.redis, account, to)))
+    expect(names).toEqual([['491700000021', 'DE.many1'], ['DE.many2'], ['DE.many3']])
+  })
+
+  test('what an answer has taught is not asked of Redis again, nor what it cannot teach', async () => {
+    const commandsOf = async (to: string, knownAs?: readonly string[]): Promise<number> => {
+      const message = { ...(await claimed()), to }
+      const counted = connectWithRetry(world.server.url)
+      await counted.ping()
+      let commands = 0
+      interceptCommands(counted, (send) => {
+        commands += 1
+        return send()
+      })
+      await settle({ ...deps, redis: counted, tombstones: createTombstones(counted, ['secret']) }, entry, message, {
+        ...({ kind: 'sent', providerId: 'p' } as const),
+        ...(knownAs && { knownAs }),
+      })
+      counted.disconnect()
+      return commands
+    }
+    await commandsOf('491700000030')
+    const least = await commandsOf('491700000030')
+    expect(await commandsOf('491700000031', ['DE.once'])).toBeGreaterThan(least)
+    expect(await commandsOf('491700000031', ['DE.once'])).toBe(least)
+    expect(await commandsOf('491700000032', ['DE.once'])).toBe(least)
   })
 
   const outcome = { kind: 'sent', providerId: 'wamid.1' } as const

@@ -3,6 +3,7 @@ import type { Sender } from '../../src/accounts/store/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { CallEnd } from '../../src/messages/outcome.ts'
+import { createNameMemory } from '../../src/people/name-memory.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -58,6 +59,7 @@ export function sendingTo(
   }
   return {
     ...{ redis, config, log: silentLog, lanes, worker: 'a worker', tombstones: createTombstones(redis, secrets) },
+    nameMemory: createNameMemory(),
     directory: { of: async () => entry },
     backoff: createLaneBackoff(silentLog),
     refusals: createCampaignRefusals({ redis, log: silentLog, config }),

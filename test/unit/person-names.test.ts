@@ -45,6 +45,31 @@ describe('a person', () => {
     expect(known.get(ID)?.[0]).toBe(NEXT)
   })
 
+  test('whose user id comes with a report about another number stays who they are, until they or a change say otherwise', () => {
+    const first = { names: [NUMBER, ID], isReported: true }
+    const report = { names: [NEXT, ID], isReported: true }
+    const known = told(first, report, { ...report, sentTo: NEXT })
+    expect([known.get(ID), known.get(NEXT)]).toEqual([[NUMBER, ID], undefined])
+    expect(told(first, report, { names: [NEXT, ID] }).get(ID)).toContain(NEXT)
+    expect(told(first, report, { names: [NEXT, ID], before: NUMBER }).get(ID)).toEqual([NEXT, ID, NUMBER])
+    // A late report of a message to their former number.
+    expect(told(first, { names: [NEXT, ID], before: NUMBER }, first).get(ID)).toEqual([NEXT, ID, NUMBER])
+    // The rest of what a report says counts.
+    const forms = { names: ['5511987654321', ID, '551187654321'], isReported: true }
+    expect(told(first, forms).get('551187654321')).toEqual(['5511987654321', '551187654321'])
+  })
+
+  test('without a number gets none that was answered for somebody else without one, nor one in place of their own', () => {
+    const answered = (id: string, number = NUMBER) => ({ names: [number, id], isReported: true, sentTo: id })
+    const known = told(answered(ID), answered(NEXT_ID))
+    expect([known.get(ID), known.get(NEXT_ID)]).toEqual([[NUMBER, ID], undefined])
+    expect(told(answered(ID), answered(ID, NEXT)).get(ID)).toEqual([NUMBER, ID])
+    // A message to the number itself tells its new user id.
+    expect(told(answered(ID), { names: [NUMBER, NEXT_ID], isReported: true, sentTo: NUMBER }).get(NUMBER)).toContain(
+      NEXT_ID,
+    )
+  })
+
   test('whose user id changes is found by the former one, also without a number', () => {
     const known = told({ names: [NEXT_ID], before: ID })
     expect(known.get(ID)).toContain(NEXT_ID)

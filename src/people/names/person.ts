@@ -15,6 +15,10 @@ export const NAMES_MAX = 6
 export interface Naming {
   names: Names
   before?: string | undefined
+  /** It comes with what became of a message. It adds to what is known, and joins nobody whom that tells apart. */
+  isReported?: boolean
+  /** Whom that message was sent to, where the answer to it names them. */
+  sentTo?: string | undefined
 }
 
 const isNumber = (name: string | undefined): boolean => name !== undefined && !isUserId(name)
@@ -30,7 +34,10 @@ export function personOf(name: string, others: Names): Names {
  * Brings what is learned into `known`, which has the names of each person under every name that is looked at here; who has
  * one name only need not be in it. Telling it again changes nothing.
  */
-export function learn(known: Map<string, Names>, { names, before }: Naming): void {
+export function learn(known: Map<string, Names>, naming: Naming): void {
+  const { before } = naming
+  const names = naming.isReported && before === undefined ? believable(known, naming) : naming.names
+  if (names.length === 0) return
   const named = before === undefined ? names : [...names, before]
   const people = new Set(named.map((name) => known.get(name) ?? [name]))
   // What is kept of a name ends by itself: the others of the person may have outlasted it.
@@ -55,6 +62,21 @@ export function learn(known: Map<string, Names>, { names, before }: Naming): voi
   const person = [...new Set(inOrder)]
   for (const name of person.slice(NAMES_MAX)) keep(known, [name])
   keep(known, person.slice(0, NAMES_MAX))
+}
+
+/**
+ * Those of the names of a report that may be one person's by what is known. A user id that has another number now may have been
+ * answered for everybody, and so may a number that has another user id where it comes with an answer to somebody without one.
+ * The person's own act, or the notice of a change, says otherwise.
+ */
+function believable(known: ReadonlyMap<string, Names>, { names, sentTo }: Naming): Names {
+  const isOfAnother = (name: string): boolean => {
+    const [current, ...others] = known.get(name) ?? [name]
+    if (isUserId(name)) return current !== undefined && isNumber(current) && !names.includes(current)
+    return isUserId(sentTo) && others.some(isUserId) && !others.includes(sentTo)
+  }
+  const left = names.filter((name) => !isOfAnother(name))
+  return left.length > 1 ? left : []
 }
 
 function keep(known: Map<string, Names>, person: Names): void {

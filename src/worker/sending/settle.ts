@@ -23,6 +23,7 @@ import { putOff } from '../../messages/store/claim.ts'
 import { readMessage } from '../../messages/store/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../messages/store/steps.ts'
 import { learnNames } from '../../people/learn-names.ts'
+import type { NameMemory } from '../../people/name-memory.ts'
 import { applyProviderOptOut } from '../../people/opt-outs/commands/apply-opt-outs.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { type Counted, confirmCounted, giveBack, holdPlace, releasePlace } from '../../portfolios/store/rules.ts'
@@ -43,6 +44,7 @@ export interface SettleDeps {
   backoff: LaneBackoff
   refusals: CampaignRefusals
   tombstones: Tombstones
+  nameMemory: NameMemory
   /** Called when a message was sent on a wire that must be polled. */
   followByPolling: (lane: number) => void
 }
@@ -161,7 +163,7 @@ function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, o
 }
 
 async function sent(
-  { redis, log, refusals, tombstones, followByPolling }: SettleDeps,
+  { redis, log, refusals, tombstones, nameMemory, followByPolling }: SettleDeps,
   { sender, provider, rules }: DirectoryEntry,
   { id, attempt, to, run }: Attempted,
   { providerId, isHeld, knownAs, word }: Of<'sent'>,
@@ -182,10 +184,12 @@ async function sent(
   await recordStatus(redis, id, attempt, 'sent', how)
   if (isHeld) await followUp(log, id, () => releaseUnheld(redis, rules, id))
   if (provider.poll) followByPolling(id.lane)
-  // If it is lost, the answer to the next message to them brings it.
-  if (knownAs) {
-    const naming = { names: [...knownAs, to], asOf: acceptedAtMs(id.ulid) }
-    await followUp(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
+  const names = knownAs && [...knownAs, to]
+  if (names && nameMemory.isNew(sender.account, names)) {
+    const naming = { names, asOf: acceptedAtMs(id.ulid), isReported: true, sentTo: to }
+    // If it is lost, the answer to the next message to them brings it.
+    const heeded = await followUp(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
+    if (heeded?.length !== 1) nameMemory.forget(sender.account, names)
   }
   await noted
   return DONE
