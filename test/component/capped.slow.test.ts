@@ -5,9 +5,11 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { secretKeysOf } from '../../src/accounts/seal.ts'
+import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { templateSchema } from '../../src/messages/templates/template.ts'
 import { cap } from '../../src/portfolios/store/rules.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
-import { sumOf } from '../support/campaigns.ts'
+import { SPRING, sumOf } from '../support/campaigns.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -105,6 +107,32 @@ test('neither a requeue nor a resume sends to them before that is over, and both
   expect(again.status, again.text).toBe(200)
   await eventually(async () => callsTo(failed[0]?.to ?? '') === 2 || undefined, 'it is sent again')
   expect((await service.show(id)).progress).toMatchObject({ failed: 2, capped: 2 })
+})
+
+test('a campaign of a utility template reaches them, and so do its requeue and its run again', async () => {
+  const { redis, tenant } = service
+  const notice = { ...SPRING, name: 'notice', category: 'UTILITY' }
+  await importTemplate(redis, tenant.account, templateSchema.parse(notice))
+  const components = [{ type: 'BODY', parameters: [{ type: 'text', text: { from: 'contact.name' } }] }]
+  const template = { name: 'notice', language: { code: 'en_US' }, components }
+  product.state.answer = () => graphError(400, 131026)
+  const id = await started(3, { template })
+  await service.reaches(id, 'done')
+  const failed = await messagesOf(id, '&state=failed')
+  expect(failed).toHaveLength(3)
+  for (const { to } of failed) await cap(redis, { lane: tenant.cloudLane }, to, { forMs: 120_000 })
+
+  product.state.answer = accepted
+  const [first, ...others] = failed
+  const one = await service.request('POST', `/messages/${first?.id}/requeue`)
+  expect(one.status, one.text).toBe(200)
+  await eventually(async () => callsTo(first?.to ?? '') === 2 || undefined, 'it is sent again')
+  const dryRun = await service.request('POST', '/messages/requeue', { campaign: id, state: 'failed', dry_run: true })
+  expect(dryRun.json().data).toMatchObject({ matched: 2, skipped_capped: 0 })
+  const again = await service.move(id, 'resume', { class: 'failed' })
+  const { preflight, progress } = await service.reaches(again.id, 'done')
+  expect([preflight, progress]).toMatchObject([{ recipients: 2, skipped_capped: 0 }, { sent: 2 }])
+  for (const { to } of others) expect(callsTo(to)).toBe(2)
 })
 
 test('a campaign that asks for waves tries them again when it is over, and the last outcome counts', async () => {

@@ -1,11 +1,16 @@
 // Pins: why a queued message does not leave is told with its end, the strongest reason first, and nothing is told of one
 // that only waits for its worker. Real: Redis, BullMQ.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findSender } from '../../src/accounts/store/senders.ts'
+import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { createCampaign, idOf } from '../../src/campaigns/store/campaigns.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, laneCooldown } from '../../src/lanes/cooldown.ts'
 import { waitsOf } from '../../src/messages/lookup/waits.ts'
 import { messageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { setNotSent } from '../../src/messages/store/steps.ts'
+import { templateSchema } from '../../src/messages/templates/template.ts'
+import { cap } from '../../src/portfolios/store/rules.ts'
 import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
@@ -103,3 +108,28 @@ test('a cooldown of its recipient is shown with the turn of the message itself',
   expect(waits?.until).toBeGreaterThan(before + 50_000)
   expect(waits?.sentence).not.toContain(TO)
 })
+
+test.each([
+  ['UTILITY', 'campaign', false],
+  ['MARKETING', 'campaign', true],
+  ['UTILITY', 'transactional', false],
+  ['MARKETING', 'transactional', true],
+] as const)(
+  'with a template %s in the class %s it is %s that it waits for its person, who has had enough',
+  async (category, of, waits) => {
+    const lane = await newLane()
+    const account = (await findSender(redis, lane))?.account ?? 0
+    const name = `${category}_${of}`.toLowerCase()
+    const components = [{ type: 'BODY', text: 'Hello' }]
+    await importTemplate(redis, account, templateSchema.parse({ name, language: 'en', category, components }))
+    await cap(redis, { lane }, TO, { forMs: HOUR })
+    const content = { type: 'template' as const, template: { name, language: { code: 'en' }, components: [] } }
+    const single = { id: newId(lane), to: TO, class: of, type: 'template' }
+    await queues.add(messageId(lane, single.id.ulid), { ...audioJob(), class: of, content })
+    expect((await waitsOf(redis, single))?.why).toBe(waits ? 'person_capped' : 'pace')
+    if (of !== 'campaign') return
+    const definition = { sender: '1', template: content.template, recipients: { tags: [1], except: [] } }
+    const campaign = idOf(await createCampaign(redis, { account, lane, definition }, Date.now()))
+    expect((await waitsOf(redis, { ...single, id: newId(lane), campaign }))?.why).toBe(waits ? 'person_capped' : 'pace')
+  },
+)

@@ -1,10 +1,12 @@
 // Where the recipients of a campaign come from, each source as a stream of candidates: contacts by tag, rows of an
 // uploaded file, or those of an earlier campaign whose message is in one state.
 import { cachedSender } from '../../accounts/store/senders.ts'
+import { knownTemplate } from '../../accounts/store/templates.ts'
 import { type Member, readMembers } from '../../contacts/store/contacts.ts'
 import { findTag } from '../../contacts/store/tags.ts'
 import { cellFault } from '../../files/csv-head.ts'
 import type { FileStore } from '../../files/store.ts'
+import { isMarketing } from '../../messages/content.ts'
 import type { Fault } from '../../messages/fault.ts'
 import type { State } from '../../messages/lifecycle.ts'
 import { parseListedPhone } from '../../messages/recipient.ts'
@@ -60,7 +62,7 @@ export function candidatesOf(
   const { recipients } = campaign.definition
   if ('tags' in recipients) return contacts(deps.redis, campaign.account, recipients, sources)
   if ('rows' in recipients) return rows(deps.files, campaign, recipients.rows.phone, sources)
-  return earlier(deps, recipients)
+  return earlier(deps, campaign, recipients)
 }
 
 /** Tags that the account does not have. One in `except` would let people through who must get nothing. */
@@ -161,6 +163,7 @@ const EARLIER_AT_ONCE = 500
 
 async function* earlier(
   { redis, files }: { redis: Redis; files: FileStore },
+  { account, definition: { template } }: Campaign,
   recipients: Extract<Definition['recipients'], { campaign: string }>,
 ): AsyncGenerator<Candidate> {
   const id = parseCampaignId(recipients.campaign)
@@ -173,6 +176,7 @@ async function* earlier(
   const sender = await cachedSender(redis, before.lane)
   const rules = sender === undefined ? { lane: before.lane } : await rulesOwnerOf(redis, sender)
   const wanted: readonly State[] = STATES_OF_CLASS[recipients.class]
+  const isMarketingToo = isMarketing('campaign', (await knownTemplate(redis, account, template))?.category)
   for (let index = 0; index < before.total; ) {
     const people = await snapshot.read(index, EARLIER_AT_ONCE)
     const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
@@ -182,7 +186,8 @@ async function* earlier(
     // Its states go with it. Read after that, they would say that nobody was sent anything.
     if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
     const to = people.map((person) => person.to)
-    const capped = await cappedUntil(redis, rules, await namesOfPeople(redis, before.account, to))
+    const names = isMarketingToo ? await namesOfPeople(redis, before.account, to) : []
+    const capped = await cappedUntil(redis, rules, names)
     for (const [i, person] of people.entries()) {
       const { to, values } = person
       const state = states[i] ?? kept[i] ?? stateOfTheRest

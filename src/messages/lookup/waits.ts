@@ -2,12 +2,14 @@
 
 import { cachedSender } from '../../accounts/store/senders.ts'
 import { parseCampaignId } from '../../campaigns/campaign.ts'
+import { isMarketingNow } from '../../campaigns/store/message-marketing.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
 import type { Names } from '../../people/names/person.ts'
 import { namesOf } from '../../people/names/store/names.ts'
 import { restingWaits, spentWaits } from '../../portfolios/store/resting.ts'
 import { cappedUntil } from '../../portfolios/store/rules.ts'
 import { type RulesOwner, rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
+import { payloadText, readJob } from '../../queue/lane/jobs.ts'
 import { readLaneStats } from '../../queue/lane/stats.ts'
 import { delayedUntil, laneBacklogKeys } from '../../queue/layout.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -28,21 +30,22 @@ export interface Waits {
   sentence: string
 }
 
+/** A message that is `queued`. */
+interface Waiting {
+  id: MessageId
+  to: string
+  class: MessageClass
+  type?: string
+  sendAt?: number | undefined
+  campaign?: string | undefined
+  record?: { payload?: string | undefined } | undefined
+}
+
 /**
  * Why a message that is `queued` does not leave, the strongest reason first; null when nothing holds it back but the
  * moment that a worker needs, or a wait of its own between two tries. Ask it of queued messages only.
  */
-export async function waitsOf(
-  redis: Redis,
-  message: {
-    id: MessageId
-    to: string
-    class: MessageClass
-    type?: string
-    sendAt?: number | undefined
-    campaign?: string | undefined
-  },
-): Promise<Waits | null> {
+export async function waitsOf(redis: Redis, message: Waiting): Promise<Waits | null> {
   const { lane } = message.id
   const now = await redisNowMs(redis, laneCooldownKey(lane))
   const { sendAt = 0 } = message
@@ -51,7 +54,7 @@ export async function waitsOf(
   if (lanes) return lanes
   const sender = await cachedSender(redis, lane)
   const names = sender === undefined ? [message.to] : await namesOf(redis, sender.account, message.to)
-  const rule = sender && (await ruleWaits(redis, await rulesOwnerOf(redis, sender), names, message))
+  const rule = sender && (await ruleWaits(redis, await rulesOwnerOf(redis, sender), names, sender.account, message))
   if (rule) return rule
   const file = await fileWaits(redis, message, now)
   if (file) return file
@@ -63,13 +66,26 @@ async function ruleWaits(
   redis: Redis,
   owner: RulesOwner,
   names: Names,
-  { class: of, type }: { class: MessageClass; type?: string },
+  account: number,
+  message: Waiting,
 ): Promise<Waits | undefined> {
-  if (of !== 'campaign') return type === 'template' ? spentWaits(redis, owner) : undefined
-  const [[capped], resting] = await Promise.all([cappedUntil(redis, owner, [names]), restingWaits(redis, owner)])
-  if (capped === undefined) return resting
+  const { class: of, type } = message
+  if (of !== 'campaign' && type !== 'template') return undefined
+  const [[capped], others] = await Promise.all([
+    cappedUntil(redis, owner, [names]),
+    of === 'campaign' ? restingWaits(redis, owner) : spentWaits(redis, owner),
+  ])
+  if (capped === undefined || !(await isMarketing(redis, account, message))) return others
   const sentence = `The person has had enough marketing; WhatsApp takes the next at ${iso(capped)}.`
   return { why: 'person_capped', until: capped, sentence }
+}
+
+async function isMarketing(redis: Redis, account: number, { id, campaign, record, ...of }: Waiting): Promise<boolean> {
+  const { lane, ulid } = id
+  const run = campaign === undefined ? undefined : parseCampaignId(campaign)?.number
+  const text = record?.payload ?? (run === undefined ? (await readJob(redis, lane, messageId(lane, ulid))).text : null)
+  const content = payloadText.safeParse(text).data?.content
+  return isMarketingNow(redis, { account, lane }, { ...of, run, content })
 }
 
 /** A file of the gallery that the provider does not have yet; a campaign's message may wait with all others of it. */

@@ -6,6 +6,7 @@
 
 import { z } from 'zod'
 import { cachedSender } from '../../accounts/store/senders.ts'
+import { isMarketingNow } from '../../campaigns/store/message-marketing.ts'
 import { createCampaignContent } from '../../campaigns/store/recipient-message.ts'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { rescheduleReview } from '../../lanes/review.ts'
@@ -185,14 +186,30 @@ async function contentsOrCapped(redis: Redis, lane: number, found: readonly Foun
 
 /** Which of these are marketing to people who have had enough of it, by their places. */
 async function cappedAmong(redis: Redis, lane: number, found: readonly Found[]): Promise<ReadonlySet<number>> {
-  const marketing = found.flatMap(({ record }, i) => (record.class === 'campaign' && record.to !== '' ? [i] : []))
-  const sender = marketing.length === 0 ? undefined : await cachedSender(redis, lane)
+  const templates = found.flatMap(({ record }, i) => (mayBeMarketing(record) && record.to !== '' ? [i] : []))
+  const sender = templates.length === 0 ? undefined : await cachedSender(redis, lane)
   if (sender === undefined) return new Set()
-  const to = marketing.map((i) => found[i]?.record.to ?? '')
-  const people = await namesOfPeople(redis, sender.account, to)
+  const { account } = sender
+  const to = templates.map((i) => found[i]?.record.to ?? '')
+  const people = await namesOfPeople(redis, account, to)
   const until = await cappedUntil(redis, await rulesOwnerOf(redis, sender), people)
-  return new Set(marketing.filter((_each, at) => until[at] !== undefined))
+  const capped = new Set<number>()
+  /** Those of a campaign are all the same. */
+  const ofRuns = new Map<number, boolean>()
+  for (const [at, i] of templates.entries()) {
+    const record = found[i]?.record
+    if (until[at] === undefined || record === undefined) continue
+    const { run } = record
+    const content = payloadText.safeParse(record.payload).data?.content
+    const known = run === undefined ? undefined : ofRuns.get(run)
+    const isMarketing = known ?? (await isMarketingNow(redis, { account, lane }, { ...record, content }))
+    if (run !== undefined) ofRuns.set(run, isMarketing)
+    if (isMarketing) capped.add(i)
+  }
+  return capped
 }
+
+const mayBeMarketing = (record: Found['record']): boolean => record.class === 'campaign' || record.type === 'template'
 
 /**
  * Why a message cannot be sent again. `capped`: it is marketing, and its person has had enough of that for now. `campaign_over`: its campaign is cancelled or not kept any more.
