@@ -7,6 +7,7 @@ import { checkSender } from '../../src/accounts/commands/check-sender.ts'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { senderCheckSchema } from '../../src/accounts/sender-check.ts'
 import { findSender, setSenderAccess, setSenderProvider } from '../../src/accounts/store/senders.ts'
+import { addWebhookSecret } from '../../src/accounts/store/webhook-secrets.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { runCli } from '../support/cli.ts'
@@ -327,6 +328,20 @@ test('webhooks that are all refused are missing, and of those that are refused a
   const shown = await (await fetch(`${service.url}/admin/webhook-secrets`, { headers })).json()
   expect(shown).toMatchObject({
     data: { last_good_at: expect.any(String), refused_last_hour: 3, refused_last_day: 3 },
+  })
+
+  // What came rightly to the address of all is none of an account's with a secret of its own; what was refused may be.
+  const other = await service.addTenant()
+  await addWebhookSecret(
+    service.redis,
+    createSeal(secretKeysOf(service.config)),
+    other.account,
+    'webhook.app_secret',
+    'own-secret-of-this-account',
+  )
+  const own = { authorization: `Bearer ${await other.key('admin')}` }
+  expect(await (await fetch(`${service.url}/admin/webhook-secrets`, { headers: own })).json()).toMatchObject({
+    data: { last_good_at: null, refused_last_hour: 3 },
   })
 })
 

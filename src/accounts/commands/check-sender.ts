@@ -61,9 +61,10 @@ async function ofLaneway({ redis, appSecret }: CheckDeps, sender: Sender): Promi
   const { id, account, provider, paused_for: pausedFor } = sender
   const findings: Finding[] = []
   if (provider === 'cloud-api') {
-    const isVerified = appSecret !== undefined || (await hasWebhookSecret(redis, account))
+    const hasOwn = await hasWebhookSecret(redis, account)
+    const nowMs = Date.now()
     findings.push(
-      isVerified
+      appSecret !== undefined || hasOwn
         ? { what: 'webhook_secret', state: 'good', sentence: 'Laneway has an app secret to verify webhooks.', do: null }
         : {
             what: 'webhook_secret',
@@ -71,11 +72,8 @@ async function ofLaneway({ redis, appSecret }: CheckDeps, sender: Sender): Promi
             sentence: 'Laneway has no app secret and refuses all webhooks: no status comes.',
             do: `\`accounts set ${account} webhook.app_secret -\`, or LANEWAY_CLOUD_API_APP_SECRET.`,
           },
+      webhooksFinding(account, await webhooksOf(redis, account, hasOwn, nowMs), nowMs),
     )
-  }
-  if (provider === 'cloud-api') {
-    const nowMs = Date.now()
-    findings.push(webhooksFinding(account, await webhooksOf(redis, account, nowMs), nowMs))
   }
   findings.push(
     pausedFor === ''

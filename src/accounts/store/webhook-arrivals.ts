@@ -84,20 +84,23 @@ async function readWebhookArrivals(redis: Redis, account: number, nowMs: number)
 }
 
 /**
- * What came lately for an account: to its own address or, while nothing came to that within a day, to either. An account
- * without a secret of its own is served at the one of the installation, where others are, too.
+ * What came lately for an account: to its own address and, while nothing came to that within a day, what was refused at the
+ * address of the installation, which WhatsApp may have been given instead. Good ones of that address are the account's only
+ * where it has no secret of its own: all such accounts share it.
  */
-export async function webhooksOf(redis: Redis, account: number, nowMs: number): Promise<WebhookArrivals> {
+export async function webhooksOf(
+  redis: Redis,
+  account: number,
+  hasOwnSecret: boolean,
+  nowMs: number,
+): Promise<WebhookArrivals> {
   const [own, shared] = await Promise.all([
     readWebhookArrivals(redis, account, nowMs),
     readWebhookArrivals(redis, NO_ACCOUNT, nowMs),
   ])
   if (own.refusedLastDay > 0 || (own.lastGoodAtMs ?? 0) > nowMs - DAY_MS) return own
-  return {
-    lastGoodAtMs: Math.max(own.lastGoodAtMs ?? 0, shared.lastGoodAtMs ?? 0) || null,
-    refusedLastHour: shared.refusedLastHour,
-    refusedLastDay: shared.refusedLastDay,
-  }
+  const sharedGoodAtMs = hasOwnSecret ? 0 : (shared.lastGoodAtMs ?? 0)
+  return { ...shared, lastGoodAtMs: Math.max(own.lastGoodAtMs ?? 0, sharedGoodAtMs) || null }
 }
 
 /** Forgets what came for an account. */

@@ -280,10 +280,8 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 export const webhookSecretRoutes = ({ redis, seal }: { redis: Redis; seal: Seal }): Route[] =>
   bind(webhookSecrets)({
     async list({ caller: { account } }) {
-      const [counts, came] = await Promise.all([
-        countWebhookSecrets(redis, account),
-        webhooksOf(redis, account, Date.now()),
-      ])
+      const counts = await countWebhookSecrets(redis, account)
+      const came = await webhooksOf(redis, account, counts['webhook.app_secret'] > 0, Date.now())
       const { lastGoodAtMs, refusedLastHour, refusedLastDay } = came
       return shows('webhook secrets', {
         ...counts,
