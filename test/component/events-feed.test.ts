@@ -93,6 +93,7 @@ test('nothing is written while nobody listens, and from the first pull on every 
     provider_id: null,
     accepted_at: expect.stringMatching(/Z$/),
     problem: null,
+    pricing: null,
   })
   // What happened before the cursor is not told again, and the cursor stays good while nothing happens.
   expect((await pull(`?after=${next}`)).data).toEqual([])
