@@ -119,7 +119,7 @@ const REASONS: Readonly<Record<LaneState, [reason: string | null, word: string, 
   stuck: ['The same message has been next for 40 s although nothing holds the lane.', 'Stuck', /next for 40 s/],
   no_worker: ['No worker has said lately that it is alive.', 'No worker', /No worker has said lately/],
   redis_full: ['Redis has used up its memory and takes no claim; nothing is lost.', 'Redis full', /nothing is lost/],
-  paused: ['stock-taking', 'Paused', /Stock-taking\. By Ada\./],
+  paused: ['stock-taking', 'Paused', /Stock-taking\. By Ada, since \d/],
   cooldown: ['Too many requests (130429)', 'Cooldown', /Too many requests \(130429\).*Ends in/],
   resting: ['The portfolio has written to as many people as it may.', 'Campaigns rest', /written to as many people/],
   waiting_for_pace: [
