@@ -62,7 +62,9 @@ export const receivedPartsSchema = z.strictObject({
   contacts: z
     .array(
       z.strictObject({
-        name: text.describe('Where the card has no name, what else is on it: company, email address, number.'),
+        name: text.describe(
+          'Where the card has no name, what else is on it: company, email address, address on the web.',
+        ),
         phones: z.array(z.strictObject({ phone: words, wa_id: words, type: words })),
         emails: z.array(z.strictObject({ email: words, type: words })),
         org: z.strictObject({ company: words, department: words, title: words }).optional(),

@@ -7,6 +7,7 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/min'
 import { counted, wrongKind } from './fault.ts'
+import { mainForm, twoForms } from './national-forms.ts'
 
 /** Digits with country code, no plus; or why it is no number. The sentence never repeats the number. */
 export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: string }
@@ -47,11 +48,11 @@ export function parsePhone(input: unknown): ParsedPhone {
   if (!tolerated.test(typed)) {
     return refused('has other characters than digits, a leading plus, spaces, dashes, dots and brackets')
   }
-  const digits = mexican(typed.replace(/[^0-9]/g, ''))
+  const digits = todaysMexican(typed.replace(/[^0-9]/g, ''))
   if (digits === '') return refused('has no digits')
   const number = parsePhoneNumberFromString(`+${digits}`, { extract: false })
   if (number === undefined) return refused('begins with no known country code, or is too short')
-  if (!number.isPossible()) return refused(lengthOf(number))
+  if (!number.isPossible()) return twoForms(digits) ? { ok: true, digits } : refused(lengthOf(number))
   return { ok: true, digits: digitsOf(number) }
 }
 
@@ -89,9 +90,7 @@ function digitsOf(number: PhoneNumber): string {
  * Mexico dropped the mobile 1 after its country code, and the library calls the old form impossible, yet
  * WhatsApp still delivers inbound messages from it: a client that answers one sends the old form back to us.
  */
-function mexican(digits: string): string {
-  return /^521[0-9]{10}$/.test(digits) ? `52${digits.slice(3)}` : digits
-}
+const todaysMexican = (digits: string): string => (digits.startsWith('52') ? mainForm(digits) : digits)
 
 /** `has 4 digits after the country code, numbers of +1 have 10`: the country itself is not named. */
 function lengthOf({ country, countryCallingCode: code, nationalNumber }: PhoneNumber): string {
@@ -139,8 +138,8 @@ export function parsePerson(text: string): string | undefined {
   return person.ok ? person.digits : undefined
 }
 
-/** A text without blanks that holds a letter and a figure: a mere word, such as `anonymous`, may stand for many people. */
-const OTHER_ID = /^(?=.*\p{L})(?=.*\p{N})[^\p{C}\p{Z}]+$/u
+/** A text without blanks and plus that holds a letter and a figure: a mere word, such as `anonymous`, may stand for many people. */
+const OTHER_ID = /^(?=.*\p{L})(?=.*\p{N})[^\p{C}\p{Z}+]+$/u
 
 /**
  * What a provider calls a person: the digits of a number, or an id as it stands; undefined for what can be neither. Digits
@@ -158,6 +157,7 @@ export function parseListedPerson(text: string): string | undefined {
   const person = parsePerson(text)
   if (person !== undefined) return person
   const name = providerName(text)
-  // A number that was typed wrong begins so, or has something between its digits.
-  return name === text && !name.startsWith('0') ? name : undefined
+  if (name !== text || name === undefined) return undefined
+  // A number that was typed wrong begins with a zero, is too short, or has something between its digits.
+  return /\D/.test(name) || /^[1-9]\d{4,}$/.test(name) ? name : undefined
 }

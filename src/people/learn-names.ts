@@ -1,5 +1,6 @@
 // Learns which names are one person's, and has what was said under one of them hold under all. Told twice, or in another order,
 // it comes to the same.
+import { withForms } from '../messages/national-forms.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { Naming } from './names/person.ts'
 import { keepNames } from './names/store/names.ts'
@@ -25,11 +26,12 @@ export async function learnNames(
   account: number,
   told: readonly TaughtNaming[],
 ): Promise<readonly TaughtNaming[]> {
-  const reported = told.filter(({ asOf }) => asOf !== 'now').flatMap(({ names }) => names)
+  const reported = told.filter(({ asOf }) => asOf !== 'now').flatMap(({ names }) => withForms(names))
   const erased = await tombstones.erasedOf(account, reported, 0)
   const heeded: TaughtNaming[] = []
   for (const each of told) {
-    const { asOf, names } = each
+    const { asOf } = each
+    const names = withForms(each.names)
     const isDoubtful = asOf !== 'now' && names.some((name) => erased.has(name))
     if (!isDoubtful || (await tombstones.erasedOf(account, names, asOf)).size === 0) heeded.push(each)
   }

@@ -384,11 +384,11 @@ function placeOf({ latitude, longitude, name, address, url }: NonNullable<Messag
   return name || address || degrees || url || ''
 }
 
-/** What a card is called: by its name, else by what else is on it. */
-function nameOnCard({ name = {}, org, emails, phones, urls }: z.infer<typeof card>): string {
+/** What a card is called: by its name, else by what else is on it. A number alone is no name. */
+function nameOnCard({ name = {}, org, emails, urls }: z.infer<typeof card>): string {
   const { formatted_name, prefix, first_name, middle_name, last_name, suffix } = name
   const parts = [prefix, first_name, middle_name, last_name, suffix].filter((part) => part?.trim()).join(' ')
-  return formatted_name?.trim() || parts || org?.company || emails[0]?.email || phones[0]?.phone || urls[0]?.url || ''
+  return formatted_name?.trim() || parts || org?.company || emails[0]?.email || urls[0]?.url || ''
 }
 
 /** The answers to a flow are a text of JSON. */

@@ -367,7 +367,7 @@ test('a stop is heard in whatever place and writing it comes: button, payload, r
 
 test('whatever the list shows can be read and lifted by its address, and imported again from an export', async () => {
   const other = await service.addTenant()
-  const odd = ['user.93737', '1234', 'BR.AB12cd34EF', 'x_y:z(1', '491520559301']
+  const odd = ['user.93737', '15550', 'BR.AB12cd34EF', 'x_y:z(1', '491520559301']
   await addOptOuts(service.redis, other.account, odd, { source: 'word' })
   const may = ['contacts:read', 'contacts:write'] as const
   const { secret: key } = await createCredential(service.redis, other.account, may, Date.now())

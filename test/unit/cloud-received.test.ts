@@ -290,13 +290,13 @@ test.each<[string, object, { type: string; text: string; parts: ReceivedParts }]
     },
     {
       type: 'contacts',
-      text: 'Dr. Bo K. Lee Jr., Tea Ltd, bo@example.org, +44 7700 900611, https://example.org',
+      text: 'Dr. Bo K. Lee Jr., Tea Ltd, bo@example.org, https://example.org',
       parts: {
         contacts: [
           { name: 'Dr. Bo K. Lee Jr.', phones: [], emails: [] },
           { name: 'Tea Ltd', phones: [], emails: [], org: { company: 'Tea Ltd' } },
           { name: 'bo@example.org', phones: [], emails: [{ email: 'bo@example.org' }] },
-          { name: '+44 7700 900611', phones: [{ phone: '+44 7700 900611' }], emails: [] },
+          { name: '', phones: [{ phone: '+44 7700 900611' }], emails: [] },
           { name: 'https://example.org', phones: [], emails: [], urls: [{ url: 'https://example.org' }] },
           { name: '', phones: [], emails: [] },
         ],

@@ -11,6 +11,7 @@ import { createDoubts } from '../../files/doubtful-text.ts'
 import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { Log } from '../../log.ts'
 import type { Fault } from '../../messages/fault.ts'
+import { mainForm } from '../../messages/national-forms.ts'
 import { matchTemplate } from '../../messages/templates/match-template.ts'
 import { cloudApiOnlyFaults } from '../../messages/templates/rich-parameters.ts'
 import { shapeOf, type Template, type TemplateShape } from '../../messages/templates/template.ts'
@@ -227,7 +228,7 @@ export async function judgeAll(
         await refuse(where, to, 'parameter', `${fault.path}: ${fault.message}`)
         continue
       }
-      if (!seen.add(Number(to))) {
+      if (!seen.add(Number(mainForm(to)))) {
         await refuse(where, to, 'duplicate', 'the number appears earlier in the list')
         continue
       }

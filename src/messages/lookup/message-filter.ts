@@ -1,5 +1,6 @@
 // The filter of a list of messages: its fields, and whether a message matches it. Pure.
 import { LETTERS, type State } from '../lifecycle.ts'
+import { formsOf } from '../national-forms.ts'
 import type { ListedMessage } from './message-schema.ts'
 
 /** What is left out matches all. */
@@ -43,7 +44,7 @@ export function directionsOf(filter: MessageFilter): { outbound: boolean; inboun
 /** The names of the person whose messages match; undefined when everybody's do. */
 export function namesIn({ to, from, names }: MessageFilter): readonly string[] | undefined {
   const one = to ?? from
-  return one === undefined ? names : [one]
+  return one === undefined ? names : formsOf(one)
 }
 
 /** Letters of the stored states that can be shown as this one: of messages that were not repeated in doubt, and that were. */

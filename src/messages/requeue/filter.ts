@@ -1,5 +1,6 @@
 // The filter of a requeue. Pure: the route table imports it.
 import { MESSAGE_MOVES, type State, shownState } from '../lifecycle.ts'
+import { formsOf } from '../national-forms.ts'
 
 /** The states that a message can be sent again from. */
 export const REQUEUE_STATES = MESSAGE_MOVES.requeue.from
@@ -40,7 +41,7 @@ export function matchesRequeue(message: Filtered, filter: RequeueFilter): boolea
     REQUEUE_STATES.some((state) => state === message.state) &&
     // A filter for failed ones must not match what lookups show as unknown.
     fits<string>(filter.state, shownState(message)) &&
-    fits(filter.to, message.to) &&
+    (filter.to === undefined || formsOf(filter.to).includes(message.to)) &&
     fits(filter.class, message.class) &&
     fits(filter.campaign_id, message.campaign) &&
     fits(filter.run, message.run) &&

@@ -1,12 +1,16 @@
 // The names of people who have several, as WhatsApp tells them. Under each name stand the person's other ones, so that one look
 // at any name gives them all. Few bytes are kept of each, and nothing of a person with one name.
 //
+// A number that has several forms is kept under its main one, and looked for under all: older releases kept it as it came.
+// Whoever asks for names gets every form, the main one first.
+//
 // A bucket (names-buckets.lua) goes 400 days after it was last written to, and is written to again before that while WhatsApp
 // tells of its names. Opt-outs are written under all names of a person, and outlast that.
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { formsOf, mainForm, withForms } from '../../../messages/national-forms.ts'
 import { namesOfPerson, sealsOfPerson } from '../../../messages/sealed.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { contactKeys } from '../../../redis/keys.ts'
@@ -36,13 +40,14 @@ const readScript = defineScript(import.meta.url, 'names-read')
 const writeScript = defineScriptOfMany(import.meta.url, 'names-write')
 const readReply = z.array(z.string())
 
-/** All names of each of these people in their order, see person.ts: of most, the one that was given. */
+/** All names of each of these people in their order, see person.ts, in all forms: of most, the one that was given. */
 export async function namesOfPeople(redis: Redis, account: number, people: readonly string[]): Promise<Names[]> {
   if (people.length === 0) return []
   const { names: size } = contactKeys(account)
-  if (withoutNames.has(size) && (await redis.exists(size)) === 0) return people.map((person) => [person])
-  const kept = await read(redis, account, people)
-  return people.map((person) => kept.get(person)?.person ?? [person])
+  if (withoutNames.has(size) && (await redis.exists(size)) === 0) return people.map(formsOf)
+  const mains = people.map(mainForm)
+  const kept = await read(redis, account, mains)
+  return mains.map((person) => withForms(kept.get(person)?.person ?? [person]))
 }
 
 /** Whether anybody of the account has two names; a second late. */
@@ -56,15 +61,16 @@ const hasNames = cached(
  * time costs a campaign a tenth of its speed. Opt-outs stand under every name, so none is missed.
  */
 export async function namesToSendTo(redis: Redis, account: number, people: readonly string[]): Promise<Names[]> {
-  if (!(await hasNames(redis, account))) return people.map((person) => [person])
+  if (!(await hasNames(redis, account))) return people.map(formsOf)
   return namesOfPeople(redis, account, people)
 }
 
 /** The same of one person, for certain: each of the names has to say that it is one of theirs. */
 export async function namesOf(redis: Redis, account: number, person: string): Promise<Names> {
-  const kept = await readWithOthers(redis, account, [person])
-  const names = kept.get(person)?.person ?? [person]
-  return names.filter((name) => kept.get(name)?.person.includes(person))
+  const main = mainForm(person)
+  const kept = await readWithOthers(redis, account, [main])
+  const names = kept.get(main)?.person ?? [main]
+  return withForms(names.filter((name) => kept.get(name)?.person.includes(main)))
 }
 
 /**
@@ -75,9 +81,10 @@ export async function namesOf(redis: Redis, account: number, person: string): Pr
 export async function keepNames(
   redis: Redis,
   account: number,
-  namings: readonly Naming[],
+  told: readonly Naming[],
   known: (people: readonly Names[]) => Promise<void> = async () => {},
 ): Promise<Names[]> {
+  const namings = told.map(inMainForms)
   for (let tries = 0; tries < TRIES; tries += 1) {
     const named = [...new Set(namings.flatMap(({ names, before = [] }) => names.concat(before)))]
     const kept = await readWithOthers(redis, account, named, SOON_MS)
@@ -89,7 +96,7 @@ export async function keepNames(
       ([name, person]) => endSoon || person.join() !== (before.get(name) ?? [name]).join(),
     )
     if (changed.length === 0) return []
-    const people = [...new Map(changed.map(([, person]) => [person.join(), person])).values()]
+    const people = [...new Map(changed.map(([, person]) => [person.join(), withForms(person)])).values()]
     await known(people)
     if (await write(redis, account, kept, changed)) return people
     // Of many people one is always being written while WhatsApp reports much: fewer at a time meet fewer others.
@@ -103,10 +110,17 @@ export async function keepNames(
   throw new Error('the names of a person change faster than they can be kept')
 }
 
+/** What it says of numbers, whichever of their forms it names. */
+function inMainForms({ names, before }: Naming): Naming {
+  const main = [...new Set(names.map(mainForm))]
+  const former = before === undefined ? undefined : mainForm(before)
+  return { names: main, before: former !== undefined && main.includes(former) ? undefined : former }
+}
+
 /** Forgets that these are names of one person. */
 export async function forgetNames(redis: Redis, account: number, names: Names): Promise<void> {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const kept = await readWithOthers(redis, account, names)
+    const kept = await readWithOthers(redis, account, [...new Set(names.map(mainForm))])
     const alone = [...kept.keys()].map((name) => [name, [name]] as const)
     if (await write(redis, account, kept, alone)) return
   }
@@ -124,11 +138,11 @@ export async function forgetAllNames(redis: Redis, account: number): Promise<voi
   await redis.unlink(size)
 }
 
-/** What is kept of a name, under each key that may have sealed it; the first seals what is written. */
+/** What is kept of a name, under each form and each key that may have sealed it; the first of them is written. */
 interface Kept {
   person: Names
   stored: { digest: number; text: string }[]
-  /** It is sealed under an older key, or ends within `soonMs`, or another one that was read with it does. */
+  /** It is kept under another form or an older key, or ends within `soonMs`, or another one that was read with it does. */
   endsSoon: boolean
 }
 
@@ -150,12 +164,20 @@ async function read(
   for (const [i, name] of names.entries()) {
     const stored = (digests[i] ?? []).map((digest) => ({ digest, text: reply[at++] ?? '' }))
     const found = stored.findIndex(({ text }) => text !== '')
-    const open = sealsOfPerson(name)[found]
-    const bytes = Buffer.from(stored[found]?.text ?? '', 'hex')
-    const person = open === undefined ? [name] : personOf(name, unpackNames(open(bytes)))
+    const person = found < 0 ? [name] : personOf(name, othersIn(name, stored))
     kept.set(name, { person, stored, endsSoon: endsSoon || found > 0 })
   }
   return kept
+}
+
+/** The other names that are kept of this one. */
+function othersIn(name: string, stored: Kept['stored']): Names {
+  const seals = formsOf(name).flatMap(sealsOfPerson)
+  const found = stored.flatMap(({ text }, i) => {
+    const open = seals[i]
+    return text === '' || open === undefined ? [] : unpackNames(open(Buffer.from(text, 'hex'))).map(mainForm)
+  })
+  return [...new Set(found)].filter((other) => other !== name)
 }
 
 /** The same, and of all names that these people have besides. */
@@ -172,7 +194,9 @@ async function readWithOthers(
 }
 
 const digestsOf = (person: string): number[] =>
-  namesOfPerson(person).map((name) => hash('sha256', name, 'buffer').readUIntBE(0, 6) % 2 ** DIGEST_BITS)
+  formsOf(person)
+    .flatMap(namesOfPerson)
+    .map((name) => hash('sha256', name, 'buffer').readUIntBE(0, 6) % 2 ** DIGEST_BITS)
 
 /** False when one of them has changed since it was read. */
 async function write(

@@ -3,12 +3,13 @@
 // are in another ZSET, by HMAC (erased.ts), and are opted out as well. One script writes all of it, so that a change is
 // written whole or not at all.
 //
-// What is said of a person is said of all names of theirs that are known, and written under each. Who has opted out under
-// any of them has opted out.
+// What is said of a person is said of all names of theirs that are known, and written under each; of a number with several
+// forms under the one that it was first said of. Who has opted out under any of them has opted out.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { iso } from '../../../messages/instant.ts'
+import { mainForm, withForms } from '../../../messages/national-forms.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { contactKeys } from '../../../redis/keys.ts'
 import { defineScript } from '../../../redis/lua.ts'
@@ -47,7 +48,8 @@ export const removeOptOuts = (redis: Redis, account: number, people: readonly st
   changeOptOuts(redis, account, people, { intent: 'start', ...said })
 
 /** Replaces the names by HMACs; the opt-out stays. Doing it again changes nothing. */
-export async function eraseOptOut(redis: Redis, account: number, names: Names): Promise<void> {
+export async function eraseOptOut(redis: Redis, account: number, given: Names): Promise<void> {
+  const names = withForms(given)
   const how = { intent: 'erase', source: 'http' } as const
   // Without an HMAC it only says whether there is something to forget: most people who are erased need no key.
   const hmacs = await erasedHmacsOf(redis, account, names)
@@ -59,7 +61,8 @@ export async function eraseOptOut(redis: Redis, account: number, names: Names): 
  * Has what was said of each of a person's names hold for all of them, now that they are known to be one person's. Doing it
  * again changes nothing.
  */
-export async function joinOptOuts(redis: Redis, account: number, people: readonly Names[]): Promise<void> {
+export async function joinOptOuts(redis: Redis, account: number, given: readonly Names[]): Promise<void> {
+  const people = given.map(withForms)
   const names = people.flat()
   const heard = await heardOf(redis, account, names)
   for (const person of people.filter((each) => each.some((name) => heard.has(name)))) {
@@ -91,7 +94,9 @@ type Change = Said & { intent: 'stop' | 'start' | 'erase' | 'join' }
 async function changeOptOuts(redis: Redis, account: number, people: readonly string[], how: Change): Promise<number> {
   if (people.length === 0) return 0
   const names = await namesOfPeople(redis, account, people)
-  const changed = new Set(await changeNames(redis, account, [...new Set(names.flat())], how))
+  // Of the forms of a number the one that was given comes first.
+  const all = [...new Set([...people, ...names.flat()])]
+  const changed = new Set(await changeNames(redis, account, all, how))
   // Another name may have become known meanwhile. One that becomes known from now on finds this word by itself.
   const since = await namesOfPeople(redis, account, people)
   const added = since.filter((each, i) => each.some((name) => names[i]?.includes(name) === false)).flat()
@@ -100,7 +105,8 @@ async function changeOptOuts(redis: Redis, account: number, people: readonly str
 }
 
 /** Returns the names of which something has changed. */
-async function changeNames(redis: Redis, account: number, names: Names, how: Change): Promise<Names> {
+async function changeNames(redis: Redis, account: number, given: Names, how: Change): Promise<Names> {
+  const names = withForms(given)
   const hmacs = await erasedHmacsOf(redis, account, names)
   const changed = await runChange(redis, account, names, hmacs, how)
   if (hmacs !== undefined) return changed
@@ -117,13 +123,31 @@ async function runChange(
   { intent, source, atMs: at, replicated = true }: Change,
 ): Promise<Names> {
   const { optOuts, erasedOptOuts: erased, optOutSources: sources, optOutEnds: ends } = contactKeys(account)
+  const places = oneOfForms(names)
+  const people = places.map(([first]) => names[first] ?? '')
+  const hmacsOfPeople = hmacs && places.map(([first]) => hmacs[first] ?? '')
+  const forms = places.some(([, ...others]) => others.length > 0)
+    ? places.map((all) => all.map((at) => ({ name: names[at] ?? '', hmac: hmacs?.[at] })))
+    : undefined
   const reply = await changeScript(
     redis,
     { optOuts, erased, sources, ends },
-    { intent, people: names, source, hmacs, at },
+    { intent, people, source, hmacs: hmacsOfPeople, at, forms },
     { replicated },
   )
   return z.array(z.string()).parse(reply)
+}
+
+/** For each number or id, the places at which its forms stand in the list. */
+function oneOfForms(names: Names): [first: number, ...others: number[]][] {
+  const places = new Map<string, [number, ...number[]]>()
+  for (const [at, name] of names.entries()) {
+    const main = mainForm(name)
+    const others = places.get(main)
+    if (others === undefined) places.set(main, [at])
+    else others.push(at)
+  }
+  return [...places.values()]
 }
 
 /** That the person is opted out, under any of their names; undefined when they are not. */

@@ -17,9 +17,10 @@
 --   source   who says so; a start of the provider ends what the provider stopped, any other one ends all
 --   hmacs?   what stands for them once they are erased, where the account has a key for that
 --   at?      when it was said (ms); without it now, of all that is known by now
+--   forms?   where a number has several: of each name all of its forms, {name, hmac?}, itself the first
 -- Output: names for which something has changed; of an erasure, names of which something is kept but that have no HMAC yet
 local optOuts, erased, sources, ends = unpack(KEYS)
-local intent, people, source, hmacs, at = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local intent, people, source, hmacs, at, forms = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 
 -- How far the clocks of Redis and of WhatsApp may be apart.
 local APART = 60 * 1000
@@ -72,6 +73,44 @@ local function keep(list, name, times)
     redis.call('HDEL', sources, name)
     redis.call('ZREM', list, name)
   end
+end
+
+-- What was said of one form of a number is moved to another one.
+local function moveTimes(list, from, to)
+  if not redis.call('ZSCORE', list, from) then return end
+  local times = timesOf(list, to)
+  join(times, timesOf(list, from))
+  keep(list, to, times)
+  keep(list, from, {})
+end
+local function moveEnds(from, to)
+  for _, of in ipairs({ '', 'provider:' }) do
+    local ms = redis.call('ZSCORE', ends, of .. from)
+    if ms then noteEnd(of .. to, tonumber(ms)) end
+    redis.call('ZREM', ends, of .. from)
+  end
+end
+-- A number is kept under the form that stands on the list already, else under the one that is given.
+for i, all in ipairs(forms or {}) do
+  local main = all[1]
+  for _, form in ipairs(all) do
+    if redis.call('ZSCORE', optOuts, form.name) then
+      main = form
+      break
+    end
+  end
+  for _, form in ipairs(all) do
+    if form ~= main then
+      moveTimes(optOuts, form.name, main.name)
+      moveEnds(form.name, main.name)
+      if main.hmac then
+        moveTimes(erased, form.hmac, main.hmac)
+        moveEnds(form.hmac, main.hmac)
+      end
+    end
+  end
+  people[i] = main.name
+  if hmacs then hmacs[i] = main.hmac end
 end
 
 -- Of a join: what all of the names have said together.
