@@ -1,5 +1,6 @@
 // How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's
 // signals: a processor throws them for a job that waits, goes back, or can never be run.
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Job as BullJob,
   Worker as BullWorker,
@@ -12,6 +13,7 @@ import {
 } from 'bullmq'
 import { waitAtMost } from '../deadline.ts'
 import type { Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { workerBackends } from './backend.ts'
 import type { Queue } from './open-queue.ts'
 
@@ -23,6 +25,11 @@ export type Job = Pick<
 
 /** What works on the jobs of a queue. */
 export type Worker = Pick<BullWorker, 'close' | 'concurrency' | 'on' | 'waitUntilReady'>
+
+/** A job that Redis got in the way of is run again after this. */
+const AWAY_MS = 1_000
+/** How soon it is tried again to give it back. */
+const AGAIN_MS = 250
 
 /** A Worker that renews the locks of its jobs by a timer: BullMQ goes by the clock of the machine for that. */
 class LockingWorker extends BullWorker {
@@ -51,6 +58,25 @@ class LockingWorker extends BullWorker {
       // The same job may have been taken again meanwhile, by a run that holds it now.
       if (this.#tokens.get(id) === token) this.#tokens.delete(id)
     }
+  }
+
+  /**
+   * A job is never given up because Redis refused something: BullMQ would keep it as failed once Redis takes that again.
+   * It goes back to its queue, as often as that takes; one that has lost its lock meanwhile is another worker's.
+   */
+  override async handleFailed(
+    ...given: Parameters<BullWorker['handleFailed']>
+  ): ReturnType<BullWorker['handleFailed']> {
+    const [error, job, token, ...rest] = given
+    if (!isRedisAway(error)) return super.handleFailed(...given)
+    for (let isBack = false; !isBack; ) {
+      isBack = await job.moveToDelayed(Date.now() + AWAY_MS, token).then(
+        () => true,
+        (refused: unknown) => !isRedisAway(refused) || this.closing !== undefined,
+      )
+      if (!isBack) await pause(AGAIN_MS)
+    }
+    return super.handleFailed(new DelayedError(), job, token, ...rest)
   }
 
   override async close(force?: boolean): Promise<void> {

@@ -1,11 +1,13 @@
 // Pins: what Workers do in another way than BullMQ has them do it (src/queue/backend.ts), which an update of BullMQ could
 // undo. Real: Redis, BullMQ. The machine's clock is off as in wrong-clock.test.ts.
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { openBullQueue } from '../../src/queue/open-queue.ts'
 import { endOwn, openWorker, type Worker } from '../../src/queue/worker.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import type { Redis } from '../../src/redis/connect.ts'
+import { replyError } from '../../src/redis/errors.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import { besideJobsOf } from '../support/state/queues.ts'
 import { eventually, gate } from '../support/wait.ts'
@@ -194,5 +196,75 @@ test.each([
     await queue.add('one', {})
     await eventually(async () => began.has('one'), 'its turn')
     expect({ looksBefore, looks: await looks(queue) }).toEqual({ looksBefore: [false], looks: !fails })
+  })
+})
+
+describe('a job that Redis gets in the way of is run again, and never kept as failed', () => {
+  const refusal = replyError('MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.')
+
+  /** Has Redis refuse what `trouble` does to the job of the first run; resolves to how often the job ran. */
+  async function runs(
+    trouble: (job: object) => Promise<{ kind: 'waits'; ms: number } | { kind: 'done' }>,
+  ): Promise<number> {
+    const name = `refused-${randomUUID()}`
+    const queue = openBullQueue(redis, name, 'test')
+    let count = 0
+    const failed: unknown[] = []
+    const worker = openWorker(
+      redis,
+      { name, prefix: 'test' },
+      async (job, token) => {
+        count += 1
+        return endOwn(count === 1 ? await trouble(job) : { kind: 'done' }, job, token)
+      },
+      { concurrency: 1, lockDuration: LOCK_MS, stalledInterval: LOCK_MS },
+      () => {},
+    )
+    worker.on('failed', (_job, error) => failed.push(error))
+    await queue.add('x', {})
+    await eventually(async () => (await queue.getJobCounts('completed')).completed === 1, 'it is done', SOON_MS)
+    expect(await queue.getJobCounts('failed')).toEqual({ failed: 0 })
+    expect(failed).toEqual([])
+    await worker.close()
+    await queue.close()
+    return count
+  }
+
+  /** Makes the method of a job reject so many times. */
+  function refuse(job: object, method: string, times: number): void {
+    const real: unknown = Reflect.get(job, method)
+    if (typeof real !== 'function') throw new Error(`a job has no ${method}`)
+    let left = times
+    Reflect.set(job, method, async (...given: unknown[]) => {
+      left -= 1
+      if (left >= 0) throw refusal
+      return Reflect.apply(real, job, given)
+    })
+  }
+
+  test('when it refuses what the job does', async () => {
+    expect(
+      await runs(async () => {
+        throw refusal
+      }),
+    ).toBe(2)
+  })
+
+  test('when it refuses to put the job off', async () => {
+    expect(
+      await runs(async (job) => {
+        refuse(job, 'moveToDelayed', 2)
+        return { kind: 'waits', ms: 10 }
+      }),
+    ).toBe(2)
+  })
+
+  test('when it refuses to write down that the job is done', async () => {
+    expect(
+      await runs(async (job) => {
+        refuse(job, 'moveToCompleted', 1)
+        return { kind: 'done' }
+      }),
+    ).toBe(2)
   })
 })
