@@ -118,7 +118,7 @@ test('a category that WhatsApp changes holds for what waits', async () => {
   await setCategory(name, 'MARKETING')
   // What is known of a template holds for a second.
   await expect
-    .poll(async () => (await knownTemplate(world.redis, ACCOUNT, { name, language: { code: 'en' } }))?.category, {})
+    .poll(async () => (await knownTemplate(world.redis, ACCOUNT, { name, language: { code: 'en' } }))?.category)
     .toBe('MARKETING')
   expect(await after.send()).toEqual([])
 })

@@ -84,7 +84,7 @@ async function expectToStop(name: string, answer: string, state: string) {
 
 // By themselves: these look at the jobs of all lanes.
 
-test('messages that take long cost no job each: a lane of a hundred has a handful', {}, async () => {
+test('messages that take long cost no job each: a lane of a hundred has a handful', async () => {
   const tenant = await newTenant()
   const numbers = Array.from({ length: 100 }, (_, i) => `4917000040${100 + i}`)
   await Promise.all(numbers.map((to) => sendTo(service, tenant, `+${to}`)))

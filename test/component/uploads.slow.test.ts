@@ -251,7 +251,8 @@ test.each<[string, number, number, 'waits' | 'refused']>([
 })
 
 test('of an account whose WhatsApp does not answer leave room for those of others', async () => {
-  const { uploads: all, entryOf } = workerWith()
+  // They hang for longer than the other one is waited for.
+  const { uploads: all, entryOf } = workerWith(files, undefined, { begin: 600_000, whole: 600_000 })
   const others = await createAccount(redis, 'Other shop')
   const file = await newFile(0, { account: others, folder: (await createFolder(redis, others, { name: 'Own' })).id })
   const [hanging, fine] = [newLane(), newLane()]
