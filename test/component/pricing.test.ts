@@ -150,7 +150,7 @@ test('a campaign’s export has it, and so have events of what was sent, deliver
     },
     { timeout: 30_000, interval: 200 },
   )
-  expect(rows[0]?.trim()).toMatch(/,pricing_category,pricing_type,billable$/)
+  expect(rows[0]?.trim()).toMatch(/,pricing_category,pricing_type,billable\b/)
   expect(rows).toHaveLength(4)
   const lines = (await service.request('GET', `/campaigns/${id}/export?format=ndjson`)).text.trim().split('\n')
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
