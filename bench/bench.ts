@@ -17,8 +17,19 @@ export interface Bench {
   seconds: number
   /** The same as it was typed. */
   givenSeconds: number | undefined
-  /** Of the scenario `numbers`: how many, messages a second each (0: no limit), how the provider answers, workers. */
-  many: { numbers: number; pace: number; answer: AnswerTime; tls: 'none' | 'h1' | 'h2'; workers: number }
+  /**
+   * Of the scenario `numbers`: how many, messages a second each (0: no limit), how the provider answers, what its templates
+   * are, processes that compute beside it, workers.
+   */
+  many: {
+    numbers: number
+    pace: number
+    answer: AnswerTime
+    tls: 'none' | 'h1' | 'h2'
+    category: 'marketing' | 'utility'
+    busy: number
+    workers: number
+  }
   /** Whether to measure at the sizes of the goals where the default is smaller. */
   full: boolean
   /** How many people a campaign has, or a file of contacts; undefined: as `full` says. */

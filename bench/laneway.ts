@@ -15,7 +15,7 @@ import type { Closing } from './closing.ts'
 import type { Contender, Rig } from './contender.ts'
 import { type Part, startPart, until } from './part.ts'
 import { type BenchRedis, type Shape, startRedis } from './redis.ts'
-import { TEMPLATE, type Traffic } from './traffic.ts'
+import { MARKETING_TEMPLATE, TEMPLATE, type Traffic } from './traffic.ts'
 
 const KEYS = 100
 export const SECRET_KEY = 'the bench has no secrets but needs a key'
@@ -57,6 +57,8 @@ export async function startLaneway(
     baseUrl?: string
     /** Another build than the one beside the bench. */
     build?: string
+    /** Its template is marketing. */
+    isMarketing?: boolean
     /** Whether the producer has a port for metrics. */
     hasMetricsPort?: boolean
   } = {},
@@ -69,6 +71,7 @@ export async function startLaneway(
   const { keys, senders, laneIds } = await seed(redis, {
     lanes,
     rate,
+    template: options.isMarketing ? MARKETING_TEMPLATE : TEMPLATE,
     baseUrl: options.baseUrl ?? `http://127.0.0.1:${rig.sinkPort}`,
   })
 
@@ -121,10 +124,10 @@ export async function startLaneway(
 
 async function seed(
   { client }: BenchRedis,
-  { lanes, rate, baseUrl }: { lanes: number; rate: number; baseUrl: string },
+  { lanes, rate, template, baseUrl }: { lanes: number; rate: number; template: object; baseUrl: string },
 ) {
   const account = await createAccount(client, 'bench')
-  await importTemplate(client, account, templateSchema.parse(TEMPLATE))
+  await importTemplate(client, account, templateSchema.parse(template))
   const keys: string[] = []
   for (let i = 0; i < KEYS; i += 1) {
     keys.push((await createCredential(client, account, ['messages:send', 'messages:read'], Date.now())).secret)

@@ -86,7 +86,10 @@ Swift, an S3 server, and is passed over without, as is campaign-days without lib
   --pace <n>       messages a second of each, 0 for no limit (default 80),
   --answer-ms <t>  time until the provider answers, ms, or lognormal:200,3000 with 5 % of the answers below and
                    above (default 300),
-  --tls <how>      none, h1 or h2 (default none), with --seconds 30 and --workers 1 if not given
+  --tls <how>      none, h1 or h2 (default none),
+  --category <c>   marketing or utility: what its templates are (default marketing),
+  --busy <n>       processes beside it that compute all the time (default 0); all of these with --seconds 30 and
+                   --workers 1 if not given
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
   --profile <dir>  write CPU profiles of Laneway's processes there
   --help`
@@ -100,6 +103,8 @@ const RULES = {
     pace: { type: 'string', default: '80' },
     'answer-ms': { type: 'string', default: '300' },
     tls: { type: 'string', default: 'none' },
+    category: { type: 'string', default: 'marketing' },
+    busy: { type: 'string', default: '0' },
     full: { type: 'boolean', default: false },
     people: { type: 'string' },
     lanes: { type: 'string' },
@@ -123,6 +128,8 @@ const sizesSchema = z.object({
   pace: typedNumber(0, 1_000),
   'answer-ms': typedAnswerTime,
   tls: z.enum(['none', 'h1', 'h2']),
+  category: z.enum(['marketing', 'utility']),
+  busy: typedWholeNumber(0, 64),
   people: typedWholeNumber(1, 1e9).optional(),
   lanes: typedWholeNumber(1, 1e6).optional(),
   workers: typedWholeNumber(1, 1_000).optional(),

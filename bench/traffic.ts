@@ -45,6 +45,8 @@ export const TEMPLATE = {
   category: 'UTILITY',
   components: [{ type: 'BODY', text: 'Order {{1}}: {{2}}' }],
 } as const
+/** The same as marketing: before such a message leaves, opt-outs and caps are asked for. */
+export const MARKETING_TEMPLATE = { ...TEMPLATE, category: 'MARKETING' } as const
 const WORDS = 'Your parcel left our house today and will reach you on one of the next two working days. '.repeat(3)
 
 /** The `n`-th request as text; all are ASCII. `stamp` is put into the message text. */
