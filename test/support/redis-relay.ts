@@ -7,12 +7,15 @@ export interface RedisRelay {
   url: string
   /** From now on each command is answered with this error and does not reach Redis; undefined: passed on. */
   refuse(error: string | undefined): void
+  /** How many commands were answered so. */
+  refused(): number
   close(): Promise<void>
 }
 
 /** Starts a relay on a free port. */
 export async function startRedisRelay(port: number): Promise<RedisRelay> {
   let refused: string | undefined
+  let refusals = 0
   const open = new Set<Socket>()
   const server = createServer((client) => {
     const redis = connect(port, '127.0.0.1')
@@ -30,7 +33,10 @@ export async function startRedisRelay(port: number): Promise<RedisRelay> {
       rest = Buffer.concat([rest, chunk])
       for (let end = endOfCommand(rest); end > 0; end = endOfCommand(rest)) {
         if (refused === undefined) redis.write(rest.subarray(0, end))
-        else client.write(`-${refused}\r\n`)
+        else {
+          refusals += 1
+          client.write(`-${refused}\r\n`)
+        }
         rest = rest.subarray(end)
       }
     })
@@ -42,6 +48,7 @@ export async function startRedisRelay(port: number): Promise<RedisRelay> {
     refuse(error) {
       refused = error
     },
+    refused: () => refusals,
     async close() {
       for (const socket of open) socket.destroy()
       server.close()

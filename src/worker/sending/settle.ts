@@ -34,6 +34,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
+import { untilWritten } from './until-written.ts'
 
 /** What settling needs; one for the whole process. */
 export interface SettleDeps {
@@ -86,8 +87,8 @@ const PAGES_MOST_MS = 300_000
 const BLOCKED_WAIT_MS = 1_000
 
 /**
- * Writes the end of an attempt down and says what becomes of its job. Rejects only when Redis is away or a record is
- * not what Laneway wrote; the sweep settles it then.
+ * Writes the end of an attempt down, however long Redis refuses it, and says what becomes of its job. Rejects only when a
+ * record is not what Laneway wrote, or when Redis is away for ten minutes; the sweep settles it then.
  */
 export async function settle(
   deps: SettleDeps,
@@ -181,7 +182,7 @@ async function sent(
   // (recovery/held-places.ts); a held one without a place would never be missed.
   if (isHeld) await followUp(log, id, () => holdPlace(redis, rules, messageId(id.lane, id.ulid)))
   const how = { providerId, firstPollMs, isHeldBack: isHeld, word, isPatient: !isHeld }
-  await recordStatus(redis, id, attempt, 'sent', how)
+  await untilWritten(redis, () => recordStatus(redis, id, attempt, 'sent', how))
   if (isHeld) await followUp(log, id, () => releaseUnheld(redis, rules, id))
   if (provider.poll) followByPolling(id.lane)
   const names = knownAs && [...knownAs, to]
@@ -218,7 +219,8 @@ async function failed(
     }
   }
   if (problem.code === HAD_ENOUGH) {
-    const result = await applyReport(deps, sender, { id, attempt: message.attempt, status: 'failed', problem })
+    const report = { id, attempt: message.attempt, status: 'failed', problem } as const
+    const result = await untilWritten(deps.redis, () => applyReport(deps, sender, report))
     const waitMs = 'waitMs' in result ? result.waitMs : undefined
     // The next wave of its campaign.
     return waitMs === undefined ? DONE : { kind: 'waits', ms: waitMs }
@@ -234,7 +236,7 @@ async function fails(
   { id, attempt }: Attempted,
   problem: Problem,
 ): Promise<JobEnd> {
-  await recordStatus(redis, id, attempt, 'failed', { problem })
+  await untilWritten(redis, () => recordStatus(redis, id, attempt, 'failed', { problem }))
   return DONE
 }
 
@@ -243,7 +245,8 @@ async function goesBack(
   { id, attempt, isProbe }: Attempted,
   { problem }: Of<'not_asked'>,
 ): Promise<JobEnd> {
-  await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
+  const how = { counts: false, maxTries: config.maxTries, problem }
+  await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   // The next message asks in its place.
   if (isProbe) await followUp(log, id, () => endLaneCooldown(redis, id.lane))
   return { kind: 'lane_waits', ms: 1 }
@@ -258,7 +261,8 @@ async function laneWaits(
   const { problem } = outcome
   const ms = backoff.waitMs(id.lane, outcome)
   const cooldown = { of: 'lane', ms } as const
-  await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, cooldown })
+  const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
+  await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   // If it is lost, the next answer that says that the lane is too fast brings it.
   await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isProbe) return { kind: 'lane_waits', ms }
@@ -276,7 +280,8 @@ async function campaignsRest(
   const { problem } = outcome
   // If it is lost, the next refusal brings it.
   const acted = await followUp(log, id, () => actOn(deps, { lane: id.lane, isProbe }, outcome))
-  await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem })
+  const how = { counts: false, maxTries: config.maxTries, problem }
+  await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   return { kind: 'lane_waits', ms: acted?.waitMs ?? FIRST_WAIT_MS }
 }
 
@@ -286,9 +291,10 @@ async function messageWaits(
   { problem, retryAfterMs }: Omit<Of<'message_waits'>, 'kind'>,
 ): Promise<JobEnd> {
   const { redis, config } = deps
-  const tries = ((await readMessage(redis, id))?.tries ?? 0) + 1
+  const tries = ((await untilWritten(redis, () => readMessage(redis, id)))?.tries ?? 0) + 1
   const retryMs = retryAfterMs ?? messageBackoffMs(tries, Math.random())
-  const result = await setNotSent(redis, id, attempt, { counts: true, maxTries: config.maxTries, problem, retryMs })
+  const how = { counts: true, maxTries: config.maxTries, problem, retryMs }
+  const result = await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   if (result.verdict !== 'done' || result.state !== 'queued') return DONE
   return waitsAfter(deps, id, retryMs)
 }
@@ -301,7 +307,7 @@ async function recipientWaits(
   const { redis, config } = deps
   const cooldown = { of: 'recipient', person, leastMs } as const
   const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
-  const result = await setNotSent(redis, id, attempt, how)
+  const result = await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   // No wait in the result: it was settled before, and the next claim finds the cooldown.
   return waitsAfter(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
 }
@@ -310,9 +316,10 @@ async function senderBlocked(deps: SettleDeps, message: Attempted, outcome: Of<'
   const { redis, config, log } = deps
   const { problem } = outcome
   const { id, attempt } = message
-  if (await isOneMessageAlone(redis, id, problem.code)) return fails(deps, message, problem)
+  if (await untilWritten(redis, () => isOneMessageAlone(redis, id, problem.code))) return fails(deps, message, problem)
   // Behind the others: should it be this message that WhatsApp refuses, they are sent when the lane resumes.
-  await setNotSent(redis, id, attempt, { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS })
+  const how = { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS }
+  await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   // If it is lost, the next message that is refused so brings it.
   await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   return { kind: 'waits', ms: BLOCKED_WAIT_MS }
@@ -328,7 +335,8 @@ async function unconfirmed(
   const { problem, coolsLane } = outcome
   // Before the first await: an answer that comes meanwhile ends the row.
   const isOutage = backoff.isOutage(id.lane)
-  await setUnconfirmed(redis, id, attempt, { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 })
+  const doubt = { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 }
+  await untilWritten(redis, () => setUnconfirmed(redis, id, attempt, doubt))
   await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isOutage && !coolsLane && !isProbe) return DONE
   const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
