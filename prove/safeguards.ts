@@ -8,7 +8,7 @@ import type { Scenario } from './scenario.ts'
 import { backlogResumes } from './scenarios/backlog-resumes.ts'
 import { halfOpenRedis } from './scenarios/half-open-redis.ts'
 import { idempotencyRace } from './scenarios/idempotency-race.ts'
-import { redisFull } from './scenarios/redis-full.ts'
+import { redisRefuses } from './scenarios/redis-refuses.ts'
 import { workerKills } from './scenarios/worker-kill.ts'
 
 interface Safeguard {
@@ -22,6 +22,9 @@ interface Safeguard {
 const [workerKill] = workerKills
 if (!workerKill) throw new Error('no scenario kills workers')
 
+const [refusesWrites] = redisRefuses
+if (!refusesWrites) throw new Error('no scenario has Redis refuse')
+
 const ALL: readonly Safeguard[] = [
   {
     name: 'without-marker',
@@ -31,12 +34,12 @@ const ALL: readonly Safeguard[] = [
     removedBy: [
       {
         file: 'worker/sending/take.js',
-        find: 'await claimMessages(redis, claims, { ...times, pace, reader })',
-        replace: `claims.map((each) => {
-          const late = () => claimMessages(redis, [each], { ...times, pace, reader })
+        find: 'claimMessages(redis, claims, { ...times, pace, slots, reader })',
+        replace: `Promise.resolve(claims.map((each) => {
+          const late = () => claimMessages(redis, [each], { ...times, pace, slots, reader })
           ;(deps.claims ??= new Map()).set(each.attempt, late)
           return { verdict: 'done', state: 'sending', slot: { name: '', atMs: Date.now(), nowMs: Date.now() } }
-        })`,
+        }))`,
       },
       {
         file: 'worker/sending/attempt.js',
@@ -72,10 +75,10 @@ const ALL: readonly Safeguard[] = [
     removedBy: [{ file: 'worker/main.js', find: '? sweep.sweep() :', replace: '? undefined :' }],
   },
   {
-    name: 'without-allow-oom',
-    is: 'what became of a message is written down even when Redis is full',
-    guardedBy: redisFull,
-    removedBy: [{ file: 'messages/store/scripts/message-step.lua', find: '#!lua flags=allow-oom', replace: '#!lua' }],
+    name: 'without-writing-again',
+    is: 'what became of a message is written down again and again until Redis takes it',
+    guardedBy: refusesWrites,
+    removedBy: [{ file: 'worker/sending/until-written.js', find: '!isRedisAway(error) ||', replace: 'true ||' }],
   },
   {
     name: 'without-resend',

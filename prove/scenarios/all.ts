@@ -1,6 +1,7 @@
 // Every scenario, the longest first, so that the short ones fill the gaps.
 import type { Scenario } from '../scenario.ts'
 import { backlogResumes } from './backlog-resumes.ts'
+import { busyMachine } from './busy-machine.ts'
 import { campaignKills } from './campaign-kill.ts'
 import { campaignsOutliveRecords } from './campaign-outlives-records.ts'
 import { clockSkew } from './clock-skew.ts'
@@ -29,6 +30,7 @@ import { providerOutage } from './provider-outage.ts'
 import { providerPhysics } from './provider-physics.ts'
 import { redisFull } from './redis-full.ts'
 import { redisKill } from './redis-kill.ts'
+import { redisRefuses } from './redis-refuses.ts'
 import { refusedRepeat } from './refused-repeat.ts'
 import { requeueStorm } from './requeue-storm.ts'
 import { rollingRestarts } from './rolling-restarts.ts'
@@ -62,6 +64,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...workerKills,
   halfOpenRedis,
   redisFull,
+  ...redisRefuses,
   lostReplies,
   events,
   ...providerLines,
@@ -79,6 +82,7 @@ export const SCENARIOS: readonly Scenario[] = [
   expiredBacklog,
   idempotencyRace,
   pace,
+  busyMachine,
   slowCrowd,
   noisyNeighbour,
   stall,

@@ -1,14 +1,15 @@
-// The pace of a lane in numbers. Every request leaves in a slot of its own, which the claim reserves in Redis
-// (messages/store/scripts/message-pace.lua).
+// The pace of a lane in numbers: slots, which the claim reserves in Redis (messages/store/scripts/message-pace.lua), and limits,
+// which a worker keeps for the requests that it lets go (worker/sending/pace-gate.ts).
 //
-// Slots are `gapUs` apart, and a request may leave up to `lateMs` after its slot, whatever stalls. So that no 10 s hold
-// more than the rate, the gap is longer than the rate asks for by what a request may be late, in 10 s: 99.5 % of the
-// rate at full load. Slots that nobody claimed in time, as while Redis or all workers stood still, are made up for
-// within a window of 5 s: the slots that follow are closer together, by 3 %, until the window holds as many as it may.
+// Slots are `gapUs` apart, half a per cent more than the rate asks for, because a request on a shared lane may leave up to
+// `lateMs` after its slot and no 10 s may hold more than the rate. Slots that nobody claimed in time, as while Redis or all workers stood
+// still, are made up for within a window of 5 s: the slots that follow are closer together, by 3 %, until the window holds
+// as many as it may. The window of a fast lane is 10 s where the list of slots stays short enough.
 //
-// What a second can hold at most is (1 s + `lateMs`) / `closestUs`. From 500 a second on that is 4.8 % more than the rate,
-// whatever stalls: a request may be 20 ms late there instead of 50. Its window is 10 s where the list of slots stays short
-// enough, so that it makes up for all of a stall that is twice as long.
+// A slot is a permit, not a timetable. A worker that serves its lane alone uses a slot that has passed as long as its limits
+// allow: any ten seconds hold at most the rate, any second at most a tenth more. So a machine that is late costs the lane
+// nothing. Where several workers share a lane, none of them knows what the others let go, and a slot that has passed by
+// more than `lateMs` is exchanged for another one.
 
 /** How a lane is paced. */
 export interface Pace {
@@ -23,8 +24,15 @@ export interface Pace {
    * campaign has ahead is what a transactional message waits for, so campaign messages are claimed later.
    */
   aheadUs: { transactional: number; campaign: number }
-  /** A request that is later than this needs another slot; infinite on a lane that is too fast for it to matter. */
+  /** How late a request may be for its slot on a shared lane; infinite on a lane that is too fast for it to matter. */
   lateMs: number
+  /** What may leave one worker: `most` requests in any stretch of `spanMs`. */
+  limits: readonly PaceLimit[]
+}
+
+export interface PaceLimit {
+  most: number
+  spanMs: number
 }
 
 /**
@@ -37,7 +45,7 @@ const FAST_A_SECOND = 500
 /**
  * A claim further ahead of its slot is refused. Workers claim a little less far ahead (worker/sending/lane-loop.ts). For a campaign that is short enough that what was asked of
  * opt-outs before the claim still counts when the message leaves (people/opt-outs/store/opt-outs.ts). Transactional ones may be
- * claimed while a campaign has all slots of that moment: they leave in the first of these (worker/sending/departure.ts).
+ * claimed while a campaign has all slots of that moment: they leave in the first of these (worker/sending/lane-slots.ts).
  */
 const MOST_CAMPAIGN_AHEAD_MS = 170
 const MOST_TRANSACTIONAL_AHEAD_MS = 500
@@ -48,6 +56,8 @@ const LONG_WINDOW_A_SECOND = 1_000
 /** From this rate on nothing is too late: a machine that is busy with so many always is. */
 const NEVER_LATE_A_SECOND = 5_000
 const MOST_IN_WINDOW = 10_000
+/** Times the rate that a second may hold. */
+const MOST_IN_A_SECOND = 1.1
 
 /**
  * Of so many ms, how many are leeway for what leaves late; how late that may be; and by how much closer together the slots
@@ -81,5 +91,15 @@ export function paceOf(ratePerSecond: number): Pace {
     window,
     aheadUs: { transactional: MOST_TRANSACTIONAL_AHEAD_MS * 1_000, campaign: MOST_CAMPAIGN_AHEAD_MS * 1_000 },
     lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
+    limits: ratePerSecond < NEVER_LATE_A_SECOND ? limitsOf(ratePerSecond, gapUs) : [],
   }
+}
+
+function limitsOf(rate: number, gapUs: number): PaceLimit[] {
+  if (!Number.isInteger(rate)) return [{ most: 1, spanMs: gapUs / 1_000 }]
+  const most = rate < SLOW_A_SECOND ? rate : Math.max(rate + 1, Math.floor(rate * MOST_IN_A_SECOND))
+  return [
+    { most, spanMs: 1_000 },
+    { most: 10 * rate, spanMs: 10_000 },
+  ]
 }

@@ -47,13 +47,13 @@ export function cloudApi(
 
   return {
     ...(uploads && { upload: uploads.upload }),
-    send(sender, message, timeoutMs, leaveBy) {
+    send(sender, message, timeoutMs, departure) {
       const { content, values } = message
       const fields = values === undefined ? wireJson(content).slice(1, -1) : fillOf(content)(values)
       const { headers: own, url: usual, marketing } = targetOf(sender)
       const url = policyOf(message) === '' ? usual : marketing
       const headers = message.traceparent === undefined ? own : { ...own, ...traceHeader(message) }
-      return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, leaveBy).then((end) =>
+      return postJson(agent, url, headers, bodyOf(message, fields), timeoutMs, departure).then((end) =>
         readSend(end, message.to, refusedBy),
       )
     },

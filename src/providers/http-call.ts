@@ -7,7 +7,7 @@ import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
 import { MISSED_SLOT, WORKER_LATE } from '../messages/outcome.ts'
 import { causeOf, retryAfterMs } from '../outbound/answers.ts'
 import type { HttpAgent } from './http-agent.ts'
-import type { Call, Connection, Request } from './http-contract.ts'
+import type { Call, Connection, Departure, Request } from './http-contract.ts'
 import { isOfStream, neverLeft } from './http-proof.ts'
 import { stalledSince, unwatch, watch } from './stalls.ts'
 
@@ -22,10 +22,13 @@ const MAX_BODY_BYTES = 256 * 1024
 /** For measuring when requests leave: `{ path }` of each, right before it is written. */
 const departures = channel('laneway:departure')
 
+const AT_ANY_TIME: Departure = { leaveBy: Number.POSITIVE_INFINITY, left: () => {} }
+
 /**
  * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here
  * to the last byte of the answer; an answer that has arrived by the time the time-out is noticed counts, and where this
- * process stood still it waits a little longer (MOST_GRACE_MS). Nothing leaves after `leaveBy` (`performance.now()`); the connection that it waited for stays open.
+ * process stood still it waits a little longer (MOST_GRACE_MS). Where `departure` ends before it can leave, the connection that it
+ * waited for stays open.
  */
 export function postJson(
   agent: Pick<HttpAgent, 'send'>,
@@ -33,7 +36,7 @@ export function postJson(
   headers: Readonly<Record<string, string>>,
   body: object | string,
   timeoutMs: number,
-  leaveBy = Number.POSITIVE_INFINITY,
+  departure: Departure = AT_ANY_TIME,
 ): Promise<HttpEnd> {
   const list = headersOf(headers)
   if (list === undefined) return Promise.resolve({ kind: 'never_left', cause: 'invalid_header' })
@@ -44,7 +47,7 @@ export function postJson(
     body: typeof body === 'string' ? body : JSON.stringify(body),
   }
   return new Promise((resolve) => {
-    agent.send(url, new JsonCall(resolve, { agent, url, request, timeoutMs, leaveBy }))
+    agent.send(url, new JsonCall(resolve, { agent, url, request, timeoutMs, departure }))
   })
 }
 
@@ -58,7 +61,7 @@ interface Sent {
   url: URL
   request: Request
   timeoutMs: number
-  leaveBy: number
+  departure: Departure
 }
 
 /** A class, for there is one of each message: closures for all of this would be as many objects again. */
@@ -89,7 +92,7 @@ class JsonCall implements Call {
     this.sent = sent
     this.request = sent.request
     this.deadline = deadlineIn(sent.timeoutMs)
-    this.slotEnd = deadlineIn(sent.leaveBy - performance.now())
+    this.slotEnd = deadlineIn(sent.departure.leaveBy - performance.now())
     this.timer = setTimeout(timeOut, sent.timeoutMs, this)
     this.stalledBefore = watch()
   }
@@ -113,6 +116,7 @@ class JsonCall implements Call {
     // as http-writers.ts does); `controller.abort` would close one of HTTP/1.1.
     if (this.isOver || !this.mayLeave()) throw new Error('it may not leave any more')
     this.controller = controller
+    this.sent.departure.left()
     if (departures.hasSubscribers) departures.publish({ path: this.sent.url.pathname })
   }
 

@@ -33,13 +33,13 @@ const statusAnswer = z.object({
  */
 export function partnerApi(agent: HttpAgent): Provider {
   return {
-    async send(sender, message, timeoutMs, leaveBy) {
+    async send(sender, message, timeoutMs, departure) {
       const isTemplate = message.content.type === 'template'
       const url = new URL(`${sender.baseUrl}${isTemplate ? TEMPLATE_PATH : SERVICE_PATH}`)
       const headers = { 'idempotency-key': message.id, ...traceHeader(message) }
       const body = bodyOf(sender, message)
       const filled = message.values === undefined ? body : jsonWithPlaceholders(body)(message.values)
-      return readSend(await postJson(agent, url, headers, filled, timeoutMs, leaveBy), message.to, refusedBy)
+      return readSend(await postJson(agent, url, headers, filled, timeoutMs, departure), message.to, refusedBy)
     },
 
     async poll(sender, providerId, timeoutMs) {

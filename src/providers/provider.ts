@@ -4,6 +4,7 @@ import type { MarketingRoute } from '../accounts/sender.ts'
 import type { Content } from '../messages/content.ts'
 import type { Evidence } from '../messages/lifecycle.ts'
 import type { CallEnd, Problem } from '../messages/outcome.ts'
+import type { Departure } from './http-contract.ts'
 
 /** The sender as a provider needs it; the token is in clear and must not leave the call. */
 export interface ProviderSender {
@@ -54,10 +55,10 @@ export type PollEnd =
 /** How to speak to one kind of upstream. Neither method throws: every end of a call is a value. */
 export interface Provider {
   /**
-   * Sends once and says how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call, and
-   * nothing leaves after `leaveBy` (`performance.now()`).
+   * Sends once and says how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call; it leaves within
+   * `departure`, or not at all.
    */
-  send(sender: ProviderSender, message: ProviderMessage, timeoutMs: number, leaveBy?: number): Promise<CallEnd>
+  send(sender: ProviderSender, message: ProviderMessage, timeoutMs: number, departure?: Departure): Promise<CallEnd>
   /** Asks for the status of a message. Only on wires without webhooks. */
   poll?: (sender: ProviderSender, providerId: string, timeoutMs: number) => Promise<PollEnd>
   /**

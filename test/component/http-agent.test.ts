@@ -245,7 +245,10 @@ test('the connection of an answer that is that to another request is closed', ()
 test('a request that comes to be written too late is not, and the connection is kept', () =>
   on(answering(), async (server) => {
     expect(await post(server)).toEqual(DONE)
-    const late = postJson(agent, new URL(server.url), {}, { n: 2 }, 5_000, performance.now() + 50)
+    const late = postJson(agent, new URL(server.url), {}, { n: 2 }, 5_000, {
+      leaveBy: performance.now() + 50,
+      left: () => {},
+    })
     // Behind what gives it to undici, and before undici has looked whether the connection is still there: a process that
     // is stopped just then.
     setImmediate(() => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100))

@@ -113,7 +113,8 @@ describe('never left', () => {
     const { end, server } = await against(
       (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
       async ({ url, connections }) => {
-        const call = (leaveBy: number) => postJson(own, new URL(url), {}, { id: 'the-message' }, 5_000, leaveBy)
+        const call = (leaveBy: number) =>
+          postJson(own, new URL(url), {}, { id: 'the-message' }, 5_000, { leaveBy, left: () => {} })
         const late = await call(performance.now())
         await eventually(async () => connections() === 1, 'the connection')
         expect((await call(performance.now() + 5_000)).kind).toBe('answer')
@@ -137,7 +138,10 @@ describe('never left', () => {
       const { end, server } = await against(
         (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
         async ({ url }) => {
-          const ended = postJson(own, new URL(url), {}, { id: 'the-message' }, timeoutMs, performance.now() + leaveMs)
+          const ended = postJson(own, new URL(url), {}, { id: 'the-message' }, timeoutMs, {
+            leaveBy: performance.now() + leaveMs,
+            left: () => {},
+          })
           vi.spyOn(Date, 'now').mockImplementation(() => real() + 10_000)
           return ended.finally(() => vi.restoreAllMocks())
         },

@@ -9,11 +9,10 @@ import { paceOf } from '../../src/messages/pace.ts'
 import { type TemplateCategory, templateSchema } from '../../src/messages/templates/template.ts'
 import { addOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { cap } from '../../src/portfolios/store/rules.ts'
-import { sendClaimed } from '../../src/worker/sending/attempt.ts'
 import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import { type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { answering, anySender, sendingTo } from '../support/sending.ts'
+import { answering, anySender, sendAlone, sendingTo } from '../support/sending.ts'
 
 let world: LaneRedis
 beforeAll(async () => {
@@ -66,11 +65,12 @@ async function laneWith(name: string, of: MessageClass, to: string) {
     /** Sends it; `late`: it leaves later than it was asked about, and this happens in between. */
     async send(late?: () => Promise<unknown>): Promise<readonly string[]> {
       const ends: Promise<unknown>[] = []
-      await takeNext(deps, { lane, entry, pace, chunks }, { most: 10, firstOnly: false }, (message, claimed) => {
-        if (late === undefined) ends.push(sendClaimed(deps, entry, message, claimed))
+      const from = { lane, entry, pace, chunks, latestSlot: () => '' }
+      await takeNext(deps, from, { most: 10, firstOnly: false, pastMs: 0 }, (message, claimed) => {
+        if (late === undefined) ends.push(sendAlone(deps, entry, message, claimed))
         else {
           const over = { ...claimed, wantedUntil: deadlineIn(Number.NEGATIVE_INFINITY) }
-          ends.push(late().then(() => sendClaimed(deps, entry, message, over)))
+          ends.push(late().then(() => sendAlone(deps, entry, message, over)))
         }
       })
       await Promise.all(ends)

@@ -1,18 +1,22 @@
 // Pins: claims give out slots a gap apart, to what leaves and to nothing else, and a request that missed its slot gets
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deadlineIn } from '../../src/deadline.ts'
 import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
 import { MISSED_SLOT } from '../../src/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/messages/pace.ts'
-import { type ClaimResult, putOff, reserveSlots, type Slot } from '../../src/messages/store/claim.ts'
+import { type ClaimResult, putOff, reserveSlots, type Slot, type SlotTerms } from '../../src/messages/store/claim.ts'
+import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { departure as departureOf } from '../../src/worker/sending/departure.ts'
+import type { Outgoing } from '../../src/worker/sending/attempt.ts'
+import { createLaneSlots } from '../../src/worker/sending/lane-slots.ts'
 import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
+import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
 import { claim } from '../support/claim.ts'
-import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { audioJob, audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { anySender, sendAlone, sendingTo } from '../support/sending.ts'
 import { cooldownOf, slotsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -24,7 +28,9 @@ const SLOW: Pace = {
   window: 1,
   aheadUs: { transactional: 60_000_000, campaign: 1_000_000 },
   lateMs: 50,
+  limits: [],
 }
+const NEVER = deadlineIn(Number.POSITIVE_INFINITY)
 
 let redis: Redis
 let url: string
@@ -39,17 +45,17 @@ afterAll(() => close?.())
 
 async function claimOn(
   lane: number,
-  more: { pace?: Pace; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
+  more: { pace?: Pace; slots?: SlotTerms; id?: MessageId; validMs?: number; class?: 'transactional' | 'campaign' } = {},
 ): Promise<ClaimResult> {
-  const { pace = SLOW, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
+  const { pace = SLOW, slots, id = newId(lane), validMs = HOUR, class: of = 'transactional' } = more
   const message = { ...audioMessage, class: of, validUntil: (await redisNowMs(redis)) + validMs }
-  return claim(redis, id, newAttemptId(), message, LONG_TIMES, pace)
+  return claim(redis, id, newAttemptId(), message, { ...LONG_TIMES, ...(slots && { slots }) }, pace)
 }
 
 const latest = (lane: number): Promise<string[]> => slotsOf(redis, lane).all()
 
-async function slotOn(lane: number, pace = SLOW): Promise<Slot> {
-  const claimed = await claimOn(lane, { pace })
+async function slotOn(lane: number, pace = SLOW, slots?: SlotTerms): Promise<Slot> {
+  const claimed = await claimOn(lane, { pace, ...(slots && { slots }) })
   if (!('slot' in claimed) || claimed.slot === undefined) throw new Error(`no slot: ${JSON.stringify(claimed)}`)
   return claimed.slot
 }
@@ -150,65 +156,75 @@ describe('a request that missed its slot', () => {
   })
 })
 
+describe('a worker that serves a lane alone', () => {
+  test('may use what has passed since its latest slot, as much as it asks for', async () => {
+    const lane = newLane()
+    const pace = { ...SLOW, gapUs: 20_000, closestUs: 20_000 }
+    const first = await slotOn(lane, pace)
+    await eventually(async () => (await redisNowMs(redis)) > first.atMs + 100, 'slots have passed')
+    const late = await slotOn(lane, pace, { latest: first.name, pastMs: 60_000 })
+    expect(late.atMs - first.atMs).toBeCloseTo(20, 0)
+    const nearly = await slotOn(lane, pace, { latest: late.name, pastMs: 30 })
+    expect(nearly.nowMs - nearly.atMs).toBeCloseTo(30, 0)
+    expect([late.isShared, nearly.isShared]).toEqual([false, false])
+  })
+
+  test('may use nothing that has passed once another one has reserved a slot, and is told so', async () => {
+    const lane = newLane()
+    const pace = { ...SLOW, gapUs: 20_000, closestUs: 20_000 }
+    const [first, others] = [await slotOn(lane, pace), await slotOn(lane, pace)]
+    await eventually(async () => (await redisNowMs(redis)) > others.atMs + 100, 'slots have passed')
+    const slot = await slotOn(lane, pace, { latest: first.name, pastMs: 60_000 })
+    expect(slot.isShared).toBe(true)
+    expect(slot.atMs).toBeGreaterThanOrEqual(slot.nowMs)
+    expect((await slotOn(lane, pace, { latest: slot.name, pastMs: 0 })).isShared).toBe(false)
+  })
+})
+
 describe('a worker', () => {
-  /** By `performance.now()` alone. */
-  const deadlineAt = (steadyMs: number) => ({ ...deadlineIn(Number.POSITIVE_INFINITY), steadyMs })
-  const taken = { kind: 'accepted', providerId: '1' } as const
-  type Departure = Parameters<typeof departureOf>
-  /** Of a message that its recipient always gets. */
-  const departure = (
-    deps: Departure[0],
-    lane: number,
-    claimed: Omit<Departure[2], 'wantedUntil'>,
-    send: Departure[3],
-  ) =>
-    departureOf(deps, lane, { ...claimed, wantedUntil: deadlineIn(Number.POSITIVE_INFINITY) }, send, () =>
-      Promise.reject(new Error('nobody need be asked')),
-    )
-  const soon: Pace = { ...paceOf(80), gapUs: 100_000, closestUs: 100_000 }
+  const soon: Pace = { ...paceOf(80), gapUs: 100_000, closestUs: 100_000, lateMs: 50 }
 
   async function claimsOf(lane: number, count: number) {
     const clock = createRedisClock()
-    const claims: { slot: Slot; askedAt: number }[] = []
+    const claimed: Slot[] = []
     for (let i = 0; i < count; i += 1) {
       const askedAt = performance.now()
-      const claimed = await claimOn(lane, { pace: { ...soon, aheadUs: SLOW.aheadUs } })
-      const slot = 'slot' in claimed ? claimed.slot : undefined
-      if (slot === undefined) throw new Error('no slot')
+      const slot = await slotOn(lane, { ...soon, aheadUs: SLOW.aheadUs })
       clock.heard(lane, askedAt, slot.nowMs, performance.now())
-      claims.push({ slot, askedAt })
+      claimed.push(slot)
     }
-    return { clock, claims }
+    let exchanges = 0
+    const slots = createLaneSlots<string>(
+      {
+        clock,
+        others: async (missed, pace) => {
+          exchanges += 1
+          const found = await reserveSlots(redis, lane, missed, { pace, mostAheadMs: 2_000 })
+          for (const { nowMs } of found) clock.heard(lane, performance.now(), nowMs, performance.now())
+          return found
+        },
+        askAgain: () => Promise.reject(new Error('nobody need be asked')),
+      },
+      lane,
+    )
+    return { claimed, slots, exchanges: () => exchanges }
   }
 
-  test('lets requests leave in their slots, not before', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 4)
-    const until = deadlineIn(10_000)
-    await Promise.all(
-      claims.map(async ({ slot }) => {
-        const leavesAt = clock.ours(lane, slot.atMs)
-        const pace = { ...soon, lateMs: 5_000 }
-        const ended = await departure({ redis, clock }, lane, { slot, pace, until }, async (leaveBy) => {
-          expect(performance.now()).toBeGreaterThanOrEqual(leavesAt)
-          expect(leaveBy).toBe(Math.min(leavesAt + 5_000, until.steadyMs))
-          return taken
-        })
-        expect(ended).toBe(taken)
-      }),
-    )
-  })
+  const waiting = {
+    message: 'a',
+    isMarketing: false,
+    of: 'transactional' as const,
+    until: deadlineIn(60_000),
+    wantedUntil: NEVER,
+  }
 
-  test('that stood still spreads what it had claimed over new slots', async () => {
+  test('that shares its lane and stood still spreads what it had claimed over new slots, which it gets in one step', async () => {
     const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 4)
-    const until = deadlineIn(60_000)
+    const { claimed, slots, exchanges } = await claimsOf(lane, 4)
     const left: number[] = []
-    const leaving = claims.map(async ({ slot }) => {
-      await departure({ redis, clock }, lane, { slot, pace: soon, until }, async () => {
-        left.push(performance.now())
-        return taken
-      })
+    const leaving = claimed.map(async (slot) => {
+      await slots.wait(waiting, { ...slot, isShared: true }, soon)
+      left.push(performance.now())
     })
     // The whole process stands still, as under SIGSTOP.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
@@ -216,247 +232,78 @@ describe('a worker', () => {
     left.sort((a, b) => a - b)
     // Slots are 100 ms apart and a request may be 50 ms late: together they would all be within 10 ms.
     expect((left[3] ?? 0) - (left[0] ?? 0)).toBeGreaterThan(200)
+    // A busy machine may miss another one; never is each exchanged by itself.
+    expect(exchanges()).toBeLessThan(4)
   })
 
-  test('that stood still for longer than its claim is good for sends nothing', async () => {
+  test('that is alone and stood still sends at once what it had claimed', async () => {
     const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
-    const slot = claims[0]?.slot
-    const until = deadlineIn(-1)
-    const ended = departure({ redis, clock }, lane, { slot, pace: soon, until }, () =>
-      Promise.reject(new Error('sent')),
-    )
-    expect(await ended).toBeUndefined()
-  })
-
-  test.each([
-    ['at once', 0],
-    ['after a wait', 100],
-  ])(
-    'whose machine was suspended for longer sends nothing, although its timers stood still: slot %s',
-    async (_which, waitMs) => {
-      const lane = newLane()
-      const { clock, claims } = await claimsOf(lane, 1)
-      const { slot } = claims[0] ?? {}
-      if (slot === undefined) throw new Error('no slot')
-      const until = deadlineIn(5_000)
-      const real = Date.now
-      // What goes on meanwhile is the wall clock alone.
-      const suspend = (): void => void vi.spyOn(Date, 'now').mockImplementation(() => real() + 6_000)
-      const later = { ...slot, atMs: slot.atMs + waitMs }
-      const pace = { ...soon, lateMs: 5_000 }
-      try {
-        if (waitMs === 0) suspend()
-        const ended = departure({ redis, clock }, lane, { slot: later, pace, until }, () =>
-          Promise.reject(new Error('sent')),
-        )
-        suspend()
-        expect(await ended).toBeUndefined()
-      } finally {
-        vi.restoreAllMocks()
-      }
-    },
-  )
-
-  test('whose connection opens too late sends in another slot', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 2)
-    const slot = claims[0]?.slot
-    const asked: number[] = []
-    const until = deadlineIn(60_000)
-    const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async (leaveBy) => {
-      asked.push(leaveBy)
-      return asked.length === 1 ? { kind: 'never_left', cause: MISSED_SLOT } : taken
-    })
-    expect(ended).toBe(taken)
-    // After the slot of the other claim.
-    expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThan(150)
-  })
-
-  test('lets nothing leave after its claim is good for, however late its pace allows it to be', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 2)
-    const until = deadlineIn(10_000)
-    const asked: number[] = []
-    // The first slot is now, the other one is waited for.
-    for (const { slot } of claims) {
-      await departure({ redis, clock }, lane, { slot, pace: { ...soon, lateMs: 60_000 }, until }, async (leaveBy) => {
-        asked.push(leaveBy)
-        return taken
-      })
-    }
-    expect(asked).toEqual([until.steadyMs, until.steadyMs])
-  })
-
-  test('does not wait for a slot that comes when its claim is good no more, as after the clock of Redis was set back', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
-    const slot = claims[0]?.slot
-    const now = performance.now()
-    clock.heard(lane, now, (slot?.nowMs ?? 0) - 60_000, now)
-    const send = () => Promise.reject(new Error('it was sent'))
-    const leaving = departure({ redis, clock }, lane, { slot, pace: soon, until: deadlineIn(50_000) }, send)
-    expect(await leaving).toBeUndefined()
-    expect(performance.now() - now).toBeLessThan(40_000)
-  })
-
-  test('that comes to a slot when it is over sends in another one', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
-    const slot = claims[0]?.slot
-    const leftAt = clock.ours(lane, slot?.atMs ?? 0) + soon.lateMs
-    await eventually(async () => performance.now() > leftAt, 'the slot is over')
-    const until = deadlineIn(60_000)
-    const leftMs: number[] = []
-    const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async (leaveBy) => {
-      leftMs.push(leaveBy - performance.now())
-      return taken
-    })
-    expect(ended).toBe(taken)
-    expect(leftMs).toEqual([expect.any(Number)])
-    expect(leftMs[0]).toBeGreaterThan(0)
-  })
-
-  test('that misses slot after slot sends in another each time, and has more time for it in the end', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
-    const until = deadlineIn(600_000)
-    const leftMs: number[] = []
-    // So late that no busy machine misses a slot by itself.
-    const pace = { ...soon, lateMs: 5_000 }
-    await departure({ redis, clock }, lane, { slot: claims[0]?.slot, pace, until }, async (leaveBy) => {
-      leftMs.push(leaveBy - performance.now())
-      return leftMs.length <= 6 ? { kind: 'never_left', cause: MISSED_SLOT } : taken
-    })
-    expect(leftMs).toHaveLength(7)
-    // As much as its pace allows; after three that were missed twice as much each time.
-    expect(Math.max(...leftMs.slice(0, 4))).toBeLessThanOrEqual(5_000)
-    expect(leftMs[4]).toBeGreaterThan(5_000)
-    expect(leftMs[6]).toBeGreaterThan(20_000)
-  })
-
-  test('whose request cannot leave for another reason does not try another slot', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 2)
-    const refused = { kind: 'never_left', cause: 'refused' } as const
-    const until = deadlineIn(60_000)
-    let asked = 0
-    for (const { slot } of claims) {
-      const ended = await departure({ redis, clock }, lane, { slot, pace: soon, until }, async () => {
-        asked += 1
-        return refused
-      })
-      expect(ended).toBe(refused)
-    }
-    expect(asked).toBe(2)
+    const { claimed, slots, exchanges } = await claimsOf(lane, 4)
+    const leaving = claimed.map((slot) => slots.wait(waiting, { ...slot, isShared: false }, soon))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+    expect((await Promise.all(leaving)).map(({ slot }) => slot?.name)).toEqual(claimed.map(({ name }) => name))
+    expect(exchanges()).toBe(0)
   })
 
   test('without Redis has no other slot, and lets nothing leave', async () => {
     const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
+    const { claimed } = await claimsOf(lane, 1)
     const away = connectWithRetry(url)
     away.on('error', () => undefined)
     away.disconnect()
-    const until = deadlineIn(60_000)
-    const ended = departure({ redis: away, clock }, lane, { slot: claims[0]?.slot, pace: soon, until }, async () => ({
-      kind: 'never_left',
-      cause: MISSED_SLOT,
-    }))
-    expect(await ended).toBeUndefined()
-  })
-
-  test('asks again before it sends what is to leave later than the answer is good for, and lets it leave in its slot', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 4)
-    const slot = claims[3]?.slot
-    const leavesAt = clock.ours(lane, slot?.atMs ?? 0)
-    const until = deadlineIn(60_000)
-    const pace = { ...soon, lateMs: 5_000 }
-    const wantedUntil = deadlineAt(leavesAt - 1)
-    const asked: number[] = []
-    const ended = await departureOf(
-      { redis, clock },
+    const slots = createLaneSlots<string>(
+      {
+        clock: { ours: () => performance.now() - 1_000 },
+        others: (missed, pace) => reserveSlots(away, lane, missed, { pace, mostAheadMs: 2_000 }),
+        askAgain: () => Promise.reject(new Error('nobody need be asked')),
+      },
       lane,
-      { slot, pace, until, wantedUntil },
-      async (leaveBy) => {
-        expect([performance.now() >= leavesAt, leaveBy]).toEqual([true, leavesAt + 1_000])
-        return taken
-      },
-      async () => {
-        asked.push(performance.now())
-        return deadlineAt(leavesAt + 1_000)
-      },
     )
-    expect(ended).toBe(taken)
-    expect(asked).toEqual([expect.any(Number)])
-    expect(asked[0]).toBeLessThan(leavesAt)
-  })
-
-  test.each([
-    ['the answer is no', async () => undefined],
-    ['nobody can say', () => Promise.reject(new Error('Redis is away'))],
-  ])('sends nothing late when %s', async (_when, askAgain) => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
-    const claimed = { slot: claims[0]?.slot, pace: soon, until: deadlineIn(60_000) }
-    const send = async (leaveBy: number) => {
-      if (performance.now() <= leaveBy) throw new Error('sent')
-      return { kind: 'never_left', cause: MISSED_SLOT } as const
-    }
-    const wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
-    expect(await departureOf({ redis, clock }, lane, { ...claimed, wantedUntil }, send, askAgain)).toBeUndefined()
-  })
-
-  test.each([
-    ['at once', 0],
-    ['after a wait', 100],
-  ])('whose machine was suspended asks again whether the message is wanted: slot %s', async (_which, waitMs) => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
-    const { slot } = claims[0] ?? {}
+    const [slot] = claimed
     if (slot === undefined) throw new Error('no slot')
-    const later = { ...slot, atMs: slot.atMs + waitMs }
-    const pace = { ...soon, lateMs: 5_000 }
-    const claimed = { slot: later, pace, until: deadlineIn(60_000), wantedUntil: deadlineIn(5_000) }
-    const real = Date.now
-    let asked = 0
-    const send = () => Promise.reject(new Error('sent'))
-    const askAgain = async () => {
-      asked += 1
-      return undefined
-    }
-    // What goes on meanwhile is the wall clock alone.
-    const suspend = (): void => void vi.spyOn(Date, 'now').mockImplementation(() => real() + 6_000)
-    try {
-      if (waitMs === 0) suspend()
-      const ended = departureOf({ redis, clock }, lane, claimed, send, askAgain)
-      suspend()
-      expect([await ended, asked]).toEqual([undefined, 1])
-    } finally {
-      vi.restoreAllMocks()
-    }
+    expect(await slots.wait(waiting, { ...slot, isShared: true }, soon)).toEqual({})
   })
+})
 
-  test('that stood still with a request in hand asks again, however late its pace allows it to be', async () => {
-    const lane = newLane()
-    const { clock, claims } = await claimsOf(lane, 1)
-    const pace = { ...soon, lateMs: Number.POSITIVE_INFINITY }
-    const claimed = { slot: claims[0]?.slot, pace, until: deadlineIn(60_000) }
-    const wantedUntil = deadlineIn(100)
-    let asked = 0
-    const leaving = departureOf(
-      { redis, clock },
-      lane,
-      { ...claimed, wantedUntil },
-      async (leaveBy) => (performance.now() > leaveBy ? { kind: 'never_left', cause: MISSED_SLOT } : taken),
-      async () => {
-        asked += 1
-        return undefined
+describe('a request that cannot leave in its slot, because its connection opens too late', () => {
+  const claimedOn = async (lane: number, isShared: boolean) => {
+    const slot = await slotOn(lane)
+    const outgoing: Outgoing = {
+      ...{ id: newId(lane), name: 'a', message: { ...audioMessage, validUntil: Date.now() + HOUR } },
+      content: { type: 'audio', audio: { link: '' } },
+      ...{ from: 'job', payload: () => audioJob() },
+    }
+    const times = { until: deadlineIn(60_000), wantedUntil: NEVER }
+    const claimed = { attempt: newAttemptId(), slot: { ...slot, isShared }, pace: SLOW, isMarketing: false, ...times }
+    return { outgoing, claimed }
+  }
+
+  /** How often the provider was asked to send, each time missing the slot until it has been so often; and what then. */
+  async function sendOn(lane: number, misses: number, isShared = false) {
+    const asked: (number | undefined)[] = []
+    const provider = {
+      send: async (...[, , , departure]: Parameters<DirectoryEntry['provider']['send']>) => {
+        asked.push(departure?.leaveBy)
+        return asked.length <= misses
+          ? ({ kind: 'never_left', cause: MISSED_SLOT } as const)
+          : ({ kind: 'accepted', providerId: 'p' } as const)
       },
-    )
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
-    const ended = await leaving
-    // It may have left before the process stood still.
-    expect([ended, asked]).toEqual(ended === taken ? [taken, 0] : [undefined, 1])
+    }
+    const queues = openLaneQueues(redis)
+    const deps = sendingTo({ redis, lanes: queues }, anySender(80), provider)
+    const entry = await deps.directory.of(lane)
+    if (entry === undefined) throw new Error('no sender')
+    const { outgoing, claimed } = await claimedOn(lane, isShared)
+    deps.clock.heard(lane, performance.now(), claimed.slot.nowMs, performance.now())
+    const end = await sendAlone(deps, entry, outgoing, claimed)
+    await queues.close()
+    return { asked, end }
+  }
+
+  test('is tried again, and its message goes back to its lane after the fourth time', async () => {
+    expect((await sendOn(newLane(), 1)).asked).toHaveLength(2)
+    const { asked, end } = await sendOn(newLane(), 4)
+    expect(asked).toHaveLength(4)
+    expect(end.kind).toBe('lane_waits')
   })
 })

@@ -11,13 +11,13 @@ import { addOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { cap } from '../../src/portfolios/store/rules.ts'
 import { nextJobs } from '../../src/queue/lane/jobs.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { type Outgoing, sendClaimed } from '../../src/worker/sending/attempt.ts'
+import type { Outgoing } from '../../src/worker/sending/attempt.ts'
 import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import type { SendableFile } from '../../src/worker/sending/uploads.ts'
 import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
-import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
+import { answering, anySender, lanesOf, sendAlone, sendingTo } from '../support/sending.ts'
 import { addSilently, deadLettersOn, jobOf, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
@@ -31,7 +31,8 @@ afterAll(() => world?.close())
 const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
 const pace = paceOf(10_000)
 const chunks = createTakenChunks(() => {})
-const TAKE = { most: 10, firstOnly: false }
+const latestSlot = () => ''
+const TAKE = { most: 10, firstOnly: false, pastMs: 0 }
 
 test('a message that is past its validity ends expired, also when its recipient has opted out', async () => {
   const lane = world.newLane()
@@ -42,7 +43,7 @@ test('a message that is past its validity ends expired, also when its recipient 
   await world.queues.add(name, { ...job, class: 'campaign' })
   await addOptOuts(world.redis, 1, [job.to], { source: 'http', atMs: Date.now() })
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
+  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
   expect(left).toEqual([])
   expect(await waitingOn(world.redis, lane, 'campaign')).toEqual([])
   const id = parseMessageId(name)
@@ -64,16 +65,16 @@ test('one that leaves later than it was claimed for stays on its lane when its p
   await world.queues.add(name, job)
   const ends: Promise<unknown>[] = []
   const late = { wantedUntil: deadlineIn(Number.NEGATIVE_INFINITY) }
-  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message, claimed) => {
+  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message, claimed) => {
     const capped = cap(world.redis, entry.rules, job.to, { forMs: 60_000 })
-    ends.push(capped.then(() => sendClaimed(deps, entry, message, { ...claimed, ...late })))
+    ends.push(capped.then(() => sendAlone(deps, entry, message, { ...claimed, ...late })))
   })
   await Promise.all(ends)
   expect([ends.length, sent]).toEqual([1, []])
   const id = parseMessageId(name)
   expect(id && (await readMessage(world.redis, id))?.state).toBe('queued')
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
+  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
   expect(left).toEqual([])
 })
 
@@ -86,7 +87,7 @@ test('a job with the id of a message of another lane is a dead letter that says 
   await addSilently(world.redis, lane, foreign, audioJob())
   for (const name of names) await world.queues.add(name, audioJob())
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
+  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
   expect(left).toEqual(names)
   expect(await waitingOn(world.redis, lane)).toEqual([])
   expect((await jobOf(world.redis, foreign, lane))?.failedReason).toBe(`the job id belongs to another lane, ${other}`)
@@ -114,7 +115,9 @@ test('what was claimed is sent even when Redis goes away while another one is en
     return commands < 0 ? Promise.reject(new Error('Connection is closed.')) : send()
   })
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name)).catch(() => {})
+  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name)).catch(
+    () => {},
+  )
   expect(left).toEqual(names.slice(1))
   redis.disconnect()
 })
@@ -127,7 +130,7 @@ test('a message that was read and could not be claimed on a full Redis is no one
     const deps = { ...sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider), worker }
     const entry = await deps.directory.of(lane)
     const left: string[] = []
-    await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message.name))
+    await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
     return left
   }
   await world.redis.config('SET', 'maxmemory', '1')
@@ -175,7 +178,7 @@ test('a lane is told when a job is due that its claim has put off', async () => 
   const id = newId(lane)
   await world.queues.add(messageId(lane, id.ulid), audioJob())
   await putOff(world.redis, id, 5_000)
-  const taken = await takeNext(deps, { lane, entry, pace, chunks }, TAKE, () => {})
+  const taken = await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, () => {})
   expect(taken.dueInMs).toBeGreaterThan(4_000)
   expect(taken.dueInMs).toBeLessThanOrEqual(5_000)
 })
@@ -199,7 +202,7 @@ test('of a campaign that does not run nothing waits any more once one of its mes
   const ended = waiting.add(1, placesOf(1, TAKE.most + 5))
   void waiting.add(2, placesOf(2, 5))
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks: waiting }, TAKE, (message) => left.push(message.name))
+  await takeNext(deps, { lane, entry, pace, chunks: waiting, latestSlot }, TAKE, (message) => left.push(message.name))
   expect([left, waiting.waiting()]).toEqual([[], 5])
   expect(await ended).toEqual({ kind: 'done' })
 })
@@ -229,7 +232,7 @@ test.each([
         return []
       },
     }
-    await takeNext(deps, { lane, entry, pace, chunks: waiting }, TAKE, () => {})
+    await takeNext(deps, { lane, entry, pace, chunks: waiting, latestSlot }, TAKE, () => {})
     expect(asked).toBe(places)
   },
 )
@@ -250,11 +253,11 @@ test('a message whose file is not uploaded yet is not claimed, however long it t
   const content = { type: 'image' as const, image: { gallery: '7' } }
   for (const name of names) await world.queues.add(name, { ...audioJob(), content })
   const left: Outgoing[] = []
-  await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message))
+  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message))
   expect(left).toEqual([])
   isUploaded = true
   const all = async (): Promise<boolean> => {
-    await takeNext(deps, { lane, entry, pace, chunks }, TAKE, (message) => left.push(message))
+    await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message))
     return left.length === names.length
   }
   await eventually(all, 'all are claimed')

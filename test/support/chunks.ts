@@ -1,4 +1,5 @@
 // Running a chunk of a campaign as a worker does, with a WhatsApp that the test plays.
+
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { createOpenCampaigns } from '../../src/campaigns/store/open-campaigns.ts'
 import { readRecipientStates } from '../../src/campaigns/store/recipient-states.ts'
@@ -6,6 +7,7 @@ import type { FileStore } from '../../src/files/store.ts'
 import type { Chunk } from '../../src/jobs/campaigns.ts'
 import { parseMessageId } from '../../src/messages/message-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/messages/outcome.ts'
+import type { Departure } from '../../src/providers/http-contract.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { type ChunkEnd, sendChunk } from '../../src/worker/sending/send-chunk.ts'
@@ -60,8 +62,9 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     const campaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
     const lanes = how.redis ? openLaneQueues(how.redis) : queues
     const provider = {
-      async send(_sender: unknown, { to }: { to: string }, _timeoutMs: number, leaveBy = 0): Promise<CallEnd> {
-        if (performance.now() > leaveBy) return { kind: 'never_left', cause: MISSED_SLOT }
+      async send(_sender: unknown, { to }: { to: string }, _timeoutMs: number, at?: Departure): Promise<CallEnd> {
+        if (at === undefined || performance.now() > at.leaveBy) return { kind: 'never_left', cause: MISSED_SLOT }
+        at.left()
         asked += 1
         const end = await answers(to, asked)
         if (end.kind === 'accepted' || end.kind === 'unanswered') sent.push(to)

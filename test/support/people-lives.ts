@@ -1,6 +1,7 @@
 // Lives of people with an account, which a test plays step by step on a real Redis: messages and campaigns go out, what
 // they write comes in late and twice, they opt out and are erased, and a worker on any of it may die at any command.
 // WhatsApp is played: it writes down what left, and when.
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,17 +39,17 @@ import { exportOptOuts } from '../../src/people/opt-outs/commands/opt-out-files.
 import { useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
 import { addOptOuts, findOptOut, optOutsHold, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
+import type { Departure } from '../../src/providers/http-contract.ts'
 import type { ProviderMessage } from '../../src/providers/provider.ts'
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { surveyLanes } from '../../src/queue/lane/survey.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { sweepLane } from '../../src/worker/recovery/sweep-lane.ts'
-import { sendClaimed } from '../../src/worker/sending/attempt.ts'
 import { createTakenChunks, sendChunk } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
-import { laneOf as laneServed, sendingTo } from './sending.ts'
+import { laneOf as laneServed, sendAlone, sendingTo } from './sending.ts'
 import { clearAll, storedBytes } from './state/everything.ts'
 import { letAllBeDue } from './state/messages.ts'
 import { eventually } from './wait.ts'
@@ -182,9 +183,10 @@ export async function beginLife(world: World, seed: number) {
   }
 
   const provider = {
-    async send(_sender: unknown, request: Request, _timeoutMs: number, leaveBy = 0): Promise<CallEnd> {
+    async send(_sender: unknown, request: Request, _timeoutMs: number, at?: Departure): Promise<CallEnd> {
       const { to, id, attempt } = request
-      if (performance.now() > leaveBy) return { kind: 'never_left', cause: MISSED_SLOT }
+      if (at === undefined || performance.now() > at.leaveBy) return { kind: 'never_left', cause: MISSED_SLOT }
+      at.left()
       const isMarketing = !transactional.has(id)
       const providerId = outboundId({ wire: 'cloud', to, acceptedMs: Date.now(), fateNumber: null })
       left.push({ to, isMarketing, at: performance.now(), id, attempt, providerId })
@@ -262,9 +264,9 @@ export async function beginLife(world: World, seed: number) {
         const deps = await workerOn(connection, lane)
         const entry = await deps.directory.of(lane)
         const sending: Promise<unknown>[] = []
-        const from = { lane, entry, pace: paceOf(1_000), chunks: createTakenChunks(() => {}) }
-        await takeNext(deps, from, { most: 100, firstOnly: false }, (outgoing, claimed) => {
-          if (entry) sending.push(sendClaimed(deps, entry, outgoing, claimed))
+        const from = { lane, entry, pace: paceOf(1_000), chunks: createTakenChunks(() => {}), latestSlot: () => '' }
+        await takeNext(deps, from, { most: 100, firstOnly: false, pastMs: 0 }, (outgoing, claimed) => {
+          if (entry) sending.push(sendAlone(deps, entry, outgoing, claimed))
         })
         await Promise.all(sending)
       })

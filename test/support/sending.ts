@@ -7,13 +7,15 @@ import { createNameMemory } from '../../src/people/name-memory.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import type { LaneQueues } from '../../src/queue/lane/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import type { SendDeps } from '../../src/worker/sending/attempt.ts'
+import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from '../../src/worker/sending/attempt.ts'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
 import { createLaneRooms } from '../../src/worker/sending/lane-room.ts'
+import { createLaneSlots } from '../../src/worker/sending/lane-slots.ts'
 import { createLanes, type Lanes } from '../../src/worker/sending/lanes.ts'
 import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
 import { serveLane } from '../../src/worker/sending/serve-lane.ts'
+import { stillWanted } from '../../src/worker/sending/still-wanted.ts'
 import { silentLog } from './app.ts'
 
 export type PlayedProvider = DirectoryEntry['provider']
@@ -70,6 +72,16 @@ export function sendingTo(
   }
 }
 
+/** Sends one claimed message in its slot; a slot that it misses is lost. */
+export function sendAlone(deps: SendDeps, entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed) {
+  const { clock } = deps
+  const slots = createLaneSlots<Outgoing>(
+    { clock, others: async () => [], askAgain: (messages) => stillWanted(deps, entry, messages) },
+    outgoing.id.lane,
+  )
+  return sendInTurn(deps, { slots, room: { answered: () => {} } }, entry, outgoing, claimed)
+}
+
 /** One lane that this worker serves, with up to `most` messages in flight. */
 export function laneOf(deps: SendDeps, lane: number, most: number) {
   const rooms = createLaneRooms(most)
@@ -78,7 +90,10 @@ export function laneOf(deps: SendDeps, lane: number, most: number) {
 
 /** Answers every message so. */
 export const answering = (send: (to: string, id: string) => CallEnd | Promise<CallEnd>): PlayedProvider => ({
-  send: async (_sender, { to, id }) => send(to, id),
+  send: async (_sender, { to, id }, _timeoutMs, departure) => {
+    departure?.left()
+    return send(to, id)
+  },
 })
 
 /** The lanes of a worker with that, which serves all of them. `opened` hears of each that is opened. */

@@ -72,7 +72,7 @@ test('a lane that waits for something is read once a second, for one message', a
   await vi.advanceTimersByTimeAsync(10_000)
   expect(lane.takes.length).toBeGreaterThan(8)
   expect(lane.takes.length).toBeLessThan(12)
-  expect(lane.takes.at(-1)).toEqual({ most: 1, firstOnly: false })
+  expect(lane.takes.at(-1)).toEqual({ most: 1, firstOnly: false, pastMs: 0 })
 })
 
 test('a lane whose Redis is away is read once a second', async () => {
@@ -156,7 +156,7 @@ test.each([
   const lane = served(() => ({ ...EMPTY, hasMore: true, hasCampaign }), { gapMs })
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(1_000)
-  expect(lane.takes.at(-1)).toEqual({ most, firstOnly: false })
+  expect(lane.takes.at(-1)).toEqual({ most, firstOnly: false, pastMs: 0 })
 })
 
 test('a lane that is stopped while it is read leaves no timer behind', async () => {
@@ -187,13 +187,13 @@ test('a transactional message that comes while a campaign has the next slots is 
   expect(lane.takes).toHaveLength(1)
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(0)
-  expect(lane.takes.slice(1)).toEqual([{ most: 16, firstOnly: true }])
+  expect(lane.takes.slice(1)).toEqual([{ most: 16, firstOnly: true, pastMs: 0 }])
   // The next one that comes in the same moment is read with those that come after it.
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(0)
   expect(lane.takes).toHaveLength(2)
   await vi.advanceTimersByTimeAsync(20)
-  expect(lane.takes.slice(2)).toEqual([{ most: 16, firstOnly: true }])
+  expect(lane.takes.slice(2)).toEqual([{ most: 16, firstOnly: true, pastMs: 0 }])
 })
 
 test('while campaigns rest, only transactional messages are taken, and campaigns go on after that', async () => {

@@ -35,7 +35,7 @@ const slotScript = defineScript(import.meta.url, 'message-slot')
 
 const claimReply = z.union([
   z.tuple([z.enum(['done', 'ignored', 'in_doubt', 'stopped', 'gone', 'taken']), stateSchema, z.string()]),
-  z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()], z.literal(1)),
+  z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()], z.number()),
   z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
 ])
 const slotsReply = z.tuple([z.string()], z.string())
@@ -46,6 +46,16 @@ export interface Slot {
   atMs: number
   /** When it was given out. */
   nowMs: number
+  /** Another worker reserved slots of the lane since ours before this one. */
+  isShared?: boolean
+}
+
+/** The slots that a worker would reserve for a lane. */
+export interface SlotTerms {
+  /** The latest slot of the lane that this worker got; empty before the first. */
+  latest: string
+  /** So much of what has passed since then may still be used (ms), if no other worker has reserved any. */
+  pastMs: number
 }
 
 /**
@@ -85,6 +95,7 @@ export interface ClaimTerms {
   retentionMs: number
   /** With it a request must leave in the slot that comes back, and not before. */
   pace?: Pace
+  slots?: SlotTerms
   /** The worker that has read the jobs of these messages. */
   reader?: string
 }
@@ -120,7 +131,7 @@ async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: un
   }
   const plain = plainClaim(taken)
   if (plain) return plain
-  const [verdict, state, last, slot, nowUs, probe] = claimReply.parse(taken)
+  const [verdict, state, last, slot, nowUs, marks = 0] = claimReply.parse(taken)
   // A claim also ends what must not leave. That a message is being sent now is told with its end.
   if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
     observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'queued', to: state })
@@ -136,9 +147,13 @@ async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: un
     default:
       return slot === undefined || nowUs === undefined
         ? { verdict, state }
-        : { verdict, state, slot: slotOf(slot, nowUs), isProbe: probe === 1 }
+        : { verdict, state, slot: slotOf(slot, nowUs, (marks & SHARED) > 0), isProbe: (marks & PROBE) > 0 }
   }
 }
+
+/** Marks that message-claim.lua adds to a slot. */
+const PROBE = 1
+const SHARED = 2
 
 /**
  * The answer for a message that may be sent in its slot, which is what almost all claims come to; undefined for any
@@ -152,7 +167,7 @@ function plainClaim(reply: unknown): ClaimResult | undefined {
   return Number.isSafeInteger(givenOutAt) ? { verdict, state: 'sending', slot: slotOf(slot, givenOutAt) } : undefined
 }
 
-function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace, ...terms }: ClaimTerms) {
+function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace, slots, ...terms }: ClaimTerms) {
   return claimScript(
     redis,
     {
@@ -175,7 +190,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       ids: messageId(lane, ''),
       cooldowns: recipientCooldownKey(lane, ''),
       waits: messageWaitKey(lane, ''),
-      pace: pace && numbersOf(pace),
+      pace: pace && numbersOf(pace, slots),
       settleWithinMs: SETTLE_WITHIN_MS,
     },
     claims.map(({ id, attempt, message, from, holdMs, person = message.to }) => ({
@@ -237,11 +252,15 @@ export async function reserveSlots(
 }
 
 /** As message-pace.lua takes it. */
-const numbersOf = ({ gapUs, closestUs, window }: Pace) => ({ gapUs, closestUs, window })
+const numbersOf = ({ gapUs, closestUs, window }: Pace, { latest, pastMs }: SlotTerms = { latest: '', pastMs: 0 }) => ({
+  ...{ gapUs, closestUs, window, latest },
+  pastUs: Math.round(pastMs * 1_000),
+})
 
 /** A slot from its text as Redis wrote it (µs), given out at `nowUs` on its clock. */
-export const slotOf = (name: string, nowUs: number): Slot => ({
+export const slotOf = (name: string, nowUs: number, isShared = false): Slot => ({
   name,
   atMs: Number(name) / 1_000,
   nowMs: nowUs / 1_000,
+  isShared,
 })

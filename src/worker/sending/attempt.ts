@@ -9,25 +9,29 @@
 // - after settling: only the log line is lost; another claim is refused.
 
 import type { MarketingRoute } from '../../accounts/sender.ts'
-import { mayLeave } from '../../campaigns/store/campaigns.ts'
 import type { Config } from '../../config.ts'
 import type { Deadline } from '../../deadline.ts'
 import type { SendPayload } from '../../jobs/send.ts'
 import type { Content, MessageClass } from '../../messages/content.ts'
 import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
-import { isFileUnknown, type Outcome, outcomeOf, type Problem } from '../../messages/outcome.ts'
+import {
+  type CallEnd,
+  isFileUnknown,
+  MISSED_SLOT,
+  type Outcome,
+  outcomeOf,
+  type Problem,
+} from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
 import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../messages/store/claim.ts'
 import type { NewMessage } from '../../messages/store/record-format.ts'
 import { observerOf } from '../../observe.ts'
 import type { Names } from '../../people/names/person.ts'
-import { type Counted, cappedUntil } from '../../portfolios/store/rules.ts'
+import type { Counted } from '../../portfolios/store/rules.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../../tracing.ts'
-import { barredAmong, wantedUntilOf } from './barred.ts'
-import { departure } from './departure.ts'
 import type { LaneRoom } from './lane-room.ts'
-import type { LaneSlots } from './lane-slots.ts'
+import type { InLine, LaneSlots, Turn } from './lane-slots.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
 import { followUp, type SettleDeps, settle } from './settle.ts'
@@ -100,33 +104,27 @@ export interface Claimed {
   isMarketing: boolean
   /** What was counted for it by WhatsApp's rules. */
   counted?: Counted | undefined
-  /** Told how long the provider took to answer (ms). */
-  answered?: (ms: number) => void
-}
-
-/** Waits for the turn of a claimed message, then sends it as `sendClaimed` does. */
-export async function sendInTurn(
-  deps: SendDeps,
-  { slots, room }: { slots: LaneSlots; room: LaneRoom },
-  entry: DirectoryEntry,
-  outgoing: Outgoing,
-  claimed: Claimed,
-): Promise<JobEnd> {
-  const { class: of } = outgoing.message
-  const slot = claimed.slot && (await slots.wait(of, claimed.slot, claimed.pace, claimed.until))
-  const end = await sendClaimed(deps, entry, outgoing, { ...claimed, slot, answered: room.answered })
-  // The others would most likely fare no better: what is claimed and has not left goes back to its lane.
-  const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
-  if (coolsLane) slots.recall()
-  return end
 }
 
 /**
- * Sends what was claimed and says what becomes of its job. Rejects only when Redis is away or a record is not what
- * Laneway wrote; the sweep settles it then.
+ * On a shared lane a request may miss so many slots while its connection opens, each time with more time for the next
+ * (lane-slots.ts); then its message goes back to its lane.
  */
-export function sendClaimed(
+const MOST_MISSED = 4
+
+/** Where a claimed message waits, and the room that it takes. */
+export interface Turns {
+  slots: LaneSlots<Outgoing>
+  room: Pick<LaneRoom, 'answered'>
+}
+
+/**
+ * Waits for the turn of a claimed message, sends it and says what becomes of its job. Rejects only when a record is not what
+ * Laneway wrote, or when Redis is away for so long that the sweep may settle it.
+ */
+export async function sendInTurn(
   deps: SendDeps,
+  turns: Turns,
   entry: DirectoryEntry,
   outgoing: Outgoing,
   claimed: Claimed,
@@ -134,20 +132,40 @@ export function sendClaimed(
   const { id, name, message, trace } = outgoing
   const { provider } = entry.sender
   const { attempt } = claimed
-  return traceSend(
+  const turn = await turnOf(turns, outgoing, claimed)
+  const end = await traceSend(
     { message: name, lane: id.lane, class: message.class, provider, attempt, carried: trace },
-    (traceparent, ended) => sendTraced(deps, entry, outgoing, claimed, { traceparent, ended }),
+    (traceparent, ended) => sendTraced(deps, turns, entry, outgoing, claimed, turn, { traceparent, ended }),
   )
+  // The others would most likely fare no better: what is claimed and has not left goes back to its lane.
+  const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
+  if (coolsLane) turns.slots.recall()
+  return end
 }
+
+function turnOf({ slots }: Turns, outgoing: Outgoing, claimed: Claimed): Promise<Turn> | Turn {
+  const { slot, pace } = claimed
+  return slot === undefined ? {} : slots.wait(inLine(outgoing, claimed), slot, pace)
+}
+
+const inLine = (message: Outgoing, { isMarketing, until, wantedUntil }: Claimed): InLine<Outgoing> => ({
+  message,
+  isMarketing,
+  of: message.message.class,
+  until,
+  wantedUntil,
+})
 
 async function sendTraced(
   deps: SendDeps,
+  turns: Turns,
   entry: DirectoryEntry,
   outgoing: Outgoing,
   claimed: Claimed,
+  turn: Turn,
   span: { traceparent: string | undefined; ended: (end: SpanEnd & { outcome: string }) => void },
 ): Promise<JobEnd> {
-  const call = await callProvider(deps, entry, outgoing, claimed, span.traceparent)
+  const call = await callProvider(deps, turns, entry, outgoing, claimed, turn, span.traceparent)
   const { outcome } = call
   const { id, message } = outgoing
   const { attempt, isProbe, counted } = claimed
@@ -167,43 +185,35 @@ interface Called {
 
 async function callProvider(
   deps: SendDeps,
+  turns: Turns,
   entry: DirectoryEntry,
-  { id, name, message, content, values, route, uploads = [], refusal, names = [message.to] }: Outgoing,
+  outgoing: Outgoing,
   claimed: Claimed,
+  first: Turn,
   traceparent: string | undefined,
 ): Promise<Called> {
+  const { id, name, message, content, values, route, uploads = [], refusal } = outgoing
   if (refusal !== undefined) {
     return { outcome: { kind: 'failed', concerns: 'template', problem: refusal }, tookMs: undefined }
   }
   const { to, campaign } = message
   const request = { id: name, attempt: claimed.attempt, to, content, values, route, campaign, traceparent }
-  let startedAt = 0
-  let barred: Problem | undefined
-  const end = await departure(
-    deps,
-    id.lane,
-    claimed,
-    (leaveBy) => {
-      startedAt = performance.now()
-      return entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, leaveBy)
-    },
-    async () => {
-      const wantedUntil = wantedUntilOf(entry, message, claimed.isMarketing)
-      const { run } = message
-      // A person who pauses it is told that nothing more leaves, and a late machine may be seconds late.
-      if (run !== undefined && !(await mayLeave(deps.redis, { lane: id.lane, number: run }))) return undefined
-      if (claimed.isMarketing && (await isCappedNow(deps, entry, names))) return undefined
-      // Should the person have got another name since, what was said under that stands under these as well.
-      const asked = { id, message }
-      const marketing = new Set(claimed.isMarketing ? [asked] : [])
-      barred = (await barredAmong(deps, entry, [asked], marketing, [names])).get(0)
-      return barred ? undefined : wantedUntil
-    },
-  )
-  // It goes back to its lane, where it is found to be barred and is ended.
-  if (end === undefined) return { outcome: barred ? { ...tooLate, problem: barred } : tooLate, tookMs: undefined }
+  let end: CallEnd
+  let startedAt: number
+  let turn = first
+  for (let missed = 0; ; missed += 1) {
+    // It goes back to its lane; one that is not wanted is ended there.
+    if (turn.slot === undefined) return { outcome: notAsked(turn.problem), tookMs: undefined }
+    if (missed === MOST_MISSED) return { outcome: notAsked(wokenLate), tookMs: undefined }
+    startedAt = performance.now()
+    end = await entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, turn)
+    if (end.kind !== 'never_left') turn.left()
+    turn.ended()
+    if (end.kind !== 'never_left' || end.cause !== MISSED_SLOT) break
+    turn = await turns.slots.waitAgain(inLine(outgoing, claimed), turn)
+  }
   const tookMs = performance.now() - startedAt
-  claimed.answered?.(tookMs)
+  turns.room.answered(tookMs)
   const outcome = outcomeOf(end)
   if (uploads.length === 0 || !isFileUnknown(end) || outcome.kind !== 'failed') return { outcome, tookMs }
   // Dying before it is forgotten is harmless: the next message is refused as well. The try counts, so that a provider that
@@ -213,10 +223,6 @@ async function callProvider(
   )
   return { outcome: { kind: 'message_waits', retryAfterMs: undefined, problem: outcome.problem }, tookMs }
 }
-
-/** Its person has had enough marketing since it was claimed: it waits for the end of that on its lane. */
-const isCappedNow = async ({ redis }: SendDeps, { rules }: DirectoryEntry, names: Names): Promise<boolean> =>
-  (await cappedUntil(redis, rules, [names]))[0] !== undefined
 
 /** Counts the attempt and logs it; returns its code, if it was not sent. */
 function report(
@@ -244,10 +250,9 @@ function report(
   return code
 }
 
-const tooLate = {
-  kind: 'not_asked',
-  problem: {
-    code: 'woken_late',
-    sentence: 'Its turn came too late, as when its worker stood still; it is tried again.',
-  },
-} satisfies Outcome
+const notAsked = (problem: Problem = wokenLate): Outcome => ({ kind: 'not_asked', problem })
+
+const wokenLate: Problem = {
+  code: 'woken_late',
+  sentence: 'Its turn came too late, as when its worker stood still; it is tried again.',
+}

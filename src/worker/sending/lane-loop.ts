@@ -4,7 +4,7 @@
 //
 //   waiting    on its lane in Redis, as a job or in a chunk   as it was
 //   read       here, before its claim                         as it was: reading takes nothing
-//   claimed    here, waits for its slot (departure.ts)        `sending`: the sweep flags it, then its policy decides
+//   claimed    here, waits for its slot (lane-slots.ts)        `sending`: the sweep flags it, then its policy decides
 //   in flight  the request is under way                       the same; evidence of the provider settles it
 //   answered   waits to be settled with others                the same
 //
@@ -36,6 +36,11 @@ const LEAST_LEFT = 1 / 4
 const MOST_LEFT = 3 / 5
 /** How much of the slowest step is kept with each later one: it is remembered for some twenty. */
 const SLOW_KEPT = 0.95
+/**
+ * A lane that has more to send and could not claim in time makes up for so much of what has passed at once. Slots are used
+ * later then, within the limits of its pace (pace-gate.ts); what has passed for longer is made up for over seconds.
+ */
+const MOST_PAST_MS = 300
 /** Lanes read at these times only, all at the same ones: their steps leave in one write to Redis. */
 const TICK_MS = 10
 /** Most messages in one step. */
@@ -115,12 +120,17 @@ export function createLaneLoop(deps: {
   /** What to take now, or how long to wait until taking is worth it; undefined while there is no room. */
   function nextTake(now: number): Take | { waitMs: number } | undefined {
     const gapMs = deps.gapMs()
-    const aheadMs = Math.max(0, deps.latestSlotAt() - now)
+    const latestAt = deps.latestSlotAt()
+    // What passed while the lane waited for something, or had nothing to send, is not made up for.
+    const isLate = hasMore && Number.isFinite(latestAt)
+    const pastMs = isLate ? Math.max(0, Math.min(MOST_PAST_MS, now - Math.max(latestAt, heldUntil))) : 0
+    // Below 0 where slots have passed that nobody has claimed.
+    const aheadMs = pastMs > 0 ? -pastMs : Math.max(0, latestAt - now)
     const left = room.left()
     if (left === 0) return undefined
     const gapsMs = Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs)
     const mostAheadMs = servesCampaign ? CAMPAIGN_AHEAD_MS : Math.max(AHEAD_MS, gapsMs)
-    const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs === 0 ? 1 : 0)
+    const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs <= 0 ? 1 : 0)
     const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_SLOW * slowMs
     const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
     if (aheadMs > leftMs || paced < 1) {
@@ -129,15 +139,15 @@ export function createLaneLoop(deps: {
       const againMs = wokenReadAt + WOKEN_MS - now
       if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
       wokenReadAt = now
-      return { most: Math.min(left, WORTH), firstOnly: true }
+      return { most: Math.min(left, WORTH), firstOnly: true, pastMs }
     }
     if (restUntil > now)
-      return isWoken ? { most: Math.min(left, paced, MOST), firstOnly: true } : { waitMs: restUntil - now }
-    if (isHeld) return { most: 1, firstOnly: false }
+      return isWoken ? { most: Math.min(left, paced, MOST), firstOnly: true, pastMs } : { waitMs: restUntil - now }
+    if (isHeld) return { most: 1, firstOnly: false, pastMs }
     const most = Math.min(left, paced, MOST)
     // Room comes back one by one.
     const isWorth = most >= Math.min(paced, WORTH, Math.max(1, room.running() / 8))
-    return isWorth || room.running() === 0 ? { most, firstOnly: false } : undefined
+    return isWorth || room.running() === 0 ? { most, firstOnly: false, pastMs } : undefined
   }
 
   function look(): void {

@@ -1,10 +1,21 @@
-// Which claimed message of a lane leaves in which slot. The slots of a lane are interchangeable: whichever message goes first
-// takes the next one, so a transactional message does not wait behind a campaign that has claimed the next moment. Slots that
-// this process has missed are replaced in one step.
-import type { Deadline } from '../../deadline.ts'
+// When the claimed messages of a lane leave, and which in which slot. The slots of a lane are interchangeable: whichever
+// message goes first takes the next one, so a transactional message does not wait behind a campaign that has claimed the next
+// moment.
+//
+// A busy machine is late with everything. Whatever is late is dealt with for all messages of the lane that are late with it,
+// in one step: whether they may still leave is asked together, and slots that are lost are exchanged together. So a worker
+// that falls behind asks no more of Redis than one that does not. A message that twice could not leave goes back to its lane.
+//
+// While other workers serve the lane, a slot is lost once it has passed by what a request may be late; a worker that loses slots
+// again and again gets more time for each next one, or it would exchange slots for ever. A worker that is alone uses a slot
+// however late. Either keeps its limits (pace-gate.ts).
+import { type Deadline, isOver } from '../../deadline.ts'
 import type { MessageClass } from '../../messages/content.ts'
+import type { Problem } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
 import type { Slot } from '../../messages/store/claim.ts'
+import type { Departure } from '../../providers/http-contract.ts'
+import { PaceGate } from './pace-gate.ts'
 import type { RedisClock } from './redis-clock.ts'
 
 /** Timers have a resolution of 1 ms: what is due within this leaves now. */
@@ -15,122 +26,358 @@ const TIMER_MS = 0.5
  */
 const TICK_OF_LATE = 1 / 10
 const MOST_TICK_MS = 5
+/** How long before its slot we ask again whether a message is wanted: by then the answer is there. */
+const ASKED_AHEAD_MS = 50
+/** A message that is asked about more often than this goes back to its lane: its worker is late all the time. */
+const MOST_ASKED = 2
+/** On a shared lane a request may be twice as late with each time that slots were lost in a row, so many times at most. */
+const MOST_DOUBLINGS = 5
+/** A lane counts as shared for so long after another worker has reserved a slot of it: no limit looks back further. */
+const SHARED_MS = 10_000
+
+/** What decides whether a message may still leave. */
+export interface Asked<Message> {
+  message: Message
+  isMarketing: boolean
+}
+
+/** A claimed message in line. */
+export interface InLine<Message> extends Asked<Message> {
+  of: MessageClass
+  /** It leaves before then, or not at all. */
+  until: Deadline
+  /** After this we must ask again whether its recipient wants it. */
+  wantedUntil: Deadline
+}
+
+/**
+ * What came of waiting: the request may leave now, until `leaveBy` (`performance.now()`); or its message goes back to its
+ * lane, because it is not wanted for the reason given, or it could not leave in time.
+ */
+export type Turn = InTurn | { slot?: undefined; problem?: Problem | undefined }
+
+/** A message that may leave now, see `Departure`. `ended` is called when its call has come to its end, whether it left or not. */
+export interface InTurn extends Departure {
+  slot: Slot
+  ended(): void
+}
+
+/** Whether a message may leave: until then, or not, for a reason or because it cannot be known. */
+export type StillWanted = { wantedUntil: Deadline } | { wantedUntil?: undefined; problem?: Problem | undefined }
 
 /** The claimed messages of one lane that wait for a slot. */
-export interface LaneSlots {
-  /**
-   * Resolves to the message's slot when that has come. Undefined when the message was recalled, when its slot was missed and
-   * there is no other, or when the next slot comes after `until`, as after Redis' clock was set back.
-   */
-  wait(of: MessageClass, slot: Slot, pace: Pace, until: Deadline): Promise<Slot | undefined>
+export interface LaneSlots<Message> {
+  /** Resolves when the message may leave in the slot or another one of the lane, or goes back. */
+  wait(message: InLine<Message>, slot: Slot, pace: Pace): Promise<Turn>
+  /** The same of a message that could not leave in its turn. */
+  waitAgain(message: InLine<Message>, turn: InTurn): Promise<Turn>
   /** None of the messages that wait now leaves. */
   recall(): void
   /** The latest slot given out here in which a message could leave (`performance.now()`). */
   latestAt(): number
+  /** The same as Redis has it; empty before the first. */
+  latest(): string
 }
 
-function tickAt(at: number, { lateMs }: Pace): number {
-  // Where nothing is ever late, a longer tick would hold hundreds.
-  const tick = Number.isFinite(lateMs) ? Math.min(MOST_TICK_MS, lateMs * TICK_OF_LATE) : 1
-  return Math.ceil(at / tick) * tick
+/** What a lane's slots need of the world. Of all messages given at once both answer in one step. */
+export interface LaneSlotsDeps<Message> {
+  clock: Pick<RedisClock, 'ours'>
+  /** Reserves slots in place of missed ones; may get fewer. */
+  others: (missed: readonly Slot[], pace: Pace) => Promise<Slot[]>
+  /** Asks once more whether these may leave. */
+  askAgain: (messages: readonly Asked<Message>[]) => Promise<readonly StillWanted[]>
 }
 
-interface InLine {
-  go: (slot: Slot | undefined) => void
-  until: Deadline
+const BACK: Turn = {}
+
+/** The line of one lane in this process. */
+export function createLaneSlots<Message>(deps: LaneSlotsDeps<Message>, lane: number): LaneSlots<Message> {
+  return new Line(deps, lane)
 }
 
-/** `others` reserves slots in place of missed ones, and may get fewer. */
-export function createLaneSlots(
-  clock: Pick<RedisClock, 'ours'>,
-  lane: number,
-  others: (missed: readonly Slot[], pace: Pace) => Promise<Slot[]>,
-): LaneSlots {
+class Waiting<Message> implements InLine<Message> {
+  readonly message: Message
+  readonly isMarketing: boolean
+  readonly of: MessageClass
+  readonly until: Deadline
+  wantedUntil: Deadline
+  readonly go: (turn: Turn) => void
+  asked = 0
+
+  constructor({ message, isMarketing, of, until, wantedUntil }: InLine<Message>, go: (turn: Turn) => void) {
+    this.message = message
+    this.isMarketing = isMarketing
+    this.of = of
+    this.until = until
+    this.wantedUntil = wantedUntil
+    this.go = go
+  }
+}
+
+class LetGo implements InTurn {
+  readonly slot: Slot
+  readonly leaveBy: number
+  private readonly passed: (hasLeft: boolean) => void
+  private isPending = true
+
+  constructor(passed: (hasLeft: boolean) => void, slot: Slot, leaveBy: number) {
+    this.passed = passed
+    this.slot = slot
+    this.leaveBy = leaveBy
+  }
+
+  left(): void {
+    if (this.isPending) this.passed(true)
+    this.isPending = false
+  }
+
+  ended(): void {
+    if (this.isPending) this.passed(false)
+    this.isPending = false
+  }
+}
+
+class Line<Message> implements LaneSlots<Message> {
+  private readonly deps: LaneSlotsDeps<Message>
+  private readonly lane: number
+  private readonly gate = new PaceGate()
   /** Slots that no message has used yet, the next one first. */
-  let slots: Slot[] = []
-  const first: InLine[] = []
-  const then: InLine[] = []
-  let latestAt = Number.NEGATIVE_INFINITY
+  private slots: Slot[] = []
+  private readonly transactional: Waiting<Message>[] = []
+  private readonly campaigns: Waiting<Message>[] = []
+  /** Messages of which it is being asked whether they may leave; they are in no line meanwhile, and their slots wait. */
+  private asking = 0
+  /** Slots that are being exchanged. */
+  private exchanging = 0
+  /** How often slots were lost since a message last left in time. */
+  private lost = 0
+  private pace: Pace | undefined
+  private latestSlotAt = Number.NEGATIVE_INFINITY
+  private latestName = ''
   /** When the latest claim runs out. */
-  let latestUntil = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
+  private latestUntil = Number.NEGATIVE_INFINITY
+  private sharedUntil = Number.NEGATIVE_INFINITY
+  private timer: NodeJS.Timeout | undefined
+  private timerAt = Number.POSITIVE_INFINITY
   /** How often all was recalled. */
-  let recalls = 0
+  private recalls = 0
 
-  function leave(pace: Pace): void {
-    timer = undefined
-    const now = performance.now()
-    const missed: Slot[] = []
-    for (let [slot] = slots; slot !== undefined; [slot] = slots) {
-      const at = clock.ours(lane, slot.atMs)
-      const late = lateLine(at)
-      if (late !== undefined) {
-        // All other slots are later still.
-        slots.pop()
-        late.shift()?.go(undefined)
-        continue
-      }
-      if (at > now + TIMER_MS) {
-        timer = setTimeout(leave, tickAt(at, pace) - now, pace)
-        break
-      }
-      slots.shift()
-      if (now - at > pace.lateMs) missed.push(slot)
-      else (first.shift() ?? then.shift())?.go(slot)
-    }
-    if (missed.length > 0) void replace(missed, pace)
+  constructor(deps: LaneSlotsDeps<Message>, lane: number) {
+    this.deps = deps
+    this.lane = lane
   }
 
-  /** The line whose first message, the earliest claimed of it, may not leave as late as `at`. */
-  function lateLine(at: number): InLine[] | undefined {
-    if ((first[0]?.until.steadyMs ?? Number.POSITIVE_INFINITY) <= at) return first
-    return (then[0]?.until.steadyMs ?? Number.POSITIVE_INFINITY) <= at ? then : undefined
+  wait(message: InLine<Message>, slot: Slot, pace: Pace): Promise<Turn> {
+    this.pace = pace
+    this.gate.keep(pace.limits)
+    this.latestUntil = message.until.steadyMs
+    if (slot.isShared) this.sharedUntil = performance.now() + SHARED_MS
+    return new Promise((go) => {
+      const waiting = new Waiting(message, go)
+      this.lineOf(waiting).push(waiting)
+      this.reserved(slot)
+    })
   }
 
-  /** Never rejects. */
-  async function replace(missed: readonly Slot[], pace: Pace): Promise<void> {
-    const before = recalls
-    // Without Redis there are none.
-    const found = await others(missed, pace).catch(() => [])
-    if (recalls !== before) return
-    for (const slot of found) add(slot, pace)
-    for (let i = found.length; i < missed.length; i += 1) (then.pop() ?? first.pop())?.go(undefined)
+  waitAgain(message: InLine<Message>, { slot }: InTurn): Promise<Turn> {
+    return new Promise((go) => {
+      const waiting = new Waiting(message, go)
+      this.lineOf(waiting).unshift(waiting)
+      this.add(slot)
+    })
   }
 
-  function add(slot: Slot, pace: Pace): void {
+  recall(): void {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.timerAt = Number.POSITIVE_INFINITY
+    this.slots = []
+    this.recalls += 1
+    for (const { go } of [...this.transactional.splice(0), ...this.campaigns.splice(0)]) go(BACK)
+  }
+
+  latestAt = (): number => this.latestSlotAt
+  latest = (): string => this.latestName
+
+  /** One that was let go has left, or never will: another one may. */
+  private readonly passed = (hasLeft: boolean): void => {
+    if (hasLeft) this.gate.left(performance.now())
+    else this.gate.stayed()
+    this.lookAtFirst()
+  }
+
+  private lineOf({ of }: Waiting<Message>): Waiting<Message>[] {
+    return of === 'transactional' ? this.transactional : this.campaigns
+  }
+
+  private next(): Waiting<Message> | undefined {
+    return this.transactional[0] ?? this.campaigns[0]
+  }
+
+  /** Slots come in the order in which Redis gave them out. */
+  private reserved(slot: Slot): void {
+    this.latestName = slot.name
+    this.add(slot)
+  }
+
+  private add(slot: Slot): void {
+    const { slots } = this
     let at = slots.length
     while (at > 0 && (slots[at - 1]?.atMs ?? 0) > slot.atMs) at -= 1
     slots.splice(at, 0, slot)
-    if (at === 0 && timer !== undefined) {
-      clearTimeout(timer)
-      timer = undefined
-    }
     // A slot of a clock that was set back since lies ahead by as much: the lane does not wait for that.
-    const slotAt = clock.ours(lane, slot.atMs)
-    if (slotAt < latestUntil) latestAt = Math.max(latestAt, slotAt)
-    if (timer !== undefined) return
-    const firstAt = clock.ours(lane, (slots[0] ?? slot).atMs)
-    const now = performance.now()
-    // What was claimed in one step is sent in one go.
-    const isNow = firstAt <= now + TIMER_MS || lateLine(firstAt) !== undefined
-    timer = setTimeout(leave, isNow ? 0 : tickAt(firstAt, pace) - now, pace)
+    const slotAt = this.deps.clock.ours(this.lane, slot.atMs)
+    if (slotAt < this.latestUntil) this.latestSlotAt = Math.max(this.latestSlotAt, slotAt)
+    if (at === 0) this.lookAtFirst()
   }
 
-  return {
-    wait: (of, slot, pace, until) =>
-      new Promise((go) => {
-        const line = of === 'transactional' ? first : then
-        line.push({ go, until })
-        latestUntil = until.steadyMs
-        add(slot, pace)
-      }),
-    recall: () => {
-      clearTimeout(timer)
-      timer = undefined
-      slots = []
-      recalls += 1
-      for (const { go } of [...first.splice(0), ...then.splice(0)]) go(undefined)
-    },
-    latestAt: () => latestAt,
+  /** Looks when the first slot comes, or before, to ask about the message that it is for. */
+  private lookAtFirst(): void {
+    const [slot] = this.slots
+    const next = this.next()
+    if (slot === undefined || next === undefined) return
+    const slotAt = this.deps.clock.ours(this.lane, slot.atMs)
+    if (this.lateLine(slotAt) !== undefined) this.lookAt(Number.NEGATIVE_INFINITY)
+    else if (next.wantedUntil.steadyMs <= slotAt) this.lookAt(slotAt - ASKED_AHEAD_MS)
+    else {
+      const freeAt = this.gate.freeAt()
+      // Else it is looked at when one of those that were let go has left.
+      if (freeAt < Number.POSITIVE_INFINITY) this.lookAt(Math.max(slotAt, freeAt))
+    }
+  }
+
+  private lookAt(at: number): void {
+    if (at >= this.timerAt) return
+    clearTimeout(this.timer)
+    this.timerAt = at
+    const now = performance.now()
+    // What was claimed in one step is sent in one go.
+    const isNow = at <= now + TIMER_MS
+    this.timer = setTimeout(() => this.look(), isNow ? 0 : this.tickAt(at) - now)
+  }
+
+  private tickAt(at: number): number {
+    const lateMs = this.pace?.lateMs ?? 0
+    // Where nothing is ever late, a longer tick would hold hundreds.
+    const tick = Number.isFinite(lateMs) ? Math.max(1, Math.min(MOST_TICK_MS, lateMs * TICK_OF_LATE)) : 1
+    return Math.ceil(at / tick) * tick
+  }
+
+  private look(): void {
+    this.timer = undefined
+    this.timerAt = Number.POSITIVE_INFINITY
+    const { pace, slots } = this
+    if (pace === undefined) return
+    const now = performance.now()
+    const isShared = now < this.sharedUntil
+    const lateMs = pace.lateMs * 2 ** Math.min(this.lost, MOST_DOUBLINGS)
+    const missed: Slot[] = []
+    for (;;) {
+      const [slot] = slots
+      const next = this.next()
+      if (slot === undefined || next === undefined) break
+      const slotAt = this.deps.clock.ours(this.lane, slot.atMs)
+      const late = this.lateLine(slotAt)
+      if (late !== undefined) {
+        // All other slots are later still.
+        slots.pop()
+        late.shift()?.go(BACK)
+        continue
+      }
+      if (isShared && now - slotAt > lateMs) {
+        slots.shift()
+        missed.push(slot)
+        continue
+      }
+      if (next.wantedUntil.steadyMs <= slotAt || isOver(next.wantedUntil)) {
+        if (slotAt - ASKED_AHEAD_MS > now + TIMER_MS) break
+        void this.ask(this.takeDoubtful(Math.max(now, slotAt) + ASKED_AHEAD_MS))
+        continue
+      }
+      if (slotAt > now + TIMER_MS || this.gate.freeAt() > now) break
+      this.lineOf(next).shift()
+      if (isOver(next.until)) {
+        next.go(BACK)
+        continue
+      }
+      slots.shift()
+      this.gate.letGo()
+      if (now - slotAt <= pace.lateMs) this.lost = 0
+      const latest = isShared ? slotAt + lateMs : Number.POSITIVE_INFINITY
+      const leaveBy = Math.min(latest, next.until.steadyMs, next.wantedUntil.steadyMs)
+      next.go(new LetGo(this.passed, slot, leaveBy))
+    }
+    if (missed.length > 0) {
+      this.lost += 1
+      void this.exchange(missed, pace)
+    }
+    this.evenOut()
+    this.lookAtFirst()
+  }
+
+  /** The line whose first message, the earliest claimed of it, may not leave as late as `at`. */
+  private lateLine(at: number): Waiting<Message>[] | undefined {
+    for (const line of [this.transactional, this.campaigns]) {
+      if ((line[0]?.until.steadyMs ?? Number.POSITIVE_INFINITY) <= at) return line
+    }
+    return undefined
+  }
+
+  /** Takes all messages out of line that must be asked about if they leave then. */
+  private takeDoubtful(at: number): Waiting<Message>[] {
+    const taken: Waiting<Message>[] = []
+    for (const line of [this.transactional, this.campaigns]) {
+      const kept = line.filter((each) => {
+        const isDoubtful = each.wantedUntil.steadyMs <= at || isOver(each.wantedUntil)
+        if (isDoubtful) taken.push(each)
+        return !isDoubtful
+      })
+      line.splice(0, line.length, ...kept)
+    }
+    return taken
+  }
+
+  /** Asks about messages that are in no line. Those that may leave go to the front again. Never rejects. */
+  private async ask(doubtful: readonly Waiting<Message>[]): Promise<void> {
+    const before = this.recalls
+    this.asking += doubtful.length
+    // Without Redis nothing leaves.
+    const answers = await this.deps.askAgain(doubtful).catch(() => [])
+    this.asking -= doubtful.length
+    for (let i = doubtful.length - 1; i >= 0; i -= 1) {
+      const [each, answer] = [doubtful[i], answers[i]]
+      if (each === undefined) continue
+      each.asked += 1
+      if (before !== this.recalls || answer?.wantedUntil === undefined) {
+        each.go({ problem: answer && 'problem' in answer ? answer.problem : undefined })
+      } else if (each.asked >= MOST_ASKED && isOver(answer.wantedUntil)) {
+        each.go(BACK)
+      } else {
+        each.wantedUntil = answer.wantedUntil
+        this.lineOf(each).unshift(each)
+      }
+    }
+    this.evenOut()
+    this.lookAtFirst()
+  }
+
+  /** Exchanges slots that were missed. Never rejects. */
+  private async exchange(missed: readonly Slot[], pace: Pace): Promise<void> {
+    const before = this.recalls
+    this.exchanging += missed.length
+    // Without Redis there are none.
+    const found = await this.deps.others(missed, pace).catch(() => [])
+    this.exchanging -= missed.length
+    if (before === this.recalls) for (const slot of found) this.reserved(slot)
+    this.evenOut()
+  }
+
+  /** A message for which there is no slot goes back, the latest first; a slot for which there is no message is left unused. */
+  private evenOut(): void {
+    const { transactional, campaigns, slots } = this
+    const waiting = (): number => transactional.length + campaigns.length
+    while (waiting() > slots.length + this.exchanging) (campaigns.pop() ?? transactional.pop())?.go(BACK)
+    const surplus = slots.length + this.exchanging - waiting() - this.asking
+    if (surplus > 0) slots.splice(Math.max(0, slots.length - surplus))
   }
 }

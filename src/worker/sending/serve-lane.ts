@@ -4,16 +4,19 @@ import { reserveSlots } from '../../messages/store/claim.ts'
 import type { JobEnd } from '../../queue/worker.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
-import { MOST_AHEAD_MS } from './departure.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import type { createLaneRooms, LaneRoom } from './lane-room.ts'
 import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
 import { createTakenChunks, type TakenChunks } from './send-chunk.ts'
 import { type DirectoryEntry, senderOrWait } from './sender-directory.ts'
+import { stillWanted } from './still-wanted.ts'
 import { type Taken, takeNext } from './take.ts'
+import { untilWritten } from './until-written.ts'
 
 /** How long after Redis was away chunks are taken up again. */
 const AWAY_MS = 1_000
+/** A slot in place of a missed one that is further ahead than this is not used: the message goes back to its lane. */
+const MOST_AHEAD_MS = 2_000
 /** Assumed of a lane whose sender is not known yet. */
 const SLOW: Pace = paceOf(1)
 
@@ -21,7 +24,7 @@ const SLOW: Pace = paceOf(1)
 export interface Lane {
   loop: LaneLoop
   room: LaneRoom
-  slots: LaneSlots
+  slots: LaneSlots<Outgoing>
   chunks: TakenChunks
   /** Places that a read in progress has reserved. */
   reading: () => number
@@ -38,14 +41,23 @@ export function serveLane(
 ): Lane {
   const { log } = send
   let pace = SLOW
+  let rate: number | undefined
   let reading = 0
-  const slots = createLaneSlots(send.clock, lane, async (missed, ofPace) => {
-    const askedAt = performance.now()
-    const found = await reserveSlots(send.redis, lane, missed, { pace: ofPace, mostAheadMs: MOST_AHEAD_MS })
-    const [slot] = found
-    if (slot) send.clock.heard(lane, askedAt, slot.nowMs, performance.now())
-    return found
-  })
+  let latestEntry: DirectoryEntry | undefined
+  const slots = createLaneSlots<Outgoing>(
+    {
+      clock: send.clock,
+      others: async (missed, ofPace) => {
+        const askedAt = performance.now()
+        const found = await reserveSlots(send.redis, lane, missed, { pace: ofPace, mostAheadMs: MOST_AHEAD_MS })
+        const [slot] = found
+        if (slot) send.clock.heard(lane, askedAt, slot.nowMs, performance.now())
+        return found
+      },
+      askAgain: async (messages) => (latestEntry ? stillWanted(send, latestEntry, messages) : []),
+    },
+    lane,
+  )
   const room = rooms.add(() => loop.freed())
   const chunks = createTakenChunks(() => loop.wake())
   const loop = createLaneLoop({
@@ -65,10 +77,13 @@ export function serveLane(
         if ('laneMs' in found) return waiting(found.laneMs)
         const { entry } = found
         if (entry) {
-          pace = paceOf(entry.sender.rate)
+          latestEntry = entry
+          if (entry.sender.rate !== rate) pace = paceOf(entry.sender.rate)
+          rate = entry.sender.rate
           room.paced(pace)
         }
-        return await takeNext(send, { lane, entry, pace, chunks }, take, (outgoing, claimed) => {
+        const from = { lane, entry, pace, chunks, latestSlot: slots.latest }
+        return await takeNext(send, from, take, (outgoing, claimed) => {
           reading -= 1
           if (entry) void attempt(entry, outgoing, claimed)
         })
@@ -108,7 +123,8 @@ export function serveLane(
     if (end.kind !== 'waits') loop.hold(end.ms)
     if (end.kind === 'done_lane_waits') return
     // Its chunk may have ended long ago.
-    if (from === 'place') await send.lanes.add(name, payload(), end.kind === 'waits' ? end.ms : 0)
+    const ms = end.kind === 'waits' ? end.ms : 0
+    if (from === 'place') await untilWritten(send.redis, () => send.lanes.add(name, payload(), ms))
     loop.wake()
   }
 

@@ -8,8 +8,9 @@ import { cancelMessage } from '../../lanes/cancel-message.ts'
 import { newAttemptId } from '../../messages/message-id.ts'
 import { type Problem, personErased } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
-import { type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
+import { type Claim, type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
+import { setNotSent } from '../../messages/store/steps.ts'
 import type { Names } from '../../people/names/person.ts'
 import { namesToSendTo } from '../../people/names/store/names.ts'
 import { giveBack } from '../../portfolios/store/rules.ts'
@@ -24,6 +25,7 @@ import { deadLetterJob, readJobs } from './read-jobs.ts'
 import type { TakenChunks } from './send-chunk.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
+import { untilWritten } from './until-written.ts'
 
 /** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
 const FOREIGN_WAIT_MS = 5_000
@@ -37,6 +39,8 @@ export interface Take {
   most: number
   /** Only transactional messages: the slots of the next moment are given out. */
   firstOnly: boolean
+  /** So much of what has passed may be made up for at once (ms): messages waited, and this worker was late. */
+  pastMs: number
 }
 
 /** What came of it. */
@@ -63,6 +67,8 @@ export interface TakenLane {
   entry: DirectoryEntry | undefined
   pace: Pace
   chunks: TakenChunks
+  /** The latest slot of the lane that this worker has got; empty before the first. */
+  latestSlot: () => string
 }
 
 /**
@@ -93,7 +99,8 @@ async function takeAndClaim(
 ): Promise<Taken> {
   const { lane, entry, chunks } = from
   const { redis, worker: by } = deps
-  const { jobs, isPaused, hasMore, dueInMs } = await nextJobs(redis, lane, { ...take, by })
+  const { most, firstOnly } = take
+  const { jobs, isPaused, hasMore, dueInMs } = await nextJobs(redis, lane, { most, firstOnly, by })
   const isFull = hasMore || jobs.length >= take.most
   const taken: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused, dueInMs, isFull }
   if (isPaused) {
@@ -111,7 +118,7 @@ async function takeAndClaim(
     taken.hasMore = isFull
     return taken
   }
-  if (messages.length > 0) await claimAll(deps, { ...from, entry }, messages, taken, claimed)
+  if (messages.length > 0) await claimAll(deps, { ...from, entry, pastMs: take.pastMs }, messages, taken, claimed)
   else if (jobs.length > 0) await releaseRead(redis, lane, by)
   taken.hasMore = isFull || chunks.waiting() > 0 || taken.heldMs !== undefined
   taken.hasCampaign = chunks.waiting() > 0 || messages.some(({ message }) => message.class === 'campaign')
@@ -127,7 +134,7 @@ function placesOf(most: number, jobs: readonly Outgoing[], waiting: number): num
 /** Ends those that must not be sent and claims the others in one step. */
 async function claimAll(
   deps: SendDeps,
-  { lane, entry, pace, chunks }: TakenLane & { entry: DirectoryEntry },
+  { lane, entry, pace, chunks, latestSlot, pastMs }: TakenLane & { entry: DirectoryEntry; pastMs: number },
   messages: readonly Outgoing[],
   taken: Taken,
   claimed: (message: Outgoing, claim: Claimed) => void,
@@ -139,9 +146,6 @@ async function claimAll(
     marketingAmong(redis, entry, messages),
     namesToSendTo(redis, entry.sender.account, people),
   ])
-  const wantedUntil = new Map(
-    messages.map((each) => [each, wantedUntilOf(entry, each.message, marketing.messages.has(each))]),
-  )
   // Of most people nothing but the name is known that is in the message.
   const several = new Map<Outgoing, Names>()
   for (const [i, each] of messages.entries()) {
@@ -151,6 +155,10 @@ async function claimAll(
   const namesOf = (each: Outgoing): Names => several.get(each) ?? [each.message.to]
   // What waits for a file is not counted.
   const complete = messages.filter((message) => !files.waiting.has(message))
+  // From now on, not before: reading names and files takes a busy machine as long as this is good for.
+  const wantedUntil = new Map(
+    messages.map((each) => [each, wantedUntilOf(entry, each.message, marketing.messages.has(each))]),
+  )
   // Asked at the same time, so that a step takes no longer for it.
   const [waitNoMore, { counted, putOff, resting, restMs }] = await Promise.all([
     endBarred(deps, entry, messages, marketing, namesOf, wantedUntil),
@@ -173,7 +181,13 @@ async function claimAll(
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }
   const claimedAt = performance.now()
-  const results = await claimMessages(redis, claims, { ...times, pace, reader })
+  const slots = { latest: latestSlot(), pastMs }
+  const results = await claimMessages(redis, claims, { ...times, pace, slots, reader }).catch(
+    async (error: unknown) => {
+      await takeBack(deps, claims)
+      throw error
+    },
+  )
   const answeredAt = performance.now()
   const refusals: (() => Promise<void>)[] = []
   let isHeard = false
@@ -200,6 +214,7 @@ async function claimAll(
       refusals.push(async () => {
         const of = counted.get(message)
         if (of !== undefined) await giveBack(redis, entry.rules, of)
+        if (isRedisAway(result)) await takeBack(deps, claims.slice(i, i + 1))
         const heldMs = await (result instanceof Error ? broken(deps, message, result) : refused(deps, message, result))
         if (heldMs === undefined) waitNoMore.add(message)
         else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
@@ -215,6 +230,20 @@ async function claimAll(
   for (const [run, ms] of files.waitingRuns) chunks.end({ kind: 'waits', ms }, run)
   if (restMs !== undefined) chunks.end({ kind: 'lane_waits', ms: restMs })
   if (taken.heldMs !== undefined && taken.heldMs > MOST_WAIT_MS) chunks.end({ kind: 'lane_waits', ms: taken.heldMs })
+}
+
+/**
+ * Claims that Redis answered with an error may have been written all the same, in part: a script that may not use one of its
+ * commands breaks off. None of these was sent, and only we know. Whatever is not claimed under its attempt stays as it is.
+ */
+async function takeBack({ redis, config }: SendDeps, claims: readonly Claim[]): Promise<void> {
+  const how = { counts: false, maxTries: config.maxTries, problem: claimFailed }
+  await Promise.all(claims.map(({ id, attempt }) => untilWritten(redis, () => setNotSent(redis, id, attempt, how))))
+}
+
+const claimFailed: Problem = {
+  code: 'claim_failed',
+  sentence: 'Redis refused to note that it is being sent; it is tried again.',
 }
 
 /** For how long the claim has put off the job, if it has: the lane did not know of that when it was read. */

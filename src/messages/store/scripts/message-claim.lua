@@ -28,7 +28,8 @@
 --   ids             what the ids of jobs begin with, before the ulid
 --   cooldowns       what the keys of recipients' cooldowns begin with, before the recipient
 --   waits           the same of the waits of messages, before the ulid
---   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it}
+--   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it, latest: the latest slot that this
+--                   worker got, pastUs: what has passed since and may still be used}
 --   reader?         worker that has read the jobs of these messages, and is done with that
 --   settleWithinMs  what an attempt has for writing its end down; the last part of lostAfterMs
 -- Arguments of each:
@@ -44,7 +45,8 @@
 --   sendAt?         ms, of a message that is not to be sent sooner
 --   holdMs?         of a message that is not to be sent for so long from now on
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
--- {..., slot, time (µs)}, and 1 besides if it is the probe of its lane; {'error', text} of one that failed.
+-- {..., slot, time (µs)}, and marks besides if there are any: 1 if it is the probe of its lane, 2 if another worker has
+-- reserved slots of the lane since this one did; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before and whose record is gone. Nothing may
 -- be sent, nothing was written; message-finalize.lua ends it.
@@ -211,11 +213,13 @@ local function claim(i)
   if not pace then return { verdict, p.state, p.attempt } end
   -- The same attempt asks again when the answer was lost: it gets another slot.
   slotUs = slotUs or lane.next()
-  if not probe then return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs } end
+  if not probe then
+    return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, lane.isShared and 2 or nil }
+  end
   -- Should its worker die, the next one goes when it is taken for lost.
   coolLane(laneCooldown, lostAfterMs, now, string.match(probe, '|(.*)'))
   coolMs = PROBE_LOOK_MS
-  return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, 1 }
+  return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, lane.isShared and 3 or 1 }
 end
 
 local results = forEach(each, campaigns, claim)

@@ -12,9 +12,13 @@ end
 
 -- The slots of a lane for one step, which may reserve `most` of them: what it reserves is written by `write`.
 local function openSlots(key, nowUs, pace, most)
-  local last = tonumber(redis.call('LINDEX', key, 0) or '')
+  local lastName = redis.call('LINDEX', key, 0)
+  local last = tonumber(lastName or '')
   local isStale = last and last > nowUs + FARTHEST
   if isStale then last = nil end
+  local isShared = last ~= nil and lastName ~= pace.latest
+  -- What has passed can only be used by a worker that knows all that has left.
+  local earliestUs = isShared and nowUs or nowUs - (pace.pastUs or 0)
   local reserved = {}
 
   -- The slot so many before the next one. Those of the whole step lie side by side, deep in the list: they are read at once.
@@ -37,8 +41,11 @@ local function openSlots(key, nowUs, pace, most)
     if not last then return nowUs end
     local first = before(pace.window)
     local dueUs = first and first + pace.window * pace.gapUs or last + pace.gapUs
-    return math.max(nowUs, last + pace.closestUs, dueUs)
+    return math.max(earliestUs, last + pace.closestUs, dueUs)
   end
+
+  -- Whether another worker has reserved slots since the latest of this one.
+  slots.isShared = isShared
 
   -- Reserves a slot; returns it as it is written down.
   function slots.reserve(slotUs)

@@ -6,7 +6,7 @@
 -- Arguments:
 --   missed       slots that were missed, as they were given out
 --   mostAheadUs
---   pace         {gapUs: between slots, closestUs: least gap, window: slots of it}
+--   pace         as message-claim.lua takes it
 -- Output: {time (µs), slot, ...}: fewer than were missed when the next one is further ahead than that
 -- include message-pace
 local slots = unpack(KEYS)

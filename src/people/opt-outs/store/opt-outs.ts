@@ -229,9 +229,9 @@ function shown(person: string, at: number, times: string | null): OptOut {
 // of.
 
 /** Counted from before the question was sent, and also while the machine is suspended (deadline.ts). */
-export const LOOK_GOOD_FOR_MS = 200
+export const LOOK_GOOD_FOR_MS = 500
 /** Longer by what a request that has left may need until WhatsApp has it, and clocks may disagree. */
-const HOLD_MS = 250
+const HOLD_MS = 550
 
 /** Resolves once no advertising leaves to those whose opt-outs were written before. */
 export const optOutsHold = (): Promise<void> => pause(HOLD_MS)

@@ -1,0 +1,47 @@
+// Asks once more whether claimed messages of a lane may leave: their worker is late, or the lane is slow, and what was asked
+// before the claim does not count any longer. One question for all of them.
+import { mayLeave } from '../../campaigns/store/campaigns.ts'
+import type { Names } from '../../people/names/person.ts'
+import { cappedUntil } from '../../portfolios/store/rules.ts'
+import type { Outgoing, SendDeps } from './attempt.ts'
+import { barredAmong, wantedUntilOf } from './barred.ts'
+import type { Asked, StillWanted } from './lane-slots.ts'
+import type { DirectoryEntry } from './sender-directory.ts'
+
+/**
+ * Until when each may leave, in their order. What may not goes back to its lane, where its claim or the next step finds
+ * why: its campaign was paused, its person has had enough marketing, has opted out or was erased. Rejects when Redis is away.
+ */
+export async function stillWanted(
+  deps: SendDeps,
+  entry: DirectoryEntry,
+  asked: readonly Asked<Outgoing>[],
+): Promise<StillWanted[]> {
+  const { redis } = deps
+  const messages = asked.map(({ message }) => message)
+  const wantedUntil = asked.map(({ message, isMarketing }) => wantedUntilOf(entry, message.message, isMarketing))
+  // Should a person have got another name since, what was said under that counts under these as well.
+  const names = messages.map(({ names, message }): Names => names ?? [message.to])
+  const marketing = asked.flatMap(({ isMarketing }, i) => (isMarketing ? [i] : []))
+  const isMarketing = new Set(marketing.flatMap((i) => messages[i] ?? []))
+  const runs = [...new Set(messages.flatMap(({ message: { run } }) => run ?? []))]
+  const lane = messages[0]?.id.lane ?? 0
+  // All in one write.
+  const [going, caps, barred] = await Promise.all([
+    Promise.all(runs.map((number) => mayLeave(redis, { lane, number }))),
+    cappedUntil(
+      redis,
+      entry.rules,
+      marketing.map((i) => names[i] ?? []),
+    ),
+    barredAmong(deps, entry, messages, isMarketing, names),
+  ])
+  const stopped = new Set(runs.filter((_run, i) => !going[i]))
+  const capped = new Set(marketing.filter((_place, i) => caps[i] !== undefined))
+  return messages.map(({ message: { run } }, i): StillWanted => {
+    if ((run !== undefined && stopped.has(run)) || capped.has(i)) return {}
+    const problem = barred.get(i)
+    const until = wantedUntil[i]
+    return problem || !until ? { problem } : { wantedUntil: until }
+  })
+}

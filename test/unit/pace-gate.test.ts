@@ -1,0 +1,128 @@
+// Pins: whatever stalls, what a worker lets go keeps every second and every ten within the limits of its pace, and nothing is
+// held back that might go.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { paceOf } from '../../src/messages/pace.ts'
+import { PaceGate } from '../../src/worker/sending/pace-gate.ts'
+
+const gateOf = (rate: number): PaceGate => {
+  const gate = new PaceGate()
+  gate.keep(paceOf(rate).limits)
+  return gate
+}
+
+function leaves(gate: PaceGate, at: number): void {
+  gate.letGo()
+  gate.left(at)
+}
+
+/** The most that fall into any span of so many ms. */
+function busiest(times: readonly number[], spanMs: number): number {
+  let most = 0
+  let from = 0
+  for (const [at, time] of times.entries()) {
+    while ((times[from] ?? time) <= time - spanMs) from += 1
+    most = Math.max(most, at - from + 1)
+  }
+  return most
+}
+
+const PLAYED_MS = 40_000
+const stalls = fc.array(fc.record({ atMs: fc.nat(PLAYED_MS), forMs: fc.integer({ min: 1, max: 3_000 }) }), {
+  maxLength: 12,
+})
+
+/** Lets go all that is due by slots at an even pace and that the gate allows, every 5 ms but during stalls. */
+function play(rate: number, pauses: readonly { atMs: number; forMs: number }[]): number[] {
+  const gate = gateOf(rate)
+  const gapMs = paceOf(rate).gapUs / 1_000
+  const left: number[] = []
+  for (let now = 0; now < PLAYED_MS; now += 5) {
+    if (pauses.some(({ atMs, forMs }) => now >= atMs && now < atMs + forMs)) continue
+    while (left.length * gapMs <= now && gate.freeAt() <= now) {
+      gate.letGo()
+      gate.left(now)
+      left.push(now)
+    }
+  }
+  return left
+}
+
+test.each([1, 3, 5, 9, 10, 80, 250, 1_000])('at %i a second', (rate) => {
+  const inASecond = rate < 5 ? rate : Math.max(rate + 1, Math.floor(1.1 * rate))
+  fc.assert(
+    fc.property(stalls, (pauses) => {
+      const left = play(rate, pauses)
+      expect(busiest(left, 1_000)).toBeLessThanOrEqual(inASecond)
+      expect(busiest(left, 10_000)).toBeLessThanOrEqual(10 * rate)
+    }),
+    { numRuns: 20 },
+  )
+})
+
+describe('a lane of 80 a second', () => {
+  test('makes up at once for a stall of a quarter of a second, ten times in forty seconds', () => {
+    const pauses = Array.from({ length: 10 }, (_, n) => ({ atMs: 2_000 + n * 3_700, forMs: 250 }))
+    expect(play(80, pauses).length / 40).toBeGreaterThan(0.99 * 80)
+  })
+
+  test('is held back by nothing when nothing stalls', () => {
+    const left = play(80, [])
+    const gapMs = paceOf(80).gapUs / 1_000
+    for (const [n, at] of left.entries()) expect(at - n * gapMs).toBeLessThanOrEqual(5)
+  })
+})
+
+test('a change of the rate holds at once, also for what was let go before', () => {
+  const gate = gateOf(80)
+  for (let n = 0; n < 40; n += 1) leaves(gate, n)
+  gate.keep(paceOf(10).limits)
+  // Eleven of the latest fill the second.
+  expect(gate.freeAt()).toBeGreaterThan(1_000)
+  gate.keep(paceOf(80).limits)
+  expect(gate.freeAt()).toBeLessThanOrEqual(39)
+})
+
+test('requests that leave long after they were let go keep the limits as well', () => {
+  const gate = gateOf(80)
+  const left: number[] = []
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 2_000, maxLength: 2_000 }), (steps) => {
+      let now = left.at(-1) ?? 0
+      let pending = 0
+      for (const step of steps) {
+        now += step % 4
+        if (step < 25 && gate.freeAt() <= now) {
+          gate.letGo()
+          pending += 1
+        } else if (step > 38) {
+          // The connections for which all of these wait are open.
+          for (; pending > 0; pending -= 1) {
+            gate.left(now)
+            left.push(now)
+          }
+        }
+      }
+      for (; pending > 0; pending -= 1) gate.stayed()
+      expect(busiest(left, 1_000)).toBeLessThanOrEqual(88)
+    }),
+    { numRuns: 20 },
+  )
+  expect(left.length).toBeGreaterThan(1_000)
+})
+
+test('a message that did not leave does not use up the turn of a slow lane', () => {
+  const gate = gateOf(1 / 30)
+  gate.letGo()
+  expect(gate.freeAt()).toBe(Number.POSITIVE_INFINITY)
+  gate.stayed()
+  expect(gate.freeAt()).toBe(Number.NEGATIVE_INFINITY)
+  leaves(gate, 100)
+  expect(gate.freeAt()).toBeGreaterThan(30_000)
+})
+
+test('a lane that is too fast for a limit is never held back', () => {
+  const gate = gateOf(10_000)
+  for (let n = 0; n < 100_000; n += 1) leaves(gate, 0)
+  expect(gate.freeAt()).toBe(Number.NEGATIVE_INFINITY)
+})
