@@ -10,7 +10,7 @@ import { type ClaimResult, putOff, reserveSlots, type Slot, type SlotTerms } fro
 import { openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import type { Outgoing } from '../../src/worker/sending/attempt.ts'
+import { type Outgoing, sendInTurn } from '../../src/worker/sending/attempt.ts'
 import { createLaneSlots } from '../../src/worker/sending/lane-slots.ts'
 import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
@@ -305,5 +305,30 @@ describe('a request that cannot leave in its slot, because its connection opens 
     const { asked, end } = await sendOn(newLane(), 4)
     expect(asked).toHaveLength(4)
     expect(end.kind).toBe('lane_waits')
+  })
+
+  test.each([
+    ['misses its slot every time', async () => ({ kind: 'never_left', cause: MISSED_SLOT }) as const],
+    ['cannot be made', () => Promise.reject(new Error('a fault of ours'))],
+  ])('leaves its turn to others when it %s', async (_how, send) => {
+    const lane = newLane()
+    const queues = openLaneQueues(redis)
+    const deps = sendingTo({ redis, lanes: queues }, anySender(80), { send })
+    const entry = await deps.directory.of(lane)
+    if (entry === undefined) throw new Error('no sender')
+    const { outgoing, claimed } = await claimedOn(lane, false)
+    deps.clock.heard(lane, performance.now(), claimed.slot.nowMs, performance.now())
+    const slots = createLaneSlots<Outgoing>(
+      { clock: deps.clock, others: async () => [], askAgain: async () => [] },
+      lane,
+    )
+    // A turn that did not end would be the only one.
+    const pace: Pace = { ...SLOW, limits: [{ most: 1, spanMs: 60_000 }] }
+    const turns = { slots, room: { answered: () => {} } }
+    await sendInTurn(deps, turns, entry, outgoing, { ...claimed, pace }).catch(() => {})
+    const next = { message: outgoing, isMarketing: false, of: 'transactional', wantedUntil: NEVER } as const
+    const turn = await slots.wait({ ...next, until: deadlineIn(60_000) }, claimed.slot, pace)
+    expect(turn.slot).toBe(claimed.slot)
+    await queues.close()
   })
 })

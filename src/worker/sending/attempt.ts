@@ -201,15 +201,19 @@ async function callProvider(
   let end: CallEnd
   let startedAt: number
   let turn = first
-  for (let missed = 0; ; missed += 1) {
+  for (let missed = 1; ; missed += 1) {
     // It goes back to its lane; one that is not wanted is ended there.
     if (turn.slot === undefined) return { outcome: notAsked(turn.problem), tookMs: undefined }
-    if (missed === MOST_MISSED) return { outcome: notAsked(wokenLate), tookMs: undefined }
     startedAt = performance.now()
-    end = await entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, turn)
-    if (end.kind !== 'never_left') turn.left()
-    turn.ended()
+    try {
+      end = await entry.provider.send(entry.providerSender, request, deps.config.sendTimeoutMs, turn)
+      if (end.kind !== 'never_left') turn.left()
+    } finally {
+      // A turn that does not end counts against the limits of the lane for ever.
+      turn.ended()
+    }
     if (end.kind !== 'never_left' || end.cause !== MISSED_SLOT) break
+    if (missed === MOST_MISSED) return { outcome: notAsked(wokenLate), tookMs: undefined }
     turn = await turns.slots.waitAgain(inLine(outgoing, claimed), turn)
   }
   const tookMs = performance.now() - startedAt
