@@ -1,10 +1,13 @@
 // Pins: docs/reference/jobs.md is true: it names every job with its fields, its JSON is read, its program runs as it stands there.
 // Real: Redis, producer, worker, a process with the program. Stood in for: WhatsApp.
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { connectLaneway } from '../../packages/client/src/index.ts'
 import { contractOf, intakeAnswers, intakeJobSchema } from '../../src/jobs/intake.ts'
 import { parseServiceMessage } from '../../src/messages/accept/read-send.ts'
 import { startProcess } from '../support/processes.ts'
@@ -44,7 +47,7 @@ test('the JSON under each job is what the job takes', () => {
   }
 })
 
-test('the program for plain BullMQ sends a message and prints its id, or why it was refused', async () => {
+test('the program for plain BullMQ sends a message over TCP and over a socket and prints its id, or why it was refused', async () => {
   const [, program = ''] = /```js\n(.*?)```/s.exec(page) ?? []
   const dir = mkdtempSync(join(tmpdir(), 'laneway-page-'))
   const service = await startService()
@@ -52,15 +55,24 @@ test('the program for plain BullMQ sends a message and prints its id, or why it 
     writeFileSync(join(dir, 'program.mjs'), program)
     symlinkSync(resolve('node_modules'), join(dir, 'node_modules'))
     const tenant = await service.addTenant()
-    const run = async (apiKey: string) => {
+    const run = async (apiKey: string, url = service.server.url) => {
       const child = startProcess(process.execPath, [join(dir, 'program.mjs')], {
-        REDIS_URL: service.server.url,
+        REDIS_URL: url,
         API_KEY: apiKey,
       })
       const { code } = await child.ended
       return { code, stdout: child.stdout(), stderr: child.stderr() }
     }
     expect(await run(tenant.apiKey)).toEqual({ code: 0, stdout: expect.stringMatching(/^msg_\d+_\w+\n$/), stderr: '' })
+    const port = Number(new URL(service.server.url).port)
+    const socket = createServer((client) => client.pipe(connect(port)).pipe(client))
+    await once(socket.listen(join(dir, 'redis.sock')), 'listening')
+    const url = `unix://${dir}/redis.sock`
+    expect(await run(tenant.apiKey, url)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^msg_/), stderr: '' })
+    const laneway = await connectLaneway({ redisUrl: url, apiKey: tenant.apiKey })
+    expect(await laneway.send({ to: '+447700900123', type: 'text', text: { body: 'Hi' } })).toMatch(/^msg_/)
+    await laneway.close()
+    socket.close()
     expect(await run('lw_nobody')).toMatchObject({ stdout: '', stderr: 'The key is not known.\n' })
   } finally {
     await service.close()

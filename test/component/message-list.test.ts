@@ -91,6 +91,7 @@ describe('GET /messages', () => {
       send_at: null,
       valid_until: expect.any(String),
       problem: null,
+      pricing: null,
     })
   })
 
@@ -119,6 +120,18 @@ describe('GET /messages', () => {
     expect(inbound.data).toMatchObject([{ id: 'wamid.listed', direction: 'inbound', text: 'Hi', from: '491700008021' }])
     expect(idsOf(await list({ direction: 'outbound' }))).not.toContain('wamid.listed')
     expect(idsOf(await list({ limit: '1' }))).toEqual(['wamid.listed'])
+  })
+
+  test('shows what was sent to a person and received from them together, and refuses what names nobody', async () => {
+    const sent = await sendTo(service, tenant, '+491700008022')
+    await reaches(service, tenant, sent, 'read')
+    const message = { id: 'wamid.answer', lane: tenant.cloudLane, from: '491700008022', type: 'text', text: 'Thanks' }
+    await storeInbound(service.redis, tenant.account, { ...message, received_at: Date.now() }, 60_000)
+    expect(idsOf(await list({ with: '+49 170 0008022' }))).toEqual(['wamid.answer', sent])
+    expect(idsOf(await list({ with: '+49 170 0008022', direction: 'outbound' }))).toEqual([sent])
+    expect(idsOf(await list({ with: '+49 170 0008022', to: '491700008022' }))).toEqual([sent])
+    expect(idsOf(await list({ with: '+49 170 0008022', to: '491700008011' }))).toEqual([])
+    expect(await ask({ with: '123' })).toMatchObject({ status: 400, body: { error: { details: [{ path: 'with' }] } } })
   })
 
   test('shows each message once over all pages, also while new ones arrive', async () => {

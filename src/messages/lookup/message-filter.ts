@@ -41,10 +41,11 @@ export function directionsOf(filter: MessageFilter): { outbound: boolean; inboun
   }
 }
 
-/** The names of the person whose messages match; undefined when everybody's do. */
+/** The names of the person whose messages match; undefined when everybody's do, none when two people are asked for. */
 export function namesIn({ to, from, names }: MessageFilter): readonly string[] | undefined {
   const one = to ?? from
-  return one === undefined ? names : formsOf(one)
+  if (one === undefined) return names
+  return formsOf(one).filter((form) => names?.includes(form) ?? true)
 }
 
 /** Letters of the stored states that can be shown as this one: of messages that were not repeated in doubt, and that were. */

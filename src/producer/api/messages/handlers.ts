@@ -26,6 +26,7 @@ import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
 import { OBSTACLES, requeueMessage } from '../../../messages/requeue/requeue.ts'
 import type { InboundMessage } from '../../../messages/store/inbound.ts'
+import { namesOf } from '../../../people/names/store/names.ts'
 import type { LaneQueues } from '../../../queue/lane/queues.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
@@ -70,7 +71,8 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & Read
 
   return bind(messages)({
     async list(call) {
-      const { sender, to, from, campaign, campaign_id: campaignId, since, until, limit, cursor, ...same } = call.query
+      const { sender, to, from, with: person, campaign, since, until, limit, cursor, ...same } = call.query
+      const { campaign_id: campaignId, ...fields } = same
       const { account } = call.caller
       const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
       if (campaign !== undefined && ours === undefined) {
@@ -79,7 +81,8 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & Read
       }
       const all = await listKeptSenders(redis, account)
       return messagePage(deps, call, sender === undefined ? all : existingSenders(all, sender, account), {
-        ...same,
+        ...fields,
+        names: person === undefined ? undefined : await namesOf(redis, account, digitsOf('with', person)),
         to: to === undefined ? undefined : digitsOf('to', to),
         from: from === undefined ? undefined : digitsOf('from', from),
         campaign: ours && campaign !== undefined ? { ...ours, id: campaign } : undefined,
