@@ -32,7 +32,11 @@ const filterOf = <const S extends readonly [string, ...string[]], const M extend
     until: timeField.optional(),
     ...more,
   })
-const listQuery = filterOf(STATES, { with: textUpTo(RECIPIENT_LENGTH_MAX).optional(), limit: pageFields.limit, cursor: textUpTo(100).optional() })
+const listQuery = filterOf(STATES, {
+  with: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
+  limit: pageFields.limit,
+  cursor: textUpTo(100).optional(),
+})
 const requeueBody = filterOf(REQUEUE_STATES, { all: z.boolean().default(false), dry_run: z.boolean().default(false) })
 
 /** Matching messages that cannot be sent again: without content, of a campaign that is over, with an unreadable record. */
