@@ -300,6 +300,30 @@ describe('a request that cannot leave in its slot, because its connection opens 
     return { asked, end }
   }
 
+  test('and one that is refused before it is sent leave their turns to others', async () => {
+    const lane = newLane()
+    const deps = sendingTo({ redis, lanes: openLaneQueues(redis) }, anySender(80), {
+      send: async () => ({ kind: 'never_left', cause: 'refused' }),
+    })
+    const entry = await deps.directory.of(lane)
+    if (entry === undefined) throw new Error('no sender')
+    const own = { clock: deps.clock, others: async () => [], askAgain: async () => [] }
+    const slots = createLaneSlots<Outgoing>(own, lane)
+    // One a minute: nothing else would leave in time if a turn was used up.
+    const pace: Pace = { ...SLOW, limits: [{ most: 1, spanMs: 60_000 }] }
+    const refusal = { code: 'gone', sentence: '' }
+    for (const more of [{ refusal }, {}]) {
+      const { outgoing, claimed } = await claimedOn(lane, false)
+      deps.clock.heard(lane, performance.now(), claimed.slot.nowMs, performance.now())
+      const turns = { slots, room: { answered: () => {} } }
+      await sendInTurn(deps, turns, entry, { ...outgoing, ...more }, { ...claimed, pace })
+    }
+    const { outgoing, claimed } = await claimedOn(lane, false)
+    const line = { message: outgoing, isMarketing: false, of: 'transactional', until: deadlineIn(50_000) } as const
+    expect((await slots.wait({ ...line, wantedUntil: NEVER }, claimed.slot, pace)).slot).toBeDefined()
+    await deps.lanes.close()
+  })
+
   test('is tried again, and its message goes back to its lane after the fourth time', async () => {
     expect((await sendOn(newLane(), 1)).asked).toHaveLength(2)
     const { asked, end } = await sendOn(newLane(), 4)

@@ -194,6 +194,8 @@ async function callProvider(
 ): Promise<Called> {
   const { id, name, message, content, values, route, uploads = [], refusal } = outgoing
   if (refusal !== undefined) {
+    // Nothing leaves in its turn: another message may.
+    if (first.slot !== undefined) first.ended()
     return { outcome: { kind: 'failed', concerns: 'template', problem: refusal }, tookMs: undefined }
   }
   const { to, campaign } = message
