@@ -228,7 +228,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
         const limit = setTimeout(() => {
           waiting.delete(check)
           reject(new Error(`the webhooks did not come: ${JSON.stringify(receiver.statuses())}`))
-        })
+        }, 120_000)
         const check = () => {
           if (!condition()) return
           clearTimeout(limit)
