@@ -11,23 +11,27 @@ const GIB = 1024 ** 3
 const SECRET_KEY_MIN = 32
 const SECRET_KEY_EXPECTED = `expected keys of at least ${SECRET_KEY_MIN} characters`
 
+/** The bounds of a number in words. */
+const span = (min: number, max: number) => `from ${min}${max === Number.MAX_SAFE_INTEGER ? ' on' : ` to ${max}`}`
+
+/** A number within bounds. The library's own sentences would say what is wrong and not what is right. */
+const number = (min: number, max: number, expected = `expected a number ${span(min, max)}`) =>
+  z.coerce.number(expected).min(min, expected).max(max, expected)
+
+const wholeNumber = (min: number, max: number) => {
+  const expected = `expected a whole number ${span(min, max)}`
+  return number(min, max, expected).refine(Number.isInteger, expected)
+}
+
 /** Seconds as text from the environment, as a whole number in milliseconds. */
-const seconds = (min: number, max: number) =>
-  z.coerce
-    .number()
-    .min(min)
-    .max(max)
-    .transform((value) => Math.round(value * 1_000))
+const seconds = (min: number, max: number) => number(min, max).transform((value) => Math.round(value * 1_000))
 
 /** The same of days. */
-const days = (min: number, max: number) =>
-  z.coerce
-    .number()
-    .min(min)
-    .max(max)
-    .transform((value) => value * SECONDS_A_DAY * 1_000)
+const days = (min: number, max: number) => number(min, max).transform((value) => value * SECONDS_A_DAY * 1_000)
 
-const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
+/** One of a few words. */
+const oneOf = <const T extends readonly string[]>(words: T) =>
+  z.enum(words, `expected ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`)
 
 /** A whole number; 0 is no limit. */
 const upTo = (most: number) => wholeNumber(0, most)
@@ -58,19 +62,26 @@ export const settings = {
     .refine((port) => port <= 65_535, PORT_EXPECTED)
     .default(3000)
     .describe('Port of the producer; 0 takes any free one'),
-  HOST: z.string().min(1).default('127.0.0.1').describe('Address the producer listens on'),
+  HOST: z
+    .string()
+    .min(1, 'expected an address such as 127.0.0.1')
+    .default('127.0.0.1')
+    .describe('Address the producer listens on'),
   REDIS_URL: optionalText.describe(
     'Redis to use: redis://, redis+sentinel://, redis+cluster:// or unix:///; without it `npm start` runs a private one',
   ),
   LANEWAY_REDIS_MIN_REPLICAS: wholeNumber(0, 9)
     .default(0)
     .describe('Replicas of Redis that must have a message before it is acknowledged or sent; without them 503'),
-  LANEWAY_DATA_DIR: z.string().min(1).default('.laneway').describe('Folder for files, keys and the private Redis'),
-  LANEWAY_ENV: z
-    .enum(['development', 'production'])
+  LANEWAY_DATA_DIR: z
+    .string()
+    .min(1, 'expected a folder')
+    .default('.laneway')
+    .describe('Folder for files, keys and the private Redis'),
+  LANEWAY_ENV: oneOf(['development', 'production'])
     .default('development')
     .describe('production: refuses to start with an insecure or unsafe setting'),
-  LANEWAY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum log level'),
+  LANEWAY_LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum log level'),
   LANEWAY_FILES_URL: z
     .string()
     .optional()
@@ -84,8 +95,7 @@ export const settings = {
       }
     })
     .describe('Bucket for files of the gallery and of campaigns, such as s3://bucket/prefix; default: the data folder'),
-  LANEWAY_FILES_REDIRECT: z
-    .enum(['true', 'false'])
+  LANEWAY_FILES_REDIRECT: oneOf(['true', 'false'])
     .default('false')
     .describe('true: links of gallery files lead to the bucket itself, by an address that holds for 5 minutes'),
   LANEWAY_METRICS_PORT: z
@@ -95,9 +105,18 @@ export const settings = {
     .transform((value) => (value ? Number(value) : undefined))
     .refine((port) => port === undefined || port <= 65_535, PORT_EXPECTED)
     .describe('Port of metrics and health of this process, without a key; 0 takes any free one; default: none'),
-  LANEWAY_METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('Address that port listens on'),
+  LANEWAY_METRICS_HOST: z
+    .string()
+    .min(1, 'expected an address such as 127.0.0.1')
+    .default('127.0.0.1')
+    .describe('Address that port listens on'),
   LANEWAY_PUBLIC_URL: z
-    .union([z.literal(''), z.url({ protocol: /^https?$/ }).regex(/^[^?#]*$/, 'expected an address without ? and #')])
+    .union([
+      z.literal(''),
+      z
+        .url({ protocol: /^https?$/, error: 'expected an address such as https://laneway.example' })
+        .regex(/^[^?#]*$/, 'expected an address without ? and #'),
+    ])
     .optional()
     .transform((value) => (value ? value.replace(/\/+$/, '') : undefined))
     .describe("Public address of the producer, for the gallery's URLs; default: the address of the request"),
@@ -158,10 +177,7 @@ export const settings = {
   LANEWAY_STOP_DELAY_SECONDS: seconds(0, 8)
     .default(0)
     .describe('How long a producer that was asked to stop still serves everything, while /readyz says 503'),
-  LANEWAY_UPLOAD_MAX_BYTES: z.coerce
-    .number()
-    .int()
-    .min(1)
+  LANEWAY_UPLOAD_MAX_BYTES: wholeNumber(1, Number.MAX_SAFE_INTEGER)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload in bytes; WhatsApp takes documents of up to 100 MB'),
   LANEWAY_LIMIT_ADDRESS_RATE: upTo(1_000_000)
@@ -189,10 +205,7 @@ export const settings = {
     .describe(
       'Free bytes on the disk of the data folder below which uploads, imports, campaigns and batches are refused',
     ),
-  LANEWAY_REDIS_RESERVE_PERCENT: z.coerce
-    .number()
-    .min(0)
-    .max(90)
+  LANEWAY_REDIS_RESERVE_PERCENT: number(0, 90)
     .default(10)
     .describe("Share of Redis' maxmemory that is kept for sending: below it the same are refused; 0: none"),
   LANEWAY_TRASH_DAYS: days(0, 3_650)
@@ -201,10 +214,7 @@ export const settings = {
   LANEWAY_DRAFT_DAYS: days(0, 3_650)
     .default(90 * SECONDS_A_DAY * 1_000)
     .describe('Days that a campaign nobody starts is kept after its last change; 0: for ever'),
-  LANEWAY_EVENTS_RETENTION_HOURS: z.coerce
-    .number()
-    .min(1)
-    .max(24 * 60)
+  LANEWAY_EVENTS_RETENTION_HOURS: number(1, 24 * 60)
     .default(168)
     .transform((hours) => Math.round(hours * 3_600_000))
     .describe('Hours that events are kept, to be pulled, replayed, or told to an endpoint that was away'),
@@ -302,7 +312,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
       const came = /SECRET|TOKEN|DATA_KEY|_URL/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
       return `${name} is ${came}: ${issue.message.replace(/^Invalid input: /, '')}.`
     })
-    throw new ConfigError(sentences.join(' '))
+    throw new ConfigError([...new Set(sentences)].join(' '))
   }
   const config = parsed.data
   if (config.redisUrl !== undefined) refuseOtherAddress(config.redisUrl)

@@ -64,7 +64,11 @@ export function buildApp({ gate, log, routes, dashboard, pages }: AppDeps): Expr
   if (dashboard) app.use(dashboard.path, setHeaders, dashboard.handler)
   if (pages) app.use(setHeaders, pages)
   app.use((request) => {
-    throw new ApiError(404, 'no_such_route', `No route for ${request.method} ${shown(request.path)}.`)
+    throw new ApiError(
+      404,
+      'no_such_route',
+      `No route for ${request.method} ${shown(request.path)}; /docs lists them all.`,
+    )
   })
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
     refuse(error, response, String(response.locals.requestId), log)

@@ -12,7 +12,7 @@ const WRONG_STATE = field('state', 'sent')
 export const ERRORS = {
   400: {
     invalid_request: field('interactive.action.buttons[0].reply.title', 'at most 20 characters, got 31'),
-    invalid_json: 'The body is not valid JSON.',
+    invalid_json: 'The body is not valid JSON: line 3, column 12.',
     invalid_body: 'The body must be a JSON object, got an array.',
     too_deep: 'The body is nested deeper than 32 levels.',
     too_many_values: 'The body has more than 10000 values.',
@@ -45,7 +45,7 @@ export const ERRORS = {
     system_folder: 'System folders are renamed only with the permission gallery:system.',
   },
   404: {
-    no_such_route: 'No route for GET /campaign.',
+    no_such_route: 'No route for GET /campaign; /docs lists them all.',
     not_found: 'The message does not exist.',
   },
   405: {

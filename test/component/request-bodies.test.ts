@@ -134,6 +134,24 @@ describe('a body is taken, or refused, alike whether its length is told or it co
   })
 })
 
+test.each([
+  ['a comma too many', '{"a":1,}', ': line 1, column 8.'],
+  ['a comma too few, in the third line', '\uFEFF{\n  "a": 1,\n  "b": 2 "c": 3 }', ': line 3, column 10.'],
+  ['the end missing', '{"a":', ': it ends too early.'],
+  ['a text without an end', '{"secret', ': line 1, column 9.'],
+])('what is no JSON is named with its place: %s', async (_what, body, place) => {
+  for (const more of [{}, { 'transfer-encoding': 'chunked' }]) {
+    const answer = await answerOf('/json', { headers: { ...json, ...more }, body })
+    expect(answer.body.message).toBe(`The body is not valid JSON${place}`)
+    expect(JSON.stringify(answer)).not.toContain('secret')
+  }
+})
+
+test('an address that does not exist is answered with where all stand', async () => {
+  const { body } = await answerOf('/api/send', { headers: json, body: '{}' })
+  expect(body.message).toBe('No route for POST /api/send; /docs lists them all.')
+})
+
 describe('what cannot be taken is refused', () => {
   test.each<[string, string, Sent, number]>([
     ['another method', '/json', { method: 'PUT', headers: json, body: '{}' }, 405],

@@ -1,6 +1,6 @@
 // Wrong settings are named in one sentence each, and no sentence gives a secret away.
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig, settings } from '../../src/config.ts'
 
 test.each(['', 'abc', '-1', '65536', '80.5', '0x50', '1e3', ' 80'])('PORT=%j is refused', (PORT) => {
   expect(() => loadConfig({ PORT })).toThrow(/^PORT is /)
@@ -62,4 +62,33 @@ test('received messages are kept for as long as others unless a setting says les
   expect(loadConfig({ LANEWAY_RETENTION_RECEIVED_DAYS: '2' }).receivedRetentionMs).toBe(2 * day)
   expect(() => loadConfig({ LANEWAY_RETENTION_RECEIVED_DAYS: '31' })).toThrow('not be more than LANEWAY_RETENTION_DAYS')
   expect(() => loadConfig({ LANEWAY_RETENTION_RECEIVED_DAYS: '0' })).toThrow('from 1 to 365')
+})
+
+/** How the library words what it finds. */
+const LIBRARY = /\b(Too|Invalid|received|NaN)\b|[<>]=|(expected .*){2}/
+
+test('whatever is wrong with any setting, the sentence says what is right, and says it once', () => {
+  const refused = Object.keys(settings).flatMap((name) =>
+    ['', 'x', '-5', '0.5', '1e300', 'http://[', 'ftp://x', 'https://a.example/?b'].flatMap((value) => {
+      try {
+        loadConfig({ [name]: value })
+        return []
+      } catch (error) {
+        return [error instanceof Error ? error.message : String(error)]
+      }
+    }),
+  )
+  expect(refused.length).toBeGreaterThan(100)
+  const isClear = (sentence: string) => /^\w+ (is .+: )?(expected|must) [^.]+/.test(sentence) && !LIBRARY.test(sentence)
+  const unclear = refused.filter((sentence) => !isClear(sentence))
+  expect(unclear).toEqual([])
+  expect(() => loadConfig({ LANEWAY_PUBLIC_URL: 'shop' })).toThrow(
+    'LANEWAY_PUBLIC_URL is invalid: expected an address such as https://laneway.example.',
+  )
+  expect(() => loadConfig({ LANEWAY_RETENTION_DAYS: '3' })).toThrow(
+    'LANEWAY_RETENTION_DAYS is "3": expected a number from 9 to 365.',
+  )
+  expect(() => loadConfig({ LANEWAY_LOG_LEVEL: 'loud' })).toThrow(
+    'LANEWAY_LOG_LEVEL is "loud": expected debug, info, warn, error or silent.',
+  )
 })
