@@ -31,11 +31,12 @@ const program = new Command('npm run prove --')
   .addOption(
     new Option('--tls <protocol>', 'workers reach WhatsApp over TLS, by HTTP/1.1 or HTTP/2').choices(['h1', 'h2']),
   )
+  .option('--list', 'prints the scenarios with what each must show, and plays none')
   .option('--json', 'prints JSON instead of the table')
   .addOption(new Option('--record', `keeps what was printed of each scenario in ${PAGE}`).conflicts('tls'))
   // 1 says that something was found.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
-  .addHelpText('after', `\nScenarios:\n${ALL.map(({ name, promise }) => `  ${name}\n      ${promise}`).join('\n')}`)
+  .addHelpText('after', `\nScenarios:\n${listOf('  ')}`)
   .parse()
 const {
   seed = Date.now() % 1_000_000,
@@ -43,6 +44,7 @@ const {
   full = false,
   json = false,
   record = false,
+  list = false,
   tls: protocol,
 } = program.opts<{
   seed?: number
@@ -50,8 +52,13 @@ const {
   full?: true
   json?: true
   record?: true
+  list?: true
   tls?: TlsProtocol
 }>()
+if (list) {
+  process.stdout.write(`${listOf('')}\n`)
+  process.exit(0)
+}
 
 const begunAt = performance.now()
 const say = (line: string): void => {
@@ -73,6 +80,11 @@ const verdicts = new Set(played.map(verdictOf))
 keep = verdicts.has('broken') || verdicts.has('late')
 process.stdout.write(`${json ? JSON.stringify(reportAsJson(played), null, 2) : `\n${report(played)}`}\n`)
 process.exit(verdicts.has('broken') ? 1 : verdicts.has('late') ? 3 : 0)
+
+/** The scenarios, each with its promise below its name. */
+function listOf(indent: string): string {
+  return ALL.map(({ name, promise }) => `${indent}${name}\n${indent}    ${promise}`).join('\n')
+}
 
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of at most nine digits.')

@@ -219,6 +219,8 @@ function fieldRows(schema, resolve, at = '', depth = 0) {
 }
 
 const WORDS = { string: 'text', integer: 'whole number' }
+const PLURALS = { text: 'texts', 'whole number': 'whole numbers', number: 'numbers', object: 'objects', time: 'times' }
+const pluralOf = (type) => PLURALS[type] ?? type
 
 function typeOf(schema) {
   if (schema.$ref) return schema.$ref.split('/').at(-1)
@@ -227,7 +229,7 @@ function typeOf(schema) {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
   if (schema.enum) return schema.enum.map((each) => `\`${JSON.stringify(each)}\``).join(' or ')
   if (schema.type === 'array')
-    return schema.items && Object.keys(schema.items).length > 0 ? `list of ${typeOf(schema.items)}` : 'list'
+    return schema.items && Object.keys(schema.items).length > 0 ? `list of ${pluralOf(typeOf(schema.items))}` : 'list'
   if (schema.format === 'date-time') return 'time'
   return [schema.type ?? 'any']
     .flat()
@@ -238,18 +240,19 @@ function typeOf(schema) {
 function notesOf({ description = '', minLength, maxLength, minItems, maxItems, minimum, maximum, default: usual }) {
   return [
     description,
-    range(minLength, maxLength, ' characters'),
-    range(minItems, maxItems, ' items'),
-    range(minimum, maximum, ''),
+    range(minLength, maxLength, 'character'),
+    range(minItems, maxItems, 'item'),
+    range(minimum, maximum),
     usual === undefined ? '' : `\`${JSON.stringify(usual)}\` unless given`,
   ]
     .filter((part) => part !== '')
-    .map(sentence)
+    .map((part) => capital(sentence(part)))
     .join(' ')
 }
 
-function range(low, high, unit) {
+function range(low, high, noun) {
   if (low === undefined && high === undefined) return ''
+  const unit = noun === undefined ? '' : ` ${(high ?? low) === 1 ? noun : `${noun}s`}`
   if (high === undefined) return `at least ${low}${unit}`
   return low === undefined ? `at most ${high}${unit}` : `${low} to ${high}${unit}`
 }

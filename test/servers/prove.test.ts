@@ -88,6 +88,12 @@ test.each([
   expect(prove.stderr()).toContain(why)
 })
 
+test('--list prints the scenarios with what each must show, and plays none', async () => {
+  const prove = startProcess(process.execPath, ['scripts/run-aside.mjs', 'prove', '--list'], {})
+  expect(await prove.ended).toMatchObject({ code: 0 })
+  expect(prove.stdout()).toMatch(/^worker-kill-cloud-api\n {4}\S.+$/m)
+})
+
 test('an unknown scenario is refused by name', async () => {
   const prove = startProcess(process.execPath, ['scripts/run-aside.mjs', 'prove', '--only', 'no-such-thing'], {})
   expect((await prove.ended).code).toBe(2)

@@ -31,6 +31,15 @@ test('each field of webhooks that is taken is in the reference, and no other', (
   expect(rows).toEqual(TAKEN_FIELDS)
 })
 
+test('in the made tables of addresses sentences begin with a capital, and one is singular', () => {
+  const notes = pages
+    .filter(({ path }) => path.startsWith('docs/reference/http/'))
+    .flatMap(({ text }) => [...text.matchAll(/<!-- made: .*?-->(.*?)<!-- end -->/gs)])
+    .flatMap(([, made = '']) => [...made.matchAll(/^\| `.* \| (.*) \|$/gm)].map(([, note = '']) => note))
+  expect(notes.length).toBeGreaterThan(200)
+  expect(notes.filter((note) => /(^|\. )[a-z]|\b1 (characters|items)/.test(note))).toEqual([])
+})
+
 test('every npm script that is named exists', () => {
   const named = (page: Page) =>
     [...page.code, ...page.shell].flatMap((code) =>
