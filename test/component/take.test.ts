@@ -146,6 +146,31 @@ test('a message that was read and could not be claimed on a full Redis is no one
   expect(await deadLettersOn(world.redis, lane)).toBe(0)
 })
 
+test('claims that broke off half-way because a right was taken away are all taken back: nothing of them was sent', async () => {
+  const lane = world.newLane()
+  const ids = Array.from({ length: 3 }, () => newId(lane))
+  for (const { ulid } of ids) await world.queues.add(messageId(lane, ulid), audioJob())
+  await world.redis.call('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '&*', '+@all')
+  const redis = connectWithRetry(world.server.url.replace('//', '//limited:any@'))
+  await redis.ping()
+  const deps = sendingTo({ redis, lanes: world.queues }, anySender(80), provider)
+  const entry = await deps.directory.of(lane)
+  // To look, for names of people, and to claim.
+  let commands = 3
+  interceptCommands(redis, async (send) => {
+    commands -= 1
+    // A claim writes its record before it says how long that is kept.
+    if (commands === 0) await world.redis.call('ACL', 'SETUSER', 'limited', '-pexpire')
+    return send()
+  })
+  const left: string[] = []
+  const taking = takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
+  await expect(taking).rejects.toThrow(/can't run this command|no permissions/)
+  redis.disconnect()
+  const records = await Promise.all(ids.map((id) => readMessage(world.redis, id)))
+  expect([left, records.map((record) => record?.state)]).toEqual([[], ['queued', 'queued', 'queued']])
+})
+
 test('a worker that stops releases what it could not when Redis was away', async () => {
   const lane = world.newLane()
   const name = messageId(lane, newId(lane).ulid)

@@ -160,11 +160,14 @@ const SHARED = 2
  * other, which the schema reads.
  */
 function plainClaim(reply: unknown): ClaimResult | undefined {
-  if (!Array.isArray(reply) || reply.length !== 5) return undefined
-  const [verdict, state, , slot, nowUs]: unknown[] = reply
+  if (!Array.isArray(reply) || reply.length < 5) return undefined
+  const [verdict, state, , slot, nowUs, marks = 0]: unknown[] = reply
+  // Several workers serve a busy lane, so that its slots are shared; a probe is rare.
+  if (marks !== 0 && marks !== SHARED) return undefined
   if (verdict !== 'done' || state !== LETTERS.sending || typeof slot !== 'string') return undefined
   const givenOutAt = Number(nowUs)
-  return Number.isSafeInteger(givenOutAt) ? { verdict, state: 'sending', slot: slotOf(slot, givenOutAt) } : undefined
+  if (!Number.isSafeInteger(givenOutAt)) return undefined
+  return { verdict, state: 'sending', slot: slotOf(slot, givenOutAt, marks === SHARED) }
 }
 
 function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace, slots, ...terms }: ClaimTerms) {
@@ -222,8 +225,8 @@ const notReplicated = {
   problem: { code: 'not_replicated', sentence: 'Too few replicas of Redis took note of it; it is tried again.' },
 }
 
-/** Too few replicas know that it was taken back, as with the claim itself. */
-function onlyLate(error: unknown): void {
+/** Too few replicas know that a claim was taken back, as with the claim itself: that is as good as taken back. */
+export function onlyLate(error: unknown): void {
   if (!(error instanceof NotReplicatedError)) throw error
 }
 

@@ -8,7 +8,7 @@ import { cancelMessage } from '../../lanes/cancel-message.ts'
 import { newAttemptId } from '../../messages/message-id.ts'
 import { type Problem, personErased } from '../../messages/outcome.ts'
 import type { Pace } from '../../messages/pace.ts'
-import { type Claim, type ClaimResult, claimMessages } from '../../messages/store/claim.ts'
+import { type Claim, type ClaimResult, claimMessages, onlyLate } from '../../messages/store/claim.ts'
 import { finalizeUnsent } from '../../messages/store/finalize-unsent.ts'
 import { setNotSent } from '../../messages/store/steps.ts'
 import type { Names } from '../../people/names/person.ts'
@@ -214,7 +214,6 @@ async function claimAll(
       refusals.push(async () => {
         const of = counted.get(message)
         if (of !== undefined) await giveBack(redis, entry.rules, of)
-        if (isRedisAway(result)) await takeBack(deps, claims.slice(i, i + 1))
         const heldMs = await (result instanceof Error ? broken(deps, message, result) : refused(deps, message, result))
         if (heldMs === undefined) waitNoMore.add(message)
         else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
@@ -223,6 +222,9 @@ async function claimAll(
       })
     }
   }
+  // Of all before any is dealt with: the first of them ends this step.
+  const away = claims.filter((_claim, i) => isRedisAway(results[i]))
+  await takeBack(deps, away)
   for (const refuse of refusals) await refuse()
   chunks.taken(waitNoMore)
   for (const run of stoppedRuns(wanted, results)) chunks.end({ kind: 'done' }, run)
@@ -238,7 +240,8 @@ async function claimAll(
  */
 async function takeBack({ redis, config }: SendDeps, claims: readonly Claim[]): Promise<void> {
   const how = { counts: false, maxTries: config.maxTries, problem: claimFailed }
-  await Promise.all(claims.map(({ id, attempt }) => untilWritten(redis, () => setNotSent(redis, id, attempt, how))))
+  const takeBackOne = ({ id, attempt }: Claim) => setNotSent(redis, id, attempt, how).catch(onlyLate)
+  await Promise.all(claims.map((claim) => untilWritten(redis, () => takeBackOne(claim))))
 }
 
 const claimFailed: Problem = {
