@@ -169,6 +169,29 @@ describe('a lane that other workers serve as well', () => {
     },
   )
 
+  test('keeps the slots of what comes after a recall while others leave, though others were asked for before it', async () => {
+    const asked = gate()
+    const answer = gate()
+    const { slots, wait } = lane({
+      others: async () => {
+        asked.open()
+        await answer.opened
+        return []
+      },
+    })
+    const missed = wait('campaign', slotIn(-1_000, true))
+    await asked.opened
+    slots.recall()
+    expect(await missed).toEqual(BACK)
+    // However busy the machine is, none is missed.
+    const pace = { ...PACE, lateMs: 60_000 }
+    const [own, later] = [slotIn(0, true), slotIn(60, true)]
+    const leaving = [own, later].map((slot) => wait('campaign', slot, { pace }))
+    expect((await leaving[0])?.slot).toBe(own)
+    answer.open()
+    expect((await leaving[1])?.slot).toBe(later)
+  })
+
   test('asks for other slots in place of missed ones together, and only as many messages wait for them', async () => {
     const asked: string[][] = []
     const other = slotIn(120, true)
@@ -276,6 +299,24 @@ describe('messages that leave later than the answer is good for whether they are
     const { wait, asked } = askedLane(() => -1)
     expect(await wait('campaign', slotIn(0), { message: 'a', wantedUntil: OVER })).toEqual(BACK)
     expect(asked).toEqual([['a'], ['a']])
+  })
+
+  test('do not keep what comes after them, and need not be asked about, from leaving meanwhile', async () => {
+    const asked = gate()
+    const answer = gate()
+    const { wait } = lane({
+      askAgain: async (messages) => {
+        asked.open()
+        await answer.opened
+        return messages.map(() => ({ wantedUntil: GOOD }))
+      },
+    })
+    const [first, second] = [slotIn(0), slotIn(1)]
+    const doubtful = wait('campaign', first, { wantedUntil: OVER })
+    await asked.opened
+    expect((await wait('transactional', second)).slot).toBe(first)
+    answer.open()
+    expect((await doubtful).slot).toBe(second)
   })
 
   test('are not sent after a recall that came while they were asked about', async () => {

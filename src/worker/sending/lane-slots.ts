@@ -176,6 +176,8 @@ class Line<Message> implements LaneSlots<Message> {
       const waiting = new Waiting(message, go)
       this.lineOf(waiting).push(waiting)
       this.reserved(slot)
+      // All before it are being asked about: it need not wait for the answer, their slots are as good.
+      if (this.waiting() === 1) this.lookAtFirst()
     })
   }
 
@@ -372,12 +374,18 @@ class Line<Message> implements LaneSlots<Message> {
     this.evenOut()
   }
 
-  /** A message for which there is no slot goes back, the latest first; a slot for which there is no message is left unused. */
+  /**
+   * A message for which there is no slot goes back, the latest first; a slot for which there is no message is left unused. Slots
+   * that are here are not given up for those that are being exchanged: fewer may come, and later ones.
+   */
   private evenOut(): void {
     const { transactional, campaigns, slots } = this
-    const waiting = (): number => transactional.length + campaigns.length
-    while (waiting() > slots.length + this.exchanging) (campaigns.pop() ?? transactional.pop())?.go(BACK)
-    const surplus = slots.length + this.exchanging - waiting() - this.asking
-    if (surplus > 0) slots.splice(Math.max(0, slots.length - surplus))
+    while (this.waiting() > slots.length + this.exchanging) (campaigns.pop() ?? transactional.pop())?.go(BACK)
+    slots.splice(this.waiting() + this.asking)
+  }
+
+  /** How many messages are in line. */
+  private waiting(): number {
+    return this.transactional.length + this.campaigns.length
   }
 }
