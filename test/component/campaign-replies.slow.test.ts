@@ -2,7 +2,7 @@
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { addReply } from '../../src/campaigns/store/replies.ts'
+import { addReply, waitingReplies } from '../../src/campaigns/store/replies.ts'
 import { inboundDigest } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
@@ -87,6 +87,18 @@ test('each person counts once, for the latest campaign that reached them, unless
     [bob, 'yes'],
   ])
   expect((await lines(first)).map((line) => line.replied)).toEqual([null, 'yes', 'yes'])
+})
+
+test('who writes several times at once answers the latest campaign with all of it, and no earlier one', async () => {
+  const person = '4915201110006'
+  const [first, second] = [await sentTo([person]), await sentTo([person])]
+  await Promise.all(['Yes', 'please', 'and', 'thank', 'you', 'very', 'much'].map((text) => writes(person, { text })))
+  await reaches(second, 1)
+  await eventually(
+    async () => (await waitingReplies(service.redis, service.lane, 1)).length === 0,
+    'all replies are counted',
+  )
+  expect(await replied(first)).toBe(0)
 })
 
 test('an answer to a message that is none of a campaign counts for none', async () => {

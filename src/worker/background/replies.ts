@@ -118,7 +118,8 @@ async function answersOf(
   for (const writer of writers) {
     for (const hash of writer.hashes) byHash.set(hash, [...(byHash.get(hash) ?? []), writer])
   }
-  const maybe = new Map<string, Writer>()
+  /** By message: a person may have written several times. */
+  const maybe = new Map<string, Writer[]>()
   for (let from = 0; from < recipients; from += RECIPIENTS_AT_ONCE) {
     const to = Math.min(recipients, from + RECIPIENTS_AT_ONCE)
     const range = { from: from * PERSON_HASH_BYTES, to: to * PERSON_HASH_BYTES }
@@ -127,8 +128,12 @@ async function answersOf(
       const place = from + at / PERSON_HASH_BYTES
       for (const writer of byHash.get(hashes.readUInt32LE(at)) ?? []) {
         // Others may have the same four bytes: only the person has a message under the id that follows from their name.
-        for (const name of writer.names)
-          maybe.set(campaignMessageUlid(campaignId(id), segment.newestMs, place, name), writer)
+        for (const name of writer.names) {
+          const ulid = campaignMessageUlid(campaignId(id), segment.newestMs, place, name)
+          const some = maybe.get(ulid) ?? []
+          maybe.set(ulid, some)
+          some.push(writer)
+        }
       }
     }
   }
@@ -136,9 +141,10 @@ async function answersOf(
   const records = await readMessagesOrNot(redis, id.lane, ulids)
   return new Map(
     ulids.flatMap((ulid, i): [Writer, number][] => {
-      const [writer, record] = [maybe.get(ulid), records[i]]
-      if (writer === undefined || record === undefined || record === 'unreadable') return []
-      return isAnswer(writer, record, ulid) ? [[writer, placeInId(ulid)]] : []
+      const record = records[i]
+      if (record === undefined || record === 'unreadable') return []
+      const answering = (maybe.get(ulid) ?? []).filter((writer) => isAnswer(writer, record, ulid))
+      return answering.map((writer) => [writer, placeInId(ulid)])
     }),
   )
 }
