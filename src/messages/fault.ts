@@ -1,7 +1,7 @@
 // A fault of a body, as data: its path, and one short sentence for the person who wrote it.
 // Zod finds the faults; this file turns its findings into sentences that name what was expected and what came.
 import type { z } from 'zod'
-import { edits, type FieldNames, meantBy } from './field-names.ts'
+import { type FieldNames, meantBy } from './field-names.ts'
 
 /**
  * One thing that is wrong.
@@ -38,18 +38,18 @@ function faultsOfIssue(issue: Issue, input: unknown, at: string, names: FieldNam
   return [{ path, message: sentence(issue, value) }]
 }
 
-/** Most names beside a missing field that are held against it, and the longest: a body may have a thousand. */
-const NEIGHBOURS = { names: 50, characters: 40 }
+/** Most names beside a missing field that are held against it: a body may have a thousand. */
+const NEIGHBOURS_MAX = 50
 
 /** `; is "nmae" meant for it?` when a name beside a missing field looks like a misspelling of it, else nothing. */
 function misspelt(path: readonly PropertyKey[], input: unknown): string {
   const name = path.at(-1)
   const parent = valueAt(input, path.slice(0, -1))
-  if (typeof name !== 'string' || name.length < 3 || !isObject(parent) || Array.isArray(parent)) return ''
-  const names = Object.keys(parent).slice(0, NEIGHBOURS.names)
-  const near = names.find(
-    (each) => each !== name && each.length <= NEIGHBOURS.characters && edits(each.toLowerCase(), name) <= 2,
-  )
+  if (typeof name !== 'string' || !isObject(parent) || Array.isArray(parent)) return ''
+  const missing: FieldNames = new Map([['', new Set([name])]])
+  const near = Object.keys(parent)
+    .slice(0, NEIGHBOURS_MAX)
+    .find((each) => meantBy(missing, '', each) !== undefined)
   return near === undefined ? '' : `; is ${quoted(near)} meant for it?`
 }
 

@@ -86,6 +86,8 @@ test.each([
   [{ nmae: 'x' }, 'required; is "nmae" meant for it?'],
   [{ Name: 'x' }, 'required; is "Name" meant for it?'],
   [{ title: 'x' }, 'required'],
+  // Two letters of four may be changed into any other word.
+  [{ time: 'x' }, 'required'],
   [{}, 'required'],
 ])('a field that is missing from %j names what looks like a misspelling of it', (body, message) => {
   const parsed = z.object({ name: z.string() }).safeParse(body)
