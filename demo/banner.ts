@@ -8,24 +8,24 @@ const RECIPIENT = '+447700900123'
 /** The lines for the demo of `record`; `file` is demo.json. */
 export function bannerLines({ main }: DemoRecord, urls: Urls, file: string): BannerLines {
   const weak = (text: string) => styled('dim', text)
-  const { api_key, inbound_message_id } = main
+  const { api_key, operator_key, inbound_message_id } = main
+  // As in the README: who follows it finds the same.
   const send = {
-    to: RECIPIENT,
-    recipient_type: 'individual',
-    messaging_product: 'chatapp',
-    api_key,
-    type: 'image',
-    image: { link: 'https://shop.example/spring.png', caption: 'Spring is here' },
+    ...{ api_key, messaging_product: 'chatapp', recipient_type: 'individual', to: RECIPIENT },
+    ...{ type: 'text', text: { body: 'Your order is on its way.' } },
   }
   return {
     keys: [
+      // An older data folder may have none.
+      ...(operator_key === undefined
+        ? []
+        : [`  operator_key   ${operator_key}   ${weak('everything, and the console')}`]),
       `  api_key        ${api_key}   ${weak('messages, contacts')}`,
-      `  access_token   ${main.access_token}   ${weak('gallery')}`,
-      `  auth_token     ${main.auth_token}   ${weak('contact lists')}`,
-      `  admin_key      ${main.admin_key}   ${weak('lanes')}`,
-      `  operator_key   ${main.operator_key}   ${weak('everything')}`,
     ],
-    tools: [`  simulator      ${urls.simulator}   ${weak('stands in for WhatsApp')}`, `  all keys       ${file}`],
+    tools: [
+      `  simulator      ${urls.simulator}   ${weak('stands in for WhatsApp')}`,
+      `  all keys       ${file}   ${weak('also for the gallery, contact lists and lanes alone')}`,
+    ],
     rest: [
       styled('bold', 'Look around in a browser, and switch made-up traffic on there:'),
       `  ${urls.base}/console   ${weak('sign in with the operator_key')}`,

@@ -49,10 +49,22 @@ describe('a first start', () => {
   test('prints commands that work as they stand', async () => {
     const commands = started.stdout().match(/^curl .*$/gm) ?? []
     expect(commands).toHaveLength(2)
+    const readme = /^ {2}"api_key": "lw_…", (.*?)\}'$/ms.exec(readFileSync('README.md', 'utf8'))?.[1]
+    expect(JSON.parse(commands[0]?.split("'")[3] ?? '')).toEqual(
+      JSON.parse(`{"api_key": "${demo.api_key}", ${readme}}`),
+    )
     for (const command of commands) {
       const [, url = '', body = ''] = /^curl -s (\S+) .* -d '(.*)'; echo$/.exec(command) ?? []
       expect(await call(url, JSON.parse(body))).toMatchObject({ status: 200 })
     }
+  })
+
+  test('prints the key of the console first and the one for messages below, and no key that only the demo has', () => {
+    const keys = Array.from(started.stdout().matchAll(/^ {2}(\w+) +(lw_\w+)/gm), ([, name, key]) => [name, key])
+    expect(keys).toEqual([
+      ['operator_key', demo.operator_key],
+      ['api_key', demo.api_key],
+    ])
   })
 
   test('has received a message through the webhook of WhatsApp', async () => {
