@@ -75,18 +75,26 @@ function settingsTable(settings) {
 // Command line
 
 function commandsOf(program) {
-  return program.commands
-    .filter((noun) => noun.name() !== 'help')
+  return shownIn(program)
     .map((noun) => {
-      const verbs = noun.commands.filter((verb) => verb.name() !== 'help')
-      const parts =
-        verbs.length === 0
-          ? [verbOf(noun, noun.name())]
-          : verbs.map((verb) => verbOf(verb, `${noun.name()} ${verb.name()}`))
+      const parts = verbsOf(noun, noun.name())
       return `## ${noun.name()}\n\n${plain(sentence(capital(noun.description())))}\n\n${parts.join('\n\n')}`
     })
     .join('\n\n')
 }
+
+/** All commands below one, `events endpoints list` too; itself when it has none. */
+function verbsOf(command, name) {
+  const commands = shownIn(command)
+  if (commands.length === 0) return [verbOf(command, name)]
+  return commands.flatMap((each) => verbsOf(each, `${name} ${each.name()}`))
+}
+
+const shownIn = (command) =>
+  command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((each) => each.name() !== 'help')
 
 function verbOf(verb, name) {
   const values = verb.registeredArguments.map((each) => {

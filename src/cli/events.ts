@@ -1,10 +1,9 @@
 // events: endpoints that are told what happens, and telling them again.
 import { z } from 'zod'
-import { NO_ACCOUNT } from '../accounts/permissions.ts'
 import { createSeal, secretKeysOf } from '../accounts/seal.ts'
 import { addEndpoint, alterEndpoint, countReplayed, replayEvents, testEndpoint } from '../events/commands/endpoints.ts'
 import { newEndpointFields } from '../events/endpoint.ts'
-import { EVENT_TYPES } from '../events/event-schema.ts'
+import { DEFAULT_TYPES, EVENT_TYPES, type EventType } from '../events/event-schema.ts'
 import { listAttempts } from '../events/store/attempts.ts'
 import { rotateSecret } from '../events/store/endpoint-secrets.ts'
 import {
@@ -20,31 +19,12 @@ import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, listed, tableOf } from './print.ts'
-import { accountId, instant, numberUpTo, oneOf, senderNames, someOf } from './values.ts'
+import { accountId, instant, numberUpTo, senderNames, someOf } from './values.ts'
 import { type Answer, type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
-const ACTIONS = ['list', 'create', 'show', 'enable', 'disable', 'rotate-secret', 'test', 'attempts', 'remove'] as const
 const ATTEMPTS_SHOWN = 50
-
-const endpointValues = {
-  action: oneOf(ACTIONS),
-  id: z.string().optional(),
-  account: option(accountId.optional(), 'id', 'account whose endpoints they are; `list` shows those of all without it'),
-  url: option(z.string().optional(), 'url', 'address that is told, of a new one'),
-  types: option(
-    someOf(EVENT_TYPES).optional(),
-    'list',
-    `what a new one is told, separated by commas, of ${EVENT_TYPES.join(', ')}`,
-  ),
-  senders: option(senderNames.optional(), 'list', 'numbers, names or ids of senders, separated by commas; all without'),
-  batch: option(
-    numberUpTo(100, 'a number of events').optional(),
-    'events',
-    'a new one gets so many events at once, at most 100',
-  ),
-  includeContent: flag('a new one gets numbers and texts'),
-}
-type Typed = z.output<z.ZodObject<typeof endpointValues>>
+/** The types that a new endpoint gets only when they are named. */
+const UNASKED = EVENT_TYPES.filter((type) => !DEFAULT_TYPES.includes(type))
 
 const COLUMNS: Columns<ReturnType<typeof endpointDocument>> = {
   ID: ({ id }) => id,
@@ -63,17 +43,83 @@ const ATTEMPT_COLUMNS: Columns<Attempt> = {
   ANSWER: ({ answer }) => answer.slice(0, 60),
 }
 
+/** What the activity calls every change of an endpoint; its detail says which. */
+const ENDPOINT_ACT = 'endpoint.change'
+
+const createValues = {
+  account: option(accountId, 'id', 'account whose events it gets'),
+  url: option(z.string(), 'url', 'address that gets the events'),
+  types: option(
+    someOf(EVENT_TYPES).optional(),
+    'list',
+    `what it gets, separated by commas, of ${EVENT_TYPES.join(', ')}; without it, all but ${UNASKED.join(' and ')}`,
+  ),
+  senders: option(senderNames.optional(), 'list', 'numbers, names or ids of senders, separated by commas; all without'),
+  batch: option(numberUpTo(100, 'a number of events').optional(), 'events', 'so many events at once, at most 100'),
+  includeContent: flag('with numbers and texts'),
+}
+type NewEndpointTyped = z.output<z.ZodObject<typeof createValues>>
+
+/** The verbs of verbs: `events endpoints list`. */
+export const groups = { endpoints: 'addresses that events are sent to' }
+
 export const verbs: readonly Verb[] = [
   verb({
-    usage: 'endpoints <action> [id]',
-    act: 'endpoint.change',
-    summary: `${ACTIONS.join(', ')}; the secret of a new endpoint is shown only once`,
-    example: 'create --account 1 --url https://shop.example/hooks/laneway --batch 100',
-    values: endpointValues,
-    check({ action, account }, wrong) {
-      if (action !== 'list' && account === undefined) wrong('account', 'required')
+    usage: 'endpoints list',
+    summary: 'list endpoints and whether each fails',
+    example: '--account 1',
+    values: { account: option(accountId.optional(), 'id', 'only those of one account') },
+    async run({ account }, { redis }) {
+      const all = account === undefined ? await listAllEndpoints(redis) : await listEndpoints(redis, account)
+      return listed(all.map(endpointDocument), COLUMNS, 'There is no endpoint yet.')
     },
-    run: act,
+  }),
+  verb({
+    usage: 'endpoints create',
+    act: ENDPOINT_ACT,
+    summary: 'add an endpoint that gets events from now on; its secret is shown only once',
+    example: '--account 1 --url https://shop.example/hooks/laneway --batch 100',
+    values: createValues,
+    run: create,
+  }),
+  onEndpoint('show', 'show an endpoint and what it gets', async (endpoint) => {
+    const shown = endpointDocument(endpoint)
+    const lines = Object.entries(shown).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+    return { json: shown, text: lines.join('\n') }
+  }),
+  onEndpoint('enable', 'deliver to an endpoint again', (endpoint, context) => setEnabled(endpoint, context, true)),
+  onEndpoint('disable', 'deliver nothing to an endpoint until it is enabled', (endpoint, context) =>
+    setEnabled(endpoint, context, false),
+  ),
+  onEndpoint('rotate-secret', 'make a new secret; the old one signs on for a day', async (endpoint, context) => {
+    const { redis } = context
+    const secret = await rotateSecret(redis, endpoint, { seal: sealOf(context), nowMs: await redisNowMs(redis) })
+    return {
+      json: { secret },
+      text: `${secret}\n\nKeep it now: it is not shown again. The old one signs on for a day.`,
+      acted: actedOn(endpoint, 'rotate-secret'),
+    }
+  }),
+  onEndpoint('test', 'deliver a test event to an endpoint', async (endpoint, { redis }) => {
+    const delivery = await testEndpoint(redis, endpoint)
+    return { json: { delivery }, text: `${delivery} is queued; \`events endpoints attempts\` shows the answer.` }
+  }),
+  onEndpoint(
+    'attempts',
+    `list the latest ${ATTEMPTS_SHOWN} deliveries to an endpoint and its answers`,
+    async (endpoint, { redis }) => {
+      const page = { limit: ATTEMPTS_SHOWN, cursor: undefined, nowMs: Date.now() }
+      const attempts = (await listAttempts(redis, endpoint.account, endpoint.id, page))?.attempts ?? []
+      return { json: attempts, text: tableOf(attempts, ATTEMPT_COLUMNS) }
+    },
+  ),
+  onEndpoint('remove', 'remove an endpoint', async (endpoint, { redis }) => {
+    await removeEndpoint(redis, endpoint)
+    return {
+      json: { removed: endpoint.id },
+      text: `${endpoint.id} is removed.`,
+      acted: actedOn(endpoint, 'remove'),
+    }
   }),
   verb({
     usage: 'replay <id>',
@@ -104,60 +150,48 @@ export const verbs: readonly Verb[] = [
   }),
 ]
 
-async function existing(redis: Redis, account: number, id: string | undefined): Promise<Endpoint> {
-  if (id === undefined) throw new CliFailure('Give the id of an endpoint, see `events endpoints list`.', 2)
+/** A verb for one endpoint. */
+function onEndpoint(
+  name: string,
+  summary: string,
+  run: (endpoint: Endpoint, context: CommandContext) => Promise<Answer>,
+): Verb {
+  return verb({
+    usage: `endpoints ${name} <id>`,
+    act: ENDPOINT_ACT,
+    summary,
+    example: 'ep_5f0c2a7d9b1e4f6a8c --account 1',
+    values: { id: z.string(), account: option(accountId, 'id', 'account of the endpoint') },
+    run: async ({ id, account }, context) => run(await existing(context.redis, account, id), context),
+  })
+}
+
+async function existing(redis: Redis, account: number, id: string): Promise<Endpoint> {
   const endpoint = await findEndpoint(redis, account, id)
-  if (endpoint === undefined) throw new CliFailure(`Account ${account} has no endpoint ${id}.`)
+  if (endpoint === undefined) {
+    throw new CliFailure(`Account ${account} has no endpoint ${id}, see \`events endpoints list\`.`)
+  }
   return endpoint
 }
 
-async function act(values: Typed, { redis, config }: CommandContext): Promise<Answer> {
-  const { action, account = NO_ACCOUNT, id } = values
-  const seal = createSeal(secretKeysOf(config))
-  const commands = { redis, seal, allowPrivate: config.events.allowPrivate }
-  if (action === 'list') {
-    const all = account === NO_ACCOUNT ? await listAllEndpoints(redis) : await listEndpoints(redis, account)
-    return listed(all.map(endpointDocument), COLUMNS, 'There is no endpoint yet.')
-  }
-  if (action === 'create') return create(values, commands)
-  const endpoint = await existing(redis, account, id)
-  const acted = { account, target: endpoint.id, detail: action }
-  switch (action) {
-    case 'enable':
-    case 'disable': {
-      const changed = await alterEndpoint(commands, endpoint, { enabled: action === 'enable' })
-      return { json: endpointDocument(changed), text: `${endpoint.id} is ${action}d.`, acted }
-    }
-    case 'rotate-secret': {
-      const secret = await rotateSecret(redis, endpoint, { seal, nowMs: await redisNowMs(redis) })
-      return {
-        json: { secret },
-        text: `${secret}\n\nKeep it now: it is not shown again. The old one signs on for a day.`,
-        acted,
-      }
-    }
-    case 'test': {
-      const delivery = await testEndpoint(redis, endpoint)
-      return { json: { delivery }, text: `${delivery} is queued; \`events endpoints attempts\` shows the answer.` }
-    }
-    case 'remove':
-      await removeEndpoint(redis, endpoint)
-      return { json: { removed: endpoint.id }, text: `${endpoint.id} is removed.`, acted }
-    case 'attempts': {
-      const page = { limit: ATTEMPTS_SHOWN, cursor: undefined, nowMs: Date.now() }
-      const attempts = (await listAttempts(redis, account, endpoint.id, page))?.attempts ?? []
-      return { json: attempts, text: tableOf(attempts, ATTEMPT_COLUMNS) }
-    }
-    default: {
-      const shown = endpointDocument(endpoint)
-      const lines = Object.entries(shown).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
-      return { json: shown, text: lines.join('\n') }
-    }
-  }
+const sealOf = ({ config }: CommandContext) => createSeal(secretKeysOf(config))
+
+const commandsOf = (context: CommandContext) => ({
+  redis: context.redis,
+  seal: sealOf(context),
+  allowPrivate: context.config.events.allowPrivate,
+})
+
+const actedOn = ({ account, id }: Endpoint, detail: string) => ({ account, target: id, detail })
+
+async function setEnabled(endpoint: Endpoint, context: CommandContext, enabled: boolean): Promise<Answer> {
+  const changed = await alterEndpoint(commandsOf(context), endpoint, { enabled })
+  const done = enabled ? 'enable' : 'disable'
+  return { json: endpointDocument(changed), text: `${endpoint.id} is ${done}d.`, acted: actedOn(endpoint, done) }
 }
 
-async function create(values: Typed, commands: Parameters<typeof addEndpoint>[0]): Promise<Answer> {
-  const { account = NO_ACCOUNT, url = '', types, senders, batch, includeContent } = values
+async function create(values: NewEndpointTyped, context: CommandContext): Promise<Answer> {
+  const { account, url, types, senders, batch, includeContent } = values
   const given = {
     url,
     types,
@@ -170,10 +204,17 @@ async function create(values: Typed, commands: Parameters<typeof addEndpoint>[0]
     const faults = faultsOf(fields.error, given)
     throw new CliFailure(faults.map(({ path, message }) => `--${path}: ${message}.`).join(' '), 2)
   }
-  const { endpoint, secret } = await addEndpoint(commands, account, fields.data)
+  const { endpoint, secret } = await addEndpoint(commandsOf(context), account, fields.data)
   return {
     json: { ...endpointDocument(endpoint), secret },
-    text: `${secret}\n\nThis is the secret of ${endpoint.id}.\nKeep it now: it is not shown again.`,
-    acted: { account, target: endpoint.id, detail: 'create' },
+    text: `${secret}\n\nThis is the secret of ${endpoint.id}.\nKeep it now: it is not shown again.\n\n${getsOf(fields.data.types)}`,
+    acted: actedOn(endpoint, 'create'),
   }
+}
+
+/** What a new endpoint gets, and what it does not. */
+function getsOf(types: readonly EventType[]): string {
+  const others = EVENT_TYPES.filter((type) => !types.includes(type))
+  const rest = others.length === 0 ? '' : `\nIt does not get ${others.join(', ')}; name types with --types.`
+  return `It gets ${types.join(', ')}.${rest}`
 }

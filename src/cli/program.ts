@@ -8,10 +8,15 @@ import { printableJson } from './print.ts'
 import { existingAccount, inSession, keptAccount, recordActs } from './session.ts'
 import type { Verb } from './verb.ts'
 
+/** What a first word that several verbs share stands for, `events endpoints list`. */
+type Groups = Readonly<Record<string, string>>
+
 /** A group of verbs. They are loaded only when their noun is typed. */
 interface Noun {
   summary: string
-  load: () => Promise<{ verbs: readonly Verb[] }>
+  load: () => Promise<{ verbs: readonly Verb[]; groups?: Groups }>
+  /** Another word that people type for it. */
+  alias?: string
 }
 
 const NOUNS: Readonly<Record<string, Noun>> = {
@@ -50,6 +55,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   },
   activity: { summary: 'who did what and when, kept for 90 days', load: () => import('./activity.ts') },
   stats: { summary: 'what was accepted, sent, delivered and failed lately', load: () => import('./stats.ts') },
+  health: {
+    summary: 'whether Redis answers and a worker is alive',
+    load: () => import('./health.ts'),
+    alias: 'status',
+  },
   top: { summary: 'lanes and campaigns live, with keys to pause and resume', load: () => import('./top.ts') },
 }
 
@@ -108,25 +118,33 @@ export async function createProgram(
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
     })
-  for (const [name, { summary, load }] of Object.entries(NOUNS)) {
+  for (const [name, { summary, load, alias }] of Object.entries(NOUNS)) {
     const noun = program.command(name).description(summary).usage('<verb> [options]')
-    if (!words.includes(name)) continue
-    const { verbs } = await load()
+    if (alias !== undefined) noun.alias(alias)
+    if (!words.some((word) => word === name || word === alias)) continue
+    const { verbs, groups = {} } = await load()
     noun.addHelpText('after', `\nExample:\n  ${PROGRAM} ${name} ${verbs[0]?.usage.split(' ')[0]} --help`)
-    for (const verb of verbs) addVerb(noun, verb, terminal)
+    for (const verb of verbs) addVerb(noun, groups, verb, terminal)
   }
+  // As of `--version`: it is what people type first.
+  program.command('version', { hidden: true }).action(() => void terminal.stdout.write(`${VERSION}\n`))
   return program
 }
 
-function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
-  const command = noun.command(verb.usage, { isDefault: verb.isDefault === true }).description(verb.summary)
+function addVerb(noun: Command, groups: Groups, verb: Verb, terminal: Terminal): void {
+  const [first = '', ...rest] = verb.usage.split(' ')
+  const group = groups[first]
+  const parent = group === undefined ? noun : groupIn(noun, first, group)
+  const usage = group === undefined ? verb.usage : rest.join(' ')
+  const command = parent.command(usage, { isDefault: verb.isDefault === true }).description(verb.summary)
+  if (command.name() === 'list') command.alias('ls')
   for (const { flags, meaning, isRequired } of verb.options) {
     if (isRequired) command.requiredOption(flags, `${meaning} (required)`)
     else command.option(flags, meaning)
   }
   command
     .option('--json', 'answer with one JSON document')
-    .addHelpText('after', `\nExample:\n  ${PROGRAM} ${noun.name()} ${command.name()} ${verb.example}`)
+    .addHelpText('after', `\nExample:\n  ${PROGRAM} ${pathOf(command)} ${verb.example}`)
     .action(async () => {
       const { json, ...options } = command.opts<Record<string, unknown>>()
       const work = verb.prepare({ ...options, ...argumentsOf(command) }, (name) => spellingOf(name, command))
@@ -143,6 +161,18 @@ function addVerb(noun: Command, verb: Verb, terminal: Terminal): void {
       if (answer.fails !== undefined) throw new CliFailure(answer.fails)
     })
 }
+
+/** The command of a group, made for its first verb. */
+function groupIn(noun: Command, name: string, summary: string): Command {
+  const known = noun.commands.find((each) => each.name() === name)
+  if (known !== undefined) return known
+  const example = `\nExample:\n  ${PROGRAM} ${noun.name()} ${name} list --help`
+  return noun.command(name).description(summary).usage('<verb> [options]').addHelpText('after', example)
+}
+
+/** The words that lead to a command: `events endpoints list`. */
+const pathOf = (command: Command): string =>
+  command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
 
 function argumentsOf(command: Command): Record<string, unknown> {
   return Object.fromEntries(command.registeredArguments.map((argument, i) => [argument.name(), command.args[i]]))

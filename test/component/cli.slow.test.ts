@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
 import { LIMIT_SETTINGS } from '../../src/accounts/settings.ts'
+import { createAccount } from '../../src/accounts/store/accounts.ts'
 import { findCredential } from '../../src/accounts/store/credentials.ts'
 import { findSender } from '../../src/accounts/store/senders.ts'
 import { checkKey } from '../../src/messages/accept/check-key.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { runCli, spawnCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { accountRecord, accountsKnown } from '../support/state/accounts.ts'
@@ -46,6 +48,46 @@ describe('the version', () => {
   })
 })
 
+describe('what people type first', () => {
+  test('`version` is the version, `ls` lists, and `status` tells the health', async () => {
+    expect(await cli('version')).toEqual(await cli('--version'))
+    expect(await cli('lanes', 'ls')).toEqual(await cli('lanes', 'list'))
+    expect(await cli('events', 'endpoints', 'ls')).toEqual(await cli('events', 'endpoints', 'list'))
+    expect(await cli('status')).toEqual(await cli('health'))
+  })
+
+  test('`health` fails without a worker that is alive, and tells how many are', async () => {
+    const none = 'error: No worker is alive: messages are accepted and wait.\n'
+    expect(await cli('health')).toEqual({ code: 1, stdout: 'Redis answers.\n', stderr: none })
+    await sendHeartbeat(redis, 'one')
+    expect(await cli('health')).toEqual({ code: 0, stdout: 'Redis answers, and 1 worker is alive.\n', stderr: '' })
+    expect(await json('health')).toEqual({ ready: true, workers: 1 })
+    await removeHeartbeat(redis, 'one')
+  })
+
+  test('the verbs of `events endpoints` are in its help, and a misspelt one is told so', async () => {
+    const names = namesIn((await cli('events', 'endpoints', '--help')).stdout)
+    expect(names).toEqual(
+      expect.arrayContaining(['list', 'create', 'show', 'enable', 'disable', 'rotate-secret', 'attempts', 'remove']),
+    )
+    expect((await cli('events', 'endpoints', 'creat')).stderr).toBe(
+      "error: unknown command 'creat'\n(Did you mean create?)\n",
+    )
+    expect((await cli('events', 'endpoint', 'list')).stderr).toContain('(Did you mean endpoints?)')
+  })
+
+  test('a new endpoint is shown with what it gets, and what it does not', async () => {
+    const account = await createAccount(redis, 'Listens')
+    const create = ['events', 'endpoints', 'create', '--account', `${account}`, '--url', 'https://shop.example/hook']
+    const { code, stdout } = await cli(...create)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /\nIt gets message\.delivered, .+\.\nIt does not get message\.sent, message\.read; name types/,
+    )
+    expect((await cli(...create, '--types', 'message.sent')).stdout).toMatch(/\nIt gets message\.sent\.\n/)
+  })
+})
+
 describe('help', () => {
   test('is there on every level, with an example', async () => {
     const nouns = namesIn((await cli('--help')).stdout)
@@ -67,6 +109,7 @@ describe('help', () => {
       'notices',
       'activity',
       'stats',
+      'health',
       'top',
     ])
     for (const noun of nouns) {
@@ -78,7 +121,13 @@ describe('help', () => {
       for (const verb of verbs) {
         const { stdout } = await cli(noun, verb, '--help')
         expect(stdout).toContain(`Example:\n  npm run cli -- ${noun} ${verb} `)
-        expect(stdout).toContain('--json')
+        const inner = stdout.includes('\nCommands:\n') ? namesIn(stdout) : []
+        if (inner.length === 0) expect(stdout).toContain('--json')
+        for (const name of inner) {
+          const { stdout } = await cli(noun, verb, name, '--help')
+          expect(stdout).toContain(`Example:\n  npm run cli -- ${noun} ${verb} ${name} `)
+          expect(stdout).toContain('--json')
+        }
       }
     }
   })

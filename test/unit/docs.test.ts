@@ -69,6 +69,12 @@ function faultOfCommand(words: readonly string[], whole: boolean): string | unde
   if (verbName === '' || verbName.startsWith('-')) return undefined
   const verb = noun.commands.find((each) => each.name() === verbName)
   if (!verb) return `no verb ${nounName} ${verbName}`
+  if (verb.commands.length > 0) {
+    const [name = '', ...values] = rest
+    const inner = verb.commands.find((each) => each.name() === name)
+    if (name === '' || name.startsWith('-')) return undefined
+    return inner ? faultOfValues(inner, values, whole && !values.includes('--help')) : `no verb ${verbName} ${name}`
+  }
   return faultOfValues(verb, rest, whole && !rest.includes('--help'))
 }
 
@@ -115,6 +121,7 @@ test('every command of the command line that is named exists, and takes what it 
   )
   expect(faults).toEqual([])
   expect(faultOfCommand(['senders', 'borrow', '1'], true)).toBe('no verb senders borrow')
+  expect(faultOfCommand(['events', 'endpoints', 'borrow'], true)).toBe('no verb endpoints borrow')
   expect(faultOfCommand(['keys', 'list', '--accounts', '1'], true)).toBe('no option list --accounts')
   expect(faultOfCommand(['templates', 'list'], true)).toBe('list lacks --account')
   expect(faultOfCommand(['messages', 'show'], true)).toBe('show takes 1 arguments, got 0')
