@@ -31,7 +31,7 @@ afterAll(() => service?.close())
 const BODIES: Readonly<Record<string, Record<string, unknown>>> = {
   '/sendservicemessages/sendmessages': audioTo('+491700000001'),
   '/chatappbusiness/send-templated-message': audioTo('+491700000001', {
-    type: 'template',
+    ...{ type: 'template', audio: undefined },
     sender: 'partner',
     template: { name: 'plain_hello', language: { code: 'en_US' } },
   }),
