@@ -264,7 +264,8 @@ export async function startWorker(
       ])
       await graph.close()
       await withTimeout(LAST_WORDS_MS, media.close()).catch(() => {})
-      if (lanes.inFlight() > 0) log.warn({ messages: lanes.inFlight() }, 'stop.left_in_flight')
+      const left = lanes.claimedOrInFlight()
+      if (left > 0) log.warn({ messages: left }, 'stop.left_in_flight')
       await withTimeout(
         LAST_WORDS_MS,
         Promise.all([
