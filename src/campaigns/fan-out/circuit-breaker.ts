@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { Outcome } from '../../messages/outcome.ts'
 import { codeEntry, isThrottling } from '../../messages/provider-codes.ts'
+import { latestOf, type Reported } from '../../messages/reported.ts'
 import { observerOf } from '../../observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type CampaignId, TEMPLATE_PAUSED } from '../campaign.ts'
@@ -58,8 +59,6 @@ export function createFailureBreaker() {
  * values. Where one person in ten has bad values, it happens once in 100,000 messages. Each worker loses one fewer.
  */
 const IN_A_ROW = 5
-/** WhatsApp tells when something happened in whole seconds. */
-const SECOND = 1_000
 /** Campaigns with refusals in a row; beyond that the oldest is forgotten. */
 const MOST = 1_000
 
@@ -69,12 +68,6 @@ const RESTING_TEMPLATE: ReadonlySet<string> = new Set(['132015', '132016'])
 type Refusal = Extract<Outcome, { kind: 'failed' }>
 
 export type CampaignRefusals = ReturnType<typeof createCampaignRefusals>
-
-/** When a refusal happened that is told later (epoch ms, in whole seconds), and whether it was told before. */
-interface ReportedRefusal {
-  atMs: number
-  isRepeated: boolean
-}
 
 /**
  * The refusals in a row of all campaigns, of those that come as answers or of those that are reported later: each kind has a
@@ -112,9 +105,8 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
   }
 
   /** Whether a person has resumed the campaign since. */
-  async function isOver(campaign: CampaignId, { atMs, isRepeated }: ReportedRefusal): Promise<boolean> {
-    const resumedAt = (await findCampaign(deps.redis, campaign))?.resumed_at ?? 0
-    return resumedAt > (isRepeated ? atMs : atMs + SECOND - 1)
+  async function isOver(campaign: CampaignId, reported: Reported): Promise<boolean> {
+    return ((await findCampaign(deps.redis, campaign))?.resumed_at ?? 0) > latestOf(reported)
   }
 
   return {
@@ -125,7 +117,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
     async pausesCampaign(
       campaign: CampaignId,
       { concerns, problem: { code } }: Refusal,
-      reported?: ReportedRefusal,
+      reported?: Reported,
     ): Promise<boolean> {
       const mayPause = concerns === 'template' || concerns === 'message' || concerns === 'sender'
       if (!mayPause || (reported !== undefined && (await isOver(campaign, reported)))) return false

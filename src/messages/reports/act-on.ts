@@ -14,6 +14,7 @@ import type { LaneQueues } from '../../queue/lane/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { masked } from '../masked.ts'
 import type { Outcome, Problem } from '../outcome.ts'
+import { latestOf, type Reported } from '../reported.ts'
 
 export interface ActDeps {
   redis: Redis
@@ -29,12 +30,6 @@ export interface Subject {
   run?: number | undefined
   /** The rest of the lane waits for how the message ends. */
   isProbe?: boolean | undefined
-}
-
-/** When it happened (epoch ms, by WhatsApp's clock), of what is reported later; `isRepeated`: this was reported before. */
-export interface Reported {
-  atMs: number
-  isRepeated: boolean
 }
 
 /** What came of it, for the message: its campaign was paused for it, or its lane waits for so long. */
@@ -106,9 +101,6 @@ export async function stopSender(
   await blockLane(redis, lanes, lane, reason)
   log.error({ lane, code: problem.code, sentence: reason }, 'sender.blocked')
 }
-
-/** WhatsApp tells whole seconds. What it has told before is held to the beginning of its second, so that it is over sooner. */
-const latestOf = ({ atMs, isRepeated }: Reported): number => (isRepeated ? atMs : atMs + 999)
 
 /** What a person reads, who looks a code up: it is in it whatever the provider's own words are. */
 function reasonOf({ code, sentence }: Problem): string {
