@@ -1,5 +1,6 @@
 // What the body of a provider's answer says. The acknowledgement of a message has the same shape on both wires.
 import { z } from 'zod'
+import { cutText } from '../messages/cut-text.ts'
 import { withoutNumbers } from '../messages/masked.ts'
 import type { CallEnd } from '../messages/outcome.ts'
 import { isUserId, parsePerson } from '../messages/recipient.ts'
@@ -53,10 +54,8 @@ const WORD_MAX = 64
 /** A word that nobody knows yet, such as `paused`: kept to be shown. Undefined for none. */
 function wordOf(said: unknown): string | undefined {
   const text = typeof said === 'string' ? said : JSON.stringify(said)
-  const word = withoutNumbers(text ?? '')
-    .replace(/\p{C}+/gu, ' ')
-    .trim()
-    .slice(0, WORD_MAX)
+  const plain = withoutNumbers(text ?? '').replace(/\p{C}+/gu, ' ')
+  const word = cutText(plain.trim(), WORD_MAX)
   return word === '' || said === null ? undefined : word
 }
 

@@ -1,5 +1,6 @@
 // Reads the statuses of a webhook: the outcomes of messages that we sent.
 import { z } from 'zod'
+import { cutText } from '../messages/cut-text.ts'
 import type { Evidence } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 import { packPricing } from '../messages/pricing.ts'
@@ -68,7 +69,7 @@ const NO_REASON: Problem = { code: 'failed', sentence: 'WhatsApp reports that it
 export function problemOf(error: z.infer<typeof reportedError>): Problem {
   const details = error.error_data?.details ?? error.title
   const sentence = `WhatsApp reports: ${codeEntry(error.code).means} (code ${error.code})`
-  return { code: String(error.code), sentence: details ? `${sentence}: ${details.slice(0, 200)}` : sentence }
+  return { code: String(error.code), sentence: details ? `${sentence}: ${cutText(details, 200)}` : sentence }
 }
 
 // Reading preferences of a webhook: people who stop or resume the advertising of one of our numbers.

@@ -2,6 +2,7 @@
 // of ours, so delivery is followed by polling, and an unanswered send can be settled by no evidence. Our message id
 // goes along as Idempotency-Key; an upstream that keeps it, as another Laneway does, makes a repeat safe.
 import { z } from 'zod'
+import { cutText } from '../messages/cut-text.ts'
 import { jsonWithPlaceholders } from '../messages/placeholders.ts'
 import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
 import { parseJson, type Refused, readSend } from './answer-body.ts'
@@ -111,7 +112,7 @@ function readPoll(end: HttpEnd): PollEnd {
     case 'failed':
     case 'expired':
     case 'cancelled': {
-      const sentence = error_message?.slice(0, MAX_SENTENCE) || 'The upstream says that it failed.'
+      const sentence = cutText(error_message ?? '', MAX_SENTENCE) || 'The upstream says that it failed.'
       return { kind: 'status', status: 'failed', problem: { code: codeIn(sentence) ?? status, sentence } }
     }
     default:

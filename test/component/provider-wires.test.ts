@@ -232,6 +232,7 @@ describe.each([
     [null, undefined],
     [{ state: 'paused' }, '{"state":"paused"}'],
     [`${'x'.repeat(100)}`, 'x'.repeat(64)],
+    [`${'x'.repeat(63)}🎉`, 'x'.repeat(63)],
   ])('that calls its state %j is told with that word, if nobody knows it', async (message_status, word) => {
     const end = await sendTo(NUMBER, { messages: [{ id: 'wamid.1', message_status }] })
     expect(end.kind).toBe('accepted')
@@ -373,10 +374,13 @@ describe('on partner-api', () => {
     })
   })
 
-  test('a status poll that finds more words than a record should hold keeps the first of them', async () => {
-    answer = { status: 200, body: told('failed', 'x'.repeat(10_000)) }
+  test.each([
+    ['x'.repeat(10_000), 500],
+    [`${'x'.repeat(499)}🎉`, 499],
+  ])('a status poll that finds more words than a record should hold keeps the first of them', async (words, kept) => {
+    answer = { status: 200, body: told('failed', words) }
     const end = await partner.poll?.(sender, 'msg_1', 5_000)
-    expect(end).toMatchObject({ kind: 'status', problem: { code: 'failed', sentence: 'x'.repeat(500) } })
+    expect(end).toMatchObject({ kind: 'status', problem: { code: 'failed', sentence: 'x'.repeat(kept) } })
   })
 
   const codes = Object.entries(CHAT_ERRORS)

@@ -104,6 +104,12 @@ test('a run has the name of the first with its number, and the activity names cl
   expect((await resumed())[0]).toEqual({ target: id, detail: `the failed again, as ${fourth.id}` })
 })
 
+test('a name too long for the number of the run is cut between characters', async () => {
+  const id = await failed([REFUSED], `${'x'.repeat(246)}🎉`)
+  const run = await service.move(id, 'resume', { class: 'failed' })
+  expect((await campaigns()).find((each) => each.id === run.id)?.name).toBe(`${'x'.repeat(246)} (run 2)`)
+})
+
 const runSchema = z.object({ data: z.object({ id: z.string(), name: z.string() }) })
 
 test('a run of a campaign without a name is called by its id, and the same key makes one run only', async () => {

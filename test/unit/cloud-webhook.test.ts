@@ -48,6 +48,14 @@ describe('a status', () => {
     expect(statuses[0]?.problem?.sentence).toContain('(code 131026): Not reachable.')
   })
 
+  test('failed with more words than a record should hold keeps the first, and no half of a character', async () => {
+    const errors = [{ code: 131026, title: 'X', error_data: { details: `${'x'.repeat(199)}🎉` } }]
+    const { statuses } = await read(
+      webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),
+    )
+    expect(statuses[0]?.problem?.sentence).toMatch(/: x{199}$/)
+  })
+
   test.each<[string, unknown]>([
     ['no errors', undefined],
     ['an empty list of errors', []],

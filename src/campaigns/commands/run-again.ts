@@ -2,6 +2,7 @@
 // were frozen for the first. What it would send to whom, and whom it skips, preflight/plan-run.ts says before.
 import { once } from '../../messages/accept/once.ts'
 import { Refusal } from '../../messages/accept/refusal.ts'
+import { cutText } from '../../messages/cut-text.ts'
 import { bodyDigest } from '../../messages/store/idempotency.ts'
 import { isLaneClosed } from '../../queue/lane/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -80,7 +81,7 @@ async function nameOfRun(redis: Redis, campaign: Campaign): Promise<string> {
   // The count begins anew where the first is not kept any more.
   const run = Math.max(runs, Number(RUN.exec(name)?.[1] ?? 1)) + 1
   const ending = ` (run ${run})`
-  return name.replace(RUN, '').slice(0, NAME_MOST - ending.length) + ending
+  return cutText(name.replace(RUN, ''), NAME_MOST - ending.length) + ending
 }
 
 /** What the activity says of a run, beside the campaign that was run again. */
