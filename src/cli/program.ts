@@ -1,11 +1,7 @@
 // The command line as a whole: nouns, their verbs, the help on every level, and how one command line is run to its exit code.
-import type { Readable, Writable } from 'node:stream'
 import { Command, CommanderError } from 'commander'
-import { loadConfig } from '../config.ts'
 import { VERSION } from '../version.ts'
-import { CliFailure, explain } from './failure.ts'
-import { printableJson } from './print.ts'
-import { existingAccount, inSession, keptAccount, recordActs } from './session.ts'
+import type { Terminal } from './run-verb.ts'
 import type { Verb } from './verb.ts'
 
 /** What a first word that several verbs share stands for, `events endpoints list`. */
@@ -73,15 +69,6 @@ For scripts: npm run --silent cli -- <noun> <verb> --json (without --silent, npm
 Example:
   ${PROGRAM} accounts list`
 
-/** Where a command line is typed and answered. */
-export interface Terminal {
-  stdin: Readable
-  stdout: Writable
-  stderr: Writable
-  /** The environment; this process's own when left out. */
-  env?: Record<string, string>
-}
-
 /**
  * Runs one command line to its exit code: 0, 1 when something could not be done, 2 when something was typed wrongly. Answers
  * go to stdout, errors as one sentence to stderr. Rejects only with an error that nobody expected.
@@ -94,6 +81,7 @@ export async function runCommandLine(words: readonly string[], terminal: Termina
   } catch (error) {
     // Commander has printed its sentence, or the help, already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    const { explain } = await import('./failure.ts')
     const known = explain(error)
     if (known === undefined) throw error
     terminal.stderr.write(`error: ${known.sentence}\n`)
@@ -148,17 +136,9 @@ function addVerb(noun: Command, groups: Groups, verb: Verb, terminal: Terminal):
     .action(async () => {
       const { json, ...options } = command.opts<Record<string, unknown>>()
       const work = verb.prepare({ ...options, ...argumentsOf(command) }, (name) => spellingOf(name, command))
-      const answer = await inSession(loadConfig(terminal.env), terminal, async (context) => {
-        const { redis } = context
-        if (work.account !== undefined) {
-          await (verb.takesRemovedAccount ? keptAccount : existingAccount)(redis, work.account)
-        }
-        const made = await work.run(context)
-        await recordActs(redis, verb.act, made.acted)
-        return made
-      })
-      terminal.stdout.write(`${json ? printableJson(answer.json) : answer.text}\n`)
-      if (answer.fails !== undefined) throw new CliFailure(answer.fails)
+      // Two thirds of what a command loads, which a help does without.
+      const { runVerb } = await import('./run-verb.ts')
+      await runVerb(verb, work, terminal, json === true)
     })
 }
 
