@@ -84,7 +84,7 @@ describe('sent', () => {
     await ends({ kind: 'sent', providerId: 'wamid.1', knownAs }, message)
     const { account } = entry.sender
     const names = await namesOf(world.redis, account, message.to)
-    expect(names).toEqual(['5511987654321', 'BR.77', message.to])
+    expect(names).toEqual(['5511987654321', 'BR.77', message.to, '551187654321'])
     expect(await namesOf(world.redis, account, 'BR.77')).toEqual(names)
   })
 
@@ -108,6 +108,18 @@ describe('sent', () => {
     }
     const names = await Promise.all(people.map((to) => namesOf(world.redis, account, to)))
     expect(names).toEqual([['491700000021', 'DE.many1'], ['DE.many2'], ['DE.many3']])
+  })
+
+  test('a user id that is answered for many stays that of the first, in either national form of their number', async () => {
+    const { account } = entry.sender
+    const [first, firstToday, other] = ['551187650001', '5511987650001', '5511987650002']
+    for (const to of [first, other, firstToday]) {
+      await ends({ kind: 'sent', providerId: 'p', knownAs: ['BR.shared'] }, { ...(await claimed()), to })
+      deps = { ...deps, nameMemory: createNameMemory() }
+    }
+    const names = await Promise.all([first, firstToday, other].map((to) => namesOf(world.redis, account, to)))
+    const theirs = [firstToday, 'BR.shared', first]
+    expect(names).toEqual([theirs, theirs, [other, '551187650002']])
   })
 
   test('what an answer has taught is not asked of Redis again, nor what it cannot teach', async () => {

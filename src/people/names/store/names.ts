@@ -111,10 +111,11 @@ export async function keepNames(
 }
 
 /** What it says of numbers, whichever of their forms it names. */
-function inMainForms({ names, before }: Naming): Naming {
-  const main = [...new Set(names.map(mainForm))]
-  const former = before === undefined ? undefined : mainForm(before)
-  return { names: main, before: former !== undefined && main.includes(former) ? undefined : former }
+function inMainForms(told: Naming): Naming {
+  const names = [...new Set(told.names.map(mainForm))]
+  const before = told.before && mainForm(told.before)
+  const sentTo = told.sentTo && mainForm(told.sentTo)
+  return { ...told, names, before: before !== undefined && names.includes(before) ? undefined : before, sentTo }
 }
 
 /** Forgets that these are names of one person. */
