@@ -140,4 +140,5 @@ const unmarked = (cell: string): string => (MARKED.test(cell) ? cell.slice(1) : 
 
 /** The parser leaves the quotes around a cell where a space follows the second one. */
 const QUOTED_AND_SPACES = /^"(.*)"[ \t]+$/s
-const cellOf = (cell: string): string => unmarked(QUOTED_AND_SPACES.exec(cell)?.[1] ?? cell)
+/** What a cell says, as the parser leaves it. */
+export const cellOf = (cell: string): string => unmarked(QUOTED_AND_SPACES.exec(cell)?.[1] ?? cell)

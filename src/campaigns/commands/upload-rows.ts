@@ -2,7 +2,7 @@
 // that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
 import type { AccountLimits } from '../../accounts/settings.ts'
 import { accountLimits } from '../../accounts/store/accounts.ts'
-import { EndlessRecordError, MAX_RAW_BYTES, MAX_RECORD_BYTES } from '../../files/csv.ts'
+import { cellOf, EndlessRecordError, MAX_RAW_BYTES, MAX_RECORD_BYTES } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import type { CsvOptions, ReadAs, Separator } from '../../files/csv-head.ts'
 import { TooLargeError } from '../../files/drafts.ts'
@@ -109,6 +109,8 @@ const BLANKS = Array.from(
   (blank) => Buffer.from(blank).toString('latin1'),
 )
 const BEGINS_BLANK = new Set(BLANKS.map((blank) => blank.charCodeAt(0)))
+/** The bytes of cells that may turn out empty: of blanks, and of quotes with blanks behind them. */
+const MAYBE_EMPTY = new Set(Buffer.from(`${BLANKS.join('')}\n"`, 'latin1'))
 
 /**
  * `bytes` are those of the source, unchanged; they throw an EndlessRecordError. `rows` is right once they have been read to
@@ -158,6 +160,8 @@ function csvLines(separator: () => Separator) {
   /** Spaces behind that quote. */
   let trailing = 0
   let cellBytes = 0
+  /** The bytes of a cell that may turn out empty, in a record without content so far. */
+  let doubtful = ''
   /** The bytes of a blank that have come so far. */
   let blank = ''
   let recordBytes = 0
@@ -168,7 +172,29 @@ function csvLines(separator: () => Separator) {
   function append(byte: number): void {
     if (recordBytes + cellBytes > MAX_RECORD_BYTES) throw new EndlessRecordError(beginsOn, UNCLOSED)
     cellBytes += 1
-    hasContent ||= !SPACES.has(byte)
+    if (hasContent) return
+    hasContent = !MAYBE_EMPTY.has(byte)
+    doubtful = hasContent ? '' : doubtful + String.fromCharCode(byte)
+  }
+
+  function endCell(): void {
+    if (!hasContent && doubtful !== '') {
+      const cell = Buffer.from(trailing > 0 ? `"${doubtful}" ` : doubtful, 'latin1').toString()
+      hasContent = cellOf(cell).trim() !== ''
+    }
+    recordBytes += cellBytes + trailing
+    doubtful = ''
+    cellBytes = 0
+    trailing = 0
+  }
+
+  function endRecord(): void {
+    endCell()
+    if (hasContent) records += 1
+    hasContent = false
+    recordBytes = 0
+    rawBytes = 0
+    beginsOn = line
   }
 
   /** Whether the byte is of blanks before a cell, or may be. */
@@ -191,17 +217,9 @@ function csvLines(separator: () => Separator) {
   function lookOutside(byte: number): void {
     if (byte !== separates && byte !== LINE_END && isBlank(byte)) return
     if (byte === QUOTE && cellBytes === 0) isQuoted = true
-    else if (byte === LINE_END) {
-      if (hasContent) records += 1
-      hasContent = false
-      cellBytes = 0
-      recordBytes = 0
-      rawBytes = 0
-      beginsOn = line
-    } else if (byte === separates) {
-      recordBytes += cellBytes
-      cellBytes = 0
-    } else append(byte)
+    else if (byte === LINE_END) endRecord()
+    else if (byte === separates) endCell()
+    else append(byte)
   }
 
   /** The byte after a quote within quotes. */
@@ -216,11 +234,11 @@ function csvLines(separator: () => Separator) {
       append(byte)
       return
     }
-    cellBytes += trailing
-    trailing = 0
     if (byte !== separates && byte !== LINE_END) {
       // The quotes were not meant as such: the cell has both of them.
-      cellBytes += 1
+      hasContent = true
+      cellBytes += trailing + 1
+      trailing = 0
       append(QUOTE)
     }
     lookOutside(byte)
@@ -241,8 +259,9 @@ function csvLines(separator: () => Separator) {
     },
     end(): void {
       if (isQuoted && !isQuoteHeld) throw new EndlessRecordError(beginsOn, UNCLOSED)
+      endRecord()
     },
     /** Records with anything in them, without the header. */
-    rows: (): number => Math.max(0, records + (hasContent ? 1 : 0) - 1),
+    rows: (): number => Math.max(0, records - 1),
   }
 }
