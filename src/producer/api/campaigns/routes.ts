@@ -69,6 +69,9 @@ const exampleDraft = {
   ...{ state: 'draft', started_at: null, preflight: undefined, progress: progressOf({}) },
 }
 
+/** The same once it was checked. */
+const exampleReady = { ...exampleCampaign, state: 'ready', started_at: null, progress: progressOf({}) }
+
 /** The same as a list has it. */
 const listedExample = { ...exampleCampaign, template: { name: 'flash_sale', language: 'en_US' } }
 
@@ -154,34 +157,58 @@ export const campaigns = {
     takesRoom: true,
     answers,
     errors: { ...wrongState, 400: ['no_rows'] },
-    examples: [{ says: 'checking' }],
+    examples: [{ says: 'checking', data: { ...exampleDraft, state: 'checking' } }],
   }),
   schedule: change.post('/campaigns/:id/schedule', 'Starts the campaign at a given time.', {
     act: 'campaign.schedule',
     body: orNothing(scheduleBody),
     answers,
     errors: toStart,
-    examples: [{ body: { at: '2126-11-22T09:00:00Z' }, says: 'scheduled' }],
+    examples: [
+      {
+        body: { at: '2126-11-22T09:00:00Z' },
+        says: 'scheduled',
+        data: { ...exampleReady, state: 'scheduled', scheduled_at: '2126-11-22T09:00:00.000Z' },
+      },
+    ],
   }),
   start: change.post('/campaigns/:id/start', 'Starts the campaign now.', {
     act: 'campaign.start',
     takesRoom: true,
     answers,
     errors: toStart,
-    examples: [{ says: 'started' }],
+    examples: [{ says: 'started', data: exampleCampaign }],
   }),
   pause: change.post('/campaigns/:id/pause', 'Pauses the campaign: nothing more is sent until it is resumed.', {
     act: 'campaign.pause',
     body: orNothing(pauseFields),
     answers,
     errors: wrongState,
-    examples: [{ body: { reason: 'a typo' }, says: 'paused' }],
+    examples: [
+      {
+        body: { reason: 'a typo' },
+        says: 'paused',
+        data: {
+          ...exampleCampaign,
+          ...{ state: 'paused', reason: 'a typo', progress: progressOf({ total: 4, queued: 2, sent: 2 }) },
+        },
+      },
+    ],
   }),
   cancel: change.post('/campaigns/:id/cancel', 'Cancels the campaign: nothing more of it is ever sent.', {
     act: 'campaign.cancel',
     answers,
     errors: wrongState,
-    examples: [{ says: 'cancelled' }],
+    examples: [
+      {
+        says: 'cancelled',
+        data: {
+          ...exampleCampaign,
+          ...{ state: 'cancelled', ended_at: '2026-11-20T14:35:18.331Z' },
+          progress: { ...progressOf({ total: 4, sent: 2 }), cancelled: 2 },
+        },
+      },
+    ],
   }),
   resume: change.post(
     '/campaigns/:id/resume',
