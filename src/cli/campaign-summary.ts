@@ -158,7 +158,7 @@ export function planText(plan: RunPlan): string {
   return [
     `${recipients} of the ${matched} that are ${plan.class.replace('_', ' ')} would get a message`,
     ...(skipped.length === 0 ? [] : [`; not ${skipped.join(', ')}`]),
-    ...(complete ? [] : ['; the list is so long that only its beginning was looked at']),
+    ...(complete ? [] : ['; the list is so long that only its beginning was checked']),
     ...problems.map(({ path, message }) => `; it would be blocked: ${path}: ${message}`),
   ].join('')
 }

@@ -134,7 +134,7 @@ export const verbs: readonly Verb[] = [
   verb({
     usage: 'check <sender>',
     summary:
-      'ask WhatsApp all that it tells of a sender, and say what is missing and what to do; ends with 1 while anything is',
+      'check a sender with WhatsApp, and say what is missing and what to do; ends with 1 while anything is missing',
     example: '1',
     values: { sender: senderName },
     async run({ sender: named }, context) {
@@ -144,9 +144,7 @@ export const verbs: readonly Verb[] = [
       const graph = use(createGraphApi(config.cloudApiVersion))
       const seal = createSeal(secretKeysOf(config))
       const check = await checkSender({ redis, seal, graph, appSecret: config.cloudApi.appSecret }, sender)
-      const fails = check.ok
-        ? undefined
-        : `Sender ${sender.id} cannot send, or hears nothing back: something is missing.`
+      const fails = check.ok ? undefined : `Sender ${sender.id} cannot send, or gets no webhooks: something is missing.`
       return { json: check, text: checkText(check), fails }
     },
   }),

@@ -43,9 +43,10 @@ const SLOW_A_SECOND = 5
 /** From this rate on a request may be late by less. */
 const FAST_A_SECOND = 500
 /**
- * A claim further ahead of its slot is refused. Workers claim a little less far ahead (worker/sending/lane-loop.ts). For a campaign that is short enough that what was asked of
- * opt-outs before the claim still counts when the message leaves (people/opt-outs/store/opt-outs.ts). Transactional ones may be
- * claimed while a campaign has all slots of that moment: they leave in the first of these (worker/sending/lane-slots.ts).
+ * A claim further ahead of its slot is refused; workers claim a little less far ahead (worker/sending/lane-loop.ts). For
+ * campaigns this is so short that an answer about opt-outs from before the claim still counts when the message leaves
+ * (people/opt-outs/store/opt-outs.ts). Transactional messages may be claimed while a campaign has all slots of the next moment:
+ * they leave in the first of these (worker/sending/lane-slots.ts).
  */
 const MOST_CAMPAIGN_AHEAD_MS = 170
 const MOST_TRANSACTIONAL_AHEAD_MS = 500

@@ -1,7 +1,7 @@
 // Tombstones of erased people, without their numbers: a campaign older than the erasure sends them nothing, whatever its
-// list says, and what they wrote before it is not stored again, however often a webhook brings it. A tombstone is an HMAC under the secret key of the installation, so that a copy of Redis does not show whether
-// a number was ever known here. A later campaign may write to the person again, on purpose: a person who comes back is not
-// kept out for ever.
+// list says, and what they wrote before it is not stored again, however often a webhook brings it. A tombstone is an HMAC under
+// the secret key of the installation, so that a copy of Redis does not show whether a number was ever known here. A later
+// campaign may write to the person again, on purpose: a person who comes back is not kept out for ever.
 import { createHmac } from 'node:crypto'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'

@@ -1,6 +1,6 @@
-// Questions to WhatsApp's Graph API, of templates, numbers, accounts and tokens, and what is deleted there. The token travels in a header and in
-// nothing that is told or logged; what WhatsApp says of an error is cleared of it, since it repeats bad ones. No redirect is
-// followed: it could lead anywhere, with the token.
+// Requests to WhatsApp's Graph API: questions about templates, numbers, accounts and tokens, and deletions. The token is in a
+// header and in nothing that is shown or logged; it is taken out of WhatsApp's error texts, which repeat bad tokens. No
+// redirect is followed: it could lead anywhere, with the token.
 import { request } from 'undici'
 import { z } from 'zod'
 import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'

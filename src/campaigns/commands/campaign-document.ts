@@ -100,7 +100,7 @@ export type CampaignDescription = z.infer<typeof campaignDocumentSchema>
 export const runPlanSchema = z.strictObject({
   class: z.enum(RESUME_CLASSES),
   matched: count.describe('Recipients of the campaign whose message is in the class.'),
-  complete: z.boolean().describe('False: the list is so long that only its beginning was looked at.'),
+  complete: z.boolean().describe('False: the list is so long that only its beginning was checked.'),
   recipients: count.describe('Those who would get a message.'),
   refused: preflightSchema.shape.refused.strict().describe('Those who would not, by reason, such as `opted_out`.'),
   skipped_capped: count.describe('They have had enough marketing for now.'),

@@ -189,7 +189,7 @@ function RunAgain({ campaign }: { campaign: Campaign }) {
 const Plan = ({ plan }: { plan: RunPlan }) => (
   <>
     {status`${<strong>{countText(plan.recipients)}</strong>} of ${counted(plan.matched, 'person', 'people')} would get it.${
-      plan.complete ? '' : ' There are so many that only the first were looked at.'
+      plan.complete ? '' : ' There are so many that only the first were checked.'
     }`}
     <LeftOut {...plan} />
     <Faults faults={plan.problems} />

@@ -75,7 +75,7 @@ export interface ImportCounts {
   refused: number
   /** Imported rows whose number an earlier row of the file had: the later row counts. */
   repeated: number
-  /** What somebody should look at among the imported names. */
+  /** What should be checked among the imported names. */
   warnings: string[]
 }
 

@@ -27,9 +27,9 @@ export const wantedUntilOf = (entry: DirectoryEntry, message: Asked['message'], 
   deadlineIn(isAsked(entry, message, isMarketing) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
 
 /**
- * Why messages of one sender to people with these names must not be sent, by their places among them: the recipient wants no such message, or was
- * erased since its campaign began, under any of their names. Asked before they are claimed, and again of one that leaves
- * later than that answer is good for.
+ * Which messages of one sender must not be sent, by their index, and why: the recipient wants no such message or was erased
+ * since its campaign began, under any of their names. Asked before they are claimed, and again of a message that leaves later
+ * than the answer is good for.
  */
 export async function barredAmong<M extends Asked>(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },

@@ -1,6 +1,6 @@
-// When the claimed messages of a lane leave, and which in which slot. The slots of a lane are interchangeable: whichever
-// message goes first takes the next one, so a transactional message does not wait behind a campaign that has claimed the next
-// moment.
+// Decides when each claimed message of a lane leaves, and in which slot. The slots of a lane are interchangeable: whichever
+// message goes first takes the next one, so a transactional message does not wait behind a campaign that has claimed the slots
+// of the next moment.
 //
 // A busy machine is late with everything. Whatever is late is dealt with for all messages of the lane that are late with it,
 // in one step: whether they may still leave is asked together, and slots that are lost are exchanged together. So a worker

@@ -50,7 +50,7 @@ const importedSchema = named('ImportedContacts', {
   joined: count.describe('Contacts that were not in it before.'),
   created: count.describe('Contacts that the account did not have before.'),
   repeated: count.describe('Rows with a number of an earlier row; the last row counts.'),
-  warnings: z.array(z.string()).describe('What somebody should look at among the imported names.'),
+  warnings: z.array(z.string()).describe('What should be checked among the imported names.'),
   ...importedFields,
 })
 
