@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { addReply, waitingReplies } from '../../src/campaigns/store/replies.ts'
-import { inboundDigest } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
+import { receivedName } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
@@ -78,7 +78,7 @@ test('each person counts once, for the latest campaign that reached them, unless
   expect(await replied(second)).toBe(1)
 
   // A note that is looked at again, as after a death of the worker, counts nobody twice.
-  await addReply(service.redis, service.lane, { message: inboundDigest(again), receivedAt: Date.now() })
+  await addReply(service.redis, service.lane, { message: receivedName(again), receivedAt: Date.now() })
   await writes(bob, { text: 'And hello' })
   await reaches(second, 2)
   expect(await replied(first)).toBe(2)

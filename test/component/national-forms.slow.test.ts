@@ -19,11 +19,11 @@ import {
   removeOptOuts,
 } from '../../src/people/opt-outs/store/opt-outs.ts'
 import { admit, cap, cappedUntil } from '../../src/portfolios/store/rules.ts'
-import { contactKeys } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { contactsOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: CampaignService
@@ -91,25 +91,25 @@ test('what an older release wrote under the other form is found, and ends under 
   const { redis } = service
   const { account } = await service.addTenant()
   const [today, other] = BRAZIL
-  const { optOuts, optOutSources, names: size, namesIn } = contactKeys(account)
+  const { optOuts, optOutSources, names: size, namesIn } = contactsOf(redis, account)
   const at = Date.now() - 60_000
   for (const form of [today, other]) {
-    await redis.zadd(optOuts, at, form)
-    await redis.hset(optOutSources, form, JSON.stringify({ word: [at, at] }))
+    await optOuts.put(at, form)
+    await optOutSources.change({ [form]: JSON.stringify({ word: [at, at] }) })
   }
   expect([await isOptedOut(account, today), await isOptedOut(account, other)]).toEqual([true, true])
   expect(await removeOptOuts(redis, account, [today], { source: 'http' })).toBe(1)
-  expect([await listed(account), await redis.hlen(optOutSources)]).toEqual([[], 0])
+  expect([await listed(account), await optOutSources.count()]).toEqual([[], 0])
 
   const stored = [
     [other, ['BR.7']],
     ['BR.7', [other]],
   ] as const
-  await redis.hset(size, { buckets: 1, names: stored.length })
+  await size.change({ buckets: 1, names: stored.length })
   for (const [name, others] of stored) {
     const field = Buffer.alloc(6)
     field.writeUIntBE(hash('sha256', name, 'buffer').readUIntBE(0, 6) % 2 ** 46, 0, 6)
-    await redis.hset(namesIn('0'), new Map([[field, packNames(others)]]))
+    await namesIn('0').change(new Map([[field, packNames(others)]]))
   }
   for (const name of [today, other, 'BR.7']) expect(await namesOf(redis, account, name)).toEqual([today, 'BR.7', other])
   await keepNames(redis, account, [{ names: [today, 'BR.8'] }])
@@ -117,10 +117,10 @@ test('what an older release wrote under the other form is found, and ends under 
     const [first, ...names] = await namesOf(redis, account, name)
     expect([first, ...names.sort()], name).toEqual([today, other, 'BR.7', 'BR.8'])
   }
-  expect(await redis.hlen(namesIn('0'))).toBe(3)
+  expect(await namesIn('0').count()).toBe(3)
   await forgetNames(redis, account, [other])
   for (const name of [today, 'BR.7', 'BR.8']) expect((await namesOf(redis, account, name)).length, name).toBeLessThan(3)
-  expect(await redis.hlen(namesIn('0'))).toBe(0)
+  expect(await namesIn('0').count()).toBe(0)
 })
 
 test.each(PAIRS)('%s: what is learned of %s holds for %s', async (_country, one, other) => {

@@ -5,9 +5,9 @@ import { createAccount, findAccount, setAccountSettings } from '../../src/accoun
 import { loadConfig, unknownSettings } from '../../src/config.ts'
 import { createTag } from '../../src/contacts/store/tags.ts'
 import { createFolder, findFolder } from '../../src/gallery/store/folders.ts'
-import { accountKey } from '../../src/redis/keys.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { accountRecord } from '../support/state/accounts.ts'
 
 let service: Service
 /** An account as it is made today, which refuses all, and one that ignores what is no misspelling. */
@@ -222,7 +222,7 @@ describe('an account as it is made today', () => {
   test('is one of after the setting came: one from before ignores them', async () => {
     const before = await createAccount(service.redis, 'from before')
     expect(await findAccount(service.redis, before)).toMatchObject({ unknown_fields: 'refuse' })
-    await service.redis.hdel(accountKey(before), 'unknown_fields')
+    await accountRecord(service.redis, before).drop('unknown_fields')
     expect(await findAccount(service.redis, before)).toMatchObject({ unknown_fields: 'ignore' })
   })
 })

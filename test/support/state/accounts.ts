@@ -82,6 +82,9 @@ export function contactsOf(redis: Redis, account: number) {
     erasedOptOuts: timesAt(redis, keys.erasedOptOuts),
     optOutSources: recordAt(redis, keys.optOutSources),
     tombstones: timesAt(redis, keys.tombstones),
+    /** How many names are kept of people who have several, and the names of one bucket of them. */
+    names: recordAt(redis, keys.names),
+    namesIn: (bucket: string) => recordAt(redis, keys.namesIn(bucket)),
   }
 }
 

@@ -2,7 +2,7 @@
 // Nothing here knows where it is kept; the verbs beside this file do.
 import type { Redis } from '../../../src/redis/connect.ts'
 
-type Fields = Readonly<Record<string, string | number>>
+type Fields = Readonly<Record<string, string | number>> | ReadonlyMap<Buffer, Buffer>
 
 const keptAt = (redis: Redis, key: string) => ({
   isThere: async (): Promise<boolean> => (await redis.exists(key)) === 1,
