@@ -48,6 +48,9 @@ test('reading the table loads neither Redis nor Express nor a queue', () => {
   )
 })
 
+/** Objects that hold whatever WhatsApp says, by their names; what is in them is not ours to close. */
+const OPEN = ['pricing']
+
 describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name, spec) => {
   test('has one sentence about it, and a permission that there is', () => {
     expect(spec.summary).toMatch(/^[A-Z][^\n]{8,118}[^.]\.$/)
@@ -90,7 +93,7 @@ describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name,
     expect(spec.examples.length).toBeGreaterThan(0)
   })
 
-  test('answers nothing beyond its schemas: not one more field, at any depth', () => {
+  test('answers nothing beyond its schemas: not one more field, at any depth, but in what is open', () => {
     for (const example of spec.examples) {
       const { status } = example
       const answer = shownAnswer(spec, example)
@@ -107,7 +110,7 @@ describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name,
       expect(objects.length).toBeGreaterThan(0)
       for (const { path, value } of objects) {
         const more = changed(answer, path, { ...Object(value), unexpected: 1 })
-        expect(schema.safeParse(more).success, path.join('.')).toBe(false)
+        expect(schema.safeParse(more).success, path.join('.')).toBe(OPEN.includes(String(path.at(-1))))
       }
     }
   })
