@@ -8,7 +8,7 @@ import everyTest from './vitest.config.ts'
 const { LANEWAY_TEST_BULLMQ: folder, LANEWAY_TEST_BULLMQ_OF: of } = process.env
 const other = folder && createRequire(join(folder, 'package.json')).resolve('bullmq')
 
-const CLIENT = ['campaign-once.slow', 'client.slow', 'client-campaigns.slow', 'client-two-way']
+const CLIENT = ['campaign-once.slow', 'client.slow', 'client-campaigns.slow', 'client-two-way', 'jobs-page']
 const ROOM = [
   ...['add-jobs', 'bullmq-layout', 'chunk-round-robin', 'dashboard', 'dead-letters', 'dead-letters.slow', 'event-pump'],
   ...['event-retries.slow', 'fair-erasures', 'gallery-moves.slow', 'intake', 'intake-raw.slow', 'lane-clear.slow'],
