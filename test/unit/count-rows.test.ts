@@ -37,6 +37,8 @@ test.each([
   // Quotes in a quoted cell: as the parser leaves them they are those around a cell with a space behind it.
   ['phone\n""""" "', 0],
   ['phone\n""""" ",a\n""""" " \n"""""" \n', 3],
+  // The mark of a text, before a tab.
+  ["phone\n'\t\n'a\n''\t\n", 2],
   ['phone\n"\u00a0\f"\n"\u3000" \n"\u3042"\n', 1],
 ])('%j has so many rows: %i', async (text, rows) => {
   for (const pieceBytes of [1, 3, 1_000]) expect(await count('csv', text, pieceBytes)).toEqual({ rows, text })
@@ -51,7 +53,10 @@ test.each([
 })
 
 test('rows and open quotes are those that reading the file finds', async () => {
-  const text = fc.string({ unit: fc.constantFrom('"', '"', ',', ';', '\n', 'a', ' ', '\t', '\u00a0'), maxLength: 40 })
+  const text = fc.string({
+    unit: fc.constantFrom('"', '"', ',', ';', '\n', 'a', ' ', '\t', '\u00a0', "'"),
+    maxLength: 40,
+  })
   await fc.assert(
     fc.asyncProperty(text, fc.constantFrom<Separator>(',', ';'), fc.integer({ min: 1, max: 5 }), async (...given) => {
       const [written, separator, pieceBytes] = given
@@ -70,6 +75,12 @@ test('rows and open quotes are those that reading the file finds', async () => {
       const counted = async () => (await count('csv', whole, pieceBytes, separator)).rows
       expect(await outcome(counted())).toBe(await outcome(read()))
     }),
-    { numRuns: 3_000, examples: [['""""" "', ',', 1]] },
+    {
+      numRuns: 3_000,
+      examples: [
+        ['""""" "', ',', 1],
+        ["'\t", ',', 1],
+      ],
+    },
   )
 })

@@ -109,8 +109,8 @@ const BLANKS = Array.from(
   (blank) => Buffer.from(blank).toString('latin1'),
 )
 const BEGINS_BLANK = new Set(BLANKS.map((blank) => blank.charCodeAt(0)))
-/** The bytes of cells that may turn out empty: of blanks, and of quotes with blanks behind them. */
-const MAYBE_EMPTY = new Set(Buffer.from(`${BLANKS.join('')}\n"`, 'latin1'))
+/** The bytes of cells that may turn out empty: blanks, quotes with blanks behind them, and the mark before a tab. */
+const MAYBE_EMPTY = new Set(Buffer.from(`${BLANKS.join('')}\n"'`, 'latin1'))
 
 /**
  * `bytes` are those of the source, unchanged; they throw an EndlessRecordError. `rows` is right once they have been read to
