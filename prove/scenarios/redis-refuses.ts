@@ -64,7 +64,8 @@ export const redisRefuses: readonly Scenario[] = Object.entries(TROUBLES).map(([
           { wire: 'partner-api', policy: 'at_least_once', rate: 80 },
           { wire: 'cloud-api', policy: 'at_least_once', rate: 80, campaign: true },
         ],
-        // No webhook helps with evidence.
+        // A provider that a busy machine makes slow earns no flag, and no webhook helps with evidence.
+        env: { LANEWAY_SEND_TIMEOUT_SECONDS: '60' },
         simulator: { SIMULATOR_WEBHOOK_URL: '' },
       },
       async (rig) => {

@@ -4,6 +4,7 @@ import { Worker } from 'bullmq'
 import { afterAll, expect, test } from 'vitest'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { acceptedAtMs, messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { nextJobs } from '../../src/queue/lane/jobs.ts'
 import { addJobs, CAMPAIGN_PRIORITY, type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
 import { delayedUntil, laneBacklogKeys, laneJobKey, laneQueue } from '../../src/queue/layout.ts'
 import { openQueue } from '../../src/queue/open-queue.ts'
@@ -178,3 +179,25 @@ test('onto a paused lane they are added', async () => {
   await queues.add(newId(), payloadOf())
   expect(await redis.llen(laneBacklogKeys(lane).waiting)).toBe(2)
 })
+
+test.each([
+  ['its job', 'transactional', '-hset'],
+  ['its place in line, as a campaign has it', 'campaign', '-zadd'],
+  ['its place in line, as a transactional one has it', 'transactional', '-lpush'],
+] as const)(
+  'a message that Redis let us add without %s is added whole when it is added again',
+  async (_what, of, right) => {
+    lane += 1
+    const id = newId()
+    const payload = payloadOf(of)
+    await redis.acl('SETUSER', 'default', right)
+    try {
+      await expect(queues.add(id, payload)).rejects.toThrow(/NOPERM|can't run this command|ACL failure/)
+    } finally {
+      await redis.acl('SETUSER', 'default', '+@all')
+    }
+    await queues.add(id, payload)
+    const { jobs } = await nextJobs(redis, lane, { most: 10, by: 'a worker' })
+    expect(jobs.map((job) => job.id)).toEqual([id])
+  },
+)

@@ -45,7 +45,15 @@ if #ids == 0 then return 'OK' end
 local keys = {}
 for i, id in ipairs(ids) do keys[i] = jobs .. id end
 local areNew = redis.call('EXISTS', unpack(keys)) == 0
-local added, ready = {}, {}
+-- A job that is in no line would never be sent, and adding it again would change nothing: where Redis does not let us put it
+-- in line, as with a right that somebody took away, it goes again, and whoever adds it is told.
+local function undone(result, written)
+  if type(result) ~= 'table' or not result.err then return nil end
+  redis.call('UNLINK', unpack(written))
+  return result
+end
+
+local added, ready, readyJobs = {}, {}, {}
 for i, id in ipairs(ids) do
   if not added[id] and (areNew or redis.call('EXISTS', keys[i]) == 0) then
     added[id] = true
@@ -55,14 +63,21 @@ for i, id in ipairs(ids) do
     redis.call('HSET', keys[i], 'name', name, 'data', payloads[i], 'opts', '{}', 'timestamp',
       string.format('%.0f', times[i]), 'delay', isDelayed and string.format('%.0f', math.max(1, dueMs - times[i])) or 0,
       'priority', priorities[i])
-    if isDelayed then
-      redis.call('ZADD', delayed, delayedScore(delayed, dueMs), id)
-    elseif priorities[i] == 0 then
-      ready[#ready + 1] = id
+    if not isDelayed and priorities[i] == 0 then
+      ready[#ready + 1], readyJobs[#readyJobs + 1] = id, keys[i]
     else
-      redis.call('ZADD', prioritized, prioritizedScore(priorities[i], counter), id)
+      local line, score = delayed, isDelayed and delayedScore(delayed, dueMs)
+      if not isDelayed then line, score = prioritized, prioritizedScore(priorities[i], counter) end
+      local failure = undone(redis.pcall('ZADD', line, score, id), { keys[i] })
+      if failure then
+        if #readyJobs > 0 then redis.call('UNLINK', unpack(readyJobs)) end
+        return failure
+      end
     end
   end
 end
-if #ready > 0 then redis.call('LPUSH', waiting, unpack(ready)) end
+if #ready > 0 then
+  local failure = undone(redis.pcall('LPUSH', waiting, unpack(ready)), readyJobs)
+  if failure then return failure end
+end
 return 'OK'
