@@ -373,6 +373,23 @@ test('a request has as long to leave as its claim and its answer are good for, a
   expect(await lane().wait('campaign', slotIn(0), { wantedUntil })).toMatchObject({ leaveBy: wantedUntil.steadyMs })
 })
 
+test('a message that its lane holds back goes back when its claim is over', async () => {
+  vi.useFakeTimers()
+  const { slots } = lane()
+  const begin = (validMs: number) =>
+    slots.wait(
+      { message: '', isMarketing: true, of: 'campaign', until: deadlineIn(validMs), wantedUntil: GOOD },
+      slotIn(0),
+      paceOf(10),
+    )
+  // None of these ever leaves.
+  for (let n = 0; n < 11; n += 1) void begin(600_000)
+  await vi.advanceTimersByTimeAsync(10)
+  const held = begin(5_000)
+  await vi.advanceTimersByTimeAsync(5_010)
+  expect(await held).toEqual(BACK)
+})
+
 test('while as many as a second may hold wait for their connections, no other one goes', async () => {
   vi.useFakeTimers()
   const { slots } = lane()

@@ -242,9 +242,8 @@ class Line<Message> implements LaneSlots<Message> {
     if (this.lateLine(slotAt) !== undefined) this.lookAt(Number.NEGATIVE_INFINITY)
     else if (next.wantedUntil.steadyMs <= slotAt) this.lookAt(slotAt - ASKED_AHEAD_MS)
     else {
-      const freeAt = this.gate.freeAt()
-      // Else it is looked at when one of those that were let go has left.
-      if (freeAt < Number.POSITIVE_INFINITY) this.lookAt(Math.max(slotAt, freeAt))
+      // Where the gate is closed until one of those that were let go has left, the claim may be over before.
+      this.lookAt(Math.min(Math.max(slotAt, this.gate.freeAt()), next.until.steadyMs))
     }
   }
 
@@ -296,12 +295,13 @@ class Line<Message> implements LaneSlots<Message> {
         void this.ask(this.takeDoubtful(Math.max(now, slotAt) + ASKED_AHEAD_MS))
         continue
       }
-      if (slotAt > now + TIMER_MS || this.gate.freeAt() > now) break
-      this.lineOf(next).shift()
       if (isOver(next.until)) {
+        this.lineOf(next).shift()
         next.go(BACK)
         continue
       }
+      if (slotAt > now + TIMER_MS || this.gate.freeAt() > now) break
+      this.lineOf(next).shift()
       slots.shift()
       this.gate.letGo()
       if (now - slotAt <= pace.lateMs) this.lost = 0
