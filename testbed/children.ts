@@ -8,6 +8,11 @@ const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
+// A signal that nobody handles ends a process without that event, as vitest ends its workers: what a test had left running
+// went on, held the error output that it had been given, and kept vitest from ending.
+process.on('SIGTERM', () => {
+  if (process.listenerCount('SIGTERM') === 1) process.exit(143)
+})
 
 /** Starts a process that ends with this one at the latest. */
 export function startChild(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
