@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
 import { listen } from '../../testbed/free-port.ts'
+import { OUT_OF_TIME } from '../support/call-ends.ts'
 import { takePort } from '../support/processes.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
@@ -246,7 +247,7 @@ describe('unanswered', () => {
     ['does not read', (socket) => socket.pause()],
   ])('in the time it has, when the server %s', async (_name, behave) => {
     const { end } = await against(behave, ({ url }) => post(url, { id: 'x'.repeat(200_000) }, 400))
-    expect(end).toEqual({ kind: 'unanswered', cause: 'timeout' })
+    expect(end).toEqual(OUT_OF_TIME)
   })
 })
 
@@ -341,7 +342,7 @@ test('a call whose time is over ends its connection, which nobody else may use',
       closed += 1
     })
   })
-  expect(await post(server.url, {}, 100)).toEqual({ kind: 'unanswered', cause: 'timeout' })
+  expect(await post(server.url, {}, 100)).toEqual(OUT_OF_TIME)
   await eventually(async () => closed === 1, 'the end of the connection')
   await server.close()
 })

@@ -8,6 +8,7 @@ import { createLineTls, type ProviderLine, startProviderLine } from '../../prove
 import { createRandom } from '../../prove/random.ts'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
+import { OUT_OF_TIME } from '../support/call-ends.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -103,7 +104,7 @@ describe.each(['h1', 'h2'] as const)('over TLS by %s', (protocol) => {
   test('connections go half open, and the next work', async () => {
     expect(await post(0)).toMatchObject({ kind: 'answer' })
     line.freezeAll()
-    expect(await post(1, 300)).toEqual({ kind: 'unanswered', cause: 'timeout' })
+    expect(await post(1, 300)).toEqual(OUT_OF_TIME)
     expect(came(1)).toBe(false)
     expect(await post(2)).toMatchObject({ kind: 'answer' })
   })

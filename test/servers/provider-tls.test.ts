@@ -15,6 +15,7 @@ import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
 import { createConnection } from '../../src/providers/http-connection.ts'
 import { makeCertificate } from '../../testbed/certificate.ts'
 import { listen } from '../../testbed/free-port.ts'
+import { OUT_OF_TIME } from '../support/call-ends.ts'
 import { takePort } from '../support/processes.ts'
 import { httpAnswer } from '../support/tcp-server.ts'
 import { type Asked, type AskedStream, startTlsProvider, type TlsProvider } from '../support/tls-provider.ts'
@@ -164,7 +165,7 @@ describe('by HTTP/1.1', () => {
   test('a request that the server takes and never answers is in doubt when its time is over', async () => {
     provider = await startProvider({ http1: ({ socket, nth }) => nth === 1 && socket.write(OK) })
     expect(await post(provider, 0)).toEqual(DONE)
-    expect(await post(provider, 1, 200)).toEqual({ kind: 'unanswered', cause: 'timeout' })
+    expect(await post(provider, 1, 200)).toEqual(OUT_OF_TIME)
     expect(provider.bodies).toEqual(['{"n":0}', '{"n":1}'])
   })
 
@@ -350,7 +351,7 @@ describe('by HTTP/2', () => {
     if (to === undefined) throw new Error('no provider')
     // Whatever was to be repeated would come over the next connection.
     const next = [100, 101, 102].map((n) => post(to, n, 1_000))
-    expect(await Promise.all(next)).toEqual(Array(3).fill({ kind: 'unanswered', cause: 'timeout' }))
+    expect(await Promise.all(next)).toEqual(Array(3).fill(OUT_OF_TIME))
     expect(to.bodies).toContain('{"n":101}')
     expectOnce()
   })
@@ -445,7 +446,7 @@ describe('by HTTP/2', () => {
     provider = to
     expect(await post(to, 0)).toEqual(DONE)
     const waiting = post(to, 2)
-    expect(await post(to, 1, 200)).toEqual({ kind: 'unanswered', cause: 'timeout' })
+    expect(await post(to, 1, 200)).toEqual(OUT_OF_TIME)
     expect(await post(to, 3)).toEqual(DONE)
     expect(to.connections()).toBe(2)
     if (late) answer(late)
@@ -476,7 +477,7 @@ describe('by HTTP/2', () => {
   test('a request that the server takes and never answers is in doubt when its time is over', async () => {
     provider = await startProvider({ http2: (asked) => asked.nth === 1 && answer(asked) })
     expect(await post(provider, 0)).toEqual(DONE)
-    expect(await post(provider, 1, 200)).toEqual({ kind: 'unanswered', cause: 'timeout' })
+    expect(await post(provider, 1, 200)).toEqual(OUT_OF_TIME)
     expectOnce()
   })
 
@@ -555,7 +556,7 @@ test.each<[string, Behaviour, number]>([
     expect(await postJson(agent, url, {}, { n: 0 }, 5_000)).toEqual(DONE)
     line.freezeAll()
     const frozen = Array.from({ length: count }, (_, i) => postJson(agent, url, {}, { n: i + 1 }, 300))
-    expect(await Promise.all(frozen)).toEqual(Array(count).fill({ kind: 'unanswered', cause: 'timeout' }))
+    expect(await Promise.all(frozen)).toEqual(Array(count).fill(OUT_OF_TIME))
     expect(await postJson(agent, url, {}, { n: -1 }, 5_000)).toEqual(DONE)
     expect(to.bodies).toEqual(['{"n":0}', '{"n":-1}'])
     await line.close()
