@@ -4,7 +4,6 @@
 import { Cluster, Redis as SingleRedis } from 'ioredis'
 import { z } from 'zod'
 import type { Log } from '../log.ts'
-import { counted } from '../messages/fault.ts'
 import { connectWithRetry, named, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
 import { isHiddenCommand, isRedisAway } from './errors.ts'
 import { requiredReplicas } from './replication.ts'
@@ -52,7 +51,7 @@ async function lossesOf(redis: Redis): Promise<RedisSetting[]> {
   const found: RedisSetting[] = []
   const evicted = await evictedKeys(redis)
   if (evicted > 0) {
-    const sentence = `Redis has evicted ${counted(evicted, 'key')} since it was started: messages, keys or accounts may be gone.`
+    const sentence = `Redis has evicted ${evicted} ${evicted === 1 ? 'key' : 'keys'} since it was started: messages, keys or accounts may be gone.`
     found.push({ name: 'evicted_keys', ok: false, sentence })
   }
   const offMs = clockOffMs(redis)
