@@ -1,18 +1,22 @@
 // How long one iteration of the event loop may go on reading what clients have sent. Node reads every connection that has
 // something before anything else runs: 200 connections that cost 10 ms each, as a read full of pipelined requests or of
-// one-byte chunks does, would keep the 201st waiting for 2 s. Once the budget is spent, no connection is read until the
-// next iteration.
+// one-byte chunks does, would keep the 201st waiting for 2 s. Once the budget is spent, all connections are paused until the
+// next iteration, and those that were read stay paused until all others have had their turn: a round.
+//
+// Resuming the others first is not enough: epoll reports connections that stayed ready in its own order, so fifty busy ones
+// were read again and again while a new one waited 5 s.
 import type { Socket } from 'node:net'
 
 const BUDGET_MS = 10
 /** So much is read in each iteration all the same: on a machine that is busy with something else, all of them take long. */
 const AT_LEAST = 128
 
-/** All connections; those that were read lately stand last. */
 const connections = new Set<Socket>()
 /** Connections that were read in this iteration. */
 const read = new Set<Socket>()
-/** Connections that are not read until the next iteration. */
+/** Connections that were read in this round, or opened during it: paused until it ends. */
+const held = new Set<Socket>()
+/** Connections that were paused in this iteration, because its budget is spent. */
 let paused: Socket[] = []
 let beganAt: number | undefined
 let spent = 0
@@ -23,6 +27,13 @@ export function watchConnection(socket: Socket): void {
   socket.once('close', () => {
     connections.delete(socket)
     read.delete(socket)
+    held.delete(socket)
+  })
+  // Else a stream of new connections would make a round endless. Only after this tick: Node starts to read in it.
+  process.nextTick(() => {
+    if (held.size === 0 || socket.destroyed || socket.isPaused()) return
+    socket.pause()
+    held.add(socket)
   })
 }
 
@@ -43,16 +54,16 @@ export function spendBudget(socket: Socket): void {
   }
 }
 
-/** Those that were not read come first: else a few that always have something would keep all others waiting for ever. */
+/** Resumes those that were not read in this round. When there are none, or they left some of the budget, the round ends. */
 function nextIteration(): void {
+  const waiting = paused.filter((socket) => !read.has(socket))
+  for (const socket of paused) if (read.has(socket)) held.add(socket)
   beganAt = undefined
   spent = 0
-  for (const socket of read) {
-    if (connections.delete(socket)) connections.add(socket)
-  }
-  const waited = paused
   paused = []
-  const [first, last] = [waited.filter((socket) => !read.has(socket)), waited.filter((socket) => read.has(socket))]
   read.clear()
-  for (const socket of [...first, ...last]) if (!socket.destroyed) socket.resume()
+  for (const socket of waiting) if (!socket.destroyed) socket.resume()
+  if (waiting.length > 0) return
+  for (const socket of held) if (!socket.destroyed) socket.resume()
+  held.clear()
 }
