@@ -48,3 +48,19 @@ test('fifty connections that are full of requests have a few turns each while a 
     for (const socket of flood) socket.destroy()
   }
 })
+
+test('connections that are full of requests go on being read beside one that says nothing', async () => {
+  const request = 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n'
+  const silent = floodWith('', 0)
+  try {
+    // Of different sizes, since the budget has to end with the last of those that have something to be read.
+    for (let connections = 9; connections <= 20; connections += 1) {
+      const before = answered
+      const flood = Array.from({ length: connections }, () => floodWith(request, PIPELINED))
+      await expect.poll(() => answered - before, { timeout: 30_000 }).toBeGreaterThan(20 * connections * PIPELINED)
+      for (const socket of flood) socket.destroy()
+    }
+  } finally {
+    silent.destroy()
+  }
+})

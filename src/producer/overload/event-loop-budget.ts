@@ -18,6 +18,7 @@ const read = new Set<Socket>()
 const held = new Set<Socket>()
 /** Connections that were paused in this iteration, because its budget is spent. */
 let paused: Socket[] = []
+let iterationEnd: NodeJS.Immediate | undefined
 let beganAt: number | undefined
 let spent = 0
 
@@ -44,9 +45,9 @@ export function watchConnection(socket: Socket): void {
 export function spendBudget(socket: Socket): void {
   spent += 1
   read.add(socket)
+  if (iterationEnd === undefined) iterationEnd = setImmediate(endIteration)
   if (beganAt === undefined) {
     beganAt = performance.now()
-    setImmediate(nextIteration)
   } else if (spent > AT_LEAST && paused.length === 0 && performance.now() - beganAt > BUDGET_MS) {
     // Those that are paused already are resumed by the code that paused them.
     paused = [...connections].filter((each) => !each.isPaused())
@@ -55,15 +56,20 @@ export function spendBudget(socket: Socket): void {
 }
 
 /** Resumes those that were not read in this round. When there are none, or they left some of the budget, the round ends. */
-function nextIteration(): void {
+function endIteration(): void {
   const waiting = paused.filter((socket) => !read.has(socket))
   for (const socket of paused) if (read.has(socket)) held.add(socket)
+  iterationEnd = undefined
   beganAt = undefined
   spent = 0
   paused = []
   read.clear()
   for (const socket of waiting) if (!socket.destroyed) socket.resume()
-  if (waiting.length > 0) return
+  if (waiting.length > 0) {
+    // Those that wait may have nothing to read: then nobody else would end the next iteration, and with it the round.
+    iterationEnd = setImmediate(endIteration)
+    return
+  }
   for (const socket of held) if (!socket.destroyed) socket.resume()
   held.clear()
 }
