@@ -2,8 +2,8 @@
 // the environment. `.env.example` and docs/reference/settings.md are held against this schema by a test.
 import { z } from 'zod'
 import { isCidr, networkSchema } from './accounts/networks.ts'
+import { parseBucketAddress } from './bucket-address.ts'
 import { contradictionOf, productionFaults } from './config-checks.ts'
-import { parseBucketAddress } from './files/open.ts'
 import { assertRedisAddress, RedisAddressError } from './redis-address.ts'
 
 const SECONDS_A_DAY = 86_400

@@ -2,6 +2,7 @@
 // that happens is written over one; so the place that writes a change tells of it in one line, and nobody in between has
 // to hand anything on. An observer only counts in memory: it must neither throw nor wait.
 
+import type { Limit } from './messages/accept/refusal.ts'
 import type { MessageClass } from './messages/content.ts'
 import type { State } from './messages/lifecycle.ts'
 import type { RULE_WAIT_REASONS } from './portfolios/portfolio.ts'
@@ -51,19 +52,6 @@ export interface Noticed {
   event: string | undefined
   isKnown: boolean
 }
-
-/** A limit that a request met. */
-export type Limit =
-  | 'key_rate'
-  | 'account_rate'
-  | 'address_rate'
-  | 'waiting'
-  | 'drafts'
-  | 'rows_bytes'
-  | 'gallery_bytes'
-  | 'contacts'
-  | 'disk_reserve'
-  | 'memory_reserve'
 
 /** What can be heard of. */
 export interface Observer {

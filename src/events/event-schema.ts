@@ -1,7 +1,7 @@
 // An event as a document, as it is pulled and as an endpoint gets it.
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
-import { messageClassSchema } from '../jobs/send.ts'
+import { messageClassSchema } from '../messages/content.ts'
 import { STATES, type State } from '../messages/lifecycle.ts'
 import { pricingSchema } from '../messages/pricing.ts'
 import { receivedPartsSchema } from '../messages/received.ts'

@@ -1,9 +1,8 @@
-// Where the files of this installation are: the data folder, or the bucket that LANEWAY_FILES_URL names as
-//   s3://bucket/prefix?endpoint=https://storage.example.com&region=eu-central-1&path_style=true
+// Where the files of this installation are: the data folder, or the bucket that LANEWAY_FILES_URL names.
 
-import { z } from 'zod'
+import type { BucketAddress } from '../bucket-address.ts'
 import { openFolder } from './folder.ts'
-import type { BucketAddress, FileStore } from './store.ts'
+import type { FileStore } from './store.ts'
 
 /** What decides where files are: a Config has it. */
 export interface FileSettings {
@@ -18,36 +17,4 @@ export async function openFiles({ dataDir, bucket, filesRedirect }: FileSettings
   // Loaded only where it is used: it is larger than the rest of a process at rest.
   const { openBucket } = await import('./bucket.ts')
   return openBucket(bucket, dataDir, { gives: filesRedirect })
-}
-
-const FORM = 's3://bucket/prefix?endpoint=https://…&region=…&path_style=true'
-
-const parametersSchema = z.strictObject({
-  endpoint: z.url({ protocol: /^https?$/ }).optional(),
-  region: z.string().min(1).default('us-east-1'),
-  path_style: z.enum(['true', 'false']).default('false'),
-})
-
-/** Reads the address; throws an Error whose message says what is wrong with it. */
-export function parseBucketAddress(text: string): BucketAddress {
-  if (!URL.canParse(text)) throw new Error(`expected ${FORM}`)
-  const url = new URL(text)
-  if (url.protocol !== 's3:') throw new Error(`expected ${FORM}`)
-  if (url.username !== '' || url.password !== '') {
-    throw new Error('credentials do not belong here: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY')
-  }
-  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(url.hostname)) throw new Error('the name of the bucket is not valid')
-  const given = parametersSchema.safeParse(Object.fromEntries(url.searchParams))
-  if (!given.success) {
-    const [issue] = given.error.issues
-    throw new Error(`${issue?.path.join('.') || 'its parameters'}: ${issue?.message ?? 'not valid'}; expected ${FORM}`)
-  }
-  const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '')
-  return {
-    bucket: url.hostname,
-    prefix: prefix === '' ? '' : `${prefix}/`,
-    endpoint: given.data.endpoint,
-    region: given.data.region,
-    pathStyle: given.data.path_style === 'true',
-  }
 }

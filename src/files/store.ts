@@ -30,16 +30,6 @@ export interface FileStore {
   close(): void
 }
 
-/** Where a bucket is. Credentials come from the variables that AWS' own tools read. */
-export interface BucketAddress {
-  bucket: string
-  /** What all names begin with: empty, or with a slash at its end. */
-  prefix: string
-  endpoint: string | undefined
-  region: string
-  pathStyle: boolean
-}
-
 /** There is no file of that name. */
 export class FileMissingError extends Error {
   override name = 'FileMissingError'

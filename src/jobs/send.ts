@@ -3,15 +3,13 @@
 import { z } from 'zod'
 import { marketingRouteSchema } from '../accounts/sender.ts'
 import { textUpTo } from '../messages/bounded.ts'
-import { contentSchema } from '../messages/content.ts'
+import { contentSchema, messageClassSchema } from '../messages/content.ts'
 import { LIMITS } from '../messages/limits.ts'
 import { isUserId } from '../messages/recipient.ts'
 import { isForeignSeal, openText, sealText } from '../messages/sealed.ts'
 import { wordedText } from '../messages/text.ts'
 
 export const SEND_JOB = 'send'
-
-export const messageClassSchema = z.enum(['transactional', 'campaign'])
 
 const payloadSchema = z.object({
   v: z.literal(1),

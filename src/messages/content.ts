@@ -63,7 +63,9 @@ export type ServiceContent = z.infer<typeof serviceContentSchema>
 export type TemplateMessageContent = z.infer<typeof templateMessageContent>
 
 /** `transactional` goes first and must arrive; `campaign` waits its turn and is never repeated without proof. */
-export type MessageClass = 'transactional' | 'campaign'
+export type MessageClass = z.infer<typeof messageClassSchema>
+
+export const messageClassSchema = z.enum(['transactional', 'campaign'])
 
 /**
  * The class of a message sent by itself; messages of a campaign are `campaign` whatever they carry.

@@ -1,7 +1,8 @@
 // The parts that several kinds of interactive messages have.
 import { z } from 'zod'
-import { filledTextUpTo, mediaSource, oneSource } from './bounded.ts'
+import { filledTextUpTo } from './bounded.ts'
 import { LIMITS } from './limits.ts'
+import { mediaSource, oneSource } from './media-source.ts'
 
 /** A header shows one line of text or one file, and a document is shown by its name. */
 export const headerSchema = z.discriminatedUnion('type', [

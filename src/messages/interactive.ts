@@ -1,12 +1,13 @@
 // Interactive messages: a list to choose from, up to three reply buttons, a button that opens a link, one that shares a
 // location, a form, and products of a catalogue. Unknown fields are dropped; every limit is WhatsApp's own (limits.ts).
 import { z } from 'zod'
-import { type Context, filledTextUpTo, linkSchema, listUpTo, lookedAt, textUpTo } from './bounded.ts'
+import { type Context, filledTextUpTo, listUpTo, lookedAt, textUpTo } from './bounded.ts'
 import { counted, quoted, valueAt } from './fault.ts'
 import { flowSchema } from './interactive-flow.ts'
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
 import { catalogMessageSchema, productListSchema, productSchema } from './interactive-products.ts'
 import { LIMITS } from './limits.ts'
+import { linkSchema } from './media-source.ts'
 
 /** `cta_url`: a text with one button that opens an address. */
 const ctaUrlSchema = z

@@ -1,8 +1,9 @@
 // The contents of service messages: text, reaction, media files, location, contact cards.
 import { z } from 'zod'
-import { filledTextUpTo, listUpTo, mediaSource, oneSource, textUpTo } from './bounded.ts'
+import { filledTextUpTo, listUpTo, textUpTo } from './bounded.ts'
 import { quoted } from './fault.ts'
 import { LIMITS } from './limits.ts'
+import { mediaSource, oneSource } from './media-source.ts'
 
 /** The id of another message: WhatsApp's, or ours of a message that was sent from the same sender. */
 const otherMessageSchema = filledTextUpTo(LIMITS.messageId).meta({

@@ -1,8 +1,8 @@
 // The text of a message as its recipient reads it: the `message_text` of a lookup.
 
-import type { MediaSource } from './bounded.ts'
 import type { Content } from './content.ts'
 import type { Interactive } from './interactive.ts'
+import type { MediaSource } from './media-source.ts'
 import type { Template } from './templates/template.ts'
 import type { TemplateContent } from './templates/template-content.ts'
 import { fillIn, valuesOf, variablesOf } from './templates/variables.ts'

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { EventsRefused, isNews, verifyEvents } from '../../packages/client/src/events.ts'
 import type { LanewayEvent } from '../../packages/client/src/types.ts'
 import { EVENT_TYPES, TEST_TYPE } from '../../src/events/event-names.ts'
-import { newSecret, signatures } from '../../src/events/store/endpoint-secrets.ts'
+import { newSecret, signatures } from '../../src/outbound/signatures.ts'
 
 const secret = newSecret()
 const event = {

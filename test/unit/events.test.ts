@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { isCidr } from '../../src/accounts/networks.ts'
 import { eventId, readEntry } from '../../src/events/outbox-entry.ts'
 import { probeWaitMs, retryWaitMs } from '../../src/events/retry-times.ts'
-import { newSecret, signatures } from '../../src/events/store/endpoint-secrets.ts'
 import { readPlaces, writePlaces } from '../../src/events/store/pull.ts'
 import { acceptedAtMs, newUlid } from '../../src/messages/message-id.ts'
 import { retryAfterMs } from '../../src/outbound/answers.ts'
+import { newSecret, signatures } from '../../src/outbound/signatures.ts'
 import { createTargetRule, literalHost } from '../../src/outbound/targets.ts'
 
 describe('an entry of an outbox', () => {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Seal } from '../../accounts/seal.ts'
 import { listAccounts } from '../../accounts/store/accounts.ts'
 import { iso, isoOrNull } from '../../messages/instant.ts'
+import { newSecret } from '../../outbound/signatures.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -13,7 +14,7 @@ import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEn
 import { eventTypeSchema } from '../event-schema.ts'
 import { DISABLED_AFTER_MS } from '../retry-times.ts'
 import { noteDue } from './endpoint-queue.ts'
-import { newSecret, placeOf } from './endpoint-secrets.ts'
+import { placeOf } from './endpoint-secrets.ts'
 import { listen } from './outbox.ts'
 
 const optionalTime = z.coerce.number().optional()

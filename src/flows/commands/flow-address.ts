@@ -1,7 +1,7 @@
 // Setting where an account's own server is asked, over HTTP and on the command line, by the same rule as endpoints of events.
 import type { Seal } from '../../accounts/seal.ts'
-import { newSecret } from '../../events/store/endpoint-secrets.ts'
 import { invalidFields } from '../../messages/accept/refusal.ts'
+import { newSecret } from '../../outbound/signatures.ts'
 import { createTargetRule, whyUnsafe } from '../../outbound/targets.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { addFlowSecret, hasFlowSecret, setFlowAddress } from '../store/flow-settings.ts'

@@ -1,7 +1,19 @@
 // Why something that was asked for is not accepted, as data: the same over HTTP and through the intake queue.
 
-import type { Limit } from '../../observe.ts'
 import type { Fault } from '../fault.ts'
+
+/** A limit that a request met. */
+export type Limit =
+  | 'key_rate'
+  | 'account_rate'
+  | 'address_rate'
+  | 'waiting'
+  | 'drafts'
+  | 'rows_bytes'
+  | 'gallery_bytes'
+  | 'contacts'
+  | 'disk_reserve'
+  | 'memory_reserve'
 
 /**
  * `unauthorized` is a key that cannot be used, `forbidden` one that may not do this, `not_found` something that the

@@ -1,9 +1,8 @@
 // The schema of a message document, the same over HTTP and on the command line. message-document.ts fills it in.
 import { z } from 'zod'
-import { messageClassSchema } from '../../jobs/send.ts'
 import { LANE_WAIT_REASONS } from '../../lanes/lane-status.ts'
 import { RULE_WAIT_REASONS } from '../../portfolios/portfolio.ts'
-import { CONTENT_TYPES } from '../content.ts'
+import { CONTENT_TYPES, messageClassSchema } from '../content.ts'
 import { STATES } from '../lifecycle.ts'
 import { pricingSchema } from '../pricing.ts'
 import { receivedPartsSchema } from '../received.ts'

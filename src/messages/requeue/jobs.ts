@@ -1,13 +1,13 @@
 // Requeue jobs: their queue, their records, their progress on each lane, and the limit of open ones per account. A lane's
 // counts are stored beside its messages and change in the same steps, so that they stay true when a process dies.
 import { z } from 'zod'
-import { messageClassSchema } from '../../jobs/send.ts'
 import { openQueue } from '../../queue/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
 import { openRequeuesKey, requeueJobKey, requeueProgressKey, sharedQueuePrefix } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow, isThere, jsonText, readRecord } from '../../redis/records.ts'
+import { messageClassSchema } from '../content.ts'
 import { newUlid } from '../message-id.ts'
 import { sealText } from '../sealed.ts'
 import { sealedText } from '../store/record-format.ts'

@@ -1,5 +1,5 @@
 // The files in the components of a template message: in its header, and in the headers of a carousel's cards.
-import type { MediaSource } from '../bounded.ts'
+import type { MediaSource } from '../media-source.ts'
 import type { Component, Parameter } from './template-content.ts'
 
 /** A file of a message, and the name that WhatsApp or the message gives it. */

@@ -1,10 +1,11 @@
 // Checks the parameters of one component of a template message: their number, kinds and values.
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
-import { filledTextUpTo, mediaSource, oneSource } from '../bounded.ts'
+import { filledTextUpTo } from '../bounded.ts'
 import type { TemplateMessageContent } from '../content.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../fault.ts'
 import { LIMITS } from '../limits.ts'
+import { mediaSource, oneSource } from '../media-source.ts'
 import { isVisible } from '../visible.ts'
 import { richParameters } from './rich-parameters.ts'
 import type { TemplateShape, TextShape } from './template.ts'

@@ -2,9 +2,9 @@
 // redirected, never repeated: WhatsApp asks again itself.
 import { randomUUID } from 'node:crypto'
 import { type Agent, request } from 'undici'
-import { signedHeaders } from '../../../events/store/endpoint-secrets.ts'
 import type { FlowRequest } from '../../../flows/flow-request.ts'
 import { causeOf, readText } from '../../../outbound/answers.ts'
+import { signedHeaders } from '../../../outbound/signatures.ts'
 import { createTargetAgent, createTargetRule } from '../../../outbound/targets.ts'
 
 /** Requests that one process has open at a time. */

@@ -1,7 +1,7 @@
 // Messages: listed, shown, cancelled, and requeued one by one or many at a time; and the lookups of the older interface.
 import { z } from 'zod'
-import { messageClassSchema } from '../../../jobs/send.ts'
 import { textUpTo } from '../../../messages/bounded.ts'
+import { messageClassSchema } from '../../../messages/content.ts'
 import { STATES } from '../../../messages/lifecycle.ts'
 import { deliverySchema, listedMessageSchema, messageSchema } from '../../../messages/lookup/message-schema.ts'
 import { RECIPIENT_LENGTH_MAX } from '../../../messages/recipient.ts'
