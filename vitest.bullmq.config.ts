@@ -1,4 +1,4 @@
-// `npm run test:bullmq`, see scripts/test-bullmq.mjs: the tests of what knows BullMQ, src/queue and the client.
+// `npm run test:bullmq`, see scripts/test-bullmq.mjs: the tests of what knows BullMQ, src/lanes and the client.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'

@@ -2,7 +2,7 @@
 // best user would write it.
 import { Queue } from 'bullmq'
 import { z } from 'zod'
-import { MAX_RATE } from '../src/accounts/sender.ts'
+import { MAX_RATE } from '../src/model/accounts/sender.ts'
 import { type Certificate, makeCertificate } from '../testbed/certificate.ts'
 import type { Bench } from './bench.ts'
 import { type Child, startChild, WORKER_FLAGS } from './child.ts'

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { environmentWith } from '../src/config.ts'
+import { environmentWith } from '../src/kernel/config.ts'
 import { NODE_FLAGS, WORKER_FLAGS } from './child.ts'
 import type { Closing } from './closing.ts'
 

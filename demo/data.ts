@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import type { NewSender } from '../src/accounts/store/add-sender.ts'
-import type { Permission } from '../src/accounts/store/credentials.ts'
-import { templateSchema } from '../src/messages/templates/template.ts'
+import type { NewSender } from '../src/accounts/add-sender.ts'
+import type { Permission } from '../src/accounts/credentials.ts'
+import { templateSchema } from '../src/model/templates/template.ts'
 
 /** Folder of the gallery files and templates that stand beside this file. */
 export const demoFilesDir = fileURLToPath(new URL('files', import.meta.url))

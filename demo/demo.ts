@@ -1,7 +1,7 @@
 // What runs beside the service: the simulator before it, with the demo accounts, so that nobody ever meets half of them; the
 // received message, the traffic switch and demo.json after it.
-import type { Config } from '../src/config.ts'
-import type { Log } from '../src/log.ts'
+import type { Config } from '../src/kernel/config.ts'
+import type { Log } from '../src/kernel/log.ts'
 import type { BannerLines, BegunCompanion } from '../src/start/everything.ts'
 import type { Lifecycle } from '../src/start/lifecycle.ts'
 import { openDemo, receiveDemoMessage } from './accounts.ts'

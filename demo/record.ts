@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Config } from '../src/config.ts'
+import type { Config } from '../src/kernel/config.ts'
 import { readJsonFile, writeJsonFile } from '../src/start/data-folder.ts'
 
 const ids = z.array(z.number().int().positive())

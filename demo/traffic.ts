@@ -2,8 +2,8 @@
 // that every chart, reason and action of the console can be tried in a minute. It goes through the public addresses, as
 // that of an application does, and ends by itself. Never in production: only the demo makes one.
 import { z } from 'zod'
-import type { Log } from '../src/log.ts'
-import { repeatedly } from '../src/repeatedly.ts'
+import type { Log } from '../src/kernel/log.ts'
+import { repeatedly } from '../src/kernel/repeatedly.ts'
 
 /** Long enough to look around, short enough to be forgotten. */
 const RUNS_MS = 5 * 60_000

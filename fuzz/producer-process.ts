@@ -1,8 +1,8 @@
 // A producer in a process of its own, so that its memory and the turns of its event loop can be told from those of whoever
 // attacks it. Anything that escapes a handler ends the process, which is a finding.
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
-import { loadConfig } from '../src/config.ts'
-import { createLog } from '../src/log.ts'
+import { loadConfig } from '../src/kernel/config.ts'
+import { createLog } from '../src/kernel/log.ts'
 import { startProducer } from '../src/producer/main.ts'
 
 /** Between two looks; a turn of the loop is taken for longer by this at most. */

@@ -1,7 +1,7 @@
 // A worker in a process of its own: beside whoever attacks, it would hear too late that there is work, and what waits for it
 // would be told that there is none.
-import { loadConfig } from '../src/config.ts'
-import { createLog } from '../src/log.ts'
+import { loadConfig } from '../src/kernel/config.ts'
+import { createLog } from '../src/kernel/log.ts'
 import { startWorker } from '../src/worker/main.ts'
 
 const config = loadConfig()

@@ -55,7 +55,7 @@ const ALL: readonly Safeguard[] = [
     guardedBy: backlogResumes,
     removedBy: [
       {
-        file: 'messages/store/scripts/message-lifecycle.lua',
+        file: 'lanes/messages/scripts/message-lifecycle.lua',
         find: "if p.attempt == e.attempt then return 'done' end",
         replace: "do return 'done' end",
       },

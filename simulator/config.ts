@@ -1,5 +1,5 @@
 // The simulator's own settings: one schema that names every environment variable, its default and what it accepts.
-// Nothing else in this folder reads the environment. It shares nothing with src/config.ts, because the simulator
+// Nothing else in this folder reads the environment. It shares nothing with src/kernel/config.ts, because the simulator
 // stands for somebody else's machine.
 
 import { z } from 'zod'

@@ -2,9 +2,9 @@
 // them in a moving 24 hours. The clock jumps ahead whenever all that may leave has left: how many days it takes, whether
 // any 24 hours hold more than the limit, whether all figures add up at each reading, and what the worker needs of memory.
 import { mkdirSync } from 'node:fs'
-import { findSender } from '../../src/accounts/store/senders.ts'
-import { createPortfolio, findPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/store/portfolios.ts'
-import { showPortfolio } from '../../src/portfolios/store/rules.ts'
+import { findSender } from '../../src/accounts/senders.ts'
+import { createPortfolio, findPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
+import { showPortfolio } from '../../src/portfolios/rules.ts'
 import type { Bench } from '../bench.ts'
 import { createCampaign, fillTag, type Progress, show, start, sumOf } from '../campaign.ts'
 import { sinkGets, watchSink } from '../contender.ts'

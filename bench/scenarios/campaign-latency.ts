@@ -3,7 +3,7 @@
 // it; and for how long messages still arrive after a pause or a cancel was answered.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setLaneRate } from '../../src/lanes/control.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { Bench } from '../bench.ts'
 import { cancel, createCampaign, fillTag, pause, resume, show, start, takenOf } from '../campaign.ts'
 import { send, sinkGets, sinkHas, watchSink } from '../contender.ts'

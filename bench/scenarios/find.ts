@@ -2,11 +2,11 @@
 // long it takes to erase a person from them.
 // The store is written directly, as the steps would leave it: sending a million messages would take minutes.
 import { Packr } from 'msgpackr'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { campaignMessageUlid } from '../../src/campaigns/message-ids.ts'
-import { newUlid, personHash } from '../../src/messages/message-id.ts'
-import { type IndexedMessage, indexMessages } from '../../src/messages/store/message-index.ts'
-import { FIELDS } from '../../src/messages/store/record-format.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
+import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
+import { newUlid, personHash } from '../../src/kernel/message-id.ts'
+import { type IndexedMessage, indexMessages } from '../../src/lanes/messages/message-index.ts'
+import { FIELDS } from '../../src/lanes/messages/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { campaignKey, messageIndexKey, messageKey, requeueableKey, rootKeys } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'

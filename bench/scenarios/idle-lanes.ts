@@ -2,8 +2,8 @@
 // connections it has once a part of the lanes have work; and how long it takes until work is found that no worker was
 // woken for.
 
-import { newUlid } from '../../src/messages/message-id.ts'
-import { markLane } from '../../src/queue/lane/queues.ts'
+import { newUlid } from '../../src/kernel/message-id.ts'
+import { markLane } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'

@@ -1,8 +1,8 @@
 // A campaign that goes on when the records of its first messages are gone, as after the retention: paused meanwhile, and
 // without a pause but with chunks lost from its lane, so that the list is gone over again. The retention cannot be waited
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
-import { laneChunkQueue } from '../../src/queue/layout.ts'
-import { openBullQueue } from '../../src/queue/open-queue.ts'
+import { laneChunkQueue } from '../../src/lanes/bullmq/layout.ts'
+import { openBullQueue } from '../../src/lanes/bullmq/open-queue.ts'
 import { primariesOf } from '../../src/redis/connect.ts'
 import { lanePrefix, messageKey } from '../../src/redis/keys.ts'
 import { describeCampaign, isCampaignDone, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'

@@ -2,7 +2,7 @@
 // that nobody reads, floods of headers; a thousand that hang up, over all routes and in every moment; and an account that
 // takes all connections with a good key.
 import { execFileSync } from 'node:child_process'
-import { createCredential, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { createCredential, revokeCredential } from '../../src/accounts/credentials.ts'
 import { DECLARED } from '../../test/support/route-table.ts'
 import { preloading } from '../departures.ts'
 import { askOnce } from '../hostile/ask-once.ts'

@@ -1,6 +1,6 @@
 // One account asks for ten times what it may, at two producers; another one sends at its own pace: alone, beside it, and
 // beside one that asks for just what it may, whose messages cost what messages cost.
-import { setAccountSettings } from '../../src/accounts/store/accounts.ts'
+import { setAccountSettings } from '../../src/accounts/accounts.ts'
 import { acceptTimes, percentile } from '../latency.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'

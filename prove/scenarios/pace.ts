@@ -1,5 +1,5 @@
 // Three worker processes share lanes that are full: the pace is the lane's, not the worker's.
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { AFTER_STALL, departuresOf, freeSpans, noted, paceFigures, STEADY } from '../departures.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'

@@ -1,8 +1,8 @@
 // Some messages crash every worker that takes them up, before it can claim them: a bug, put into a copy of the build.
 // They must be dead-lettered after a bounded number of crashes, and no other message with them.
 import { join } from 'node:path'
-import { newUlid } from '../../src/messages/message-id.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { newUlid } from '../../src/kernel/message-id.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { alteredBuild } from '../../testbed/altered-build.ts'
 import { laneOf } from '../lookup.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'

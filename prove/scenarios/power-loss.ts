@@ -3,8 +3,8 @@
 // message that had been acknowledged by then. The same with `everysec` must lose some, or the cut would prove nothing.
 import { cpSync, readdirSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseMessageId } from '../../src/messages/message-id.ts'
-import { messageExists } from '../../src/messages/store/records.ts'
+import { parseMessageId } from '../../src/kernel/message-id.ts'
+import { messageExists } from '../../src/lanes/messages/records.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { startRedisServer } from '../../testbed/redis-server.ts'
 import { judge } from '../checker.ts'

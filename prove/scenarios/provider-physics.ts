@@ -32,7 +32,7 @@ const ENV = {
 /** A request leaves within 5 s of when its person is counted; the product adds to its day what covers that. */
 const SLACK_MS = 6_000
 const PERIOD_MS = 10
-const BUDGET = 'portfolios/store/scripts/rules-budget.lua'
+const BUDGET = 'portfolios/scripts/rules-budget.lua'
 /** The product's own day, as short as that of the worlds. */
 const SHORT_DAY = [
   {
@@ -42,7 +42,7 @@ const SHORT_DAY = [
   },
   // What waits for a place or for the budget asks more often, since hours are seconds.
   {
-    file: 'portfolios/store/scripts/rules-admit.lua',
+    file: 'portfolios/scripts/rules-admit.lua',
     find: 'now + (inFlight > 0 and 1000 or 10000)',
     replace: 'now + 250',
   },

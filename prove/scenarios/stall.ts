@@ -1,6 +1,6 @@
 // A worker, Redis, and then all workers stand still for two seconds while a lane runs at its limit, as a virtual machine
 // that is moved or a disk that does not get to syncing. Nobody may make up for it.
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { AFTER_STALL, departuresOf, noted, paceFigures } from '../departures.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
-import { createSeal, secretKeysOf } from '../accounts/seal.ts'
+import { createSeal, secretKeysOf } from '../kernel/seal.ts'
 import {
   isAccountSetting,
   isLimitSetting,
@@ -12,7 +12,7 @@ import {
   WEBHOOK_SECRETS,
   type WebhookSecretName,
   webhookSecretSchema,
-} from '../accounts/settings.ts'
+} from '../model/accounts/settings.ts'
 import {
   type Account,
   type AccountSetting,
@@ -20,8 +20,8 @@ import {
   createAccount,
   listAccounts,
   setAccountSettings,
-} from '../accounts/store/accounts.ts'
-import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/store/webhook-secrets.ts'
+} from '../accounts/accounts.ts'
+import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, listed, table, tableOf } from './print.ts'
 import { confirm, existingAccount, keptAccount, laneQueues } from './session.ts'
@@ -142,7 +142,7 @@ export const verbs: readonly Verb[] = [
           declined: 'Nothing was removed.',
         })
       }
-      const { removeAccount } = await import('../accounts/commands/remove-account.ts')
+      const { removeAccount } = await import('../admin/remove-account.ts')
       await removeAccount({ redis, queues: await laneQueues(context) }, id, config.retentionMs)
       return {
         json: { id, removed: true },

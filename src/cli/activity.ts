@@ -1,10 +1,10 @@
 // activity: who did what and when, over HTTP and on the command line. notices: what WhatsApp has told of accounts, numbers
 // and templates.
-import type { Actor, AuditLogEntry } from '../accounts/audit-log.ts'
-import { NO_ACCOUNT } from '../accounts/permissions.ts'
-import { readAuditLog } from '../accounts/store/audit-log.ts'
-import type { NoticeDocument } from '../notices/notice.ts'
-import { readNotices } from '../notices/store/notices.ts'
+import type { Actor, AuditLogEntry } from '../model/accounts/audit-log.ts'
+import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
+import { readAuditLog } from '../accounts/audit-log.ts'
+import type { NoticeDocument } from '../model/notice.ts'
+import { readNotices } from '../reports/notices.ts'
 import { type Columns, clockTime, listed } from './print.ts'
 import { senderNamed } from './session.ts'
 import { accountId, limitOption, nameUpTo, senderName } from './values.ts'

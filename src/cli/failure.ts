@@ -1,10 +1,10 @@
 // How a command ends that cannot do what was asked: one sentence for the person who typed it and an exit code.
 
-import { SealError, SecretKeyError } from '../accounts/seal.ts'
-import { ConfigError } from '../config.ts'
+import { SealError, SecretKeyError } from '../kernel/seal.ts'
+import { ConfigError } from '../kernel/config.ts'
 import { isFilesAway } from '../files/store.ts'
-import { Refusal } from '../messages/accept/refusal.ts'
-import { DataKeyError } from '../messages/sealed.ts'
+import { Refusal } from '../kernel/refusal.ts'
+import { DataKeyError } from '../kernel/sealed.ts'
 import { isRedisAway, isReplyError } from '../redis/errors.ts'
 import { NewerLayoutError } from '../redis/migrations.ts'
 import { CorruptRecordError } from '../redis/records.ts'

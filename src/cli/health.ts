@@ -1,6 +1,6 @@
 // health: whether messages are accepted and sent, as `/readyz` of a producer says it, also where no producer can be reached.
 
-import { counted } from '../messages/fault.ts'
+import { counted } from '../kernel/fault.ts'
 import { workersAlive } from '../redis/heartbeats.ts'
 import { type Verb, verb } from './verb.ts'
 

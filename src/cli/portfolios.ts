@@ -1,8 +1,8 @@
 // portfolios: create, list, set, remove. The numbers of a portfolio share one daily limit of people at WhatsApp.
 import { dropPortfolio, existingPortfolio } from '../portfolios/commands/portfolios.ts'
-import { DAILY_LIMIT_MAX, type PortfolioDocument, RESERVE_PERCENT } from '../portfolios/portfolio.ts'
-import { createPortfolio, listPortfolios, newPortfolioId, setPortfolio } from '../portfolios/store/portfolios.ts'
-import { showPortfolio } from '../portfolios/store/rules.ts'
+import { DAILY_LIMIT_MAX, type PortfolioDocument, RESERVE_PERCENT } from '../model/portfolio.ts'
+import { createPortfolio, listPortfolios, newPortfolioId, setPortfolio } from '../portfolios/portfolios.ts'
+import { showPortfolio } from '../portfolios/rules.ts'
 import { type Columns, clockTime, listed } from './print.ts'
 import { accountId, nameUpTo, numberOf, parser } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'

@@ -1,6 +1,6 @@
 // The command line as a whole: nouns, their verbs, the help on every level, and how one command line is run to its exit code.
 import { Command, CommanderError } from 'commander'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../kernel/version.ts'
 import type { Terminal } from './run-verb.ts'
 import type { Verb } from './verb.ts'
 

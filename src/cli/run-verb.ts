@@ -1,7 +1,7 @@
 // How a verb is run once its words are read: with a connection to Redis, for an account that exists, to its answer, and written
 // into the activity.
 import type { Readable, Writable } from 'node:stream'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../kernel/config.ts'
 import { CliFailure } from './failure.ts'
 import { printableJson } from './print.ts'
 import { existingAccount, inSession, keptAccount, recordActs } from './session.ts'

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
-import { checkSender } from '../accounts/commands/check-sender.ts'
+import { checkSender } from '../admin/check-sender.ts'
 import {
   changeSender,
   dropSender,
@@ -10,8 +10,8 @@ import {
   type SenderDeps,
   showSender,
   showSenders,
-} from '../accounts/commands/senders.ts'
-import { createSeal, secretKeysOf } from '../accounts/seal.ts'
+} from '../admin/senders.ts'
+import { createSeal, secretKeysOf } from '../kernel/seal.ts'
 import {
   isSenderName,
   marketingRouteSchema,
@@ -20,10 +20,10 @@ import {
   type SenderDocument,
   senderFaults,
   TOKEN,
-} from '../accounts/sender.ts'
-import type { SenderCheck } from '../accounts/sender-check.ts'
-import { SenderTakenError } from '../accounts/store/add-sender.ts'
-import { DEFAULT_RATE, type Sender } from '../accounts/store/senders.ts'
+} from '../model/accounts/sender.ts'
+import type { SenderCheck } from '../model/accounts/sender-check.ts'
+import { SenderTakenError } from '../accounts/add-sender.ts'
+import { DEFAULT_RATE, type Sender } from '../accounts/senders.ts'
 import { putIntoPortfolio } from '../portfolios/commands/portfolios.ts'
 import { CliFailure } from './failure.ts'
 import { confirmRate } from './lanes.ts'

@@ -6,22 +6,22 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { secretKeysOf } from '../accounts/seal.ts'
-import { type Account, findAccount, findKeptAccount, type KeptAccount } from '../accounts/store/accounts.ts'
-import { appendToAuditLog } from '../accounts/store/audit-log.ts'
-import { findSender, listSenders, type Sender } from '../accounts/store/senders.ts'
-import { type CampaignId, campaignId } from '../campaigns/campaign.ts'
-import type { Config } from '../config.ts'
+import { secretKeysOf } from '../kernel/seal.ts'
+import { type Account, findAccount, findKeptAccount, type KeptAccount } from '../accounts/accounts.ts'
+import { appendToAuditLog } from '../accounts/audit-log.ts'
+import { findSender, listSenders, type Sender } from '../accounts/senders.ts'
+import { type CampaignId, campaignId } from '../model/campaigns/campaign.ts'
+import type { Config } from '../kernel/config.ts'
 import { openFiles } from '../files/open.ts'
-import { notASender, sendersNamed } from '../messages/accept/named-senders.ts'
-import { quoted } from '../messages/fault.ts'
-import { useDataKeys } from '../messages/sealed.ts'
-import { noteDataKeys } from '../messages/store/data-keys.ts'
-import { useOptOutSecrets } from '../people/opt-outs/store/erased.ts'
-import type { LaneQueues } from '../queue/lane/queues.ts'
+import { notASender, sendersNamed } from '../accounts/named-senders.ts'
+import { quoted } from '../kernel/fault.ts'
+import { useDataKeys } from '../kernel/sealed.ts'
+import { noteDataKeys } from '../redis/data-keys.ts'
+import { useOptOutSecrets } from '../people/opt-outs/erased.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
 import { migrate } from '../redis/migrations.ts'
-import { isRedisAddress, shownRedis } from '../redis-address.ts'
+import { isRedisAddress, shownRedis } from '../kernel/redis-address.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 import type { Acted, CommandContext } from './verb.ts'
 
@@ -82,7 +82,7 @@ function readJson(path: string): unknown {
 
 /** The queues of all lanes. BullMQ takes longer to load than all that most commands need, so it is loaded only here. */
 export async function laneQueues({ redis, config, use }: CommandContext): Promise<LaneQueues> {
-  const { openLaneQueues } = await import('../queue/lane/queues.ts')
+  const { openLaneQueues } = await import('../lanes/queues.ts')
   return use(openLaneQueues(redis, config.retentionMs))
 }
 

@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import type { BucketAddress } from '../bucket-address.ts'
+import type { BucketAddress } from '../kernel/bucket-address.ts'
 import { FileMissingError, type FileStore, FilesAwayError, type StoredFile } from './store.ts'
 
 /** A producer answers within seconds; a worker waits and tries again by itself. */

@@ -1,6 +1,6 @@
 // Where the files of this installation are: the data folder, or the bucket that LANEWAY_FILES_URL names.
 
-import type { BucketAddress } from '../bucket-address.ts'
+import type { BucketAddress } from '../kernel/bucket-address.ts'
 import { openFolder } from './folder.ts'
 import type { FileStore } from './store.ts'
 

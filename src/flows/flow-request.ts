@@ -1,6 +1,6 @@
 // What a flow asks of its endpoint once it is opened, and how the account that it belongs to is asked.
 import { z } from 'zod'
-import { textUpTo } from '../messages/bounded.ts'
+import { textUpTo } from '../kernel/bounded.ts'
 
 /** The path of a flow: a name that its account gives it. */
 export const FLOW_NAME = /^[A-Za-z0-9_-]{1,100}$/

@@ -1,7 +1,7 @@
 // Jobs of the worker's own queues: bulk moves of the gallery, status polls, erasures, retries of event deliveries.
 
 import { z } from 'zod'
-import { newUlid } from '../messages/message-id.ts'
+import { newUlid } from '../kernel/message-id.ts'
 
 export const MOVE_QUEUE = 'gallery-moves'
 export const MOVE_JOB = 'bulk-move'

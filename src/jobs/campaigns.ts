@@ -2,8 +2,8 @@
 // a few seconds' worth at a time, until all are done. Each has a queue of its own, so that reading long lists never delays
 // a lane. Both name the epoch of the campaign that they work for, and stop when a new one has begun.
 import { z } from 'zod'
-import type { CampaignId } from '../campaigns/campaign.ts'
-import { MOST_IN_CHUNK } from '../campaigns/pace.ts'
+import type { CampaignId } from '../model/campaigns/campaign.ts'
+import { MOST_IN_CHUNK } from '../model/campaigns/pace.ts'
 
 /** Of fan-outs. */
 export const CAMPAIGN_QUEUE = 'campaigns'

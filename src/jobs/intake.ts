@@ -9,12 +9,12 @@
 //   campaign-preflight, campaign-start, campaign-resume, campaign-cancel, campaign-show    { v: 1, api_key, campaign_id
 // }
 import { z } from 'zod'
-import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
-import { textUpTo } from '../messages/bounded.ts'
-import { CONTENT_TYPES } from '../messages/content.ts'
-import { type Fault, notOneOf, wrongKind } from '../messages/fault.ts'
-import { instantSchema } from '../messages/instant.ts'
-import { STATES } from '../messages/lifecycle.ts'
+import { CAMPAIGN_STATES } from '../model/campaigns/campaign.ts'
+import { textUpTo } from '../kernel/bounded.ts'
+import { CONTENT_TYPES } from '../model/messages/content.ts'
+import { type Fault, notOneOf, wrongKind } from '../kernel/fault.ts'
+import { instantSchema } from '../kernel/instant.ts'
+import { STATES } from '../model/messages/lifecycle.ts'
 
 /** Its braces keep all its keys on one server of a cluster. */
 export const INTAKE_QUEUE = '{laneway-intake}'

@@ -1,13 +1,13 @@
 // The job `send`: one message on its lane. Until the message is claimed, the job is its record and holds all that a lookup
 // shows. The producer writes it and the worker runs it; the job id is the message id.
 import { z } from 'zod'
-import { marketingRouteSchema } from '../accounts/sender.ts'
-import { textUpTo } from '../messages/bounded.ts'
-import { contentSchema, messageClassSchema } from '../messages/content.ts'
-import { LIMITS } from '../messages/limits.ts'
-import { isUserId } from '../messages/recipient.ts'
-import { isForeignSeal, openText, sealText } from '../messages/sealed.ts'
-import { wordedText } from '../messages/text.ts'
+import { marketingRouteSchema } from '../model/accounts/sender.ts'
+import { textUpTo } from '../kernel/bounded.ts'
+import { contentSchema, messageClassSchema } from '../model/messages/content.ts'
+import { LIMITS } from '../model/messages/limits.ts'
+import { isUserId } from '../kernel/recipient.ts'
+import { isForeignSeal, openText, sealText } from '../kernel/sealed.ts'
+import { wordedText } from '../model/messages/text.ts'
 
 export const SEND_JOB = 'send'
 
@@ -27,11 +27,11 @@ const payloadSchema = z.object({
   sendAt: z.number().int().positive().optional(),
   /** Grouping id of the request. */
   campaign: textUpTo(LIMITS.campaignId).optional(),
-  /** Number of the campaign of ours that it belongs to; see src/campaigns/campaign.ts. */
+  /** Number of the campaign of ours that it belongs to; see src/model/campaigns/campaign.ts. */
   run: z.number().int().positive().optional(),
   /**
    * Of a campaign's message: what was filled in for this recipient. It stands for the text, see
-   * campaigns/store/recipient-message.ts.
+   * recipients/recipient-message.ts.
    */
   filled: z.array(z.string()).optional(),
   /** The route of its campaign, which overrules that of the sender. */

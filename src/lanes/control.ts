@@ -1,7 +1,7 @@
 // Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints.
-import { LANEWAY_ITSELF } from '../accounts/audit-log.ts'
-import { appendToAuditLog } from '../accounts/store/audit-log.ts'
-import { dropKeptLane, type RemovedLane } from '../accounts/store/kept-lanes.ts'
+import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+import { appendToAuditLog } from '../accounts/audit-log.ts'
+import { dropKeptLane, type RemovedLane } from '../accounts/kept-lanes.ts'
 import {
   findSender,
   listSenders,
@@ -11,13 +11,13 @@ import {
   setPausedFor,
   setResumed,
   setSenderRate,
-} from '../accounts/store/senders.ts'
-import { iso, isoOrNull } from '../messages/instant.ts'
-import { masked } from '../messages/masked.ts'
-import { endCampaignsRest } from '../portfolios/store/campaigns-rest.ts'
-import { restingWaits } from '../portfolios/store/resting.ts'
-import type { LaneQueues } from '../queue/lane/queues.ts'
-import { isLanePaused, oldestOf, readLaneStats } from '../queue/lane/stats.ts'
+} from '../accounts/senders.ts'
+import { iso, isoOrNull } from '../kernel/instant.ts'
+import { masked } from '../kernel/masked.ts'
+import { endCampaignsRest } from '../portfolios/campaigns-rest.ts'
+import { restingWaits } from '../portfolios/resting.ts'
+import type { LaneQueues } from './queues.ts'
+import { isLanePaused, oldestOf, readLaneStats } from './stats.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
@@ -38,7 +38,7 @@ import {
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { endLaneCooldown } from './cooldown.ts'
-import type { DeadLetter, LaneStatus } from './lane-status.ts'
+import type { DeadLetter, LaneStatus } from '../model/lanes/lane-status.ts'
 
 /** How every lane of the account stands; without an account, all lanes. */
 export const listLanes = async (redis: Redis, account?: number): Promise<LaneStatus[]> =>

@@ -3,15 +3,15 @@
 // (`setNotSent`); it ends here, or by its time. BullMQ's rate limit follows it, to keep the lane from fetching jobs at
 // all; a lane that is ahead of its pace sets that limit too, so it says nothing by itself. Ending a cooldown ends both.
 import { z } from 'zod'
-import { iso } from '../messages/instant.ts'
-import { masked } from '../messages/masked.ts'
-import type { Problem } from '../messages/outcome.ts'
-import { cooldownOf, isLanePaused, type LaneCooldown } from '../queue/lane/stats.ts'
-import { laneChunkLimiterKey } from '../queue/layout.ts'
+import { iso } from '../kernel/instant.ts'
+import { masked } from '../kernel/masked.ts'
+import type { Problem } from '../model/messages/outcome.ts'
+import { cooldownOf, isLanePaused, type LaneCooldown } from './stats.ts'
+import { laneChunkLimiterKey } from './bullmq/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, laneCooldownReasonKey, laneProbeKey, senderKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import type { LANE_WAIT_REASONS } from './lane-status.ts'
+import type { LANE_WAIT_REASONS } from '../model/lanes/lane-status.ts'
 
 const cooldownScript = defineScript(import.meta.url, 'lane-cooldown')
 

@@ -1,6 +1,6 @@
 // Messages of a lane that the sweep must look at, and status polls that are due.
-import type { MessageId } from '../messages/message-id.ts'
-import { defineMessageScript } from '../messages/store/message-script.ts'
+import type { MessageId } from '../kernel/message-id.ts'
+import { defineMessageScript } from './messages/message-script.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inDoubtKey, messageKey, pollKey, queuedAgainKey, rootKeys } from '../redis/keys.ts'
 

@@ -6,7 +6,7 @@ import { type LookupAddress, lookup } from 'node:dns'
 import dns from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { Agent, buildConnector } from 'undici'
-import { blockListOf } from '../accounts/networks.ts'
+import { blockListOf } from '../kernel/networks.ts'
 
 /** All that IPv6 has given out for the Internet. What lies outside of it stands for other addresses, or for nothing yet. */
 const GIVEN_OUT = '2000::/3'

@@ -1,8 +1,8 @@
 // What answers of the provider have taught this process lately, so that the next answer about the same person asks nothing of
 // Redis. It is only for speed: what is forgotten here is learned once more, and comes to the same.
 import { LRUCache } from 'lru-cache'
-import { isUserId } from '../messages/recipient.ts'
-import type { Names } from './names/person.ts'
+import { isUserId } from '../kernel/recipient.ts'
+import type { Names } from '../model/people/person.ts'
 
 /** People that are remembered: some 2 MB. */
 const PEOPLE = 10_000

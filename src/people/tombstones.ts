@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'
 import { execOrThrow } from '../redis/records.ts'
-import { namesOf } from './names/store/names.ts'
+import { namesOf } from './names/names.ts'
 
 /** WhatsApp repeats a webhook for 7 days. */
 const REPEATED_MS = 8 * 86_400_000

@@ -2,8 +2,8 @@
 // it, so that one answer names every fault, and what was left out of an older client's body is named in a header.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import type { AuditEvent } from '../accounts/audit-log.ts'
-import { FAULTS_MAX } from '../messages/accept/refusal.ts'
+import type { AuditEvent } from '../model/accounts/audit-log.ts'
+import { FAULTS_MAX } from '../kernel/refusal.ts'
 import {
   type Fault,
   faultsOf,
@@ -11,8 +11,8 @@ import {
   type UnknownField,
   unknownFault,
   unknownFields,
-} from '../messages/fault.ts'
-import { allFieldNames, fieldNamesOf } from '../messages/field-names.ts'
+} from '../kernel/fault.ts'
+import { allFieldNames, fieldNamesOf } from '../kernel/field-names.ts'
 import { ACCOUNT_QUERY } from './authorise.ts'
 import { invalid } from './errors.ts'
 import type { Answer, AuditEntry, ContextOf, Handler, Handlers, RequestContext, RouteSpec } from './route.ts'

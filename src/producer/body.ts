@@ -16,7 +16,7 @@ import {
   MEMBERS_MAX,
   NAMES_MAX,
   VALUES_MAX,
-} from '../messages/accept/body-limits.ts'
+} from '../kernel/body-limits.ts'
 import { hasBody } from './answer.ts'
 import { ApiError, tooLarge } from './errors.ts'
 import { BODY_SECONDS, inOwnIteration, readLargeBody, tooSlow } from './overload/large-bodies.ts'

@@ -12,7 +12,7 @@ import {
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
-import type { Log } from '../log.ts'
+import type { Log } from '../kernel/log.ts'
 import { cutOffLate, hasBody, refuse, requestIdOf } from './answer.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { createClientAddress } from './gate.ts'

@@ -1,7 +1,7 @@
 // A reserve of disk and of Redis memory for sending: once it is touched, uploads, imports, campaigns and batches are refused,
 // and single messages are accepted as long as there is room.
 import { statfs } from 'node:fs/promises'
-import type { Config } from '../config.ts'
+import type { Config } from '../kernel/config.ts'
 import type { Redis } from '../redis/connect.ts'
 import { cached } from '../redis/records.ts'
 import { memoryLeft } from '../redis/safety.ts'

@@ -1,9 +1,9 @@
 // What the body of a provider's answer says. The acknowledgement of a message has the same shape on both wires.
 import { z } from 'zod'
-import { cutText } from '../messages/cut-text.ts'
-import { withoutNumbers } from '../messages/masked.ts'
-import type { CallEnd } from '../messages/outcome.ts'
-import { isUserId, parsePerson } from '../messages/recipient.ts'
+import { cutText } from '../kernel/cut-text.ts'
+import { withoutNumbers } from '../kernel/masked.ts'
+import type { CallEnd } from '../model/messages/outcome.ts'
+import { isUserId, parsePerson } from '../kernel/recipient.ts'
 import { closeConnectionOf, type HttpEnd } from './http-call.ts'
 
 /** Longer than any id seen (WhatsApp's have some 60 characters); it is kept on the record and in every poll. */

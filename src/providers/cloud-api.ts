@@ -2,19 +2,19 @@
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { Content } from '../messages/content.ts'
-import { withFiles } from '../messages/content-files.ts'
-import { nameInLink } from '../messages/document-name.ts'
-import { type Fill, fieldsWithPlaceholders } from '../messages/placeholders.ts'
-import { isUserId } from '../messages/recipient.ts'
-import type { FilePlace, MessageFile } from '../messages/templates/component-files.ts'
-import type { Component } from '../messages/templates/template-content.ts'
+import type { Content } from '../model/messages/content.ts'
+import { withFiles } from '../model/messages/content-files.ts'
+import { nameInLink } from '../model/messages/document-name.ts'
+import { type Fill, fieldsWithPlaceholders } from '../model/messages/placeholders.ts'
+import { isUserId } from '../kernel/recipient.ts'
+import type { FilePlace, MessageFile } from '../model/templates/component-files.ts'
+import type { Component } from '../model/templates/template-content.ts'
 import { readSend } from './answer-body.ts'
 import { refusedBy } from './cloud-refusal.ts'
 import type { CloudUploads } from './cloud-upload.ts'
 import type { HttpAgent } from './http-agent.ts'
 import { postJson, traceHeader } from './http-call.ts'
-import type { Provider, ProviderMessage, ProviderSender } from './provider.ts'
+import type { Provider, ProviderMessage, ProviderSender } from '../model/providers/provider.ts'
 
 /** `version`: of the Graph API, as in `v25.0`. */
 export function cloudApi(

@@ -8,7 +8,7 @@ import { TooLargeError } from '../files/drafts.ts'
 import { causeOf, readText } from '../outbound/answers.ts'
 import { anywhere, createTargetAgent, createTargetRule } from '../outbound/targets.ts'
 import { parseJson } from './answer-body.ts'
-import type { ProviderSender } from './provider.ts'
+import type { ProviderSender } from '../model/providers/provider.ts'
 
 /** The largest file that WhatsApp takes from a person. */
 export const MEDIA_MAX_BYTES = 100 * 1024 * 1024

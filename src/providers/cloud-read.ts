@@ -2,12 +2,12 @@
 // 25 s. Doing it again changes nothing.
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
-import type { CallEnd } from '../messages/outcome.ts'
+import type { CallEnd } from '../model/messages/outcome.ts'
 import { causeOf, readText } from '../outbound/answers.ts'
 import { anywhere, createTargetAgent } from '../outbound/targets.ts'
 import { parseJson } from './answer-body.ts'
 import { readRefusal } from './cloud-refusal.ts'
-import type { ProviderSender } from './provider.ts'
+import type { ProviderSender } from '../model/providers/provider.ts'
 
 /** Requests that one process has open at a time. */
 export const READS_AT_ONCE = 32

@@ -1,10 +1,10 @@
 // Reads one received message of a webhook. It needs an id and a type; whatever else is odd about it, it is kept, because its
 // sender believes that it has arrived.
 import { z } from 'zod'
-import { holdsMoreThan } from '../messages/bounded.ts'
-import { cutText } from '../messages/cut-text.ts'
-import type { ReceivedParts } from '../messages/received.ts'
-import { providerName } from '../messages/recipient.ts'
+import { holdsMoreThan } from '../kernel/bounded.ts'
+import { cutText } from '../kernel/cut-text.ts'
+import type { ReceivedParts } from '../model/messages/received.ts'
+import { providerName } from '../kernel/recipient.ts'
 import { parseJson } from './answer-body.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 

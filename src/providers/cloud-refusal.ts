@@ -1,6 +1,6 @@
 // Reading the Graph API's error envelope, whatever was asked.
 import { z } from 'zod'
-import type { CallEnd } from '../messages/outcome.ts'
+import type { CallEnd } from '../model/messages/outcome.ts'
 import type { Refused } from './answer-body.ts'
 
 /**

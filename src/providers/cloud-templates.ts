@@ -1,7 +1,7 @@
 // WhatsApp's list of the templates of one of its accounts, a page at a time. Pages are asked for by their cursor at the sender's
 // own address: the address that an answer names for the next page has the token in it, and may lead elsewhere.
 import { z } from 'zod'
-import { type Template, templateSchema } from '../messages/templates/template.ts'
+import { type Template, templateSchema } from '../model/templates/template.ts'
 import type { GraphAccess, GraphApi, GraphEnd } from './graph-api.ts'
 
 /** Templates asked for at once: a thousand are four questions. */

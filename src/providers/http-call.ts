@@ -3,11 +3,11 @@
 
 import { channel } from 'node:diagnostics_channel'
 import type { Dispatcher } from 'undici'
-import { type Deadline, deadlineIn, isOver } from '../deadline.ts'
-import { MISSED_SLOT, WORKER_LATE } from '../messages/outcome.ts'
+import { type Deadline, deadlineIn, isOver } from '../kernel/deadline.ts'
+import { MISSED_SLOT, WORKER_LATE } from '../model/messages/outcome.ts'
 import { causeOf, retryAfterMs } from '../outbound/answers.ts'
 import type { HttpAgent } from './http-agent.ts'
-import type { Call, Connection, Departure, Request } from './http-contract.ts'
+import type { Call, Connection, Departure, Request } from '../model/providers/http-contract.ts'
 import { isOfStream, neverLeft } from './http-proof.ts'
 import { stalledSince, unwatch, watch } from './stalls.ts'
 

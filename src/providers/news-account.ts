@@ -1,6 +1,6 @@
 // Webhooks about an account at WhatsApp and its numbers: bans, limits, quality, names, alerts.
 import { z } from 'zod'
-import { DAILY_LIMIT_MAX } from '../portfolios/portfolio.ts'
+import { DAILY_LIMIT_MAX } from '../model/portfolio.ts'
 import type { Change, Told } from './news.ts'
 import { constant, digitsOf, given, plainText, spare } from './webhook-fields.ts'
 

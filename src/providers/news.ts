@@ -1,7 +1,7 @@
 // Webhooks of WhatsApp besides messages and statuses: changes of templates, numbers and accounts, and their text for
 // people. Pure.
 
-import type { Problem } from '../messages/outcome.ts'
+import type { Problem } from '../model/messages/outcome.ts'
 
 /** Which fields of webhooks are read; whatever else comes is kept by its shape alone. */
 export const NEWS_FIELDS = [

@@ -2,13 +2,13 @@
 // of ours, so delivery is followed by polling, and an unanswered send can be settled by no evidence. Our message id
 // goes along as Idempotency-Key; an upstream that keeps it, as another Laneway does, makes a repeat safe.
 import { z } from 'zod'
-import { cutText } from '../messages/cut-text.ts'
-import { jsonWithPlaceholders } from '../messages/placeholders.ts'
-import { codeEntry, PROVIDER_CODES } from '../messages/provider-codes.ts'
+import { cutText } from '../kernel/cut-text.ts'
+import { jsonWithPlaceholders } from '../model/messages/placeholders.ts'
+import { codeEntry, PROVIDER_CODES } from '../model/messages/provider-codes.ts'
 import { parseJson, type Refused, readSend } from './answer-body.ts'
 import type { HttpAgent } from './http-agent.ts'
 import { type HttpEnd, postJson, traceHeader } from './http-call.ts'
-import type { PollEnd, Provider, ProviderMessage, ProviderSender } from './provider.ts'
+import type { PollEnd, Provider, ProviderMessage, ProviderSender } from '../model/providers/provider.ts'
 
 /**
  * The one error envelope of this wire; `code` is WhatsApp's number, a word of the upstream's own, or null. A

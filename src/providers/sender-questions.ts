@@ -1,7 +1,7 @@
 // Asks WhatsApp all that it tells of a sender: token, number, account, templates, apps that get webhooks. Side by side, each
 // within its time; what comes is read as far as it can be, and nothing of it is a secret.
 import { z } from 'zod'
-import type { Asked, ProviderFacts } from '../accounts/sender-check.ts'
+import type { Asked, ProviderFacts } from '../model/accounts/sender-check.ts'
 import type { GraphAccess, GraphApi, GraphEnd } from './graph-api.ts'
 import { digitsOf, plainText, spare } from './webhook-fields.ts'
 

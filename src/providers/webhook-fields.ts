@@ -1,6 +1,6 @@
 // Schemas of parts that several webhooks have: times, words, texts, lists. An odd part never makes the rest unreadable.
 import { z } from 'zod'
-import { masked } from '../messages/masked.ts'
+import { masked } from '../kernel/masked.ts'
 
 /** A part that an item can do without. */
 export const spare = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)

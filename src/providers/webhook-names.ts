@@ -1,8 +1,8 @@
 // Reads which names a webhook gives to one person: who wrote, who got a message, or who changed a setting, a number or a user
 // id. A number comes first.
 import { z } from 'zod'
-import { isUserId, parsePerson } from '../messages/recipient.ts'
-import type { Naming } from '../people/names/person.ts'
+import { isUserId, parsePerson } from '../kernel/recipient.ts'
+import type { Naming } from '../model/people/person.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 
 /** Names of one person, as a webhook about one of our numbers tells them. */

@@ -1,7 +1,7 @@
 // Redis' clock, which all processes share. Each server of a cluster has its own, and they may disagree by minutes: a time
 // is read from the server that has the key which it is written to, or compared with.
 import { z } from 'zod'
-import { deadlineIn, isOver } from '../deadline.ts'
+import { deadlineIn, isOver } from '../kernel/deadline.ts'
 import type { Redis } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { defineScript } from './lua.ts'

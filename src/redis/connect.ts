@@ -1,7 +1,7 @@
 // Connects to Redis, Sentinel or a cluster. The producer's connection fails fast, so that a request is answered 503 instead
 // of hanging; the worker's waits for Redis to come back, because its work can wait and must not be lost.
 import { Cluster, Command, type RedisOptions, type Redis as Single } from 'ioredis'
-import { type RedisAddress, readRedisAddress } from '../redis-address.ts'
+import { type RedisAddress, readRedisAddress } from '../kernel/redis-address.ts'
 import { CorkedCluster, CorkedRedis } from './connections.ts'
 
 /** A connection to Redis: to a server or to a cluster. */

@@ -1,4 +1,4 @@
-// Every Redis key of Laneway is built here; those that BullMQ makes are in queue/layout.ts. Keys that one Lua step
+// Every Redis key of Laneway is built here; those that BullMQ makes are in lanes/bullmq/layout.ts. Keys that one Lua step
 // touches share a hash tag, so that they live on one node of a cluster: `{l12}` for lane 12, `{g7}` for the gallery of
 // account 7, `{c7}` for its contacts.
 //
@@ -43,13 +43,13 @@ export const rootKeys = {
   replyLanes: 'lw:reply-lanes',
   /** STRING: held while a sender is added or removed. */
   sendersLock: 'lw:senders-lock',
-  /** STREAM: who did what, of the whole installation; see accounts/store/audit-log.ts. */
+  /** STREAM: who did what, of the whole installation; see accounts/audit-log.ts. */
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
   /** HASH account → the turn of its latest erasure; `now`: the one that is being worked on. It expires. */
   erasureTurns: 'lw:erasure-turns',
-  /** ZSET `<account>/<account at WhatsApp>` → when its templates must be listed (ms), see accounts/store/template-syncs.ts. */
+  /** ZSET `<account>/<account at WhatsApp>` → when its templates must be listed (ms), see accounts/template-syncs.ts. */
   templateSyncs: 'lw:template-syncs',
   /** STRING: there once somebody has looked in this minute for accounts at WhatsApp whose templates are not listed yet. */
   templateSyncsPlanned: 'lw:template-syncs:planned',
@@ -97,7 +97,7 @@ export const keyUsesKey = (account: number): string => `lw:account:${account}:ke
 export const keyUsesOfDayKey = (account: number, day: string): string => `lw:account:${account}:key-uses:${day}`
 /**
  * HASH: when webhooks came to the address of the account (of account 0: of the installation), and how many were refused, see
- * accounts/store/webhook-arrivals.ts. It expires.
+ * accounts/webhook-arrivals.ts. It expires.
  */
 export const webhookArrivalsKey = (account: number): string => `lw:account:${account}:webhooks`
 /** STREAM: who did what in the account; of account 0, what is nobody's. */
@@ -111,7 +111,7 @@ export const sendersOfAccountKey = (account: number): string => `lw:account:${ac
  * see template-list.lua.
  */
 export const templatesKey = (account: number): string => `lw:account:${account}:templates`
-/** HASH `<group> <name>/<language>` → what WhatsApp has told of a template, see accounts/store/template-states.ts. */
+/** HASH `<group> <name>/<language>` → what WhatsApp has told of a template, see accounts/template-states.ts. */
 export const templateStatesKey = (account: number): string => `lw:account:${account}:template-states`
 /** HASH: how far the sync of the templates of an account at WhatsApp is, and what came of the last. It expires. */
 export const templateSyncKey = (account: number, wabaId: string): string => `lw:template-sync:${account}:${wabaId}`
@@ -125,12 +125,12 @@ export const portfolioKey = (portfolio: number): string => `lw:portfolio:${portf
 export const portfoliosOfAccountKey = (account: number): string => `lw:account:${account}:portfolios`
 /**
  * Keys of what WhatsApp's own rules ask of a portfolio, or of a lane whose sender belongs to none; see
- * portfolios/store/rules.ts. All of them expire.
+ * portfolios/rules.ts. All of them expire.
  */
 export const rulesKeys = (lane: number, portfolio?: number) => {
   const prefix = portfolio === undefined ? `${lanePrefix(lane)}:rules` : `lw:{f${portfolio}}`
   return {
-    /** STRING until when (ms) a person gets no marketing; `name` stands for the person, see messages/sealed.ts. */
+    /** STRING until when (ms) a person gets no marketing; `name` stands for the person, see kernel/sealed.ts. */
     cap: (name: string) => `${prefix}:cap:${name}`,
     /** STRING that is there while anybody may be capped or anything held: else nothing of that need be asked. */
     strict: `${prefix}:strict`,
@@ -169,7 +169,7 @@ export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
 export const outboxKey = (lane: number): string => `${lanePrefix(lane)}:outbox`
 /** STRING: who is about to close it; it expires. */
 export const outboxClosingKey = (lane: number): string => `${outboxKey(lane)}:closing`
-/** STRING `code|sentence`: there while only transactional messages of the lane leave, see portfolios/store/campaigns-rest.ts. */
+/** STRING `code|sentence`: there while only transactional messages of the lane leave, see portfolios/campaigns-rest.ts. */
 export const campaignsRestKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-rest`
 /** STRING why: there while WhatsApp refuses everything of the sender, see sender-notice.lua. */
 export const senderBlockedKey = (lane: number): string => `${lanePrefix(lane)}:blocked`
@@ -203,7 +203,7 @@ export const pollingKey = (lane: number): string => `${lanePrefix(lane)}:polling
 /** STRING: when the next status poll of the lane may leave (ms); expires at that time. */
 export const nextPollKey = (lane: number): string => `${lanePrefix(lane)}:poll-rest`
 
-/** STRING: when the cooldown of a lane ends (ms), see messages/store/scripts/message-cooldowns.lua. */
+/** STRING: when the cooldown of a lane ends (ms), see lanes/messages/scripts/message-cooldowns.lua. */
 export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:rest`
 /**
  * STRING `code|sentence`: what began the cooldown of a lane; ends with it. message-cooldowns.lua appends `-reason`
@@ -215,22 +215,22 @@ export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKe
  * appends `-probe`.
  */
 export const laneProbeKey = (lane: number): string => `${laneCooldownKey(lane)}-probe`
-/** STRING: the cooldown of one recipient of the lane; `name` stands for them, see messages/sealed.ts. */
+/** STRING: the cooldown of one recipient of the lane; `name` stands for them, see kernel/sealed.ts. */
 export const recipientCooldownKey = (lane: number, name: string): string => `${lanePrefix(lane)}:rest:${name}`
 
 /**
  * STRING that is there while the person, who wrote to the lane's number, can be answered with any kind of message: its
- * expiry is the end of that, see messages/store/inbound.ts. `name` stands for the person, see messages/sealed.ts.
+ * expiry is the end of that, see lanes/messages/inbound.ts. `name` stands for the person, see kernel/sealed.ts.
  */
 export const replyWindowKey = (lane: number, name: string): string => `${lanePrefix(lane)}:window:${name}`
 
-/** LIST: the latest slots in which requests of the lane leave (µs), see messages/store/scripts/message-pace.lua. */
+/** LIST: the latest slots in which requests of the lane leave (µs), see lanes/messages/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
-/** STRING that is there once the lane's sender was removed, see closeLane in queue/lane/jobs.ts: nothing is put on the lane any more. */
+/** STRING that is there once the lane's sender was removed, see closeLane in lanes/jobs.ts: nothing is put on the lane any more. */
 export const laneClosedKey = (lane: number): string => `${lanePrefix(lane)}:closed`
 
-/** STRING: which worker clears the waiting messages of a class, see queue/lane/scripts/lane-clear.lua. */
+/** STRING: which worker clears the waiting messages of a class, see lanes/scripts/lane-clear.lua. */
 export const laneClearedByKey = (lane: number, of: string): string => `${lanePrefix(lane)}:cleared-by:${of}`
 /**
  * STRING that is there while a message waits before it may be claimed again: its expiry is the end of the wait. Empty, or
@@ -272,7 +272,7 @@ export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:cam
 export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
 /** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */
 export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
-/** STRING: the state of each recipient, half a byte each, in the order of the list, see campaigns/store/recipient-states.ts. */
+/** STRING: the state of each recipient, half a byte each, in the order of the list, see recipients/recipient-states.ts. */
 export const recipientStatesKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
 /** STRING: a bit for each recipient who has answered, in the order of the list, see campaigns/store/replies.ts. */
 export const campaignRepliedKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:replied`
@@ -343,20 +343,20 @@ export const galleryKeys = (account: number) => {
     file: (id: number) => `${prefix}:file:${id}`,
     /** ZSET of files in the trash, by id. */
     trash: `${prefix}:trash`,
-    /** STRING: bytes of all files, those in the trash too, see gallery/store/files.ts. */
+    /** STRING: bytes of all files, those in the trash too, see gallery/files.ts. */
     bytes: `${prefix}:bytes`,
     /** STRING: id of the folder that received media go into. */
     receivedFolder: `${prefix}:received-folder`,
     /** ZSET `<HMAC of the person>/<file id>`, all with score 0: files that people have sent, for their erasure. */
     received: `${prefix}:received`,
-    /** ZSET token of a file that is being added → since when (ms), see gallery/store/files.ts. */
+    /** ZSET token of a file that is being added → since when (ms), see gallery/files.ts. */
     newTokens: `${prefix}:new-tokens`,
     /** HASH of one bulk move: state and outcome. */
     move: (id: string) => `${prefix}:move:${id}`,
   }
 }
 /**
- * What is still to be fetched of received messages, see gallery/store/received-media.ts. The scripts append an account's number
+ * What is still to be fetched of received messages, see gallery/received-media.ts. The scripts append an account's number
  * to `due` and `tries`.
  */
 export const receivedMediaKeys = {
@@ -393,15 +393,15 @@ export const contactKeys = (account: number) => {
     phones: `${prefix}:phones`,
     /** ZSET HMAC of a person who was erased → when (ms), see people/tombstones.ts. It expires. */
     tombstones: `${prefix}:erased`,
-    /** ZSET person → since when they want no advertising (ms), see people/opt-outs/store/opt-outs.ts. */
+    /** ZSET person → since when they want no advertising (ms), see people/opt-outs/opt-outs.ts. */
     optOuts: `${prefix}:opt-outs`,
-    /** ZSET HMAC of a person who was erased → since when they want no advertising (ms), see people/opt-outs/store/erased.ts. */
+    /** ZSET HMAC of a person who was erased → since when they want no advertising (ms), see people/opt-outs/erased.ts. */
     erasedOptOuts: `${prefix}:erased-opt-outs`,
     /** HASH person, or the HMAC of one who was erased → who said so, and when (JSON). */
     optOutSources: `${prefix}:opt-out-sources`,
     /** ZSET person, or the HMAC of one who was erased → when they wanted it again (ms). It expires. */
     optOutEnds: `${prefix}:opt-out-ends`,
-    /** HASH: how many names are kept of people who have several, see people/names/store/names.ts. It expires. */
+    /** HASH: how many names are kept of people who have several, see people/names/names.ts. It expires. */
     names: `${prefix}:names`,
     /** HASH digest of a name → the other names of the person, see names-buckets.lua. It expires. */
     namesIn: (bucket: string) => `${prefix}:names:${bucket}`,

@@ -3,7 +3,7 @@
 
 import { Cluster, Redis as SingleRedis } from 'ioredis'
 import { z } from 'zod'
-import type { Log } from '../log.ts'
+import type { Log } from '../kernel/log.ts'
 import { connectWithRetry, named, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
 import { isHiddenCommand, isRedisAway } from './errors.ts'
 import { requiredReplicas } from './replication.ts'

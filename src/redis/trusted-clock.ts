@@ -9,7 +9,7 @@
 // Each part compares it with the time that its own machine has been up, which nobody sets and which goes on while a machine
 // is suspended. What was found is in Redis, for parts that start meanwhile.
 import { uptime } from 'node:os'
-import type { Log } from '../log.ts'
+import type { Log } from '../kernel/log.ts'
 import { isCluster, primariesOf, type Redis, serverOf } from './connect.ts'
 import { replyError } from './errors.ts'
 import { clockDoubtKey } from './keys.ts'

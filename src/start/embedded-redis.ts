@@ -8,9 +8,9 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { bareEnvironment } from '../config.ts'
-import type { Log } from '../log.ts'
-import { socketUrl } from '../redis-address.ts'
+import { bareEnvironment } from '../kernel/config.ts'
+import type { Log } from '../kernel/log.ts'
+import { socketUrl } from '../kernel/redis-address.ts'
 import { endChild, hasEnded, processAt, signal, waitUntil } from './processes.ts'
 import { StartError, systemCode } from './start-error.ts'
 

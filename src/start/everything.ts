@@ -4,9 +4,9 @@
 // Parts are started in order and stopped in reverse: data folder, Redis, what stands beside, worker, producer. Killed at any
 // line, the next start finds what was left behind, ends it or takes it over, and goes on with the same data.
 import { styleText } from 'node:util'
-import { type Config, loadConfig, startedByNpm } from '../config.ts'
-import { createLog, type Log } from '../log.ts'
-import { ownNodeProblem } from '../node-line.ts'
+import { type Config, loadConfig, startedByNpm } from '../kernel/config.ts'
+import { createLog, type Log } from '../kernel/log.ts'
+import { ownNodeProblem } from '../kernel/node-line.ts'
 import type { DemoSwitch } from '../producer/api/console/handlers.ts'
 import { checkRedis } from '../redis/safety.ts'
 import { checkData, pingRedis, startupErrorMessage, warnOfNode, warnOfUnknownSettings } from './checks.ts'

@@ -4,8 +4,8 @@
 //   second signal, or the stop takes too long                     exit at once, not 0; `abandon` of what still runs
 //   an error that nobody caught                                   logged once; stop every part, exit 1 or `afterFault`
 import { spawn } from 'node:child_process'
-import { environmentWith } from '../config.ts'
-import type { Log } from '../log.ts'
+import { environmentWith } from '../kernel/config.ts'
+import type { Log } from '../kernel/log.ts'
 
 /** Below the 20 s that a stop may take in all. */
 const STOP_LIMIT_MS = 19_000

@@ -3,8 +3,8 @@
 // answers while the part still waits for Redis.
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
+import type { Config } from '../kernel/config.ts'
+import type { Log } from '../kernel/log.ts'
 import { connectFailFast } from '../redis/connect.ts'
 import { workersAlive } from '../redis/heartbeats.ts'
 import { assertSameInstallation, OtherInstallationError } from '../redis/installation.ts'

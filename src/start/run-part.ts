@@ -1,6 +1,6 @@
 // One part as a process of its own, any number of each: `npm run producer`, `npm run worker`, docker compose.
-import { type Config, ConfigError, loadConfig, startedByNpm } from '../config.ts'
-import { createLog, type Log } from '../log.ts'
+import { type Config, ConfigError, loadConfig, startedByNpm } from '../kernel/config.ts'
+import { createLog, type Log } from '../kernel/log.ts'
 import { checkRedis } from '../redis/safety.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { checkData, startupErrorMessage, warnOfNode, warnOfUnknownSettings } from './checks.ts'

@@ -1,7 +1,7 @@
 // What a change of a message counts as: the states that it came into, and the code of a failure. Codes are a closed list,
 // so that no provider can make up new series of metrics.
-import { PROVEN_SENT, type State } from '../messages/lifecycle.ts'
-import { PROVIDER_CODES } from '../messages/provider-codes.ts'
+import { PROVEN_SENT, type State } from '../model/messages/lifecycle.ts'
+import { PROVIDER_CODES } from '../model/messages/provider-codes.ts'
 
 const UNLISTED = 'refused with a code that is not listed here'
 

@@ -4,7 +4,7 @@
 // A period is stored as one text, `a=12,s=11,f=1,f.131047=1`: 45 bytes a period of a busy lane. A counter of its own for
 // each number (HINCRBY) would take ten times the memory.
 import { randomBytes } from 'node:crypto'
-import { nobody, type Observer } from '../observe.ts'
+import { nobody, type Observer } from '../redis/observe.ts'
 import { countedCode, enteredStates } from './codes.ts'
 
 /** How finely the history is kept, and for how long. `chunkMs`: what one key in Redis holds; it goes as a whole. */

@@ -1,8 +1,8 @@
 // What a process counts and times by itself, as Prometheus takes it. Made once per process; producer and worker of one
 // process share it. What is true of the whole installation is in gauges.ts.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { HAD_ENOUGH } from '../messages/provider-codes.ts'
-import type { Observer } from '../observe.ts'
+import { HAD_ENOUGH } from '../model/messages/provider-codes.ts'
+import type { Observer } from '../redis/observe.ts'
 import { countedCode, enteredStates } from './codes.ts'
 import { ALERTED, countedNotice } from './notice-labels.ts'
 

@@ -2,14 +2,14 @@
 // more than they have, locks everybody out, or reaches what is another account's. Real: Redis, HTTP, producer, CLI.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { OPERATOR } from '../../src/accounts/permissions.ts'
+import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import {
   createCredential,
   expireCredential,
   type Permission,
   revokeCredential,
-} from '../../src/accounts/store/credentials.ts'
-import { findSender } from '../../src/accounts/store/senders.ts'
+} from '../../src/accounts/credentials.ts'
+import { findSender } from '../../src/accounts/senders.ts'
 import { errorOf } from '../support/api-error.ts'
 import { runCli } from '../support/cli.ts'
 import { inspect } from '../support/declared-routes.ts'

@@ -1,9 +1,9 @@
 // Pins: an answer that a worker has in hand while Redis refuses to write it down is written down once Redis takes it, by
 // whatever word it refused: nobody is written to again. Real: Redis. Stood in for: WhatsApp; a relay before Redis says the words.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { messageId } from '../../src/messages/message-id.ts'
-import { type CallEnd, personErased } from '../../src/messages/outcome.ts'
-import { readMessage } from '../../src/messages/store/records.ts'
+import { messageId } from '../../src/kernel/message-id.ts'
+import { type CallEnd, personErased } from '../../src/model/messages/outcome.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { untilWritten } from '../../src/worker/sending/until-written.ts'
 import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'

@@ -1,4 +1,4 @@
-// Pins: BullMQ keeps things where src/queue/layout.ts says, and does with them what Laneway relies on when it
+// Pins: BullMQ keeps things where src/lanes/bullmq/layout.ts says, and does with them what Laneway relies on when it
 // reads or writes them behind BullMQ's back. What fails here after an update of BullMQ must be looked at before it is
 // shipped: a script of ours would read what is not there any more.
 import { Job, Worker } from 'bullmq'
@@ -19,9 +19,9 @@ import {
   laneQueue,
   sharedDelayedKey,
   sharedWaitingKey,
-} from '../../src/queue/layout.ts'
-import { LAST_PRIORITY, openBullQueue, openQueue } from '../../src/queue/open-queue.ts'
-import { unrecoverable } from '../../src/queue/worker.ts'
+} from '../../src/lanes/bullmq/layout.ts'
+import { LAST_PRIORITY, openBullQueue, openQueue } from '../../src/lanes/bullmq/open-queue.ts'
+import { unrecoverable } from '../../src/lanes/bullmq/worker.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../src/redis/keys.ts'
 import { withOwnRedis } from '../support/own-redis.ts'

@@ -1,10 +1,10 @@
 // Pins: what a campaign's circuit breaker makes of a provider's answers, at a real pace, with real answer times and the
 // default wait for evidence. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readAuditLog } from '../../src/accounts/store/audit-log.ts'
+import { readAuditLog } from '../../src/accounts/audit-log.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'

@@ -1,7 +1,7 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { waitingInChunks } from '../../src/queue/lane/stats.ts'
+import { waitingInChunks } from '../../src/lanes/stats.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { acknowledgedId, audioTo, reaches } from '../support/messages.ts'
 import { campaignBacklogOn } from '../support/state/lanes.ts'

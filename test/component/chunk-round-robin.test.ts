@@ -2,7 +2,7 @@
 // Redis, BullMQ.
 import { afterAll, expect, test } from 'vitest'
 import { parseChunkJobId } from '../../src/jobs/campaigns.ts'
-import { type LaneQueues, openLaneQueues, placeRoundRobin } from '../../src/queue/lane/queues.ts'
+import { type LaneQueues, openLaneQueues, placeRoundRobin } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import { addAmongChunks, chunksWaitingOn, takeChunksByHand } from '../support/state/lanes.ts'

@@ -1,7 +1,7 @@
 // `flows`: where an account's flows are answered, and their keys. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createAccount } from '../../src/accounts/store/accounts.ts'
+import { createAccount } from '../../src/accounts/accounts.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'

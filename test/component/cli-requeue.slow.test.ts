@@ -2,8 +2,8 @@
 // Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { readMessage } from '../../src/messages/store/records.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'

@@ -2,11 +2,11 @@
 // selected, and gives the terminal back. Real: Redis, the command line in this process.
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findSender } from '../../src/accounts/store/senders.ts'
+import { findSender } from '../../src/accounts/senders.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { drawScreen } from '../../src/cli/top-screen.ts'
 import { pressedIn } from '../../src/cli/top-terminal.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

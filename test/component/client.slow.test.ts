@@ -16,7 +16,7 @@ import {
 } from '../../packages/client/src/index.ts'
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { takePort } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

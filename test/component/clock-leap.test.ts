@@ -2,9 +2,9 @@
 // budget or cap ends, before it is back, a person trusts it, or an hour is over. Real: Redis, the worker's lanes. The leap is
 // played from the other side: this machine seems to have been up for less than Redis says has passed.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { messageId } from '../../src/messages/message-id.ts'
-import { readMessage } from '../../src/messages/store/records.ts'
-import { admit } from '../../src/portfolios/store/rules.ts'
+import { messageId } from '../../src/kernel/message-id.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
+import { admit } from '../../src/portfolios/rules.ts'
 import { redisNowMs, trustedRedisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { isRedisAway } from '../../src/redis/errors.ts'

@@ -1,7 +1,7 @@
 // Pins: a failure is on the overview within seconds of the provider's answer, for a reader of the account and for
 // one of all accounts. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { answerOf, bearer, keyOf } from '../support/console-reader.ts'
 import { inspect } from '../support/declared-routes.ts'

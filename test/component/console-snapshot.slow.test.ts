@@ -1,10 +1,10 @@
 // Pins: what the console is told is so, and concerns nobody else: a snapshot is what the lanes are, a history what was
 // counted. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
 import { listLanes } from '../../src/lanes/control.ts'
-import { ownNodeProblem } from '../../src/node-line.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { ownNodeProblem } from '../../src/kernel/node-line.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { createSeriesReader } from '../../src/telemetry/live/series.ts'

@@ -1,8 +1,8 @@
 // Pins: fetching contacts by tag in both shapes, creating lists, and every rule of refusal. Real: Redis, Express.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { importContacts, type NewContact, readMembers } from '../../src/contacts/store/contacts.ts'
-import { createTag, findTag } from '../../src/contacts/store/tags.ts'
+import { importContacts, type NewContact, readMembers } from '../../src/people/contacts/contacts.ts'
+import { createTag, findTag } from '../../src/people/contacts/tags.ts'
 import { errorOf } from '../support/api-error.ts'
 import { startContacts, type TestContacts } from '../support/contacts.ts'
 import { contactsOf } from '../support/state/accounts.ts'

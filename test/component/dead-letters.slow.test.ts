@@ -1,8 +1,8 @@
 // Pins: a job that can never be run fails at once, is kept with the reason, is told in the lookup, and harms none of its
 // neighbours. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { messageId, newUlid } from '../../src/kernel/message-id.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { deliveryOf, infoOf, reaches, sendTo } from '../support/messages.ts'
 import { requeueAll, requeueRequest } from '../support/requeue.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

@@ -2,8 +2,8 @@
 // or to its lane since it was found. Real: Redis, HTTP, producer.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { matchingDeadLetters, retryDeadLetter } from '../../src/messages/requeue/dead-letters.ts'
-import { closeLane } from '../../src/queue/lane/jobs.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { closeLane } from '../../src/lanes/jobs.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { sendTo } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'

@@ -1,11 +1,11 @@
 // Pins: what is kept of a person who opted out and was erased: when and how they first said so, under one key of the account
 // whichever process makes it, and nothing once they take it back; and what makes a person opted out by itself. Real: Redis.
 import { expect, test } from 'vitest'
-import { createSeal } from '../../src/accounts/seal.ts'
-import { OPTED_OUT_THERE } from '../../src/messages/provider-codes.ts'
-import { applyProviderOptOut } from '../../src/people/opt-outs/commands/apply-opt-outs.ts'
-import { resealErasedKey, useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
-import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/people/opt-outs/store/opt-outs.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
+import { OPTED_OUT_THERE } from '../../src/model/messages/provider-codes.ts'
+import { applyProviderOptOut } from '../../src/reports/apply-opt-outs.ts'
+import { resealErasedKey, useOptOutSecrets } from '../../src/people/opt-outs/erased.ts'
+import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import type { TestRedis } from '../support/redis.ts'

@@ -1,7 +1,7 @@
 // Pins: what was erased does not come back by a webhook that is repeated, or comes late, under any name; what the person
 // writes from then on is stored, and what they wanted before still holds. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { optedOutAmong } from '../../src/people/opt-outs/store/opt-outs.ts'
+import { optedOutAmong } from '../../src/people/opt-outs/opt-outs.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { stored } from '../support/state/everything.ts'

@@ -1,6 +1,6 @@
 // Pins: erasures of one account do not hold up those of another. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findErasure, newErasureId, openErasureQueue } from '../../src/people/erasures.ts'
+import { findErasure, newErasureId, openErasureQueue } from '../../src/erase/erasures.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 

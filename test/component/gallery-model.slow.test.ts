@@ -2,9 +2,9 @@
 // list and count says the same. Real: Redis. The model is a plain map; fast-check shrinks a sequence that differs.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createFile, findFile, listFiles, restoreFile, trashFile } from '../../src/gallery/store/files.ts'
-import { createFolder, findFolders } from '../../src/gallery/store/folders.ts'
-import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
+import { createFile, findFile, listFiles, restoreFile, trashFile } from '../../src/gallery/files.ts'
+import { createFolder, findFolders } from '../../src/gallery/folders.ts'
+import { findMoveOutcome, moveFiles } from '../../src/gallery/moves.ts'
 import { newMoveId } from '../../src/jobs/background.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'

@@ -1,8 +1,8 @@
 // Pins: bulk moves from the request to the outcome, with and without a worker. Real: Redis, BullMQ, Express, the disk.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findFile, type GalleryFile, trashFile } from '../../src/gallery/store/files.ts'
-import { type Folder, findFolder } from '../../src/gallery/store/folders.ts'
-import { findMoveOutcome, moveFiles } from '../../src/gallery/store/moves.ts'
+import { findFile, type GalleryFile, trashFile } from '../../src/gallery/files.ts'
+import { type Folder, findFolder } from '../../src/gallery/folders.ts'
+import { findMoveOutcome, moveFiles } from '../../src/gallery/moves.ts'
 import { MOVE_JOB, MOVE_QUEUE, newMoveId } from '../../src/jobs/background.ts'
 import { openBulkMoves } from '../../src/producer/api/gallery/moves.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'

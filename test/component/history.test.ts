@@ -1,9 +1,9 @@
 // Pins: the history counts each change of state once, however often it is reported or written, costs idle lanes nothing,
 // stays within bounds, and goes by itself. Real: Redis, the steps of messages.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { newAttemptId } from '../../src/messages/message-id.ts'
-import { recordStatus } from '../../src/messages/store/steps.ts'
-import { observe } from '../../src/observe.ts'
+import { newAttemptId } from '../../src/kernel/message-id.ts'
+import { recordStatus } from '../../src/lanes/messages/steps.ts'
+import { observe } from '../../src/redis/observe.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { createHistoryBuffer, type HistoryBuffer, WHOLE } from '../../src/telemetry/history.ts'
 import { readStats, writeHistory } from '../../src/telemetry/store/history.ts'

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { closeConnectionOf, type HttpEnd, postJson } from '../../src/providers/http-call.ts'
-import type { Call } from '../../src/providers/http-contract.ts'
+import type { Call } from '../../src/model/providers/http-contract.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
 

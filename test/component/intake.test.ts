@@ -2,7 +2,7 @@
 // stays in a job that has ended. Real: Redis, BullMQ with its defaults, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
 import { INTAKE_QUEUE, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
 import { audioBody, buttonsBody, listBody, OTHER_KINDS } from '../support/example-messages.ts'
 import { orderUpdate } from '../support/example-templates.ts'

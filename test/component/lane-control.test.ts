@@ -2,7 +2,7 @@
 // producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { findSender, tellSender } from '../../src/accounts/store/senders.ts'
+import { findSender, tellSender } from '../../src/accounts/senders.ts'
 import { listLanes } from '../../src/lanes/control.ts'
 import { coolLane } from '../../src/lanes/cooldown.ts'
 import { runAtTerminal, runCli } from '../support/cli.ts'

@@ -1,9 +1,9 @@
 // Pins: a lane that its pace has stopped for a moment goes on after it, however its messages end, and tells only messages
 // as in flight. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
-import type { CallEnd } from '../../src/messages/outcome.ts'
-import type { LaneQueues } from '../../src/queue/lane/queues.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
+import type { CallEnd } from '../../src/model/messages/outcome.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { audioJob, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'

@@ -3,7 +3,7 @@
 // 300 ms to answer.
 import { afterEach, expect, test } from 'vitest'
 import { pauseLane } from '../../src/lanes/control.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { readLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'

@@ -2,9 +2,9 @@
 // workers that open and close the same lanes all the time and no sweep to help. Real: Redis, BullMQ.
 import fc from 'fast-check'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import type { CallEnd } from '../../src/messages/outcome.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { messageId, newUlid } from '../../src/kernel/message-id.ts'
+import type { CallEnd } from '../../src/model/messages/outcome.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import type { Lanes } from '../../src/worker/sending/lanes.ts'
 import { withOwnRedis } from '../support/own-redis.ts'

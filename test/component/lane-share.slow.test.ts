@@ -1,8 +1,8 @@
 // Pins: a worker has a bounded number of messages in flight however many lanes are full, every full lane has its share
 // of them, and a lane that is alone again gets back what it had. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
-import type { LaneQueues } from '../../src/queue/lane/queues.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { audioJob, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'

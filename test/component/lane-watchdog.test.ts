@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { timesReopened } from '../../src/lanes/wake.ts'
-import { surveyLanes } from '../../src/queue/lane/survey.ts'
+import { surveyLanes } from '../../src/lanes/survey.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { createWatchdog } from '../../src/worker/recovery/sweep.ts'
 import { silentLog } from '../support/app.ts'

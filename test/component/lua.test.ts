@@ -17,7 +17,7 @@ withOwnRedis((own, at) => {
   redis.on('error', () => {})
 })
 
-const tags = new URL('../../src/contacts/store/tags.ts', import.meta.url).href
+const tags = new URL('../../src/people/contacts/tags.ts', import.meta.url).href
 const createTag = defineScript(tags, 'contacts-create-tag')
 
 const keysOf = (tag: string) => ({ names: 'names', tag })

@@ -2,9 +2,9 @@
 // they were accepted and however often they are tried; nothing else goes there. Real: Redis, HTTP, producer, worker, simulator.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'

@@ -1,7 +1,7 @@
 // Pins: what events tell of a message that never changes, whatever its record holds. Real: Redis.
 import { expect, test } from 'vitest'
 import { readFacts } from '../../src/events/store/documents.ts'
-import { newRecordFields } from '../../src/messages/store/record-format.ts'
+import { newRecordFields } from '../../src/lanes/messages/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import { addRecord } from '../support/state/messages.ts'

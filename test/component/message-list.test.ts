@@ -2,9 +2,9 @@
 // worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { messageId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
-import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
+import { storeInbound } from '../../src/lanes/messages/inbound.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { audioJob } from '../support/lane-redis.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

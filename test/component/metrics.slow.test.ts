@@ -1,7 +1,7 @@
 // Pins: who sees which metrics, that they tell what is so, that no number or text is in them, and that looking costs
 // Redis next to nothing however often and at however many lanes. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { messageId } from '../../src/messages/message-id.ts'
+import { messageId } from '../../src/kernel/message-id.ts'
 import { startMetricsPort } from '../../src/start/ports.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { silentLog } from '../support/app.ts'

@@ -1,7 +1,7 @@
 // Pins: what an older release wrote is brought up to date once, step by step, by one part at a time, also when that
 // part dies in the middle; and a part that knows less than what it finds does not start. Real: Redis.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/kernel/config.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { layoutOf, MIGRATIONS, type Migration, migrate, NewerLayoutError } from '../../src/redis/migrations.ts'
 import { checkData, startupErrorMessage } from '../../src/start/checks.ts'

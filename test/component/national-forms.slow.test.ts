@@ -4,12 +4,12 @@
 import { createHmac, hash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { importContacts } from '../../src/contacts/store/contacts.ts'
-import { createTag } from '../../src/contacts/store/tags.ts'
-import { openWindowsAmong } from '../../src/messages/store/inbound.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
+import { importContacts } from '../../src/people/contacts/contacts.ts'
+import { createTag } from '../../src/people/contacts/tags.ts'
+import { openWindowsAmong } from '../../src/lanes/messages/inbound.ts'
 import { packNames } from '../../src/people/names/packed-names.ts'
-import { forgetNames, keepNames, namesOf, namesOfPeople } from '../../src/people/names/store/names.ts'
+import { forgetNames, keepNames, namesOf, namesOfPeople } from '../../src/people/names/names.ts'
 import {
   addOptOuts,
   eraseOptOut,
@@ -17,8 +17,8 @@ import {
   listOptOuts,
   optedOutAmong,
   removeOptOuts,
-} from '../../src/people/opt-outs/store/opt-outs.ts'
-import { admit, cap, cappedUntil } from '../../src/portfolios/store/rules.ts'
+} from '../../src/people/opt-outs/opt-outs.ts'
+import { admit, cap, cappedUntil } from '../../src/portfolios/rules.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'

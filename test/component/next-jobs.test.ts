@@ -1,11 +1,11 @@
 // Pins: what is next on a lane is read without being taken, each job by one worker at a time, and a job that kills who
 // reads it is found. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/messages/message-id.ts'
-import { paceOf } from '../../src/messages/pace.ts'
-import { claimMessages } from '../../src/messages/store/claim.ts'
-import { deadLetter, nextJobs, releaseRead } from '../../src/queue/lane/jobs.ts'
-import { mendActive } from '../../src/queue/lane/survey.ts'
+import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/kernel/message-id.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
+import { claimMessages } from '../../src/lanes/messages/claim.ts'
+import { deadLetter, nextJobs, releaseRead } from '../../src/lanes/jobs.ts'
+import { mendActive } from '../../src/lanes/survey.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { deadLettersOn, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'

@@ -7,8 +7,8 @@ import {
   NOTICES_KEPT_MS,
   type Notice,
   type NoticeDocument,
-} from '../../src/notices/notice.ts'
-import { forgetNotices, isNoticeCursor, keepNotice, readNotices } from '../../src/notices/store/notices.ts'
+} from '../../src/model/notice.ts'
+import { forgetNotices, isNoticeCursor, keepNotice, readNotices } from '../../src/reports/notices.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { endMinute, noticesLive } from '../support/state/notices.ts'
 

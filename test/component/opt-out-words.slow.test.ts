@@ -3,14 +3,14 @@
 // Real: Redis.
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { useOptOutSecrets } from '../../src/people/opt-outs/store/erased.ts'
+import { useOptOutSecrets } from '../../src/people/opt-outs/erased.ts'
 import {
   addOptOuts,
   eraseOptOut,
   findOptOut,
   optedOutAmong,
   removeOptOuts,
-} from '../../src/people/opt-outs/store/opt-outs.ts'
+} from '../../src/people/opt-outs/opt-outs.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import { interceptCommands, type TestRedis } from '../support/redis.ts'

@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { setSenderProvider } from '../../src/accounts/store/senders.ts'
+import { setSenderProvider } from '../../src/accounts/senders.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { slowness } from '../support/machine.ts'
 import { eventually } from '../support/wait.ts'

@@ -4,16 +4,16 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { secretKeysOf } from '../../src/accounts/seal.ts'
-import { importContacts } from '../../src/contacts/store/contacts.ts'
-import { createTag } from '../../src/contacts/store/tags.ts'
+import { secretKeysOf } from '../../src/kernel/seal.ts'
+import { importContacts } from '../../src/people/contacts/contacts.ts'
+import { createTag } from '../../src/people/contacts/tags.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { parseMessageId } from '../../src/messages/message-id.ts'
-import { storeInbound } from '../../src/messages/store/inbound.ts'
-import { erasePerson } from '../../src/people/erase.ts'
-import { newErasureId } from '../../src/people/erasures.ts'
+import { parseMessageId } from '../../src/kernel/message-id.ts'
+import { storeInbound } from '../../src/lanes/messages/inbound.ts'
+import { erasePerson } from '../../src/erase/erase.ts'
+import { newErasureId } from '../../src/erase/erasures.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -146,7 +146,7 @@ test('what comes in about a message after that says nothing of the person either
   await erase('491520990011')
   // As if it had been sent only, and WhatsApp told now that it was delivered.
   await messageRecord(redis, { lane, ulid }).change({ s: 's' })
-  const { recordStatus } = await import('../../src/messages/store/steps.ts')
+  const { recordStatus } = await import('../../src/lanes/messages/steps.ts')
   await recordStatus(redis, { lane, ulid }, record.a ?? '', 'delivered', { providerId: 'wamid.of491520990011' })
   const after = await messageRecord(redis, { lane, ulid }).fields()
   expect(after).toMatchObject({ s: 'd', t: '' })

@@ -2,10 +2,10 @@
 // templates have a reserve. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { findSender } from '../../src/accounts/store/senders.ts'
-import { importTemplate } from '../../src/accounts/store/templates.ts'
-import { openReplyWindow } from '../../src/messages/store/inbound.ts'
-import { templateSchema } from '../../src/messages/templates/template.ts'
+import { findSender } from '../../src/accounts/senders.ts'
+import { importTemplate } from '../../src/accounts/templates.ts'
+import { openReplyWindow } from '../../src/lanes/messages/inbound.ts'
+import { templateSchema } from '../../src/model/templates/template.ts'
 import {
   createPortfolio,
   findPortfolio,
@@ -13,8 +13,8 @@ import {
   newPortfolioId,
   removePortfolio,
   setPortfolio,
-} from '../../src/portfolios/store/portfolios.ts'
-import { cap, showPortfolio } from '../../src/portfolios/store/rules.ts'
+} from '../../src/portfolios/portfolios.ts'
+import { cap, showPortfolio } from '../../src/portfolios/rules.ts'
 import { startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'

@@ -2,9 +2,9 @@
 // refunds come; caps of persons; places of held messages; and what a person and day costs in Redis. Real: Redis. Stood in
 // for: the passing of days, by given times.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { findSender, setSenderProvider } from '../../src/accounts/store/senders.ts'
-import { portfolioDocumentSchema } from '../../src/portfolios/portfolio.ts'
+import { createAccount } from '../../src/accounts/accounts.ts'
+import { findSender, setSenderProvider } from '../../src/accounts/senders.ts'
+import { portfolioDocumentSchema } from '../../src/model/portfolio.ts'
 import {
   createPortfolio,
   findPortfolio,
@@ -13,7 +13,7 @@ import {
   newPortfolioId,
   removePortfolio,
   setPortfolio,
-} from '../../src/portfolios/store/portfolios.ts'
+} from '../../src/portfolios/portfolios.ts'
 import {
   type Admission,
   type Ask,
@@ -27,8 +27,8 @@ import {
   releasePlace,
   showPortfolio,
   usage,
-} from '../../src/portfolios/store/rules.ts'
-import { type RulesOwner, rulesOwnerOf } from '../../src/portfolios/store/rules-owner.ts'
+} from '../../src/portfolios/rules.ts'
+import { type RulesOwner, rulesOwnerOf } from '../../src/portfolios/rules-owner.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { keptOfPeople } from '../support/state/portfolios.ts'

@@ -2,8 +2,8 @@
 // put into one. Real: Redis, HTTP, producer, CLI.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { findSender } from '../../src/accounts/store/senders.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
+import { findSender } from '../../src/accounts/senders.ts'
 import { errorOf } from '../support/api-error.ts'
 import { runCli } from '../support/cli.ts'
 import { inspect } from '../support/declared-routes.ts'

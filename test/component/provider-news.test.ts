@@ -4,20 +4,20 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { NO_ACCOUNT, OPERATOR } from '../../src/accounts/permissions.ts'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
-import { findSender, setSenderProvider, setSenderRate } from '../../src/accounts/store/senders.ts'
-import { findTemplate, importTemplate } from '../../src/accounts/store/templates.ts'
+import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
+import { findSender, setSenderProvider, setSenderRate } from '../../src/accounts/senders.ts'
+import { findTemplate, importTemplate } from '../../src/accounts/templates.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
-import { templateSchema } from '../../src/messages/templates/template.ts'
+import { templateSchema } from '../../src/model/templates/template.ts'
 import {
   createPortfolio,
   findPortfolio,
   joinPortfolio,
   newPortfolioId,
   setPortfolio,
-} from '../../src/portfolios/store/portfolios.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+} from '../../src/portfolios/portfolios.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'

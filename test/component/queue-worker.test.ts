@@ -1,10 +1,10 @@
-// Pins: what Workers do in another way than BullMQ has them do it (src/queue/backend.ts), which an update of BullMQ could
+// Pins: what Workers do in another way than BullMQ has them do it (src/lanes/bullmq/backend.ts), which an update of BullMQ could
 // undo. Real: Redis, BullMQ. The machine's clock is off as in wrong-clock.test.ts.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { openBullQueue } from '../../src/queue/open-queue.ts'
-import { endOwn, openWorker, type Worker } from '../../src/queue/worker.ts'
+import { openBullQueue } from '../../src/lanes/bullmq/open-queue.ts'
+import { endOwn, openWorker, type Worker } from '../../src/lanes/bullmq/worker.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { replyError } from '../../src/redis/errors.ts'

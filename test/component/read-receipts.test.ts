@@ -3,7 +3,7 @@
 // producer, worker, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
 import { errorOf } from '../support/api-error.ts'
 import { acknowledgedId, reaches } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'

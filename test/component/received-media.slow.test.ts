@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
-import { cachedAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
+import { cachedAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { findFile, keptBytes, listFiles } from '../../src/gallery/store/files.ts'
+import { findFile, keptBytes, listFiles } from '../../src/gallery/files.ts'
 import {
   addReceivedMedium,
   countWaitingMedia,
@@ -18,14 +18,14 @@ import {
   retryReceivedMedium,
   type TakenMedium,
   takeReceivedMedium,
-} from '../../src/gallery/store/received-media.ts'
-import { findInbound, storeInbound } from '../../src/messages/store/inbound.ts'
-import { erasePerson } from '../../src/people/erase.ts'
-import { newErasureId } from '../../src/people/erasures.ts'
+} from '../../src/gallery/received-media.ts'
+import { findInbound, storeInbound } from '../../src/lanes/messages/inbound.ts'
+import { erasePerson } from '../../src/erase/erase.ts'
+import { newErasureId } from '../../src/erase/erasures.ts'
 import { isWhatsApps, type MediaEnd } from '../../src/providers/cloud-media.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { type FetchDeps, fetchMedium } from '../../src/worker/background/media/fetch-medium.ts'
+import { type FetchDeps, fetchMedium } from '../../src/messages/received/fetch-medium.ts'
 import { silentLog } from '../support/app.ts'
 import { dyingAfter } from '../support/redis.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'

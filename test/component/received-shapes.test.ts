@@ -3,7 +3,7 @@
 // producers, of which there may be two.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findInbound } from '../../src/messages/store/inbound.ts'
+import { findInbound } from '../../src/lanes/messages/inbound.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { silentLog } from '../support/app.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'

@@ -3,7 +3,7 @@
 // doubled. Real: Redis, HTTP, producer, worker.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
+import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
 import { errorOf } from '../support/api-error.ts'
 import { callDeclared, DECLARED, type DeclaredRoute, type Inspected, inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'

@@ -2,7 +2,7 @@
 // worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CONNECTIONS } from '../../bench/capacity/model.ts'
-import type { LaneQueues } from '../../src/queue/lane/queues.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'

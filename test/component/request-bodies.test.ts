@@ -3,7 +3,7 @@
 import { request as httpRequest } from 'node:http'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { invalidFields } from '../../src/messages/accept/refusal.ts'
+import { invalidFields } from '../../src/kernel/refusal.ts'
 import { bind, type Route } from '../../src/producer/bind.ts'
 import { ApiError } from '../../src/producer/errors.ts'
 import { type BodyRule, route } from '../../src/producer/route.ts'

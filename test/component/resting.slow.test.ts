@@ -3,10 +3,10 @@
 // producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { importTemplate } from '../../src/accounts/store/templates.ts'
+import { importTemplate } from '../../src/accounts/templates.ts'
 import { resumeLane } from '../../src/lanes/control.ts'
-import { templateSchema } from '../../src/messages/templates/template.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { templateSchema } from '../../src/model/templates/template.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { SPRING } from '../support/campaigns.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Pace, paceOf } from '../../src/messages/pace.ts'
+import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 
-const script = readFileSync(new URL('../../src/messages/store/scripts/message-pace.lua', import.meta.url), 'utf8')
+const script = readFileSync(new URL('../../src/lanes/messages/scripts/message-pace.lua', import.meta.url), 'utf8')
 
 /**
  * Claims at every one of the times, for as long as slots are to be had within the time that they may be ahead. The slots

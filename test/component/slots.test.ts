@@ -2,12 +2,12 @@
 // another one. Real: Redis. The clock is Redis' own, so that times are compared with room for a busy machine.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deadlineIn } from '../../src/deadline.ts'
-import { type MessageId, newAttemptId } from '../../src/messages/message-id.ts'
-import { MISSED_SLOT } from '../../src/messages/outcome.ts'
-import { type Pace, paceOf } from '../../src/messages/pace.ts'
-import { type ClaimResult, putOff, reserveSlots, type Slot, type SlotTerms } from '../../src/messages/store/claim.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { deadlineIn } from '../../src/kernel/deadline.ts'
+import { type MessageId, newAttemptId } from '../../src/kernel/message-id.ts'
+import { MISSED_SLOT } from '../../src/model/messages/outcome.ts'
+import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
+import { type ClaimResult, putOff, reserveSlots, type Slot, type SlotTerms } from '../../src/lanes/messages/claim.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { type Outgoing, sendInTurn } from '../../src/worker/sending/attempt.ts'

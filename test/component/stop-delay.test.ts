@@ -1,7 +1,7 @@
 // Pins: a producer that was asked to stop says so at /readyz before its port closes, and serves everything else until then.
 // Real: Redis, HTTP, a second producer, the metrics port.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/kernel/config.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { startMetricsPort } from '../../src/start/ports.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'

@@ -1,9 +1,9 @@
 // Pins: records that cannot be read keep the sweep from none of the others, however many they are. Real: Redis, HTTP,
 // producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newUlid } from '../../src/messages/message-id.ts'
-import { readMessage } from '../../src/messages/store/records.ts'
-import { markLane } from '../../src/queue/lane/queues.ts'
+import { newUlid } from '../../src/kernel/message-id.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
+import { markLane } from '../../src/lanes/queues.ts'
 import { claim } from '../support/claim.ts'
 import { type Service, startService } from '../support/service.ts'
 import { inDoubtOn, messageRecord } from '../support/state/messages.ts'

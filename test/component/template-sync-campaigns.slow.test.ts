@@ -2,9 +2,9 @@
 // ones stop when theirs may not be sent any more. Real: Redis, HTTP, producer, worker, simulator.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { setSenderProvider } from '../../src/accounts/store/senders.ts'
-import { askForSync, dueSyncs, findTemplateSync } from '../../src/accounts/store/template-syncs.ts'
-import { findTemplate } from '../../src/accounts/store/templates.ts'
+import { setSenderProvider } from '../../src/accounts/senders.ts'
+import { askForSync, dueSyncs, findTemplateSync } from '../../src/accounts/template-syncs.ts'
+import { findTemplate } from '../../src/accounts/templates.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -3,20 +3,20 @@
 import { createServer } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
-import { setSenderAccess, setSenderProvider } from '../../src/accounts/store/senders.ts'
-import { tellTemplate } from '../../src/accounts/store/template-states.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
+import { setSenderAccess, setSenderProvider } from '../../src/accounts/senders.ts'
+import { tellTemplate } from '../../src/accounts/template-states.ts'
 import {
   askForSync,
   dueSyncs,
   findTemplateSync,
   type TemplateSync,
   writeTemplateSync,
-} from '../../src/accounts/store/template-syncs.ts'
-import { findTemplate, importTemplate, listTemplates } from '../../src/accounts/store/templates.ts'
-import { templateSchema } from '../../src/messages/templates/template.ts'
+} from '../../src/accounts/template-syncs.ts'
+import { findTemplate, importTemplate, listTemplates } from '../../src/accounts/templates.ts'
+import { templateSchema } from '../../src/model/templates/template.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
-import { syncTemplates } from '../../src/worker/background/templates/sync-templates.ts'
+import { syncTemplates } from '../../src/admin/sync-templates.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { silentLog } from '../support/app.ts'

@@ -1,10 +1,10 @@
 // Pins: a field that nobody knows is never silently dropped. At the addresses of the older interface a misspelt one is
 // refused, and the path of any other named in a header, unless the account refuses all; at our own all are refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAccount, findAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
-import { loadConfig, unknownSettings } from '../../src/config.ts'
-import { createTag } from '../../src/contacts/store/tags.ts'
-import { createFolder, findFolder } from '../../src/gallery/store/folders.ts'
+import { createAccount, findAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
+import { loadConfig, unknownSettings } from '../../src/kernel/config.ts'
+import { createTag } from '../../src/people/contacts/tags.ts'
+import { createFolder, findFolder } from '../../src/gallery/folders.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { accountRecord } from '../support/state/accounts.ts'

@@ -1,12 +1,12 @@
 // Pins: a record that cannot be read keeps nothing else of its webhook back, and has WhatsApp repeat nothing. Real: Redis,
 // HTTP, producer. The test itself plays WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
-import { addSender } from '../../src/accounts/store/add-sender.ts'
-import { setSenderProvider } from '../../src/accounts/store/senders.ts'
-import { toldStatus } from '../../src/accounts/store/templates.ts'
-import { type MessageId, messageId, newUlid } from '../../src/messages/message-id.ts'
-import { readMessage } from '../../src/messages/store/records.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
+import { addSender } from '../../src/accounts/add-sender.ts'
+import { setSenderProvider } from '../../src/accounts/senders.ts'
+import { toldStatus } from '../../src/accounts/templates.ts'
+import { type MessageId, messageId, newUlid } from '../../src/kernel/message-id.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { keptLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setLaneRate } from '../../src/lanes/control.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 

@@ -3,7 +3,7 @@
 // lane is paused, so that its jobs are the messages.
 import { expect, test } from 'vitest'
 import { endedIntakeSchema, INTAKE_QUEUE, intakeAnswers, intakeRefusalSchema } from '../../src/jobs/intake.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { startService } from '../support/service.ts'
 import { waitingOn } from '../support/state/lanes.ts'

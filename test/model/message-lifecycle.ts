@@ -10,7 +10,7 @@
 // failed; the message is `sent` as long as one of them is known to be sent and not to have failed, and `failed` when the
 // attempt that counts has failed and no other is known to be sent. What is told of the others is remembered for that, so
 // that the order in which it is told does not matter.
-import type { Evidence, Repeat, State, Verdict } from '../../src/messages/lifecycle.ts'
+import type { Evidence, Repeat, State, Verdict } from '../../src/model/messages/lifecycle.ts'
 
 /** What the steps read and write of a message. A message that was never claimed is `FRESH`. */
 export interface Progress {

@@ -2,7 +2,7 @@
 // address, for wrong keys and at the sign-in; and a port that a proxy writes behind an address makes no other client of it.
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { clientOf } from '../../src/accounts/networks.ts'
+import { clientOf } from '../../src/kernel/networks.ts'
 import { createSignInAttempts } from '../../src/producer/api/console/handlers.ts'
 import { createClientAddress } from '../../src/producer/gate.ts'
 import { createWrongKeys } from '../../src/producer/rate-limits.ts'

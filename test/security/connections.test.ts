@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { z } from 'zod'
 import { type KeyedKind, startKeyedCrowd } from '../../prove/hostile/crowd.ts'
 import { askAsNewcomers } from '../../prove/hostile/newcomers.ts'
-import { listCredentials, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { listCredentials, revokeCredential } from '../../src/accounts/credentials.ts'
 import { holderOf } from '../../src/producer/overload/fair-shares.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'

@@ -3,9 +3,9 @@
 // without the key neither starts nor spoils what it cannot read. Real: Redis, HTTP, producer, worker, command line.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { useDataKeys } from '../../src/messages/sealed.ts'
-import { noteDataKeys } from '../../src/messages/store/data-keys.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { useDataKeys } from '../../src/kernel/sealed.ts'
+import { noteDataKeys } from '../../src/redis/data-keys.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { acknowledgedId, audioTo, reaches, sendTo } from '../support/messages.ts'

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openFolder } from '../../src/files/folder.ts'
-import type { Folder } from '../../src/gallery/store/folders.ts'
+import type { Folder } from '../../src/gallery/folders.ts'
 import { startGallery, type TestGallery } from '../support/gallery.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -2,7 +2,7 @@
 // one is told nor keeps it from hearing it. Real: Redis, HTTP, producer. The test itself plays WhatsApp.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findSender } from '../../src/accounts/store/senders.ts'
+import { findSender } from '../../src/accounts/senders.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 

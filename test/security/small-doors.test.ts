@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSimulator } from '../../simulator/simulator.ts'
 import { printableJson } from '../../src/cli/print.ts'
 import { csvLine } from '../../src/files/csv.ts'
-import { withoutNumbers } from '../../src/messages/masked.ts'
+import { withoutNumbers } from '../../src/kernel/masked.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
 let service: Service

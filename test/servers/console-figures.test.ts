@@ -2,7 +2,7 @@
 // every reason why a lane does not send is said in words, and 200 lanes are a page that can be used.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { STATES } from '../../src/messages/lifecycle.ts'
+import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { LANE_STATES, type LaneState } from '../../src/telemetry/lane-state.ts'

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepNotice } from '../../src/notices/store/notices.ts'
+import { keepNotice } from '../../src/reports/notices.ts'
 import { accessibilityFaults, openTab, signIn } from '../support/browser.ts'
 import {
   type ConsoleWorld,

@@ -2,7 +2,7 @@
 // stream that breaks, without a network, in a hidden tab, and once the key is revoked.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCredential, revokeCredential } from '../../src/accounts/store/credentials.ts'
+import { createCredential, revokeCredential } from '../../src/accounts/credentials.ts'
 import { openTab, signIn } from '../support/browser.ts'
 import { type ConsoleWorld, startConsoleWorld } from '../support/console-world.ts'
 

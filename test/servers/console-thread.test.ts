@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCredential } from '../../src/accounts/store/credentials.ts'
+import { createCredential } from '../../src/accounts/credentials.ts'
 import { accessibilityFaults, openTab, signIn } from '../support/browser.ts'
 import { withConsoleTab } from '../support/console-tab.ts'
 import { HOSTILE, HOSTILE_SHOWN, textAt } from '../support/console-world.ts'

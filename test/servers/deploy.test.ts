@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { UPDATE_SECONDS } from '../../prove/scenarios/rolling-update.ts'
-import { settings } from '../../src/config.ts'
+import { settings } from '../../src/kernel/config.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -1,7 +1,7 @@
 // Pins: with many lanes each is served by two workers, by two others within 15 s when one is killed or comes, and sends all
 // the while; with few lanes by all. Real: Redis, producer, workers as processes. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { slowness } from '../support/machine.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'

@@ -1,10 +1,10 @@
 // A service for campaign tests: an account with a sender, a template whose body takes a name, contacts in a tag, and
 // short calls for everything a person does with a campaign.
 import { z } from 'zod'
-import { parseCampaignId } from '../../src/campaigns/campaign.ts'
-import { findCampaign } from '../../src/campaigns/store/campaigns.ts'
-import { importContacts } from '../../src/contacts/store/contacts.ts'
-import { createTag } from '../../src/contacts/store/tags.ts'
+import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
+import { findCampaign } from '../../src/recipients/campaigns.ts'
+import { importContacts } from '../../src/people/contacts/contacts.ts'
+import { createTag } from '../../src/people/contacts/tags.ts'
 import { recipientsReader } from './ledger.ts'
 import { type Service, startService } from './service.ts'
 import { eventually } from './wait.ts'

@@ -1,7 +1,7 @@
 // Reads the console in tests as a browser does: keys of a tenant, snapshots and streams.
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
+import { createCredential, type Permission } from '../../src/accounts/credentials.ts'
 import { type Scope, type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { inspect } from './declared-routes.ts'
 import type { Service, Tenant } from './service.ts'

@@ -1,7 +1,7 @@
 // Everything that a test of the console needs: `npm start` with its simulator and demo data, keys, and a browser.
 import type { Browser } from 'playwright-core'
 import { z } from 'zod'
-import { createCredential, PERMISSIONS, type Permission } from '../../src/accounts/store/credentials.ts'
+import { createCredential, PERMISSIONS, type Permission } from '../../src/accounts/credentials.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { startBrowser } from './browser.ts'

@@ -1,7 +1,7 @@
 // Contact lists of two accounts, behind real HTTP, on a private Redis.
 import { z } from 'zod'
-import { createAccount, setAccountSettings } from '../../src/accounts/store/accounts.ts'
-import { createCredential, type Permission } from '../../src/accounts/store/credentials.ts'
+import { createAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
+import { createCredential, type Permission } from '../../src/accounts/credentials.ts'
 import { tagRoutes } from '../../src/producer/api/contacts/handlers.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'
 import { startApp } from './app.ts'

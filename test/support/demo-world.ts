@@ -2,8 +2,8 @@
 // folders, files and lists have the ids that the examples name.
 
 import { seedDemo } from '../../demo/seed.ts'
-import { createSeal, secretKeysOf } from '../../src/accounts/seal.ts'
-import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
+import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { type Service, startService } from './service.ts'
 

@@ -1,5 +1,5 @@
 // Approved templates in WhatsApp's definition format, one for each thing a template can ask of a message.
-import { shapeOf, type TemplateShape, templateSchema } from '../../src/messages/templates/template.ts'
+import { shapeOf, type TemplateShape, templateSchema } from '../../src/model/templates/template.ts'
 
 const definition = (name: string, category: string, components: object[], more: object = {}) => ({
   id: '1234567890',

@@ -1,7 +1,7 @@
 // Messages of a lane as they stand in Redis once they were read: in the index, and with records where a test looks.
-import { newUlid } from '../../src/messages/message-id.ts'
-import { indexMessages } from '../../src/messages/store/message-index.ts'
-import { newRecordFields } from '../../src/messages/store/record-format.ts'
+import { newUlid } from '../../src/kernel/message-id.ts'
+import { indexMessages } from '../../src/lanes/messages/message-index.ts'
+import { newRecordFields } from '../../src/lanes/messages/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { addRecord } from './state/messages.ts'
 

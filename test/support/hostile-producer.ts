@@ -3,8 +3,8 @@
 
 import { readdirSync } from 'node:fs'
 import { z } from 'zod'
-import { createAccount } from '../../src/accounts/store/accounts.ts'
-import { createCredential, PERMISSIONS } from '../../src/accounts/store/credentials.ts'
+import { createAccount } from '../../src/accounts/accounts.ts'
+import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { newDataDir } from './laneway.ts'

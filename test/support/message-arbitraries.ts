@@ -1,6 +1,6 @@
 // Good bodies of every service message, at random: any text within the limits, from a letter to lone surrogates.
 import fc from 'fast-check'
-import { LIMITS } from '../../src/messages/limits.ts'
+import { LIMITS } from '../../src/model/messages/limits.ts'
 
 const unit = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }) },

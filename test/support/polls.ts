@@ -1,12 +1,12 @@
 // Messages that were sent on the partner wire and are to be polled, and workers that poll them, on a Redis of the test.
 
-import { loadConfig } from '../../src/config.ts'
-import type { Log } from '../../src/log.ts'
-import { newUlid } from '../../src/messages/message-id.ts'
-import { recordStatus } from '../../src/messages/store/steps.ts'
+import { loadConfig } from '../../src/kernel/config.ts'
+import type { Log } from '../../src/kernel/log.ts'
+import { newUlid } from '../../src/kernel/message-id.ts'
+import { recordStatus } from '../../src/lanes/messages/steps.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import { openLaneQueues } from '../../src/queue/lane/queues.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { startStatusPolls } from '../../src/worker/recovery/status-polls.ts'
 import { silentLog } from './app.ts'

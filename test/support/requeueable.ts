@@ -1,8 +1,8 @@
 // Messages that have failed, in numbers, put into Redis as the steps of a life leave them.
 
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
-import { recordStatus } from '../../src/messages/store/steps.ts'
-import type { LaneQueues } from '../../src/queue/lane/queues.ts'
+import { messageId, newUlid } from '../../src/kernel/message-id.ts'
+import { recordStatus } from '../../src/lanes/messages/steps.ts'
+import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from './claim.ts'
 import { withPayloadOf } from './state/lanes.ts'

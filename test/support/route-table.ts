@@ -1,8 +1,8 @@
 // The table of all routes as tests and the proof use it: each address with parameters that could be right, and what the
 // edge does before a handler sees a request.
 
-import type { Permission } from '../../src/accounts/store/credentials.ts'
-import { JSON_LIMIT_BYTES } from '../../src/messages/accept/body-limits.ts'
+import type { Permission } from '../../src/accounts/credentials.ts'
+import { JSON_LIMIT_BYTES } from '../../src/kernel/body-limits.ts'
 import { ROUTES } from '../../src/producer/api/table.ts'
 import type { RouteSpec } from '../../src/producer/route.ts'
 

@@ -1,6 +1,6 @@
 // Messages that have left and what became of them, by the steps themselves and without a provider.
-import { messageId } from '../../src/messages/message-id.ts'
-import { recordStatus } from '../../src/messages/store/steps.ts'
+import { messageId } from '../../src/kernel/message-id.ts'
+import { recordStatus } from '../../src/lanes/messages/steps.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from './claim.ts'
 import { audioMessage, LONG_TIMES, newId } from './lane-redis.ts'

@@ -1,7 +1,7 @@
 // Steps of a message's life for property tests: what may happen to it, in any order, with few enough attempts that
 // steps meet one another.
 import fc from 'fast-check'
-import { type Evidence, STATES } from '../../src/messages/lifecycle.ts'
+import { type Evidence, STATES } from '../../src/model/messages/lifecycle.ts'
 import type { Progress, Step } from '../model/message-lifecycle.ts'
 
 /** Attempt ids; three are enough for a latest one, an older one and one that nobody has claimed. */

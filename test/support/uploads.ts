@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { receive } from '../../src/files/drafts.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { addFile } from '../../src/gallery/store/files.ts'
-import { createFolder } from '../../src/gallery/store/folders.ts'
+import { addFile } from '../../src/gallery/files.ts'
+import { createFolder } from '../../src/gallery/folders.ts'
 import type { Service } from './service.ts'
 
 /** A PNG with this text in it, which makes its content its own. */

@@ -1,6 +1,6 @@
 // Pins: how the slots of a worker are shared among accounts.
 import { expect, test } from 'vitest'
-import { createShares } from '../../src/worker/background/account-shares.ts'
+import { createShares } from '../../src/campaigns/account-shares.ts'
 
 /** Lets an account ask for so many slots; returns how many it got. */
 function ask(shares: ReturnType<typeof createShares>, account: number, count: number): number {

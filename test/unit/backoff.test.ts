@@ -8,7 +8,7 @@ import {
   nextPollMs,
   POLL_FOR_MS,
   pollPace,
-} from '../../src/messages/backoff.ts'
+} from '../../src/kernel/backoff.ts'
 
 test('a lane waits twice as long for each failure in a row, to 30 s, and never shorter than it was told', () => {
   expect([0, 1, 2, 4, 5, 50].map((failures) => laneBackoffMs(1_000, failures))).toEqual([

@@ -8,7 +8,7 @@ import {
   messageId,
   newUlid,
   parseMessageId,
-} from '../../src/messages/message-id.ts'
+} from '../../src/kernel/message-id.ts'
 
 test('a plan that was written is read as it was, refused items and all', () => {
   const lanes = fc.array(fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }), { minLength: 1 })

@@ -2,7 +2,7 @@
 // there are many lanes. Stood in for: Redis.
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createBatcher } from '../../src/messages/store/batcher.ts'
+import { createBatcher } from '../../src/redis/batcher.ts'
 
 const WAIT_MS = 80
 

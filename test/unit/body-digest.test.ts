@@ -1,7 +1,7 @@
 // Pins: the digest that an idempotency key is kept with stays what it was: a key that is 8 days old must fit its body.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { batchDigest, bodyDigest } from '../../src/messages/store/idempotency.ts'
+import { batchDigest, bodyDigest } from '../../src/redis/idempotency.ts'
 
 test.each<[string, Record<string, unknown>]>([
   [

@@ -1,6 +1,6 @@
 // Pins: a bucket adds no line of its library to what our processes print. Real: the library.
 import { expect, test, vi } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/kernel/config.ts'
 import { openBucket } from '../../src/files/bucket.ts'
 
 test('once the settings are read, opening a bucket warns of nothing, whatever Node the library would like', () => {

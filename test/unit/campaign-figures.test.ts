@@ -9,14 +9,14 @@ import {
   sharesOf,
   shownRate,
   unsettled,
-} from '../../src/campaigns/campaign.ts'
-import { durationOf, lateOf } from '../../src/campaigns/definition.ts'
+} from '../../src/model/campaigns/campaign.ts'
+import { durationOf, lateOf } from '../../src/model/campaigns/definition.ts'
 import { createFailureBreaker } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { createFeeding, createMeter, nextPace, type Seen } from '../../src/campaigns/fan-out/feeding.ts'
-import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/campaigns/message-ids.ts'
-import { chunkOf, chunksAtOnce, WIDEST_WINDOW, windowOf } from '../../src/campaigns/pace.ts'
-import { STATES } from '../../src/messages/lifecycle.ts'
-import { acceptedAtMs, messageId, parseMessageId } from '../../src/messages/message-id.ts'
+import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/model/campaigns/message-ids.ts'
+import { chunkOf, chunksAtOnce, WIDEST_WINDOW, windowOf } from '../../src/model/campaigns/pace.ts'
+import { STATES } from '../../src/model/messages/lifecycle.ts'
+import { acceptedAtMs, messageId, parseMessageId } from '../../src/kernel/message-id.ts'
 
 describe('shares', () => {
   test('add up to the recipients, whatever is counted and whatever the state', () => {

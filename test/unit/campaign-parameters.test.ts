@@ -1,8 +1,8 @@
 // Pins: which components a campaign may have, and what becomes of them for one recipient.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compileComponents, structuralFaults } from '../../src/campaigns/parameters.ts'
-import { matchTemplate } from '../../src/messages/templates/match-template.ts'
+import { compileComponents, structuralFaults } from '../../src/model/campaigns/parameters.ts'
+import { matchTemplate } from '../../src/model/templates/match-template.ts'
 import { flashSale, lastDay, newArrivals, orderUpdate, shape, visit } from '../support/example-templates.ts'
 
 const text = (value: unknown) => ({ type: 'text', text: value })

@@ -12,7 +12,7 @@ import {
   type SendingCost,
 } from '../../bench/capacity/model.ts'
 import { answersOf, checkOf, errorsOf, tableOf } from '../../bench/capacity/table.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/kernel/config.ts'
 
 const cost: MessageCost = { acceptUs: 120, workerUs: 240, redisUs: 60, recordBytes: 400, sending: [] }
 const question: Question = {

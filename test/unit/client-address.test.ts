@@ -1,7 +1,7 @@
 // Pins: what a client writes into X-Forwarded-For is believed only where a proxy of ours has put something behind it.
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { insideOf, isWithin, networkSchema } from '../../src/accounts/networks.ts'
+import { insideOf, isWithin, networkSchema } from '../../src/kernel/networks.ts'
 import { createClientAddress } from '../../src/producer/gate.ts'
 
 const from = (remoteAddress: string, forwarded?: string): IncomingMessage =>

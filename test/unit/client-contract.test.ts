@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import * as client from '../../packages/client/src/contract.ts'
-import { CAMPAIGN_STATES } from '../../src/campaigns/campaign.ts'
+import { CAMPAIGN_STATES } from '../../src/model/campaigns/campaign.ts'
 import { contractOf, INTAKE_QUEUE, INTAKE_VERSION, intakeAnswers, intakeJobSchema } from '../../src/jobs/intake.ts'
-import { STATES } from '../../src/messages/lifecycle.ts'
+import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { INTAKE_BEGINS } from '../support/state/queues.ts'
 
 test('queue, version, names of jobs and states are the same', () => {

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { EventsRefused, isNews, verifyEvents } from '../../packages/client/src/events.ts'
 import type { LanewayEvent } from '../../packages/client/src/types.ts'
-import { EVENT_TYPES, TEST_TYPE } from '../../src/events/event-names.ts'
+import { EVENT_TYPES, TEST_TYPE } from '../../src/model/events/event-names.ts'
 import { newSecret, signatures } from '../../src/outbound/signatures.ts'
 
 const secret = newSecret()

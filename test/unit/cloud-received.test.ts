@@ -1,7 +1,7 @@
 // Pins: every received message of a webhook is kept with what it holds, in the shapes that public test suites of the
 // WhatsApp's webhooks have; whatever is odd about one, it is kept all the same.
 import { describe, expect, test } from 'vitest'
-import { type ReceivedParts, receivedPartsSchema } from '../../src/messages/received.ts'
+import { type ReceivedParts, receivedPartsSchema } from '../../src/model/messages/received.ts'
 import { readWebhook } from '../../src/providers/cloud-webhook.ts'
 
 const person = { profile: { name: 'Ada' }, wa_id: '491700000001' }

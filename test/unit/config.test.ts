@@ -1,6 +1,6 @@
 // Wrong settings are named in one sentence each, and no sentence gives a secret away.
 import { expect, test } from 'vitest'
-import { loadConfig, settings } from '../../src/config.ts'
+import { loadConfig, settings } from '../../src/kernel/config.ts'
 
 test.each(['', 'abc', '-1', '65536', '80.5', '0x50', '1e3', ' 80'])('PORT=%j is refused', (PORT) => {
   expect(() => loadConfig({ PORT })).toThrow(/^PORT is /)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { entriesOf, type Thread, withNewest, withOlder } from '../../src/console/logic/thread.ts'
 import { listedReceived } from '../../src/messages/lookup/message-document.ts'
-import type { ReceivedParts } from '../../src/messages/received.ts'
+import type { ReceivedParts } from '../../src/model/messages/received.ts'
 
 const received = (second: number, parts: ReceivedParts = {}, text = `text ${second}`) =>
   listedReceived(

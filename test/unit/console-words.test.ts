@@ -1,6 +1,6 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
-import { sharesOf } from '../../src/campaigns/campaign.ts'
+import { sharesOf } from '../../src/model/campaigns/campaign.ts'
 import { boundWords, hasTraffic, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
 import { ledgerOf, type Progress } from '../../src/console/logic/ledger.ts'
 import { may, type Session } from '../../src/console/logic/may.ts'

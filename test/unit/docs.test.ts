@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { SCENARIOS } from '../../prove/scenarios/all.ts'
 import { environment } from '../../simulator/config.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { settings } from '../../src/config.ts'
+import { settings } from '../../src/kernel/config.ts'
 import { TAKEN_FIELDS } from '../../src/providers/cloud-webhook.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 
@@ -139,7 +139,7 @@ test('every path that is named exists', () => {
     ...[...page.code, ...page.shell].flatMap((code) => code.match(/\bdist\/[\w/-]+\.js\b/g) ?? []),
   ]
   expect(faultsOf((page) => named(page).filter((path) => !isThere(path)))).toEqual([])
-  expect(named(readPage('docs/how-it-works/where-to-look.md'))).toContain('src/messages/lifecycle.ts')
+  expect(named(readPage('docs/how-it-works/where-to-look.md'))).toContain('src/model/messages/lifecycle.ts')
 })
 
 test('every file that a comment names exists', () => {

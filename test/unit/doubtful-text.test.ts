@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { encodingNamed } from '../../src/files/csv-encoding.ts'
 import { cellFault, columnName } from '../../src/files/csv-head.ts'
 import { createDoubts, doubtOf, readTwice } from '../../src/files/doubtful-text.ts'
-import { isVisible } from '../../src/messages/visible.ts'
+import { isVisible } from '../../src/kernel/visible.ts'
 
 /** Text in one encoding, read as Windows-1252. */
 const misread = (bytes: readonly number[]) => new TextDecoder('windows-1252').decode(Uint8Array.from(bytes))

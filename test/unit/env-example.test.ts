@@ -1,7 +1,7 @@
 // .env.example is the settings' documentation for those who run Laneway; it must say what the schema says.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { loadConfig, settings } from '../../src/config.ts'
+import { loadConfig, settings } from '../../src/kernel/config.ts'
 
 /** [name, value, the comment above it] of every variable. */
 const entries = Array.from(

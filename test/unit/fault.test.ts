@@ -1,8 +1,8 @@
 // How faults are worded. Real: zod. Assert only on paths and sentences.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { filledTextUpTo, textUpTo } from '../../src/messages/bounded.ts'
-import { faultsOf, quoted } from '../../src/messages/fault.ts'
+import { filledTextUpTo, textUpTo } from '../../src/kernel/bounded.ts'
+import { faultsOf, quoted } from '../../src/kernel/fault.ts'
 
 const faults = (schema: z.ZodType, input: unknown, at?: string) => {
   const parsed = schema.safeParse(input)

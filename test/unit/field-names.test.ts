@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { envelopeSchema, readSend, templateEnvelopeSchema } from '../../src/messages/accept/read-send.ts'
-import { serviceContentSchema, templateMessageContent } from '../../src/messages/content.ts'
-import { allFieldNames, edits, fieldNamesOf, meantBy } from '../../src/messages/field-names.ts'
+import { serviceContentSchema, templateMessageContent } from '../../src/model/messages/content.ts'
+import { allFieldNames, edits, fieldNamesOf, meantBy } from '../../src/kernel/field-names.ts'
 
 const service = allFieldNames(envelopeSchema, serviceContentSchema)
 const template = allFieldNames(templateEnvelopeSchema, templateMessageContent)

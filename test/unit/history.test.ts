@@ -1,7 +1,7 @@
 // Pins: the packed history of a message is unpacked as it was written, and what cannot be read drops nothing else.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { HISTORY_EVENTS, readHistory } from '../../src/messages/history.ts'
+import { HISTORY_EVENTS, readHistory } from '../../src/model/messages/history.ts'
 
 const entry = fc.record({
   code: fc.constantFrom(...Object.keys(HISTORY_EVENTS)),

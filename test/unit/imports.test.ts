@@ -33,23 +33,23 @@ const LEVELS: readonly (readonly string[])[] = [
   ['config', 'providers'],
   ['log'],
   ['redis', 'repeatedly'],
-  ['people/names/store'],
-  ['accounts/store', 'contacts/store', 'notices/store', 'observe', 'people/opt-outs/store', 'queue'],
-  ['flows/store', 'gallery/store', 'messages/store', 'portfolios/store'],
-  ['campaigns/store', 'queue/lane'],
+  ['people/names'],
+  ['accounts', 'people/contacts', 'reports', 'observe', 'people/opt-outs', 'queue'],
+  ['flows', 'gallery', 'lanes/messages', 'portfolios'],
+  ['campaigns/store', 'lanes'],
   ['events/store', 'lanes', 'messages/accept', 'telemetry'],
   [
-    'accounts/commands',
+    'admin',
     'campaigns/commands',
-    'contacts/commands',
+    'people/contacts',
     'events/commands',
-    'flows/commands',
+    'flows',
     'portfolios/commands',
   ],
-  ['messages/lookup', 'messages/requeue', 'notices/commands'],
+  ['messages/lookup', 'messages/requeue', 'reports'],
   ['campaigns/fan-out', 'people'],
   ['campaigns/preflight', 'people/opt-outs/commands'],
-  ['messages/reports'],
+  ['reports'],
   ['producer', 'worker'],
   ['cli', 'console', 'start'],
 ]
@@ -107,8 +107,8 @@ const filesWith = (pattern: RegExp): string[] =>
 
 test('imports are seen at all', () => {
   const pipeline = sources.find(({ file }) => file === 'worker/sending/chunk-worker.ts')
-  expect(pipeline?.imports).toContain('queue/layout.ts')
-  expect(sources.find(({ file }) => file === 'queue/worker.ts')?.packages).toContain('bullmq')
+  expect(pipeline?.imports).toContain('lanes/bullmq/layout.ts')
+  expect(sources.find(({ file }) => file === 'lanes/bullmq/worker.ts')?.packages).toContain('bullmq')
   expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(2 * sources.length)
 })
 
@@ -200,12 +200,12 @@ test('the client brings only what it needs for the intake queue', () => {
   expect([...new Set(packages)].filter((name) => !/^(?:node:|zod$)/.test(name)).sort()).toEqual(['bullmq', 'ioredis'])
 })
 
-test('only src/queue imports BullMQ', () => {
+test('only src/lanes imports BullMQ', () => {
   const knowing = sources.filter(({ packages }) => packages.includes('bullmq')).map(({ file }) => file)
   expect(knowing.filter((file) => roomOf(file) !== 'queue')).toEqual([])
 })
 
-test('only scripts of src/queue move jobs from one list of BullMQ to another, or know how it scores them', () => {
+test('only scripts of src/lanes move jobs from one list of BullMQ to another, or know how it scores them', () => {
   const moves = [
     /'(?:LPUSH|RPUSH|LPOP|RPOP|LREM|LINSERT|LMOVE|LTRIM|ZADD|ZREM)', (?:waiting|prioritized|delayed|active|failed|marker|chunks)/,
     /[*/] 4096\b|0x100000000|'(?:priority|delay|opts)'/,
@@ -213,7 +213,7 @@ test('only scripts of src/queue move jobs from one list of BullMQ to another, or
   const moving = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.lua'))
     .filter((file) => moves.some((move) => move.test(readFileSync(join(SRC, file), 'utf8'))))
-  expect(moving).toContain('queue/scripts/message-jobs.lua')
+  expect(moving).toContain('lanes/bullmq/scripts/message-jobs.lua')
   expect(moving.filter((file) => !file.startsWith('queue/'))).toEqual([])
 })
 
@@ -245,17 +245,17 @@ test.each<[string, RegExp, readonly string[]]>([
   [
     'where BullMQ keeps what',
     /:(wait|prioritized|delayed|active|stalled|failed|completed|limiter|marker|meta|pc)[`'"]/,
-    ['queue/layout.ts'],
+    ['lanes/bullmq/layout.ts'],
   ],
   [
     "the fields of BullMQ's jobs",
     /'(failedReason|finishedOn|returnvalue|stacktrace|atm|ats|stc)'/,
-    ['queue/layout.ts', 'queue/repair.ts'],
+    ['lanes/bullmq/layout.ts', 'lanes/bullmq/repair.ts'],
   ],
   [
     "BullMQ's errors",
     /\b(DelayedError|RateLimitError|UnrecoverableError|Waiting(Children)?Error)\b/,
-    ['queue/worker.ts'],
+    ['lanes/bullmq/worker.ts'],
   ],
 ])('%s: only one place knows', (_what, pattern, files) => {
   expect(filesWith(pattern).sort()).toEqual(files)

@@ -1,7 +1,7 @@
 // Pins: forms and products of interactive messages, their limits, and what the person reads.
 import { describe, expect, test } from 'vitest'
 import { parseServiceMessage } from '../../src/messages/accept/read-send.ts'
-import { textOf } from '../../src/messages/text.ts'
+import { textOf } from '../../src/model/messages/text.ts'
 
 const bodyWith = (interactive: object) => ({
   ...{ to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp' },

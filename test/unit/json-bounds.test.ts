@@ -2,7 +2,7 @@
 // is parsed in a short time.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MAX_DEPTH, MEMBERS_MAX, NAMES_MAX } from '../../src/messages/accept/body-limits.ts'
+import { MAX_DEPTH, MEMBERS_MAX, NAMES_MAX } from '../../src/kernel/body-limits.ts'
 import { assertJsonBounds } from '../../src/producer/body.ts'
 import { ApiError } from '../../src/producer/errors.ts'
 

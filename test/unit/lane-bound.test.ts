@@ -1,6 +1,6 @@
 // Pins: what bounds a lane, as one worker sees it, as several see it together, and as it is told to people and metrics.
 import { describe, expect, test } from 'vitest'
-import { paceOf } from '../../src/messages/pace.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
 import type { KnownWorker, ServedLane } from '../../src/redis/heartbeats.ts'
 import { boundOf, boundSentence, LANE_BOUNDS, servedLanes } from '../../src/telemetry/lane-bound.ts'
 import { LANE_MEASURES, type LaneGauges, labelled, textOfMeasure } from '../../src/telemetry/lane-measures.ts'

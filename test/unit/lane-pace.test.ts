@@ -2,7 +2,7 @@
 // span within its bounds is in test/component/slot-spans.slow.test.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { paceOf } from '../../src/messages/pace.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
 
 const rates = fc.oneof(fc.integer({ min: 1, max: 20_000 }), fc.double({ min: 1 / 60, max: 5_000, noNaN: true }))
 

@@ -1,6 +1,6 @@
 // Pins: what lanes may have in flight follows pace and answer time, within what the process bears, and is shared.
 import { expect, test } from 'vitest'
-import { paceOf } from '../../src/messages/pace.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
 import { createLaneRooms } from '../../src/worker/sending/lane-room.ts'
 
 /** A lane of so many messages a second whose provider takes so long (ms). */

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createLog, loggedError } from '../../src/log.ts'
+import { createLog, loggedError } from '../../src/kernel/log.ts'
 import { slowness } from '../support/machine.ts'
 
 /** As ioredis throws it. */

@@ -1,6 +1,6 @@
 // Pins: a provider's sentence goes into a log without what may be a number of a person or a token, and keeps its code.
 import { expect, test } from 'vitest'
-import { masked } from '../../src/messages/masked.ts'
+import { masked } from '../../src/kernel/masked.ts'
 
 test('numbers of five digits or more are masked, however they are grouped', () => {
   for (const number of ['491700000001', '+49 170 0000001', '+1 (555) 010-0109', '15550', '1.555.010.0109']) {

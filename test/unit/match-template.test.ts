@@ -2,8 +2,8 @@
 // that letter case and numbers for `index` are part of what is tested.
 import { describe, expect, test } from 'vitest'
 import { parseTemplateMessage } from '../../src/messages/accept/read-send.ts'
-import type { Fault } from '../../src/messages/fault.ts'
-import { matchTemplate } from '../../src/messages/templates/match-template.ts'
+import type { Fault } from '../../src/kernel/fault.ts'
+import { matchTemplate } from '../../src/model/templates/match-template.ts'
 import { templateBody } from '../support/example-messages.ts'
 import {
   allProducts,

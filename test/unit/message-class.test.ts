@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { classOf, contentSchema } from '../../src/messages/content.ts'
+import { classOf, contentSchema } from '../../src/model/messages/content.ts'
 import { audioBody, buttonsBody, imageBody, listBody, templateBody } from '../support/example-messages.ts'
 
 const classOfBody = (body: unknown, category?: Parameters<typeof classOf>[1]) =>

@@ -1,7 +1,7 @@
 // Pins: a message id names its lane and its time, and nothing else is taken for one.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { acceptedAtMs, messageId, newAttemptId, newUlid, parseMessageId } from '../../src/messages/message-id.ts'
+import { acceptedAtMs, messageId, newAttemptId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
 
 const times = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const lanes = fc.integer({ min: 1, max: 999_999_999_999_999 })

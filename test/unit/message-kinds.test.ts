@@ -2,8 +2,8 @@
 // broken.
 import { describe, expect, test } from 'vitest'
 import { parseServiceMessage } from '../../src/messages/accept/read-send.ts'
-import { classOf, contentSchema } from '../../src/messages/content.ts'
-import { textOf } from '../../src/messages/text.ts'
+import { classOf, contentSchema } from '../../src/model/messages/content.ts'
+import { textOf } from '../../src/model/messages/text.ts'
 import { bodyOfKind, OTHER_KINDS } from '../support/example-messages.ts'
 
 function contentOf(body: unknown) {

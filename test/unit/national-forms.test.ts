@@ -1,8 +1,8 @@
 // Pins: which numbers are two forms of one, and which are not.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formsOf, mainForm, withForms } from '../../src/messages/national-forms.ts'
-import { parsePhone } from '../../src/messages/recipient.ts'
+import { formsOf, mainForm, withForms } from '../../src/kernel/national-forms.ts'
+import { parsePhone } from '../../src/kernel/recipient.ts'
 
 const PAIRS = [
   ['5511987650001', '551187650001'],

@@ -1,6 +1,6 @@
 // Pins: a Node past its end of life, or without known fixes, is named in one line, and no other.
 import { expect, test } from 'vitest'
-import { nodeProblem } from '../../src/node-line.ts'
+import { nodeProblem } from '../../src/kernel/node-line.ts'
 import { warnOfNode } from '../../src/start/checks.ts'
 import { keptLog } from '../support/app.ts'
 

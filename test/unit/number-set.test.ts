@@ -1,7 +1,7 @@
 // Pins: the set of numbers is a set.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createNumberSet } from '../../src/campaigns/number-set.ts'
+import { createNumberSet } from '../../src/model/campaigns/number-set.ts'
 
 test('every number is new once, and then known', () => {
   const phone = fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 10_000, max: 999_999_999_999_999 }))

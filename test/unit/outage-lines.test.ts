@@ -2,7 +2,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Log } from '../../src/log.ts'
+import type { Log } from '../../src/kernel/log.ts'
 import { refuse } from '../../src/producer/answer.ts'
 import { RedisUnavailableError } from '../../src/redis/errors.ts'
 import { silentLog } from '../support/app.ts'

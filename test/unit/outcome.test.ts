@@ -2,8 +2,8 @@
 // and every code at every kind of status. Only proof lets a message be sent again or failed.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type CallEnd, isFileUnknown, type Outcome, outcomeOf } from '../../src/messages/outcome.ts'
-import { codeEntry, isThrottling, PROVIDER_CODES } from '../../src/messages/provider-codes.ts'
+import { type CallEnd, isFileUnknown, type Outcome, outcomeOf } from '../../src/model/messages/outcome.ts'
+import { codeEntry, isThrottling, PROVIDER_CODES } from '../../src/model/messages/provider-codes.ts'
 
 type Answer = Extract<CallEnd, { kind: 'answered' }>
 

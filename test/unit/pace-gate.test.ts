@@ -2,7 +2,7 @@
 // held back that might go.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { paceOf } from '../../src/messages/pace.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
 import { PaceGate } from '../../src/worker/sending/pace-gate.ts'
 
 const gateOf = (rate: number): PaceGate => {

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { packNames, unpackNames } from '../../src/people/names/packed-names.ts'
-import { learn, NAMES_MAX, type Names, type Naming, personOf } from '../../src/people/names/person.ts'
+import { learn, NAMES_MAX, type Names, type Naming, personOf } from '../../src/model/people/person.ts'
 
 const NUMBER = '447700900123'
 const NEXT = '447700900124'

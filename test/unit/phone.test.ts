@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseListedPhone, parsePerson, parsePhone } from '../../src/messages/recipient.ts'
+import { parseListedPhone, parsePerson, parsePhone } from '../../src/kernel/recipient.ts'
 
 test.each([
   ['+14155550123', '14155550123'],

@@ -1,8 +1,8 @@
 // Pins: a content with placeholders, filled in as JSON, is the JSON of the filled content, whatever the values hold.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileComponents } from '../../src/campaigns/parameters.ts'
-import { jsonWithPlaceholders, placeholder, placeholderIn } from '../../src/messages/placeholders.ts'
+import { compileComponents } from '../../src/model/campaigns/parameters.ts'
+import { jsonWithPlaceholders, placeholder, placeholderIn } from '../../src/model/messages/placeholders.ts'
 
 const components = [
   { type: 'HEADER', parameters: [{ type: 'document', document: { link: { from: 'row.link' }, filename: 'a"b.pdf' } }] },

@@ -1,9 +1,9 @@
 // Pins what LANEWAY_ENV=production refuses, each by its name, and that no sentence gives a secret away.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
-import { isPlainAddress } from '../../src/config-checks.ts'
-import { socketPath, socketUrl } from '../../src/redis-address.ts'
+import { loadConfig } from '../../src/kernel/config.ts'
+import { isPlainAddress } from '../../src/kernel/config-checks.ts'
+import { socketPath, socketUrl } from '../../src/kernel/redis-address.ts'
 
 const SAFE = {
   LANEWAY_ENV: 'production',

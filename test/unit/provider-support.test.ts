@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { cloudApiFaults, partnerApiFaults } from '../../src/messages/accept/prepare-message.ts'
-import { contentSchema } from '../../src/messages/content.ts'
+import { contentSchema } from '../../src/model/messages/content.ts'
 import { audioBody, buttonsBody, imageBody, listBody, templateBody } from '../support/example-messages.ts'
 
 const faultsOf = (body: unknown) => cloudApiFaults(contentSchema.parse(body))

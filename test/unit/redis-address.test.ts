@@ -2,8 +2,8 @@
 // names it and holds nothing of the address, and the client reads addresses as the service does.
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../packages/client/src/redis.ts'
-import { loadConfig } from '../../src/config.ts'
-import { parseRedisAddress, shownAddress } from '../../src/redis-address.ts'
+import { loadConfig } from '../../src/kernel/config.ts'
+import { parseRedisAddress, shownAddress } from '../../src/kernel/redis-address.ts'
 
 const nobody = { username: undefined, password: undefined }
 

@@ -1,6 +1,6 @@
 // Pins: which messages a filter finds.
 import { describe, expect, test } from 'vitest'
-import { STATES } from '../../src/messages/lifecycle.ts'
+import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { matchesRequeue } from '../../src/messages/requeue/filter.ts'
 
 const message = {

@@ -2,7 +2,7 @@
 // as it is; what stands for a person is the same each time, and says nothing of them.
 import { afterEach, expect, test } from 'vitest'
 import { isForeignPayload, type SendPayload, sendPayloadSchema, storedPayload } from '../../src/jobs/send.ts'
-import { personHash } from '../../src/messages/message-id.ts'
+import { personHash } from '../../src/kernel/message-id.ts'
 import {
   DataKeyError,
   indexHashesOf,
@@ -13,7 +13,7 @@ import {
   openText,
   sealText,
   useDataKeys,
-} from '../../src/messages/sealed.ts'
+} from '../../src/kernel/sealed.ts'
 
 const OLD = 'the old data key, of 32 characters and more'
 const NEW = 'the new data key, of 32 characters and more'

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseServiceMessage, parseTemplateMessage } from '../../src/messages/accept/read-send.ts'
-import { contentSchema } from '../../src/messages/content.ts'
-import { textOf } from '../../src/messages/text.ts'
+import { contentSchema } from '../../src/model/messages/content.ts'
+import { textOf } from '../../src/model/messages/text.ts'
 import { changed, placesOf, written } from '../support/json-places.ts'
 import { goodServiceBody, hostileValue } from '../support/message-arbitraries.ts'
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { inboundId, outboundId } from '../../simulator/wamid.ts'
-import { restoreProviderId, shortenProviderId } from '../../src/messages/message-id.ts'
+import { restoreProviderId, shortenProviderId } from '../../src/kernel/message-id.ts'
 
 const SAMPLE = 'wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI4MjZGRDA0OUE2OTQ3RkEyMzcA'
 

@@ -1,7 +1,7 @@
 // Pins: the life of a message goes along the arrows only, proof is never undone, and nothing is sent under two attempts.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { State } from '../../src/messages/lifecycle.ts'
+import type { State } from '../../src/model/messages/lifecycle.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
 import { ATTEMPTS, evidence, evidenceStep, progress, step } from '../support/step-arbitraries.ts'
 

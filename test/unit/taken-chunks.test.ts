@@ -1,7 +1,7 @@
 // Pins: a chunk that a worker has taken up ends when nothing of it waits any more, when its campaign ends, and when the lane
 // is given back.
 import { expect, test } from 'vitest'
-import { messageId, newUlid } from '../../src/messages/message-id.ts'
+import { messageId, newUlid } from '../../src/kernel/message-id.ts'
 import type { Outgoing } from '../../src/worker/sending/attempt.ts'
 import { type ChunkEnd, createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 

@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { sparkline } from '../../src/cli/print.ts'
-import { prettyLine } from '../../src/log.ts'
+import { prettyLine } from '../../src/kernel/log.ts'
 import { countedCode, enteredStates } from '../../src/telemetry/codes.ts'
 import { type Batch, createHistoryBuffer, type HistoryBuffer, WHOLE } from '../../src/telemetry/history.ts'
 import { createLaneLabels, createWorkerGauges } from '../../src/telemetry/metrics.ts'

@@ -2,8 +2,8 @@
 // components. How many parameters of which kind there are is match-template.test.ts's matter.
 import { describe, expect, test } from 'vitest'
 import { parseTemplateMessage } from '../../src/messages/accept/read-send.ts'
-import { contentSchema } from '../../src/messages/content.ts'
-import type { Fault } from '../../src/messages/fault.ts'
+import { contentSchema } from '../../src/model/messages/content.ts'
+import type { Fault } from '../../src/kernel/fault.ts'
 import { templateBody } from '../support/example-messages.ts'
 
 function messageOf(body: unknown) {

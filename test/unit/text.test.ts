@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { contentSchema } from '../../src/messages/content.ts'
-import { textOf } from '../../src/messages/text.ts'
+import { contentSchema } from '../../src/model/messages/content.ts'
+import { textOf } from '../../src/model/messages/text.ts'
 import { audioBody, buttonsBody, imageBody, listBody, templateBody } from '../support/example-messages.ts'
 import { newArrivals, orderUpdate, parsed, welcome } from '../support/example-templates.ts'
 

@@ -1,7 +1,7 @@
 // Pins: of every documented webhook each item is read, or kept as a notice; none is dropped, none is counted as unreadable, and fields that
 // nobody knows yet, at any depth, change nothing of that.
 import { afterAll, describe, expect, test } from 'vitest'
-import { unpackPricing } from '../../src/messages/pricing.ts'
+import { unpackPricing } from '../../src/model/messages/pricing.ts'
 import { readWebhook, type WebhookContent } from '../../src/providers/cloud-webhook.ts'
 import { NOTICES } from '../support/webhook-notices.ts'
 import { ABOUT_US, type Becomes, bodyOf, RECEIVED, STATUSES } from '../support/webhook-samples.ts'

@@ -1,13 +1,13 @@
 // Runs a campaign again for those of its recipients whose messages ended alike: a campaign of its own, with the values that
 // were frozen for the first. What it would send to whom, and whom it skips, preflight/plan-run.ts says before.
-import { once } from '../../messages/accept/once.ts'
-import { Refusal } from '../../messages/accept/refusal.ts'
-import { cutText } from '../../messages/cut-text.ts'
-import { bodyDigest } from '../../messages/store/idempotency.ts'
-import { isLaneClosed } from '../../queue/lane/jobs.ts'
+import { once } from '../../redis/once.ts'
+import { Refusal } from '../../kernel/refusal.ts'
+import { cutText } from '../../kernel/cut-text.ts'
+import { bodyDigest } from '../../redis/idempotency.ts'
+import { isLaneClosed } from '../../lanes/jobs.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { type CampaignId, parseCampaignId, sharesOf } from '../campaign.ts'
-import { type Definition, NAME_MOST, type ResumeClass, STATES_OF_CLASS, valueSourceKind } from '../definition.ts'
+import { type CampaignId, parseCampaignId, sharesOf } from '../../model/campaigns/campaign.ts'
+import { type Definition, NAME_MOST, type ResumeClass, STATES_OF_CLASS, valueSourceKind } from '../../model/campaigns/definition.ts'
 import {
   type Campaign,
   countRun,
@@ -16,8 +16,8 @@ import {
   idOf,
   isKept,
   newCampaignId,
-} from '../store/campaigns.ts'
-import { readCounts } from '../store/recipient-states.ts'
+} from '../../recipients/campaigns.ts'
+import { readCounts } from '../../recipients/recipient-states.ts'
 import { existingId } from './create.ts'
 import { checkCampaign, type LifecycleDeps, senderRemoved, wrongState } from './lifecycle.ts'
 

@@ -1,13 +1,13 @@
 // A template that WhatsApp has paused or disabled: its campaigns pause, so that nothing more of them is refused.
-import { laneIdsOf } from '../../accounts/store/senders.ts'
-import type { TemplateName } from '../../accounts/store/template-states.ts'
-import { toldStatus } from '../../accounts/store/templates.ts'
-import { observerOf } from '../../observe.ts'
+import { laneIdsOf } from '../../accounts/senders.ts'
+import type { TemplateName } from '../../accounts/template-states.ts'
+import { toldStatus } from '../../accounts/templates.ts'
+import { observerOf } from '../../redis/observe.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
-import { TEMPLATE_PAUSED } from '../campaign.ts'
-import { type Campaign, findCampaign, moveCampaign, runningOn } from '../store/campaigns.ts'
-import { noteOwnPause } from '../store/own-pauses.ts'
+import { TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
+import { type Campaign, findCampaign, moveCampaign, runningOn } from '../../recipients/campaigns.ts'
+import { noteOwnPause } from '../../recipients/own-pauses.ts'
 import type { MoveDeps } from './lifecycle.ts'
 
 /**

@@ -1,18 +1,18 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
 // that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
-import type { AccountLimits } from '../../accounts/settings.ts'
-import { accountLimits } from '../../accounts/store/accounts.ts'
+import type { AccountLimits } from '../../model/accounts/settings.ts'
+import { accountLimits } from '../../accounts/accounts.ts'
 import { cellOf, EndlessRecordError, MAX_RAW_BYTES, MAX_RECORD_BYTES } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import type { CsvOptions, ReadAs, Separator } from '../../files/csv-head.ts'
 import { TooLargeError } from '../../files/drafts.ts'
 import { normalCsv } from '../../files/normal-csv.ts'
 import type { FileStore } from '../../files/store.ts'
-import { Refusal, refusedFile } from '../../messages/accept/refusal.ts'
+import { Refusal, refusedFile } from '../../kernel/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CAMPAIGN_MOVES, type RowFormat } from '../campaign.ts'
-import { type Campaign, idOf, moveCampaign } from '../store/campaigns.ts'
-import { type RowsUpload, removeFiles, saveUpload } from '../store/files.ts'
+import { CAMPAIGN_MOVES, type RowFormat } from '../../model/campaigns/campaign.ts'
+import { type Campaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
+import { type RowsUpload, removeFiles, saveUpload } from '../../recipients/files.ts'
 import { keepRows, readRows } from '../store/quotas.ts'
 
 /**

@@ -1,18 +1,18 @@
 // The circuit breaker of a campaign. It pauses one when too large a share of its latest messages failed, or when the first
 // answers say that all others would be refused as well.
 import { LRUCache } from 'lru-cache'
-import type { Config } from '../../config.ts'
-import type { Log } from '../../log.ts'
-import type { Outcome } from '../../messages/outcome.ts'
-import { codeEntry, isThrottling } from '../../messages/provider-codes.ts'
-import { latestOf, type Reported } from '../../messages/reported.ts'
-import { observerOf } from '../../observe.ts'
+import type { Config } from '../../kernel/config.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Outcome } from '../../model/messages/outcome.ts'
+import { codeEntry, isThrottling } from '../../model/messages/provider-codes.ts'
+import { latestOf, type Reported } from '../../model/messages/reported.ts'
+import { observerOf } from '../../redis/observe.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { type CampaignId, TEMPLATE_PAUSED } from '../campaign.ts'
+import { type CampaignId, TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
 import { pauseCampaignsOf } from '../commands/template-paused.ts'
-import { findCampaign, idOf, moveCampaign } from '../store/campaigns.ts'
-import { noteThrottled } from '../store/fan-out-state.ts'
-import { noteOwnPause } from '../store/own-pauses.ts'
+import { findCampaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
+import { noteThrottled } from '../../recipients/fan-out-state.ts'
+import { noteOwnPause } from '../../recipients/own-pauses.ts'
 
 /**
  * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider

@@ -1,7 +1,7 @@
 // How many recipients a fan-out may put on its lane in its next round, the back-pressure of the lane. How many of them still
 // wait is known only roughly (a pause drops some, two fan-outs may overlap for a moment): it is what was put there less what
 // was taken, and at most what stands on the lane.
-import { windowOf } from '../pace.ts'
+import { windowOf } from '../../model/campaigns/pace.ts'
 
 /** A campaign is never held below this: a message each two seconds shows when the throttling is over. */
 const SLOWEST = 0.5

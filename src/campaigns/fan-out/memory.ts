@@ -1,11 +1,11 @@
 // Measurements of a campaign that a worker keeps between the turns of its fan-out. They are not needed: another worker, or
 // the same one after a restart, starts from the counts in Redis and measures again.
 import { LRUCache } from 'lru-cache'
-import { findSender } from '../../accounts/store/senders.ts'
+import { findSender } from '../../accounts/senders.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { TEMPLATE_PAUSED } from '../campaign.ts'
+import { TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
 import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
-import { type Campaign, idOf } from '../store/campaigns.ts'
+import { type Campaign, idOf } from '../../recipients/campaigns.ts'
 import { createFailureBreaker } from './circuit-breaker.ts'
 import { createStuckCheck } from './feed.ts'
 import { createFeeding, createMeter } from './feeding.ts'

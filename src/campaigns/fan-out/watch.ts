@@ -2,14 +2,14 @@
 // Every worker watches; each step is harmless when taken twice.
 
 import { campaignJobId } from '../../jobs/campaigns.ts'
-import type { Log } from '../../log.ts'
-import { Refusal } from '../../messages/accept/refusal.ts'
+import type { Log } from '../../kernel/log.ts'
+import { Refusal } from '../../kernel/refusal.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { clockOffMs } from '../../redis/trusted-clock.ts'
-import type { CampaignId } from '../campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign.ts'
 import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
   type ActiveCampaign,
@@ -19,7 +19,7 @@ import {
   idOf,
   moveCampaign,
   takeOver,
-} from '../store/campaigns.ts'
+} from '../../recipients/campaigns.ts'
 import { blockBroken } from './block.ts'
 
 export const WATCH_MS = 500

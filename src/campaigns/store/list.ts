@@ -4,9 +4,9 @@ import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import { isThere, jsonText, readRecord, UNLISTED_FIELD } from '../../redis/records.ts'
-import { CAMPAIGN_STATES, type CampaignId, type CampaignState, parseCampaignId } from '../campaign.ts'
-import { listedDefinitionSchema } from '../definition.ts'
-import { campaignSchema, idOf, isKept } from './campaigns.ts'
+import { CAMPAIGN_STATES, type CampaignId, type CampaignState, parseCampaignId } from '../../model/campaigns/campaign.ts'
+import { listedDefinitionSchema } from '../../model/campaigns/definition.ts'
+import { campaignSchema, idOf, isKept } from '../../recipients/campaigns.ts'
 
 /** Which of an account's campaigns are listed: those in one of the states, and of those a page. */
 export interface CampaignPage {

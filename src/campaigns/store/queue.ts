@@ -6,11 +6,11 @@ import {
   campaignJobId,
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
-import { LAST_PRIORITY, openQueue, promote } from '../../queue/open-queue.ts'
+import { LAST_PRIORITY, openQueue, promote } from '../../lanes/bullmq/open-queue.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
 import { activeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'
-import type { CampaignId } from '../campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign.ts'
 
 export type CampaignQueue = ReturnType<typeof openCampaignQueue>
 

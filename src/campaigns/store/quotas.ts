@@ -5,7 +5,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { draftsOfAccountKey, rowsOfAccountKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { cached, readRecord } from '../../redis/records.ts'
-import type { CampaignState } from '../campaign.ts'
+import type { CampaignState } from '../../model/campaigns/campaign.ts'
 import { goneAmong, statesOf } from './list.ts'
 
 /** States in which nothing was sent yet. From the others none comes back to these. */

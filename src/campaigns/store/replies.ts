@@ -1,11 +1,11 @@
 // Who of a campaign has answered. A received message is noted here when it comes in; a worker finds the campaign that it
-// answers (worker/background/replies.ts) and sets a bit of its recipient, so that each counts once. A process that dies in
+// answers (campaigns/replies.processor.ts) and sets a bit of its recipient, so that each counts once. A process that dies in
 // between leaves the note, and counting one again changes nothing.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignRepliedKey, repliesKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import type { CampaignId } from '../campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign.ts'
 
 /** Received messages of a lane that wait to be looked at; more are not counted. */
 const MOST_WAITING = 100_000

@@ -1,6 +1,6 @@
 // The figures of a campaign: a funnel, and the ledger: the state of every recipient, and whether the states add up to the
 // total. The server promises that they do; the page adds them up again for everybody to see.
-import { STATES, type State } from '../../messages/lifecycle.ts'
+import { STATES, type State } from '../../model/messages/lifecycle.ts'
 
 /** How many recipients are in each state, and how many there are. */
 export type Progress = Record<State, number> & { total: number }

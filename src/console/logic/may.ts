@@ -1,6 +1,6 @@
 // What a key may do: the page shows no button that the server would refuse.
 import type { z } from 'zod'
-import type { Permission } from '../../accounts/permissions.ts'
+import type { Permission } from '../../model/accounts/permissions.ts'
 import type { consoleSession } from '../../producer/api/console/routes.ts'
 
 /** Who is signed in, as `GET /console/session` answers. */

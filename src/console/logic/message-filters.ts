@@ -1,6 +1,6 @@
 // The filters of the message search: read from the address bar, written to it, and put into requests. In the address bar a
 // search can be kept and shared.
-import { MESSAGE_MOVES } from '../../messages/lifecycle.ts'
+import { MESSAGE_MOVES } from '../../model/messages/lifecycle.ts'
 
 /** The names of the filters, in the address bar and in `GET /messages`. */
 const FILTERS = [

@@ -1,5 +1,5 @@
 // A message of a template as the recipient will see it.
-import { fillIn, variablesOf } from '../../messages/templates/variables.ts'
+import { fillIn, variablesOf } from '../../model/templates/variables.ts'
 import {
   type Block,
   blocksOf,

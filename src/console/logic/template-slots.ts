@@ -1,7 +1,7 @@
 // The slots of an approved template, and the components of a message that fill them. A slot takes a fixed text or, in a
 // campaign, a field of the recipient.
-import type { Template } from '../../messages/templates/template.ts'
-import { variablesOf } from '../../messages/templates/variables.ts'
+import type { Template } from '../../model/templates/template.ts'
+import { variablesOf } from '../../model/templates/variables.ts'
 
 export type { Template }
 

@@ -1,7 +1,7 @@
 // Names and sentences for codes of the server: audited actions, endpoint states, opt-out sources, limits, problems.
-import { TEMPLATE_PAUSED } from '../../campaigns/campaign.ts'
-import type { EndpointDocument } from '../../events/endpoint.ts'
-import type { OptOutSource } from '../../people/opt-outs/opt-out.ts'
+import { TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
+import type { EndpointDocument } from '../../model/events/endpoint.ts'
+import type { OptOutSource } from '../../model/people/opt-out.ts'
 import type { LimitInForce } from '../../producer/api/accounts/routes.ts'
 
 const ACTS: Readonly<Record<string, string>> = {

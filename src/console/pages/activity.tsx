@@ -1,5 +1,5 @@
 // The audit log: who did what and when, over HTTP, in the console and on the command line. Entries are kept for 90 days.
-import type { AuditLogEntry } from '../../accounts/audit-log.ts'
+import type { AuditLogEntry } from '../../model/accounts/audit-log.ts'
 import { actionText } from '../logic/words.ts'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'

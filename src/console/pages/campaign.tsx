@@ -1,6 +1,6 @@
 // One campaign: its facts, its preflight and its ledger.
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
-import type { State } from '../../messages/lifecycle.ts'
+import type { State } from '../../model/messages/lifecycle.ts'
 import type { SnapshotCampaign } from '../../telemetry/snapshot.ts'
 import { ROUTES } from '../logic/draft.ts'
 import { funnelOf, ledgerOf, type Progress } from '../logic/ledger.ts'

@@ -1,5 +1,5 @@
 // All campaigns, the latest first.
-import { CAMPAIGN_STATES } from '../../campaigns/campaign.ts'
+import { CAMPAIGN_STATES } from '../../model/campaigns/campaign.ts'
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import { funnelOf, ledgerOf } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'

@@ -1,6 +1,6 @@
 // Choosing or creating an account: what an operator sees on a page that needs one.
 import { useEffect } from 'preact/hooks'
-import type { LaneStatus } from '../../lanes/lane-status.ts'
+import type { LaneStatus } from '../../model/lanes/lane-status.ts'
 import { ask } from '../parts/form.tsx'
 import { Empty, Page, WhenLoaded } from '../parts/page.tsx'
 import { Button } from '../parts/press.tsx'

@@ -1,6 +1,6 @@
 // One event endpoint: its settings, its latest deliveries, and its actions.
 import { useState } from 'preact/hooks'
-import type { AttemptDocument, EndpointDocument } from '../../events/endpoint.ts'
+import type { AttemptDocument, EndpointDocument } from '../../model/events/endpoint.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { endpointWords } from '../logic/words.ts'
 import { Field } from '../parts/fields.tsx'

@@ -1,6 +1,6 @@
 // Event endpoints: the list with their states, and the form that adds or changes one.
-import type { EndpointDocument } from '../../events/endpoint.ts'
-import { DEFAULT_TYPES, EVENT_TYPES } from '../../events/event-names.ts'
+import type { EndpointDocument } from '../../model/events/endpoint.ts'
+import { DEFAULT_TYPES, EVENT_TYPES } from '../../model/events/event-names.ts'
 import { endpointWords } from '../logic/words.ts'
 import { partsOf, type Values } from '../parts/fields.tsx'
 import { ask, showOnce } from '../parts/form.tsx'

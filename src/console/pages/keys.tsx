@@ -1,5 +1,5 @@
 // The keys of the account: permissions, last use and expiry of each; create, rotate and revoke.
-import type { KeyDocument as Key } from '../../accounts/permissions.ts'
+import type { KeyDocument as Key } from '../../model/accounts/permissions.ts'
 import { countText } from '../logic/numbers.ts'
 import { nonEmpty, partsOf } from '../parts/fields.tsx'
 import { ask, showOnce, thenNotify } from '../parts/form.tsx'

@@ -1,5 +1,5 @@
 // One lane: its state and reason, its backlog, its pace, its dead letters.
-import type { DeadLetter } from '../../lanes/lane-status.ts'
+import type { DeadLetter } from '../../model/lanes/lane-status.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { boundWords, isInTrouble, laneSentence, laneWords } from '../logic/lane-words.ts'

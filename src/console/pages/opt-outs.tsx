@@ -1,5 +1,5 @@
 // Opt-outs: who wants no advertising, since when, and who recorded it.
-import type { OptOut } from '../../people/opt-outs/opt-out.ts'
+import type { OptOut } from '../../model/people/opt-out.ts'
 import { optOutSource } from '../logic/words.ts'
 import { ask, thenNotify } from '../parts/form.tsx'
 import { List, listAt, type Source } from '../parts/list.tsx'

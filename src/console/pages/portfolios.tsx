@@ -1,6 +1,6 @@
 // Business portfolios: the numbers that share one daily limit of people at WhatsApp, and how much of it is used.
-import type { SenderDocument as Sender } from '../../accounts/sender.ts'
-import type { PortfolioDocument as Portfolio } from '../../portfolios/portfolio.ts'
+import type { SenderDocument as Sender } from '../../model/accounts/sender.ts'
+import type { PortfolioDocument as Portfolio } from '../../model/portfolio.ts'
 import { countText, shareText } from '../logic/numbers.ts'
 import { ask, thenNotify } from '../parts/form.tsx'
 import { List, listAt } from '../parts/list.tsx'

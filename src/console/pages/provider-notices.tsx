@@ -1,5 +1,5 @@
 // What WhatsApp has told of accounts, numbers and templates besides messages, live, by field, sender and template.
-import type { NoticeDocument as Notice } from '../../notices/notice.ts'
+import type { NoticeDocument as Notice } from '../../model/notice.ts'
 import { NEWS_FIELDS } from '../../providers/news.ts'
 import { counted } from '../logic/numbers.ts'
 import { noticeTone } from '../logic/words.ts'

@@ -1,5 +1,5 @@
 // What WhatsApp tells of a sender: how each thing stands, and what to do about it.
-import type { SenderCheck } from '../../accounts/sender-check.ts'
+import type { SenderCheck } from '../../model/accounts/sender-check.ts'
 import { Dialog, openDialog } from '../parts/form.tsx'
 import { Table } from '../parts/list.tsx'
 import { WhenLoaded } from '../parts/page.tsx'

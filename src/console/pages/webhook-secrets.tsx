@@ -1,5 +1,5 @@
 // The secrets of an account's webhooks, with the address that WhatsApp is to send them to.
-import type { WebhookSecretName } from '../../accounts/settings.ts'
+import type { WebhookSecretName } from '../../model/accounts/settings.ts'
 import type { webhookSecrets } from '../../producer/api/webhooks/routes.ts'
 import { ask, showOnce, thenNotify } from '../parts/form.tsx'
 import { type RowAction, Table } from '../parts/list.tsx'

@@ -1,6 +1,6 @@
 // Lists that several pages choose from: accounts, templates, contact lists, senders.
-import type { SenderDocument } from '../../accounts/sender.ts'
-import type { PortfolioDocument } from '../../portfolios/portfolio.ts'
+import type { SenderDocument } from '../../model/accounts/sender.ts'
+import type { PortfolioDocument } from '../../model/portfolio.ts'
 import type { accounts } from '../../producer/api/accounts/routes.ts'
 import type { contacts } from '../../producer/api/contacts/routes.ts'
 import type { templates } from '../../producer/api/templates/routes.ts'

@@ -1,11 +1,11 @@
 // The latest answers of an endpoint, limited in number and age. Failures have a list of their own: at a hundred deliveries a
 // second, successes would push them out within seconds.
 import { z } from 'zod'
-import { masked } from '../../messages/masked.ts'
+import { masked } from '../../kernel/masked.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { jsonText } from '../../redis/records.ts'
-import { type AttemptDocument, attemptSchema } from '../endpoint.ts'
+import { type AttemptDocument, attemptSchema } from '../../model/events/endpoint.ts'
 
 /** Attempts that are kept, of successes and of failures. */
 const KEPT = 500

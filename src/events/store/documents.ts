@@ -2,28 +2,28 @@
 // at delivery, so that an event takes few bytes and nothing of an erased person is delivered.
 
 import { z } from 'zod'
-import type { Sender } from '../../accounts/store/senders.ts'
-import { campaignId } from '../../campaigns/campaign.ts'
-import { campaignTexts } from '../../campaigns/store/recipient-message.ts'
-import { iso } from '../../messages/instant.ts'
-import type { State } from '../../messages/lifecycle.ts'
-import { masked } from '../../messages/masked.ts'
-import { acceptedAtMs, messageId } from '../../messages/message-id.ts'
-import { type Pricing, pricingOf } from '../../messages/pricing.ts'
-import { findInboundBy } from '../../messages/store/inbound.ts'
+import type { Sender } from '../../accounts/senders.ts'
+import { campaignId } from '../../model/campaigns/campaign.ts'
+import { campaignTexts } from '../../recipients/recipient-message.ts'
+import { iso } from '../../kernel/instant.ts'
+import type { State } from '../../model/messages/lifecycle.ts'
+import { masked } from '../../kernel/masked.ts'
+import { acceptedAtMs, messageId } from '../../kernel/message-id.ts'
+import { type Pricing, pricingOf } from '../../model/messages/pricing.ts'
+import { findInboundBy } from '../../lanes/messages/inbound.ts'
 import {
   countedClassSchema,
   FIELDS,
   shownProviderId,
   storedType,
   typeSchema,
-} from '../../messages/store/record-format.ts'
-import { readMessagesOrNot } from '../../messages/store/records.ts'
+} from '../../lanes/messages/record-format.ts'
+import { readMessagesOrNot } from '../../lanes/messages/records.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { defineScriptOfMany } from '../../redis/lua.ts'
-import { EVENT_TYPES, type EventDocument, type EventType, typeOfState } from '../event-schema.ts'
-import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../outbox-entry.ts'
+import { EVENT_TYPES, type EventDocument, type EventType, typeOfState } from '../../model/events/event-schema.ts'
+import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../../model/events/outbox-entry.ts'
 import type { Endpoint } from './endpoints.ts'
 
 /** What making documents of one account's events needs; `senderOf` finds its senders by lane. */

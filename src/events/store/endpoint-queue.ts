@@ -3,8 +3,8 @@
 // queue. So the time of a job that the check did not see comes after that, and is not lost.
 
 import type { EventJob } from '../../jobs/background.ts'
-import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../queue/layout.ts'
-import { openQueue, type Queue } from '../../queue/open-queue.ts'
+import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../lanes/bullmq/layout.ts'
+import { openQueue, type Queue } from '../../lanes/bullmq/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { endpointQueuePrefix, rootKeys } from '../../redis/keys.ts'

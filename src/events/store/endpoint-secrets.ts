@@ -1,6 +1,6 @@
 // The secrets of an endpoint: the present one, and former ones that still sign for a day. Sealed like provider tokens.
 
-import type { Resealed, Seal } from '../../accounts/seal.ts'
+import type { Resealed, Seal } from '../../kernel/seal.ts'
 import { newSecret } from '../../outbound/signatures.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'

@@ -9,7 +9,7 @@
 --   mostMs?   the lane is probed after it, and waits longer each time, up to this; else one that ends later stays
 --   isProbe?  it was a probe that ended so
 -- Output: {ms until it ends, 1 if it is new}
--- include ../../messages/store/scripts/message-cooldowns
+-- include ../messages/scripts/message-cooldowns
 local cooldown = unpack(KEYS)
 local ms, reason, mostMs, isProbe = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local now = redisNowMs()

@@ -20,8 +20,8 @@
 --   why          what its history says of it
 --   problem?     `code|sentence`
 -- Output: {verdict, state letter}: `done`, or `ignored` and the state that forbids it; {'missing'}
--- include ../../messages/store/scripts/message-lifecycle
--- include ../../messages/store/scripts/message-events
+-- include ../messages/scripts/message-lifecycle
+-- include ../messages/scripts/message-events
 local outbox, record, inDoubt, requeueable, job, queuedAgain = unpack(KEYS)
 local ulid, acceptedAt, retentionMs, campaigns, jobsRun, validUntil, newFields, why,
   problem = unpack(cmsgpack.unpack(ARGV[1]), 1, 9)

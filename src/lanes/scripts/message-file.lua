@@ -7,7 +7,7 @@
 --   queuedAgain  ZSET  messages of the lane that were queued again
 -- Arguments:
 --   ulid
--- include ../../messages/store/scripts/message-lifecycle
+-- include ../messages/scripts/message-lifecycle
 local record, inDoubt, queuedAgain = unpack(KEYS)
 local ulid = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 local state, now = redis.call('HGET', record, FIELD.state), redisNowMs()

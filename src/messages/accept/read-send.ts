@@ -1,13 +1,13 @@
 // The first half of accepting a message: reads the body of the request, envelope (sender, recipient, validity) and content.
 // Pure; what depends on the account or on the time is prepare-message.ts.
 import { z } from 'zod'
-import { filledTextUpTo, textUpTo } from '../bounded.ts'
+import { filledTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import {
   type ServiceContent,
   serviceContentSchema,
   type TemplateMessageContent,
   templateMessageContent,
-} from '../content.ts'
+} from '../../model/messages/content.ts'
 import {
   type Fault,
   faultsOf,
@@ -17,12 +17,12 @@ import {
   unknownFault,
   unknownFields,
   valueAt,
-} from '../fault.ts'
-import { allFieldNames } from '../field-names.ts'
-import { instantSchema } from '../instant.ts'
-import { LIMITS } from '../limits.ts'
-import { withoutNulls } from '../nulls.ts'
-import { parseRecipient, RECIPIENT_LENGTH_MAX } from '../recipient.ts'
+} from '../../kernel/fault.ts'
+import { allFieldNames } from '../../kernel/field-names.ts'
+import { instantSchema } from '../../kernel/instant.ts'
+import { LIMITS } from '../../model/messages/limits.ts'
+import { withoutNulls } from '../../kernel/nulls.ts'
+import { parseRecipient, RECIPIENT_LENGTH_MAX } from '../../kernel/recipient.ts'
 
 /** Sender, recipient and validity of a message. */
 export type Address = {

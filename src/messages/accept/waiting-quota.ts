@@ -1,13 +1,13 @@
 // Limits how many messages of an account may wait to be sent. They are counted on the lanes themselves, so no crash can make
 // the count wrong: every few seconds, and more often close to the limit. In between this process adds what it accepts
 // itself, so several processes may together pass the limit by what the others accept within 50 ms.
-import { accountLimits } from '../../accounts/store/accounts.ts'
-import { laneIdsOf } from '../../accounts/store/senders.ts'
-import type { Config } from '../../config.ts'
-import { waitingOn } from '../../queue/lane/stats.ts'
+import { accountLimits } from '../../accounts/accounts.ts'
+import { laneIdsOf } from '../../accounts/senders.ts'
+import type { Config } from '../../kernel/config.ts'
+import { waitingOn } from '../../lanes/stats.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../../kernel/refusal.ts'
 
 /** A count is good for so long while there is much room, and for so long when there is little; longer with many lanes. */
 const FAR_MS = 5_000

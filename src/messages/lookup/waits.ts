@@ -1,24 +1,24 @@
 // Why a queued message has not been sent yet.
 
-import { cachedSender } from '../../accounts/store/senders.ts'
-import { parseCampaignId } from '../../campaigns/campaign.ts'
-import { isMarketingNow } from '../../campaigns/store/message-marketing.ts'
+import { cachedSender } from '../../accounts/senders.ts'
+import { parseCampaignId } from '../../model/campaigns/campaign.ts'
+import { isMarketingNow } from '../../recipients/message-marketing.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
-import type { Names } from '../../people/names/person.ts'
-import { namesOf } from '../../people/names/store/names.ts'
-import { restingWaits, spentWaits } from '../../portfolios/store/resting.ts'
-import { cappedUntil } from '../../portfolios/store/rules.ts'
-import { type RulesOwner, rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
-import { payloadText, readJob } from '../../queue/lane/jobs.ts'
-import { readLaneStats } from '../../queue/lane/stats.ts'
-import { delayedUntil, laneBacklogKeys } from '../../queue/layout.ts'
+import type { Names } from '../../model/people/person.ts'
+import { namesOf } from '../../people/names/names.ts'
+import { restingWaits, spentWaits } from '../../portfolios/resting.ts'
+import { cappedUntil } from '../../portfolios/rules.ts'
+import { type RulesOwner, rulesOwnerOf } from '../../portfolios/rules-owner.ts'
+import { payloadText, readJob } from '../../lanes/jobs.ts'
+import { readLaneStats } from '../../lanes/stats.ts'
+import { delayedUntil, laneBacklogKeys } from '../../lanes/bullmq/layout.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignFilesWaitKey, laneCooldownKey, messageWaitKey, recipientCooldownKey } from '../../redis/keys.ts'
-import type { MessageClass } from '../content.ts'
-import { iso } from '../instant.ts'
-import { type MessageId, messageId } from '../message-id.ts'
-import { nameOfPerson } from '../sealed.ts'
+import type { MessageClass } from '../../model/messages/content.ts'
+import { iso } from '../../kernel/instant.ts'
+import { type MessageId, messageId } from '../../kernel/message-id.ts'
+import { nameOfPerson } from '../../kernel/sealed.ts'
 import type { WAIT_REASONS } from './message-schema.ts'
 
 /** Why a queued message does not leave yet. */
@@ -61,7 +61,7 @@ export async function waitsOf(redis: Redis, message: Waiting): Promise<Waits | n
   return (await recipientCooldown(redis, message, names, now)) ?? (await pace(redis, lane, sender?.rate))
 }
 
-/** WhatsApp's own rules, see portfolios/store/rules.ts. */
+/** WhatsApp's own rules, see portfolios/rules.ts. */
 async function ruleWaits(
   redis: Redis,
   owner: RulesOwner,

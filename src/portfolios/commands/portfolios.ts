@@ -1,8 +1,8 @@
 // What people do with portfolios, the same over HTTP and on the command line.
-import type { Sender } from '../../accounts/store/senders.ts'
-import { doesNotExist, invalidFields, Refusal } from '../../messages/accept/refusal.ts'
+import type { Sender } from '../../accounts/senders.ts'
+import { doesNotExist, invalidFields, Refusal } from '../../kernel/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { findPortfolio, joinPortfolio, type Portfolio, removePortfolio } from '../store/portfolios.ts'
+import { findPortfolio, joinPortfolio, type Portfolio, removePortfolio } from '../portfolios.ts'
 
 /** A portfolio of the account (without one, of any). Throws a Refusal where there is none. */
 export async function existingPortfolio(redis: Redis, id: number, account?: number): Promise<Portfolio> {

@@ -2,8 +2,8 @@
 // place in the order of the list, not a name: its record may be gone by the next page, and those after it must still come.
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkedKey, type OnceSteps, once, refuseOtherBody } from '../../messages/accept/once.ts'
-import { bodyDigest, rememberKey } from '../../messages/store/idempotency.ts'
+import { checkedKey, type OnceSteps, once, refuseOtherBody } from '../../redis/once.ts'
+import { bodyDigest, rememberKey } from '../../redis/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { invalid, notFound } from '../errors.ts'
 import type { Caller, StreamAnswer } from '../route.ts'

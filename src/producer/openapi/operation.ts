@@ -1,7 +1,7 @@
 // A route as an operation of the description.
 import { z } from 'zod'
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
-import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../../messages/accept/body-limits.ts'
+import { JSON_LIMIT_BYTES, LARGE_VALUES_MAX, VALUES_MAX } from '../../kernel/body-limits.ts'
 import type { Access, BodyRule, Example, RouteSpec } from '../route.ts'
 import { answersOf } from './operation-answers.ts'
 import { exampleName, KEY_EXAMPLE, pascal, type SchemaNames } from './shared-parts.ts'

@@ -2,7 +2,7 @@
 // latter src/providers/cloud-webhook.ts reads these; what it does not know is kept as a notice.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
-import { eventSchema } from '../../events/event-schema.ts'
+import { eventSchema } from '../../model/events/event-schema.ts'
 import { deliveredEvent } from '../api/events/routes.ts'
 
 const batch = z.strictObject({ type: z.literal('batch'), timestamp: z.iso.datetime(), data: z.array(eventSchema) })

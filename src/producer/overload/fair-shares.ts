@@ -7,7 +7,7 @@
 // key and after a wrong one. A new one is always let in and has a moment to make its first request.
 
 import type { Socket } from 'node:net'
-import { clientOf } from '../../accounts/networks.ts'
+import { clientOf } from '../../kernel/networks.ts'
 
 /** Of all, what those without a key are left together, whatever accounts hold. */
 const KEYLESS_SHARE = 1 / 4

@@ -3,7 +3,7 @@
 // shared fairly among accounts, a refusal comes as soon as it is due, and few are worked on at a time.
 import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { JSON_LIMIT_BYTES } from '../../messages/accept/body-limits.ts'
+import { JSON_LIMIT_BYTES } from '../../kernel/body-limits.ts'
 import { ApiError, overloaded, tooLarge } from '../errors.ts'
 import { spendBudget } from './event-loop-budget.ts'
 import { createFairShares, holderOf } from './fair-shares.ts'

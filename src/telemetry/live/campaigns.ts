@@ -9,10 +9,10 @@ import {
   secondsLeft,
   sharesOf,
   shownRate,
-} from '../../campaigns/campaign.ts'
-import { countsAsideOf, countsOf } from '../../campaigns/store/recipient-states.ts'
-import type { RuleWaits } from '../../portfolios/store/resting.ts'
-import type { LaneStats } from '../../queue/lane/stats.ts'
+} from '../../model/campaigns/campaign.ts'
+import { countsAsideOf, countsOf } from '../../recipients/recipient-states.ts'
+import type { RuleWaits } from '../../portfolios/resting.ts'
+import type { LaneStats } from '../../lanes/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import { isInScope, type Scope, type SnapshotCampaign } from '../snapshot.ts'

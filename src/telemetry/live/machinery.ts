@@ -1,6 +1,6 @@
 // What a snapshot shows besides lanes and campaigns: workers, Redis, failures by code.
-import { iso } from '../../messages/instant.ts'
-import { nodeProblem } from '../../node-line.ts'
+import { iso } from '../../kernel/instant.ts'
+import { nodeProblem } from '../../kernel/node-line.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type KnownWorker, readWorkers } from '../../redis/heartbeats.ts'
 import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'

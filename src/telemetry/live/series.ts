@@ -2,7 +2,7 @@
 // 200 lanes is 72,000 periods, and a page asks every few seconds: what was read is kept, and only what may have changed
 // since is read again.
 import { LRUCache } from 'lru-cache'
-import { iso } from '../../messages/instant.ts'
+import { iso } from '../../kernel/instant.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { COARSE, FINE, type Fields, type Point, pointOf, WHOLE } from '../history.ts'
 import type { Series, Span } from '../snapshot.ts'

@@ -1,9 +1,9 @@
 // How the whole installation stands. Read for metrics by the process that is asked, and for the history by the worker
 // that sweeps; only lanes with work are looked at, so idle lanes cost nothing.
-import { countWaitingMedia } from '../../gallery/store/received-media.ts'
+import { countWaitingMedia } from '../../gallery/received-media.ts'
 import { INTAKE_QUEUE } from '../../jobs/intake.ts'
-import { inTurns, oldestOf, readLaneStats } from '../../queue/lane/stats.ts'
-import { intakeJobKey, intakeKeys, JOB } from '../../queue/layout.ts'
+import { inTurns, oldestOf, readLaneStats } from '../../lanes/stats.ts'
+import { intakeJobKey, intakeKeys, JOB } from '../../lanes/bullmq/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
 import { rootKeys, senderKey } from '../../redis/keys.ts'

@@ -1,10 +1,10 @@
 // How WhatsApp's own rules stand, for metrics: portfolios with their budget and their held messages, lanes of senders without
 // a portfolio that have held ones, and what keeps the campaigns of a lane.
-import type { CAMPAIGNS_WAIT_REASONS } from '../../portfolios/portfolio.ts'
-import { findPortfolio } from '../../portfolios/store/portfolios.ts'
-import { restingWaits } from '../../portfolios/store/resting.ts'
-import { heldNow, lanesHolding, usage } from '../../portfolios/store/rules.ts'
-import type { LaneStats } from '../../queue/lane/stats.ts'
+import type { CAMPAIGNS_WAIT_REASONS } from '../../model/portfolio.ts'
+import { findPortfolio } from '../../portfolios/portfolios.ts'
+import { restingWaits } from '../../portfolios/resting.ts'
+import { heldNow, lanesHolding, usage } from '../../portfolios/rules.ts'
+import type { LaneStats } from '../../lanes/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys } from '../../redis/keys.ts'
 

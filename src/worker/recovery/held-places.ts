@@ -1,10 +1,10 @@
 // The review of places for messages that WhatsApp holds. A place and the message that has it are written one after the other, on
 // two servers of a cluster: a process that dies in between leaves a place for a message that is not held, and campaigns of the
 // whole portfolio would be kept to the few places that are left for a day. Doing it again changes nothing.
-import { parseMessageId } from '../../messages/message-id.ts'
-import type { MessageRecord } from '../../messages/store/record-format.ts'
-import { readMessagesOrNot } from '../../messages/store/records.ts'
-import { type Holder, holders, type Place, placesOf, releaseSame } from '../../portfolios/store/rules.ts'
+import { parseMessageId } from '../../kernel/message-id.ts'
+import type { MessageRecord } from '../../lanes/messages/record-format.ts'
+import { readMessagesOrNot } from '../../lanes/messages/records.ts'
+import { type Holder, holders, type Place, placesOf, releaseSame } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** How often all places are reviewed. */

@@ -1,18 +1,18 @@
 // The sweeper finds what a crash has left behind: lanes with work that no worker was woken for, attempts whose worker died,
 // overdue unconfirmed messages, requeued messages without a job, late polls, stuck lanes. One elected worker sweeps the
-// lanes that are due (queue/lane/survey.ts).
+// lanes that are due (lanes/survey.ts).
 //
 // Waking comes first and never waits for decisions: after an outage of hundreds of lanes thousands of messages are overdue.
-import { keptLanes } from '../../accounts/store/kept-lanes.ts'
-import { cachedSender } from '../../accounts/store/senders.ts'
-import { MOST_IN_CHUNK } from '../../campaigns/pace.ts'
-import { addCampaignLane } from '../../campaigns/store/campaigns.ts'
-import type { Config } from '../../config.ts'
+import { keptLanes } from '../../accounts/kept-lanes.ts'
+import { cachedSender } from '../../accounts/senders.ts'
+import { MOST_IN_CHUNK } from '../../model/campaigns/pace.ts'
+import { addCampaignLane } from '../../recipients/campaigns.ts'
+import type { Config } from '../../kernel/config.ts'
 import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
-import type { Log } from '../../log.ts'
-import { campaignsRest } from '../../portfolios/store/campaigns-rest.ts'
-import { restingOf } from '../../portfolios/store/rules.ts'
-import { rulesOwnerOf } from '../../portfolios/store/rules-owner.ts'
+import type { Log } from '../../kernel/log.ts'
+import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
+import { restingOf } from '../../portfolios/rules.ts'
+import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import {
   earliest,
   type LaneSurvey,
@@ -21,7 +21,7 @@ import {
   settleDueLanes,
   surveyLanes,
   takeDueLanes,
-} from '../../queue/lane/survey.ts'
+} from '../../lanes/survey.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 

@@ -3,12 +3,12 @@
 //
 // What is counted for a message is given back when it is proven not to have left. If the process dies before that, it stays
 // counted: the message is tried again, and its person counts once.
-import type { Config } from '../../config.ts'
-import { openWindowsAmong } from '../../messages/store/inbound.ts'
-import { observerOf } from '../../observe.ts'
-import type { Names } from '../../people/names/person.ts'
-import { campaignsRest } from '../../portfolios/store/campaigns-rest.ts'
-import { type Admission, admit, type Counted, isStrict, noteResting } from '../../portfolios/store/rules.ts'
+import type { Config } from '../../kernel/config.ts'
+import { openWindowsAmong } from '../../lanes/messages/inbound.ts'
+import { observerOf } from '../../redis/observe.ts'
+import type { Names } from '../../model/people/person.ts'
+import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
+import { type Admission, admit, type Counted, isStrict, noteResting } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Outgoing } from './attempt.ts'
 import type { DirectoryEntry } from './sender-directory.ts'

@@ -8,12 +8,12 @@
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.
 
-import type { MarketingRoute } from '../../accounts/sender.ts'
-import type { Config } from '../../config.ts'
-import type { Deadline } from '../../deadline.ts'
+import type { MarketingRoute } from '../../model/accounts/sender.ts'
+import type { Config } from '../../kernel/config.ts'
+import type { Deadline } from '../../kernel/deadline.ts'
 import type { SendPayload } from '../../jobs/send.ts'
-import type { Content, MessageClass } from '../../messages/content.ts'
-import { acceptedAtMs, type MessageId } from '../../messages/message-id.ts'
+import type { Content, MessageClass } from '../../model/messages/content.ts'
+import { acceptedAtMs, type MessageId } from '../../kernel/message-id.ts'
 import {
   type CallEnd,
   isFileUnknown,
@@ -21,15 +21,15 @@ import {
   type Outcome,
   outcomeOf,
   type Problem,
-} from '../../messages/outcome.ts'
-import type { Pace } from '../../messages/pace.ts'
-import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../messages/store/claim.ts'
-import type { NewMessage } from '../../messages/store/record-format.ts'
-import { observerOf } from '../../observe.ts'
-import type { Names } from '../../people/names/person.ts'
-import type { Counted } from '../../portfolios/store/rules.ts'
-import type { JobEnd } from '../../queue/worker.ts'
-import { type SpanEnd, traceSend, traceSettle } from '../../tracing.ts'
+} from '../../model/messages/outcome.ts'
+import type { Pace } from '../../model/messages/pace.ts'
+import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../lanes/messages/claim.ts'
+import type { NewMessage } from '../../lanes/messages/record-format.ts'
+import { observerOf } from '../../redis/observe.ts'
+import type { Names } from '../../model/people/person.ts'
+import type { Counted } from '../../portfolios/rules.ts'
+import type { JobEnd } from '../../lanes/bullmq/worker.ts'
+import { type SpanEnd, traceSend, traceSettle } from '../../kernel/tracing.ts'
 import type { LaneRoom } from './lane-room.ts'
 import type { InLine, LaneSlots, Turn } from './lane-slots.ts'
 import type { RedisClock } from './redis-clock.ts'
@@ -70,7 +70,7 @@ export interface Outgoing {
   name: string
   /** What its record holds. */
   message: NewMessage
-  /** What is sent; with `values` it has placeholders for these (messages/placeholders.ts). */
+  /** What is sent; with `values` it has placeholders for these (model/messages/placeholders.ts). */
   content: Content
   values?: readonly string[]
   /** Where it goes if it is marketing; undefined: as its sender says. */

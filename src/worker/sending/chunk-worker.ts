@@ -1,12 +1,12 @@
 // The BullMQ Worker that takes the chunks of a lane. While Redis is away or full, a chunk goes back to wait.
 
-import { cachedSender } from '../../accounts/store/senders.ts'
-import { chunksAtOnce } from '../../campaigns/pace.ts'
+import { cachedSender } from '../../accounts/senders.ts'
+import { chunksAtOnce } from '../../model/campaigns/pace.ts'
 import { chunkSchema } from '../../jobs/campaigns.ts'
-import type { Log } from '../../log.ts'
-import type { LaneQueues } from '../../queue/lane/queues.ts'
-import { laneChunkQueue } from '../../queue/layout.ts'
-import { endJob, giveBack, openWorker, unrecoverable, type Worker } from '../../queue/worker.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
+import { laneChunkQueue } from '../../lanes/bullmq/layout.ts'
+import { endJob, giveBack, openWorker, unrecoverable, type Worker } from '../../lanes/bullmq/worker.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { lanePrefix } from '../../redis/keys.ts'

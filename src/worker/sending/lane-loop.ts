@@ -1,5 +1,5 @@
 // Serves one lane in one process, by time and not message by message: what its pace lets out within the next moment is
-// read and claimed in one step, and what was answered is settled in one step (messages/store/steps.ts). Where a message
+// read and claimed in one step, and what was answered is settled in one step (lanes/messages/steps.ts). Where a message
 // can be, and what is left of it when the process dies there:
 //
 //   waiting    on its lane in Redis, as a job or in a chunk   as it was
@@ -9,14 +9,14 @@
 //   answered   waits to be settled with others                the same
 //
 // So a kill leaves in doubt what was in flight, what was answered and waits to be settled (up to three times SETTLE_MS,
-// messages/store/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages.
+// lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages.
 import type { LaneRoom } from './lane-room.ts'
 import type { Take, Taken } from './take.ts'
 
 /**
  * How far ahead of their slots messages are claimed. Those of campaigns less: a transactional message waits for what a
  * campaign has claimed, and the answer to whether a recipient has opted out must still count when the message leaves
- * (LOOK_GOOD_FOR_MS in people/opt-outs/store/opt-outs.ts). All less than a claim accepts, see `aheadUs` in messages/pace.ts.
+ * (LOOK_GOOD_FOR_MS in people/opt-outs/opt-outs.ts). All less than a claim accepts, see `aheadUs` in model/messages/pace.ts.
  */
 const AHEAD_MS = 250
 const CAMPAIGN_AHEAD_MS = 150

@@ -1,6 +1,6 @@
 // How many messages each lane of this process may have claimed or in flight: pace times answer time (Little's law), measured
 // per lane, within a bound over all lanes that protects the memory of the process and is shared equally when it gets scarce.
-import type { Pace } from '../../messages/pace.ts'
+import type { Pace } from '../../model/messages/pace.ts'
 import type { WorkerBound } from '../../redis/heartbeats.ts'
 import { createAnswerTimes, type Quantiles } from './answer-times.ts'
 

@@ -9,12 +9,12 @@
 // While other workers serve the lane, a slot is lost once it has passed by what a request may be late; a worker that loses slots
 // again and again gets more time for each next one, or it would exchange slots for ever. A worker that is alone uses a slot
 // however late. Either keeps its limits (pace-gate.ts).
-import { type Deadline, isOver } from '../../deadline.ts'
-import type { MessageClass } from '../../messages/content.ts'
-import type { Problem } from '../../messages/outcome.ts'
-import type { Pace } from '../../messages/pace.ts'
-import type { Slot } from '../../messages/store/claim.ts'
-import type { Departure } from '../../providers/http-contract.ts'
+import { type Deadline, isOver } from '../../kernel/deadline.ts'
+import type { MessageClass } from '../../model/messages/content.ts'
+import type { Problem } from '../../model/messages/outcome.ts'
+import type { Pace } from '../../model/messages/pace.ts'
+import type { Slot } from '../../lanes/messages/claim.ts'
+import type { Departure } from '../../model/providers/http-contract.ts'
 import { PaceGate } from './pace-gate.ts'
 import type { RedisClock } from './redis-clock.ts'
 

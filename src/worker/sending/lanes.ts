@@ -2,10 +2,10 @@
 //
 // Nothing is lost between closing and a new message: a job is added before its lane is woken, and the sweep looks at every
 // lane with work every 2 s. A lane assigned to other workers (lane-assignment.ts) is not opened, whatever wakes it.
-import type { Config } from '../../config.ts'
-import { waitAtMost } from '../../deadline.ts'
-import { releaseRead } from '../../queue/lane/jobs.ts'
-import type { Worker } from '../../queue/worker.ts'
+import type { Config } from '../../kernel/config.ts'
+import { waitAtMost } from '../../kernel/deadline.ts'
+import { releaseRead } from '../../lanes/jobs.ts'
+import type { Worker } from '../../lanes/bullmq/worker.ts'
 import { withTimeout } from '../../redis/errors.ts'
 import type { ServedLane } from '../../redis/heartbeats.ts'
 import type { SendDeps } from './attempt.ts'

@@ -1,9 +1,9 @@
 // Keeps the limits of a lane's pace for what one worker sends. It remembers when the latest requests left, and lets the next
 // one go only when no stretch of time would hold more than it may. A request that was let go and has not left yet, because its
 // connection is being opened, may leave at any moment: it counts in every stretch. Pure: the caller brings the time.
-import type { PaceLimit } from '../../messages/pace.ts'
+import type { PaceLimit } from '../../model/messages/pace.ts'
 
-/** No lane has more than this in a span (messages/pace.ts): what is remembered has a bound. */
+/** No lane has more than this in a span (model/messages/pace.ts): what is remembered has a bound. */
 const MOST_REMEMBERED = 50_000
 
 export class PaceGate {

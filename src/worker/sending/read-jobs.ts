@@ -1,9 +1,9 @@
 // Reads waiting jobs into messages. A job that can never be sent, a poison message, becomes a dead letter. Reading changes
 // nothing: a process that dies here leaves the lane as it was.
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../../jobs/send.ts'
-import { parseMessageId } from '../../messages/message-id.ts'
-import { newMessageOf } from '../../messages/store/record-format.ts'
-import { deadLetter, type WaitingJob } from '../../queue/lane/jobs.ts'
+import { parseMessageId } from '../../kernel/message-id.ts'
+import { newMessageOf } from '../../lanes/messages/record-format.ts'
+import { deadLetter, type WaitingJob } from '../../lanes/jobs.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'
 
 /** A job becomes a dead letter when this many workers have died after reading it alone. */

@@ -1,7 +1,7 @@
 // What is kept of an account: its settings, keys, senders, templates, contacts, files and the events that it is told of; and
 // of the installation that all accounts share.
 import { sourceKey } from '../../../src/events/store/outbox.ts'
-import { delayedUntil, endpointDelayedKey } from '../../../src/queue/layout.ts'
+import { delayedUntil, endpointDelayedKey } from '../../../src/lanes/bullmq/layout.ts'
 import { runningRedisClock } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import {

@@ -1,6 +1,6 @@
 // All that is kept of somebody or something, whatever it is, with what is in it: for tests of what must not be there, and of
 // what must not have changed.
-import { laneBacklogKeys, laneChunkKeys } from '../../../src/queue/layout.ts'
+import { laneBacklogKeys, laneChunkKeys } from '../../../src/lanes/bullmq/layout.ts'
 import { primariesOf, type Redis } from '../../../src/redis/connect.ts'
 import {
   activeCampaignsKey,

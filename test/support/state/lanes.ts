@@ -2,8 +2,8 @@
 // lose it.
 import { type Job, Worker } from 'bullmq'
 import { SEND_JOB } from '../../../src/jobs/send.ts'
-import { newAttemptId, parseMessageId } from '../../../src/messages/message-id.ts'
-import { deadLetter, nextJobs } from '../../../src/queue/lane/jobs.ts'
+import { newAttemptId, parseMessageId } from '../../../src/kernel/message-id.ts'
+import { deadLetter, nextJobs } from '../../../src/lanes/jobs.ts'
 import {
   delayedUntil,
   JOB,
@@ -14,8 +14,8 @@ import {
   laneJobKey,
   laneMetaKey,
   laneQueue,
-} from '../../../src/queue/layout.ts'
-import { openQueue, type Queue } from '../../../src/queue/open-queue.ts'
+} from '../../../src/lanes/bullmq/layout.ts'
+import { openQueue, type Queue } from '../../../src/lanes/bullmq/open-queue.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { CorkedRedis } from '../../../src/redis/connections.ts'
 import { readWorkers } from '../../../src/redis/heartbeats.ts'

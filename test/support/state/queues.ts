@@ -9,8 +9,8 @@ import {
   JOB,
   laneQueue,
   sharedDelayedKey,
-} from '../../../src/queue/layout.ts'
-import { openBullQueue } from '../../../src/queue/open-queue.ts'
+} from '../../../src/lanes/bullmq/layout.ts'
+import { openBullQueue } from '../../../src/lanes/bullmq/open-queue.ts'
 import { redisNowMs } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { lanePrefix, sharedQueuePrefix } from '../../../src/redis/keys.ts'

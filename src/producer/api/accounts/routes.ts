@@ -6,7 +6,7 @@ import {
   type LimitSetting,
   limitFields,
   limitSchema,
-} from '../../../accounts/settings.ts'
+} from '../../../model/accounts/settings.ts'
 import { bare, made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'

@@ -1,7 +1,7 @@
 // The audit log, and what WhatsApp has told of accounts, numbers and templates.
-import { NO_ACCOUNT } from '../../../accounts/permissions.ts'
-import { readAuditLog } from '../../../accounts/store/audit-log.ts'
-import { isNoticeCursor, readNotices } from '../../../notices/store/notices.ts'
+import { NO_ACCOUNT } from '../../../model/accounts/permissions.ts'
+import { readAuditLog } from '../../../accounts/audit-log.ts'
+import { isNoticeCursor, readNotices } from '../../../reports/notices.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'

@@ -1,8 +1,8 @@
 // The audit log: who did what and when; and what WhatsApp has told of accounts, numbers and templates.
 import { z } from 'zod'
-import { auditLogEntrySchema } from '../../../accounts/audit-log.ts'
-import { textUpTo } from '../../../messages/bounded.ts'
-import { noticeDocumentSchema } from '../../../notices/notice.ts'
+import { auditLogEntrySchema } from '../../../model/accounts/audit-log.ts'
+import { textUpTo } from '../../../kernel/bounded.ts'
+import { noticeDocumentSchema } from '../../../model/notice.ts'
 import { page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { pageFields, pageQuery, textIdField } from '../fields.ts'

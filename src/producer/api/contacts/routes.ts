@@ -1,6 +1,6 @@
 // Contacts by Laneway's own addresses, and contact lists (tags) by those of the older interface.
 import { z } from 'zod'
-import { textUpTo } from '../../../messages/bounded.ts'
+import { textUpTo } from '../../../kernel/bounded.ts'
 import { ApiError } from '../../errors.ts'
 import { made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'

@@ -1,6 +1,6 @@
 // The conversation with a person: whether they may be sent more than templates, and what was written in both directions.
 import { z } from 'zod'
-import { textUpTo } from '../../../messages/bounded.ts'
+import { textUpTo } from '../../../kernel/bounded.ts'
 import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
 import { named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'

@@ -2,8 +2,8 @@
 // keys that open requests, the secret that signs them for that server.
 import { z } from 'zod'
 import { FLOW_NAME, flowSettingsSchema } from '../../../flows/flow-request.ts'
-import { textUpTo } from '../../../messages/bounded.ts'
-import { LIMITS } from '../../../messages/limits.ts'
+import { textUpTo } from '../../../kernel/bounded.ts'
+import { LIMITS } from '../../../model/messages/limits.ts'
 import { made, named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { signatureHeaders, textIdField } from '../fields.ts'

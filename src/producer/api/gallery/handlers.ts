@@ -1,9 +1,9 @@
 // The gallery: folders, files, uploads, and the public address of each file. Bulk moves are in moves.ts.
 import { z } from 'zod'
-import { permits } from '../../../accounts/permissions.ts'
-import { accountLimits } from '../../../accounts/store/accounts.ts'
+import { permits } from '../../../model/accounts/permissions.ts'
+import { accountLimits } from '../../../accounts/accounts.ts'
 import { removeOldDrafts } from '../../../files/drafts.ts'
-import { contentPath } from '../../../gallery/store/content.ts'
+import { contentPath } from '../../../gallery/content.ts'
 import {
   addFile,
   findFileByToken,
@@ -13,7 +13,7 @@ import {
   listFiles,
   restoreFile,
   trashFile,
-} from '../../../gallery/store/files.ts'
+} from '../../../gallery/files.ts'
 import {
   createFolder,
   findFolder,
@@ -21,7 +21,7 @@ import {
   listFolders,
   newFolderId,
   renameFolder,
-} from '../../../gallery/store/folders.ts'
+} from '../../../gallery/folders.ts'
 import { bind, type Route, readFields } from '../../bind.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
 import { readUpload } from '../../multipart.ts'

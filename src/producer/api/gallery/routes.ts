@@ -1,7 +1,7 @@
 // The gallery: folders; files with bulk moves, lists, the trash and uploads; the public address of each file.
 import { z } from 'zod'
 import { MOVE_MAX_FILES } from '../../../jobs/background.ts'
-import { listUpTo } from '../../../messages/bounded.ts'
+import { listUpTo } from '../../../kernel/bounded.ts'
 import { named, queuedJob, success, successPage, successWith } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { galleryNameField, idField, pageFields, textIdField } from '../fields.ts'

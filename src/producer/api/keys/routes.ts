@@ -1,9 +1,9 @@
 // Keys of an account, and for operators those of the whole installation.
 import { z } from 'zod'
-import { networkSchema } from '../../../accounts/networks.ts'
-import { anyPermissionSchema, keyDocumentSchema } from '../../../accounts/permissions.ts'
-import { textUpTo } from '../../../messages/bounded.ts'
-import { instantSchema } from '../../../messages/instant.ts'
+import { networkSchema } from '../../../kernel/networks.ts'
+import { anyPermissionSchema, keyDocumentSchema } from '../../../model/accounts/permissions.ts'
+import { textUpTo } from '../../../kernel/bounded.ts'
+import { instantSchema } from '../../../kernel/instant.ts'
 import { made, named, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { idField, pageQuery, plainText } from '../fields.ts'

@@ -1,7 +1,7 @@
 // Lanes: one per sender. An admin key sees and controls those of its account.
 import { z } from 'zod'
-import { MAX_RATE, MIN_RATE } from '../../../accounts/sender.ts'
-import { deadLetterSchema, laneStatusSchema } from '../../../lanes/lane-status.ts'
+import { MAX_RATE, MIN_RATE } from '../../../model/accounts/sender.ts'
+import { deadLetterSchema, laneStatusSchema } from '../../../model/lanes/lane-status.ts'
 import { one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { idPageQuery, pauseFields, textIdField } from '../fields.ts'

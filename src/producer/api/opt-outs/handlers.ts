@@ -1,5 +1,5 @@
 // Opt-outs.
-import { exportOptOuts, importOptOuts } from '../../../people/opt-outs/commands/opt-out-files.ts'
+import { exportOptOuts, importOptOuts } from '../../../people/opt-outs/opt-out-files.ts'
 import {
   addOptOuts,
   findOptOut,
@@ -7,7 +7,7 @@ import {
   listOptOuts,
   optOutsHold,
   removeOptOuts,
-} from '../../../people/opt-outs/store/opt-outs.ts'
+} from '../../../people/opt-outs/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { notFound } from '../../errors.ts'

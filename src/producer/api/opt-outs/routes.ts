@@ -1,6 +1,6 @@
 // Opt-outs: people who want no advertising.
 import { z } from 'zod'
-import { optOutSchema } from '../../../people/opt-outs/opt-out.ts'
+import { optOutSchema } from '../../../model/people/opt-out.ts'
 import { made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { count, csvBody, csvSaidFields, importedFields, listedPersonField, pageQuery, personField } from '../fields.ts'

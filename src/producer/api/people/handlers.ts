@@ -1,8 +1,8 @@
 // A person's data: showing it as it is read, and having a worker erase it.
-import type { Config } from '../../../config.ts'
-import { iso, isoOrNull } from '../../../messages/instant.ts'
-import { type Erasure, type ErasureQueue, findErasure, newErasureId } from '../../../people/erasures.ts'
-import { type GatherDeps, personPieces } from '../../../people/gather.ts'
+import type { Config } from '../../../kernel/config.ts'
+import { iso, isoOrNull } from '../../../kernel/instant.ts'
+import { type Erasure, type ErasureQueue, findErasure, newErasureId } from '../../../erase/erasures.ts'
+import { type GatherDeps, personPieces } from '../../../erase/gather.ts'
 import { type Tombstones, tombstonesKeptMs } from '../../../people/tombstones.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import { accountKey } from '../../../redis/keys.ts'

@@ -6,8 +6,8 @@ import {
   listPortfolios,
   newPortfolioId,
   setPortfolio,
-} from '../../../portfolios/store/portfolios.ts'
-import { showPortfolio } from '../../../portfolios/store/rules.ts'
+} from '../../../portfolios/portfolios.ts'
+import { showPortfolio } from '../../../portfolios/rules.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { ContextOf } from '../../route.ts'

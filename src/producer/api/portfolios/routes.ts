@@ -1,6 +1,6 @@
 // Business portfolios: the numbers that share one daily limit of people at WhatsApp.
 import { z } from 'zod'
-import { DAILY_LIMIT_MAX, portfolioDocumentSchema, RESERVE_PERCENT } from '../../../portfolios/portfolio.ts'
+import { DAILY_LIMIT_MAX, portfolioDocumentSchema, RESERVE_PERCENT } from '../../../model/portfolio.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'

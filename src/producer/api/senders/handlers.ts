@@ -1,5 +1,5 @@
 // Senders of an account, and for operators of all.
-import { type CheckDeps, checkSender } from '../../../accounts/commands/check-sender.ts'
+import { type CheckDeps, checkSender } from '../../../admin/check-sender.ts'
 import {
   changeSender,
   dropSender,
@@ -9,10 +9,10 @@ import {
   type SenderDeps,
   showSender,
   showSenders,
-} from '../../../accounts/commands/senders.ts'
-import { isOperator } from '../../../accounts/permissions.ts'
-import { SenderTakenError } from '../../../accounts/store/add-sender.ts'
-import { isWabaOfOthers, listSenders, newSenderId } from '../../../accounts/store/senders.ts'
+} from '../../../admin/senders.ts'
+import { isOperator } from '../../../model/accounts/permissions.ts'
+import { SenderTakenError } from '../../../accounts/add-sender.ts'
+import { isWabaOfOthers, listSenders, newSenderId } from '../../../accounts/senders.ts'
 import { putIntoPortfolio } from '../../../portfolios/commands/portfolios.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'

@@ -11,9 +11,9 @@ import {
   senderDocumentSchema,
   senderFaults,
   TOKEN,
-} from '../../../accounts/sender.ts'
-import { senderCheckSchema } from '../../../accounts/sender-check.ts'
-import { textUpTo } from '../../../messages/bounded.ts'
+} from '../../../model/accounts/sender.ts'
+import { senderCheckSchema } from '../../../model/accounts/sender-check.ts'
+import { textUpTo } from '../../../kernel/bounded.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idField, idPageQuery, phoneField, textIdField } from '../fields.ts'

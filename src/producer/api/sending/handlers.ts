@@ -1,5 +1,5 @@
 // Sending: service messages, template messages, batches of both.
-import type { Log } from '../../../log.ts'
+import type { Log } from '../../../kernel/log.ts'
 import { acceptBatch } from '../../../messages/accept/accept-batch.ts'
 import { type AcceptDeps, acceptMessage } from '../../../messages/accept/accept-message.ts'
 import type { SendKind } from '../../../messages/accept/read-send.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { acknowledgementSchema, BATCH_MAX, batchResultSchema } from '../../../messages/accept/acknowledgement.ts'
 import { envelopeSchema, templateEnvelopeSchema } from '../../../messages/accept/read-send.ts'
-import { serviceContentSchema, templateMessageContent } from '../../../messages/content.ts'
+import { serviceContentSchema, templateMessageContent } from '../../../model/messages/content.ts'
 import { routesOf } from '../define.ts'
 import { idempotencyHeaders, traceHeaders } from '../fields.ts'
 import { imageMessage, serviceMessages, templateMessages } from './examples.ts'

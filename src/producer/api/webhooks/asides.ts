@@ -1,6 +1,6 @@
 // Logs what a webhook brings that is not for us, each kind once an hour, so that the log cannot be flooded.
 import { LRUCache } from 'lru-cache'
-import type { Log } from '../../../log.ts'
+import type { Log } from '../../../kernel/log.ts'
 
 /** Kinds that are remembered. */
 const REMEMBERED = 500

@@ -6,9 +6,9 @@ import {
   type Sender,
   senderOfPhoneNumberId,
   setSenderProvider,
-} from '../../../accounts/store/senders.ts'
-import { acceptedAtMs, parseMessageId } from '../../../messages/message-id.ts'
-import { learnNames, type TaughtNaming } from '../../../people/learn-names.ts'
+} from '../../../accounts/senders.ts'
+import { acceptedAtMs, parseMessageId } from '../../../kernel/message-id.ts'
+import { learnNames, type TaughtNaming } from '../../../reports/learn-names.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { WebhookContent } from '../../../providers/cloud-webhook.ts'

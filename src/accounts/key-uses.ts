@@ -1,0 +1,150 @@
+// When, from where and how often keys are used, so that a person can see which of them may be revoked, and which is somewhere
+// that it should not be. Beside the keys' own records: a use is written down late and may be lost, and must never bring back
+// half of a record that is gone.
+//
+// A busy key is used a thousand times a second: a process gathers its uses and writes them down once a minute. Addresses are
+// personal data: they are kept for 30 days, one for each key and day.
+import type { Redis } from '../redis/connect.ts'
+import { keyUsesKey, keyUsesOfDayKey } from '../redis/keys.ts'
+
+/** A day (UTC) on which a key was used. */
+export interface DayOfUse {
+  /** `2026-11-27` */
+  day: string
+  count: number
+  /** The last address; null where only jobs over Redis came with it. */
+  from: string | null
+}
+
+/** What is known of the uses of a key: when it was last used (epoch ms, to the minute), and the days, the latest first. */
+export interface KeyUses {
+  lastMs: number
+  days: readonly DayOfUse[]
+}
+
+const WRITTEN_EVERY_MS = 60_000
+const DAY_MS = 86_400_000
+const KEPT_DAYS = 30
+/** Keys remembered per process; beyond it all are written down and forgotten, which costs a write for each that is used. */
+const MOST = 10_000
+/** An address is read off a request this often: behind proxies that is some work. */
+const ADDRESS_EVERY_MS = 1_000
+
+interface Gathered {
+  account: number
+  /** Since the last write. */
+  count: number
+  lastMs: number
+  from: string
+  fromAtMs: number
+  writtenAtMs: number
+}
+
+interface Uses {
+  keys: Map<string, Gathered>
+  timer: NodeJS.Timeout | undefined
+}
+
+const usesOf = new WeakMap<Redis, Uses>()
+
+/**
+ * Notes that the key is used now; `from` returns the address of the client, where there is one. The first use is written
+ * down at once, the others within a minute. Never rejects and is never waited for.
+ */
+export function noteKeyUse(
+  redis: Redis,
+  { account, id }: { account: number; id: string },
+  nowMs: number,
+  from?: () => string,
+): void {
+  const uses = usesOf.get(redis) ?? { keys: new Map<string, Gathered>(), timer: undefined }
+  usesOf.set(redis, uses)
+  let use = uses.keys.get(id)
+  if (use === undefined) {
+    if (uses.keys.size >= MOST) forgetAll(redis, uses)
+    use = { account, count: 0, lastMs: 0, from: '', fromAtMs: 0, writtenAtMs: 0 }
+    uses.keys.set(id, use)
+  }
+  use.count += 1
+  use.lastMs = nowMs
+  if (from !== undefined && nowMs - use.fromAtMs >= ADDRESS_EVERY_MS) {
+    use.from = from()
+    use.fromAtMs = nowMs
+  }
+  if (nowMs - use.writtenAtMs >= WRITTEN_EVERY_MS) void write(redis, id, use)
+  else uses.timer ??= setTimeout(() => void writeKeyUses(redis), WRITTEN_EVERY_MS).unref()
+}
+
+function forgetAll(redis: Redis, uses: Uses): void {
+  void writeKeyUses(redis)
+  uses.keys.clear()
+}
+
+/** Writes down what was gathered; a process that stops does so once more. */
+export async function writeKeyUses(redis: Redis): Promise<void> {
+  const uses = usesOf.get(redis)
+  if (uses === undefined) return
+  clearTimeout(uses.timer)
+  uses.timer = undefined
+  await Promise.all([...uses.keys].map(([id, use]) => (use.count > 0 ? write(redis, id, use) : undefined)))
+}
+
+/** A Redis that is full or away refuses it, and the uses are lost. */
+async function write(redis: Redis, id: string, use: Gathered): Promise<void> {
+  const { account, count, lastMs, from } = use
+  use.count = 0
+  use.writtenAtMs = lastMs
+  const day = keyUsesOfDayKey(account, dayOf(lastMs))
+  try {
+    await Promise.all([
+      redis.hset(keyUsesKey(account), id, lastMs),
+      redis.hincrby(day, id, count),
+      from === '' ? undefined : redis.hset(day, fromField(id), from),
+      redis.pexpire(day, (KEPT_DAYS + 1) * DAY_MS),
+    ])
+  } catch {
+    // Nobody waits for it.
+  }
+}
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+/** Beside the count of the key. */
+const fromField = (id: string): string => `${id} from`
+
+const keptDays = (nowMs: number): string[] => Array.from({ length: KEPT_DAYS }, (_, ago) => dayOf(nowMs - ago * DAY_MS))
+
+/** Key id → its uses; a key that was never used is missing. */
+export async function readKeyUses(redis: Redis, account: number, nowMs: number): Promise<ReadonlyMap<string, KeyUses>> {
+  const days = keptDays(nowMs)
+  const [last, ...perDay] = await Promise.all([
+    redis.hgetall(keyUsesKey(account)),
+    ...days.map((day) => redis.hgetall(keyUsesOfDayKey(account, day))),
+  ])
+  return new Map(
+    Object.entries(last).map(([id, ms]) => [
+      id,
+      {
+        lastMs: Number(ms),
+        days: days.flatMap((day, i) => {
+          const count = perDay[i]?.[id]
+          return count === undefined ? [] : { day, count: Number(count), from: perDay[i]?.[fromField(id)] ?? null }
+        }),
+      },
+    ]),
+  )
+}
+
+/** Forgets the uses of these keys, or of all of the account. */
+export async function forgetKeyUses(
+  redis: Redis,
+  account: number,
+  nowMs: number,
+  ids?: readonly string[],
+): Promise<void> {
+  const keys = [keyUsesKey(account), ...keptDays(nowMs).map((day) => keyUsesOfDayKey(account, day))]
+  if (ids === undefined) await Promise.all(keys.map((key) => redis.del(key)))
+  else if (ids.length > 0) {
+    const fields = ids.flatMap((id) => [id, fromField(id)])
+    await Promise.all(keys.map((key) => redis.hdel(key, ...fields)))
+  }
+}

@@ -1,0 +1,42 @@
+// Senders as people name them: by number in any spelling, else by name, else by id.
+
+import { listSenders, type Sender } from './senders.ts'
+import type { Redis } from '../redis/connect.ts'
+import { type Fault, quoted } from '../kernel/fault.ts'
+import { parsePhone } from '../kernel/recipient.ts'
+import { invalidFields, Refusal } from '../kernel/refusal.ts'
+
+/** Those of the senders that are named so. Only a name can be that of several, in as many accounts. */
+export function sendersNamed(senders: readonly Sender[], name: string): Sender[] {
+  const phone = parsePhone(name)
+  const byNumber = phone.ok ? senders.filter(({ number }) => number === phone.digits) : []
+  if (byNumber.length > 0) return byNumber
+  const byName = name === '' ? [] : senders.filter((sender) => sender.name === name)
+  return byName.length > 0 ? byName : senders.filter(({ id }) => String(id) === name)
+}
+
+/** What is said of a name that no sender has: of the account where one is asked for, else of all. */
+export const notASender = (name: string, account?: number): string =>
+  `${quoted(name)} is not a sender${account === undefined ? '' : ' of this account'}; name it by its number, its name or its id`
+
+/** The same as `sendersNamed`, or a Refusal `unknown_sender` when there is none. */
+export function existingSenders(senders: readonly Sender[], name: string, account?: number): Sender[] {
+  const found = sendersNamed(senders, name)
+  if (found.length > 0) return found
+  const message = notASender(name, account)
+  throw new Refusal('invalid', 'unknown_sender', `sender: ${message}.`, [{ path: 'sender', message }])
+}
+
+/** The ids of the account's senders that a list names, each once; or a Refusal with every name that none has. */
+export async function senderIds(redis: Redis, account: number, names: readonly string[]): Promise<number[]> {
+  if (names.length === 0) return []
+  const all = await listSenders(redis, account)
+  const faults: Fault[] = []
+  const ids = names.flatMap((name, i) => {
+    const found = sendersNamed(all, name)
+    if (found.length === 0) faults.push({ path: `senders[${i}]`, message: notASender(name, account) })
+    return found.map(({ id }) => id)
+  })
+  if (faults.length > 0) throw invalidFields(faults)
+  return [...new Set(ids)]
+}

@@ -1,0 +1,273 @@
+// Senders: the business numbers of an account. A sender and its lane share one id.
+import { z } from 'zod'
+import type { ProviderSender } from '../model/providers/provider.ts'
+import type { Redis } from '../redis/connect.ts'
+import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../redis/keys.ts'
+import { type Standing, tellNewest, type Word, wordField, wordText } from '../redis/newest.ts'
+import { CorruptRecordError, cached, nextId, optionalField, readRecord, replaceField } from '../redis/records.ts'
+import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+import { type Seal, SealError, type SealedFor, type TokenPlace } from '../kernel/seal.ts'
+import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../model/accounts/sender.ts'
+import { keptLanes } from './kept-lanes.ts'
+
+/** Messages per second of a new sender: WhatsApp's default for one number. */
+export const DEFAULT_RATE = 80
+
+const flag = z.enum(['0', '1']).transform((value) => value === '1')
+
+const senderSchema = z.object({
+  /** Lane id. */
+  id: z.coerce.number().int().positive(),
+  account: z.coerce.number().int().positive(),
+  /** Digits with country code. */
+  number: z.string().regex(/^\d{5,15}$/),
+  /** A second name to call it by; may be empty. */
+  name: z.string(),
+  provider: providerNameSchema,
+  base_url: z.url(),
+  /** Sealed, see seal.ts. */
+  token: z.string(),
+  /** WhatsApp's id of the number; empty on partner-api. */
+  phone_number_id: z.string(),
+  /** The account at WhatsApp that the number belongs to; empty while it is not known. */
+  waba_id: z.string().default(''),
+  /** Messages per second. */
+  rate: z.coerce.number().positive(),
+  /** Whether the upstream keeps our Idempotency-Key, so that a repeat is safe (partner-api only). */
+  honours_idempotency: flag.default(false),
+  /** The business portfolio whose rules it keeps. */
+  portfolio: optionalField.default(null),
+  /** Whether rate and limits follow what WhatsApp tells. */
+  follow_provider: flag.default(true),
+  /** Where its marketing templates go (cloud-api only). */
+  marketing_route: marketingRouteSchema.default('messages'),
+  /** What WhatsApp has told of the number, each with its own time: its throughput, quality, name, whether it may send. */
+  told_rate: wordField,
+  told_quality: wordField,
+  told_name: wordField,
+  told_block: wordField,
+  /** What of the last was carried out. */
+  heeded_block: wordField,
+  /** Why the lane was paused; empty while it runs. */
+  paused_for: z.string().default(''),
+  /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
+  paused_by: z.string().default(''),
+  /** When the latest pause of its lane began (epoch ms, clock of Redis); 0: not known. */
+  paused_at: z.coerce.number().default(0),
+  /** When WhatsApp last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
+  blocked_at: z.coerce.number().default(0),
+  /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
+  sent_after_block: z.coerce.number().default(0),
+  /** When its lane was last resumed (epoch ms, clock of Redis); 0: never. */
+  resumed_at: z.coerce.number().default(0),
+  /** When it was removed (epoch ms); its messages can be looked up for as long as they are kept. */
+  removed_at: z.coerce.number().int().optional(),
+})
+export type Sender = z.infer<typeof senderSchema>
+
+/**
+ * The sender of a lane, also one that was removed and is still kept; undefined when there is none. Throws a
+ * CorruptRecordError.
+ */
+export async function findSender(redis: Redis, id: number): Promise<Sender | undefined> {
+  const raw = await redis.hgetall(senderKey(id))
+  if (Object.keys(raw).length === 0) return undefined
+  return readRecord(senderSchema, `sender ${id}`, raw)
+}
+
+/** The same as it was within the last second, for every message and lookup. */
+export const cachedSender = cached(1_000, findSender)
+
+/** The account's default sender. */
+export async function defaultSender(redis: Redis, account: number): Promise<Sender | undefined> {
+  const id = await redis.hget(accountKey(account), 'default_sender')
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** One of the account's senders, by digits or by name. */
+export async function senderNamed(
+  redis: Redis,
+  account: number,
+  by: { digits: string } | { name: string },
+): Promise<Sender | undefined> {
+  const field = 'digits' in by ? by.digits : `name:${by.name}`
+  const id = await redis.hget(sendersOfAccountKey(account), field)
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** The sender with this phone number id of WhatsApp, of any account. */
+export async function senderOfPhoneNumberId(redis: Redis, phoneNumberId: string): Promise<Sender | undefined> {
+  const id = await redis.get(phoneNumberIdKey(phoneNumberId))
+  return id === null ? undefined : findSender(redis, Number(id))
+}
+
+/** The lanes of the account's senders. */
+export const laneIdsOf = async (redis: Redis, account: number): Promise<number[]> => [
+  ...new Set((await redis.hvals(sendersOfAccountKey(account))).map(Number)),
+]
+
+/** The account's senders; without an account, those of all. */
+export const listSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
+  readSenders(redis, await lanesOf(redis, account))
+
+async function lanesOf(redis: Redis, account: number | undefined): Promise<number[]> {
+  const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))
+  const ids = lanes.filter(([, owner]) => account === undefined || Number(owner) === account).map(([id]) => Number(id))
+  return ids.sort((a, b) => a - b)
+}
+
+/** The same, without those whose records cannot be read: one of them must not stop what concerns the others. */
+export async function listReadableSenders(redis: Redis, account?: number): Promise<Sender[]> {
+  const found = await Promise.all(
+    (await lanesOf(redis, account)).map((id) =>
+      findSender(redis, id).catch((error: unknown) => {
+        if (!(error instanceof CorruptRecordError)) throw error
+      }),
+    ),
+  )
+  return found.filter((sender) => sender !== undefined)
+}
+
+/** Messages per second that WhatsApp takes from the number, as far as it has told: what it takes from every number, or more. */
+export const grantedRate = ({ told_rate: told }: Pick<Sender, 'told_rate'>): number =>
+  Math.max(DEFAULT_RATE, Number(told?.value) || 0)
+
+/** The same with the removed senders that anything is kept of. */
+export const listKeptSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
+  readSenders(redis, await keptLanes(redis, account))
+
+async function readSenders(redis: Redis, ids: readonly number[]): Promise<Sender[]> {
+  const senders = await Promise.all(ids.map((id) => findSender(redis, id)))
+  return senders.filter((sender) => sender !== undefined)
+}
+
+/**
+ * Sets the rate, in messages per second from MIN_RATE to MAX_RATE. The pace of its queue is set by LaneQueues, see
+ * control.ts.
+ */
+export async function setSenderRate(redis: Redis, id: number, rate: number): Promise<void> {
+  await redis.hset(senderKey(id), 'rate', rate)
+}
+
+/** Writes down whose rules the sender keeps; null: its own. Whether there is such a portfolio is asked in portfolios/. */
+export async function setPortfolioOf(redis: Redis, id: number, portfolio: number | null): Promise<void> {
+  await redis.hset(senderKey(id), 'portfolio', portfolio ?? '')
+}
+
+/** What WhatsApp tells of a number. */
+export type SenderGroup = 'rate' | 'quality' | 'name' | 'block'
+
+/** Writes down what WhatsApp said of the number, with other fields besides unless something newer is known. */
+export const tellSender = (
+  redis: Redis,
+  id: number,
+  group: SenderGroup,
+  word: Word,
+  writes: { rate?: number } = {},
+): Promise<Standing> => tellNewest(redis, { key: senderKey(id), field: `told_${group}` }, word, writes)
+
+/** Writes down that what was told of whether it may send is carried out. */
+export async function heedBlock(redis: Redis, id: number, word: Required<Word>): Promise<void> {
+  await redis.hset(senderKey(id), 'heeded_block', wordText(word))
+}
+
+/** What ties a sender to WhatsApp; what is left out stays. */
+export interface ProviderTies {
+  wabaId?: string | undefined
+  followProvider?: boolean | undefined
+  marketingRoute?: MarketingRoute | undefined
+}
+
+/** Changes the account at WhatsApp, whether the sender follows what that tells, and the way of its marketing. */
+export async function setSenderProvider(
+  redis: Redis,
+  id: number,
+  { wabaId, followProvider, marketingRoute }: ProviderTies,
+): Promise<void> {
+  const fields = {
+    ...(wabaId === undefined ? {} : { waba_id: wabaId }),
+    ...(followProvider === undefined ? {} : { follow_provider: followProvider ? '1' : '0' }),
+    ...(marketingRoute === undefined ? {} : { marketing_route: marketingRoute }),
+  }
+  if (Object.keys(fields).length > 0) await redis.hset(senderKey(id), fields)
+}
+
+/** Writes down why and by whom the lane is paused. The pause itself is the queue's. */
+export async function setPausedFor(redis: Redis, id: number, reason: string, by: string): Promise<void> {
+  await redis.hset(senderKey(id), { paused_for: reason, paused_by: by })
+}
+
+/** Writes down when a pause of its lane begins (epoch ms). */
+export async function setPausedAt(redis: Redis, id: number, atMs: number): Promise<void> {
+  await redis.hset(senderKey(id), 'paused_at', atMs)
+}
+
+/** Writes down that WhatsApp said at this time that the sender can send nothing, and why it is paused. */
+export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
+  await redis.hset(senderKey(id), { paused_for: reason, paused_by: LANEWAY_ITSELF.system, blocked_at: atMs })
+}
+
+/** Writes down that the lane was resumed at this time: what WhatsApp says of before it is over. */
+export async function setResumed(redis: Redis, id: number, atMs: number): Promise<void> {
+  await redis.hset(senderKey(id), { paused_for: '', paused_by: '', resumed_at: atMs })
+}
+
+/** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */
+export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: number): Promise<void> {
+  await redis.hset(senderKey(id), 'sent_after_block', blockedAtMs)
+}
+
+/** Whether a sender of another account belongs to this account at WhatsApp, as far as is known. */
+export const isWabaOfOthers = async (redis: Redis, wabaId: string, account: number): Promise<boolean> =>
+  (await listSenders(redis)).some((sender) => sender.waba_id === wabaId && sender.account !== account)
+
+/** An id for a new sender and its lane; one that nobody uses leaves a gap. */
+export const newSenderId = (redis: Redis): Promise<number> => nextId(redis, 'lane')
+
+/** Makes a sender the one that service messages of its account leave from. */
+export async function setDefaultSender(redis: Redis, account: number, id: number): Promise<void> {
+  await redis.hset(accountKey(account), 'default_sender', id)
+}
+
+/** A provider's address, and the token, sealed once it is known for which sender and address. */
+export interface SenderAccess {
+  baseUrl: string
+  sealedToken: SealedFor<TokenPlace>
+}
+
+/** Both as they are stored. */
+export function accessFields(id: number, { baseUrl, sealedToken }: SenderAccess): { base_url: string; token: string } {
+  const base_url = baseUrl.replace(/\/+$/, '')
+  return { base_url, token: sealedToken({ sender: id, baseUrl: base_url }) }
+}
+
+/** Points a sender at another address of its provider, with another token, in one step: neither opens without the other. */
+export async function setSenderAccess(redis: Redis, id: number, access: SenderAccess): Promise<void> {
+  await redis.hset(senderKey(id), accessFields(id, access))
+}
+
+/** Where the token of a sender can be opened. */
+export const tokenPlaceOf = ({ id, base_url }: Sender): TokenPlace => ({ sender: id, baseUrl: base_url })
+
+/** The token of a sender in clear; undefined where the keys at hand do not open it. */
+export function tokenOf(seal: Seal, sender: Sender): string | undefined {
+  try {
+    return seal.decrypt(sender.token, tokenPlaceOf(sender))
+  } catch (error) {
+    if (error instanceof SealError) return undefined
+    throw error
+  }
+}
+
+/** The sender as its provider's code takes it, with its token in clear. Throws a SealError. */
+export const providerSenderOf = (seal: Seal, sender: Sender): ProviderSender => ({
+  number: sender.number,
+  baseUrl: sender.base_url,
+  token: seal.decrypt(sender.token, tokenPlaceOf(sender)),
+  phoneNumberId: sender.phone_number_id,
+})
+
+/** Writes the token as it is sealed now, unless it was changed since the sender was read; says whether it was done. */
+export const replaceToken = (redis: Redis, sender: Sender, sealed: string): Promise<boolean> =>
+  // A change of the address alone changes the token with it.
+  replaceField(redis, senderKey(sender.id), 'token', { before: sender.token, after: sealed })

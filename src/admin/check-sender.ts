@@ -1,0 +1,89 @@
+// Checks a sender: asks WhatsApp all that it tells of it, and adds what Laneway knows by itself. The same over HTTP and on the
+// command line. Nothing is changed by it.
+import type { GraphApi } from '../providers/graph-api.ts'
+import { askAboutSender } from '../providers/sender-questions.ts'
+import type { Redis } from '../redis/connect.ts'
+import type { Seal } from '../kernel/seal.ts'
+import { type Finding, findingsOf, type SenderCheck, webhooksFinding } from '../model/accounts/sender-check.ts'
+import { type Sender, tokenOf } from '../accounts/senders.ts'
+import { webhooksOf } from '../accounts/webhook-arrivals.ts'
+import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
+
+/** What a check needs; `appSecret` is the one of the installation. */
+export interface CheckDeps {
+  redis: Redis
+  seal: Seal
+  graph: Pick<GraphApi, 'ask'>
+  appSecret: string | undefined
+}
+
+/** Checks under way in this process, so that a second request gets the same one. */
+const underWay = new WeakMap<Redis, Map<number, Promise<SenderCheck>>>()
+
+/** Checks a sender; it takes some 16 s at most. Simultaneous checks of one sender are one. */
+export function checkSender(deps: CheckDeps, sender: Sender): Promise<SenderCheck> {
+  const running = underWay.get(deps.redis) ?? new Map<number, Promise<SenderCheck>>()
+  underWay.set(deps.redis, running)
+  const known = running.get(sender.id)
+  if (known) return known
+  const check = findAll(deps, sender).finally(() => running.delete(sender.id))
+  running.set(sender.id, check)
+  return check
+}
+
+async function findAll(deps: CheckDeps, sender: Sender): Promise<SenderCheck> {
+  const findings = [...(await ofProvider(deps, sender)), ...(await ofLaneway(deps, sender))]
+  return {
+    sender: sender.id,
+    checked_at: new Date().toISOString(),
+    ok: findings.every(({ state }) => state !== 'missing'),
+    findings,
+  }
+}
+
+async function ofProvider({ seal, graph }: CheckDeps, sender: Sender): Promise<Finding[]> {
+  if (sender.provider !== 'cloud-api') {
+    const sentence = 'The provider of this sender has nothing that could be asked; send a message to yourself.'
+    return [{ what: 'provider', state: 'unknown', sentence, do: null }]
+  }
+  const token = tokenOf(seal, sender)
+  if (token === undefined) {
+    const sentence = 'The token of the sender cannot be opened with the keys in LANEWAY_SECRET_KEYS.'
+    return [{ what: 'token', state: 'missing', sentence, do: 'Give it again with `senders renew`.' }]
+  }
+  const { phone_number_id: phoneNumberId, waba_id: wabaId } = sender
+  const facts = await askAboutSender(graph, { baseUrl: sender.base_url, token }, { phoneNumberId, wabaId })
+  const { id, number, rate, portfolio } = sender
+  return findingsOf({ id, number, phoneNumberId, wabaId, rate, hasPortfolio: portfolio !== null }, facts, Date.now())
+}
+
+async function ofLaneway({ redis, appSecret }: CheckDeps, sender: Sender): Promise<Finding[]> {
+  const { id, account, provider, paused_for: pausedFor } = sender
+  const findings: Finding[] = []
+  if (provider === 'cloud-api') {
+    const hasOwn = await hasWebhookSecret(redis, account)
+    const nowMs = Date.now()
+    findings.push(
+      appSecret !== undefined || hasOwn
+        ? { what: 'webhook_secret', state: 'good', sentence: 'Laneway has an app secret to verify webhooks.', do: null }
+        : {
+            what: 'webhook_secret',
+            state: 'missing',
+            sentence: 'Laneway has no app secret and refuses all webhooks: no status comes.',
+            do: `\`accounts set ${account} webhook.app_secret -\`, or LANEWAY_CLOUD_API_APP_SECRET.`,
+          },
+      webhooksFinding(account, await webhooksOf(redis, account, hasOwn, nowMs), nowMs),
+    )
+  }
+  findings.push(
+    pausedFor === ''
+      ? { what: 'lane', state: 'good', sentence: 'Its lane is open.', do: null }
+      : {
+          what: 'lane',
+          state: 'missing',
+          sentence: `Its lane is paused: ${pausedFor.slice(0, 300)}`,
+          do: `Mend the cause, then \`lanes resume ${id}\`.`,
+        },
+  )
+  return findings
+}

@@ -1,0 +1,65 @@
+// Sealing everything anew under the first of LANEWAY_SECRET_KEYS, while all parts run.
+import { resealEndpoint } from '../events/store/endpoint-secrets.ts'
+import { listEndpoints } from '../events/store/endpoints.ts'
+import { resealErasedKey } from '../people/opt-outs/erased.ts'
+import type { Redis } from '../redis/connect.ts'
+import { type Resealed, type Seal, SealError } from '../kernel/seal.ts'
+import { FLOW_SECRETS, WEBHOOK_SECRETS } from '../model/accounts/settings.ts'
+import { listAccounts } from '../accounts/accounts.ts'
+import { findSender, listKeptSenders, replaceToken, type Sender, tokenPlaceOf } from '../accounts/senders.ts'
+import { resealWebhookSecrets } from '../accounts/webhook-secrets.ts'
+
+/** What became of the sealed secrets. */
+export interface Rotation extends Resealed {
+  /** Under a key that is not among LANEWAY_SECRET_KEYS: what they belong to. */
+  unreadable: { kind: 'sender' | 'webhook' | 'opt-outs'; id: number }[]
+}
+
+/**
+ * Seals the tokens of all senders, the secrets of webhooks and flows of all accounts, their keys of erased opt-outs and the secrets of
+ * endpoints under the first key. Each is one step of its own:
+ * killed on the way it can be run again, and does what is left. One that cannot be opened keeps none of the others.
+ */
+export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation> {
+  const rotation: Rotation = { sealed: 0, fresh: 0, unreadable: [] }
+  const note = async (kind: Rotation['unreadable'][number]['kind'], id: number, work: () => Promise<Resealed>) => {
+    try {
+      const { sealed, fresh } = await work()
+      rotation.sealed += sealed
+      rotation.fresh += fresh
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      rotation.unreadable.push({ kind, id })
+    }
+  }
+  for (const sender of await listKeptSenders(redis)) {
+    const resealed = () => resealSender(redis, seal, sender)
+    // The token of a removed one only asks what became of its messages, and nobody can renew it.
+    await note('sender', sender.id, sender.removed_at === undefined ? resealed : () => resealed().catch(leftAlone))
+  }
+  for (const { id } of await listAccounts(redis)) {
+    for (const name of [...WEBHOOK_SECRETS, ...FLOW_SECRETS]) {
+      await note('webhook', id, () => resealWebhookSecrets(redis, seal, id, name))
+    }
+    await note('opt-outs', id, () => resealErasedKey(redis, seal, id))
+    for (const endpoint of await listEndpoints(redis, id)) {
+      await note('webhook', id, () => resealEndpoint(redis, seal, endpoint))
+    }
+  }
+  return rotation
+}
+
+function leftAlone(error: unknown): Resealed {
+  if (error instanceof SealError) return { sealed: 0, fresh: 0 }
+  throw error
+}
+
+/** Reads a token again that was renewed at the same moment. */
+async function resealSender(redis: Redis, seal: Seal, listed: Sender): Promise<Resealed> {
+  for (let sender: Sender | undefined = listed; sender; sender = await findSender(redis, listed.id)) {
+    const { secrets, ...counts } = seal.reseal([sender.token], tokenPlaceOf(sender))
+    const after = secrets[0] ?? sender.token
+    if (after === sender.token || (await replaceToken(redis, sender, after))) return counts
+  }
+  return { sealed: 0, fresh: 0 }
+}

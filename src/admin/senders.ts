@@ -1,0 +1,227 @@
+// Adding, changing and removing senders: the same over HTTP and on the command line.
+
+import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../model/campaigns/campaign.ts'
+import { idOf } from '../recipients/campaigns.ts'
+import { listCampaigns } from '../campaigns/store/list.ts'
+import { isPlainAddress, PLAIN_PROVIDER, UNVERIFIED_WEBHOOKS } from '../kernel/config-checks.ts'
+import { laneOf, setLaneRate } from '../lanes/control.ts'
+import { awaitingReview } from '../lanes/review.ts'
+import { refuseRoute } from '../messages/accept/prepare-message.ts'
+import { doesNotExist, invalidFields, Refusal } from '../kernel/refusal.ts'
+import { closeLane } from '../lanes/jobs.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import { waitingInChunks } from '../lanes/stats.ts'
+import type { Redis } from '../redis/connect.ts'
+import type { Seal } from '../kernel/seal.ts'
+import type { MarketingRoute, SenderDocument } from '../model/accounts/sender.ts'
+import { addSender, changeSenderName, type NewSender, removeSender, SenderTakenError } from '../accounts/add-sender.ts'
+import {
+  defaultSender,
+  findSender,
+  listSenders,
+  type Sender,
+  setDefaultSender,
+  setSenderAccess,
+  setSenderProvider,
+  tokenPlaceOf,
+} from '../accounts/senders.ts'
+import { askForSync } from '../accounts/template-syncs.ts'
+import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
+
+/** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEYS. */
+export interface SenderDeps {
+  redis: Redis
+  queues: LaneQueues
+  seal: Seal
+  /** Whether plain http to a provider and webhooks that nothing verifies are refused. */
+  production: boolean
+  /** LANEWAY_CLOUD_API_APP_SECRET, which verifies the webhooks of accounts without a secret of their own. */
+  appSecret: string | undefined
+}
+
+/** A sender to add, with its token in clear. */
+export type SenderToAdd = Omit<NewSender, 'sealedToken'> & { token: string; wabaId?: string }
+
+/** What may be changed of a sender; what is left out stays. An empty name means that it has none. */
+export interface SenderChanges {
+  name?: string | undefined
+  rate?: number | undefined
+  token?: string | undefined
+  baseUrl?: string | undefined
+  /** The account at WhatsApp; empty: not known. */
+  wabaId?: string | undefined
+  followProvider?: boolean | undefined
+  /** Only with cloud-api. */
+  marketingRoute?: MarketingRoute | undefined
+  /** Only true: another one becomes the default by being made it. */
+  isDefault?: true | undefined
+}
+
+/**
+ * Adds a sender with its lane and shows it. Throws a SenderTakenError for what only one sender may have, and a SealError
+ * when its token would be sealed under another key than its neighbours'.
+ */
+export async function makeSender(
+  { redis, seal, production, appSecret }: SenderDeps,
+  wanted: SenderToAdd,
+): Promise<SenderDocument> {
+  if (production) {
+    refusePlain(wanted.baseUrl)
+    const isVerified = appSecret !== undefined || (await hasWebhookSecret(redis, wanted.account))
+    if (wanted.provider === 'cloud-api' && !isVerified) {
+      throw invalidFields([{ path: 'provider', message: UNVERIFIED_WEBHOOKS }])
+    }
+  }
+  // A removal that died half-way may have freed the number of a sender that is still there.
+  const all = await listSenders(redis)
+  const holder = all.find((sender) => sender.number === wanted.number)
+  if (holder) throw new SenderTakenError('number', holder)
+  // The workers could not open a token that is sealed under another key.
+  if (all[0] !== undefined) seal.decrypt(all[0].token, tokenPlaceOf(all[0]))
+  const { token, wabaId, ...rest } = wanted
+  const id = await addSender(redis, { ...rest, sealedToken: seal.encrypt(token) })
+  if (wabaId) await belongTo(redis, { id, account: wanted.account }, wabaId)
+  return showSender(redis, id)
+}
+
+/** Changes a sender of the account (without one, of any), and shows it. Throws a Refusal, or a SenderTakenError. */
+export async function changeSender(
+  { redis, queues, seal, production }: SenderDeps,
+  id: number,
+  { name, rate, token, baseUrl, wabaId, followProvider, marketingRoute, isDefault }: SenderChanges,
+): Promise<SenderDocument> {
+  const sender = await existingSender(redis, id)
+  if (production && baseUrl !== undefined) refusePlain(baseUrl)
+  if (wabaId && sender.provider !== 'cloud-api') {
+    throw invalidFields([{ path: 'waba_id', message: 'only known with the provider cloud-api' }])
+  }
+  refuseRoute(sender, marketingRoute)
+  await setSenderProvider(redis, id, { followProvider, marketingRoute, ...(wabaId === '' && { wabaId }) })
+  if (wabaId) await belongTo(redis, sender, wabaId)
+  if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
+  if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
+  if (token !== undefined || baseUrl !== undefined) {
+    // A token opens at its own address only.
+    const sealedToken = seal.encrypt(token ?? seal.decrypt(sender.token, tokenPlaceOf(sender)))
+    await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
+  }
+  if (isDefault) await setDefaultSender(redis, sender.account, id)
+  return showSender(redis, id)
+}
+
+/** Writes down the account at WhatsApp that it belongs to, whose templates are taken over at once. */
+async function belongTo(redis: Redis, { id, account }: Pick<Sender, 'id' | 'account'>, wabaId: string): Promise<void> {
+  await setSenderProvider(redis, id, { wabaId })
+  await askForSync(redis, { account, wabaId }, 'person')
+}
+
+/**
+ * Removes a sender that has nothing to do; its messages can be looked up for `retentionMs`. Removing it again ends what
+ * somebody who died has left undone. `isKnown`: processes may still believe in it, which is waited for. Throws a
+ * Refusal `sender_busy` that says what it still has to do.
+ */
+export async function dropSender(
+  { redis, queues }: Pick<SenderDeps, 'redis' | 'queues'>,
+  id: number,
+  retentionMs: number,
+  { isKnown = true }: { isKnown?: boolean } = {},
+): Promise<Sender> {
+  const sender = await keptSender(redis, id)
+  if (sender.removed_at === undefined) {
+    const isBusy = () => whyBusy(redis, queues, sender)
+    const busy = await removeSender(redis, sender, retentionMs, {
+      isKnown,
+      whyBusy: isBusy,
+      // What came in between the look and the step is told by another look; it may be gone by then.
+      close: async () =>
+        (await isBusy()) ?? ((await closeLane(redis, id)) ? undefined : ((await isBusy()) ?? BUSY_JUST_NOW)),
+    })
+    if (busy !== undefined) {
+      throw new Refusal('in_the_way', 'sender_busy', `Sender ${id} cannot be removed: ${busy}`)
+    }
+  }
+  await queues.remove(id)
+  return sender
+}
+
+const BUSY_JUST_NOW = 'a message came while it was being removed; remove it again.'
+
+/** A sender that is there, of the account where one is given. Throws a Refusal. */
+export async function existingSender(redis: Redis, id: number, account?: number): Promise<Sender> {
+  const sender = await laneOf(redis, id, account)
+  if (sender === undefined) throw doesNotExist('The sender')
+  return sender
+}
+
+/** The same, or a removed one that something is kept of. */
+export async function keptSender(redis: Redis, id: number, account?: number): Promise<Sender> {
+  const sender = await findSender(redis, id)
+  if (sender === undefined || (account !== undefined && sender.account !== account)) throw doesNotExist('The sender')
+  return sender
+}
+
+/** A sender as it is now. Throws a Refusal. */
+export async function showSender(redis: Redis, id: number): Promise<SenderDocument> {
+  const sender = await findSender(redis, id)
+  const [document] = await documentsOf(redis, sender === undefined ? [] : [sender])
+  if (document === undefined) throw doesNotExist('The sender')
+  return document
+}
+
+/** The senders of an account, or of all, by id. */
+export const showSenders = async (redis: Redis, account?: number): Promise<SenderDocument[]> =>
+  documentsOf(redis, await listSenders(redis, account))
+
+function refusePlain(baseUrl: string): void {
+  if (isPlainAddress(baseUrl)) throw invalidFields([{ path: 'base_url', message: PLAIN_PROVIDER }])
+}
+
+/** What a sender still has to do, as a sentence; undefined when it has nothing. `counts`: campaigns in which states. */
+export async function whyBusy(
+  redis: Redis,
+  lanes: LaneQueues,
+  { id, account }: Sender,
+  counts: (state: CampaignState) => boolean = (state) => !hasEnded(state),
+): Promise<string | undefined> {
+  const states = CAMPAIGN_STATES.filter(counts)
+  for await (const page of listCampaigns(redis, account, { offset: 0, limit: Number.MAX_SAFE_INTEGER, states })) {
+    const campaign = page.find(({ lane }) => lane === id)
+    if (campaign) return `campaign ${idOf(campaign)} is ${campaign.state}; cancel it first, or let it end.`
+  }
+  const { wait = 0, prioritized = 0, delayed = 0, active = 0, chunked = 0 } = await lanes.counts(id)
+  const { inDoubt, queuedAgain } = await awaitingReview(redis, id)
+  // Who is being sent has a job as well, and who was queued again.
+  const queued = Math.max(wait + prioritized + delayed, queuedAgain) + (await waitingInChunks(redis, id))
+  const unsettled = queued + Math.max(active, inDoubt)
+  if (unsettled > 0) {
+    const named = `\`messages list --sender ${id}\` with --state queued, sending or unconfirmed names them`
+    return `${unsettled} of its messages ${unsettled === 1 ? 'is' : 'are'} not settled yet; ${named}.`
+  }
+  if (chunked > 0) return 'a worker has to put away what is left of a campaign on its lane; resume it if it is paused.'
+  return undefined
+}
+
+async function documentsOf(redis: Redis, senders: readonly Sender[]): Promise<SenderDocument[]> {
+  const accounts = [...new Set(senders.map((sender) => sender.account))]
+  const defaults = await Promise.all(accounts.map((account) => defaultSender(redis, account)))
+  const defaultIds = new Set(defaults.map((sender) => sender?.id))
+  return senders.map((sender) => ({
+    id: sender.id,
+    account: sender.account,
+    number: sender.number,
+    name: sender.name || null,
+    provider: sender.provider,
+    base_url: sender.base_url,
+    phone_number_id: sender.phone_number_id || null,
+    waba_id: sender.waba_id || null,
+    rate: sender.rate,
+    portfolio: sender.portfolio,
+    follow_provider: sender.follow_provider,
+    marketing_route: sender.marketing_route,
+    quality: sender.told_quality?.value || null,
+    verified_name: sender.told_name?.value || null,
+    restricted: sender.told_block?.value || null,
+    honours_idempotency: sender.honours_idempotency,
+    default: defaultIds.has(sender.id),
+  }))
+}

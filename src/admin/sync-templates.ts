@@ -1,0 +1,266 @@
+// One sync: lists the templates of an account at WhatsApp page by page and takes them over. How far it is stands in Redis after
+// each page, so that the worker that goes on, after a death or a wait for WhatsApp, begins after the last one. Doing a
+// page twice changes nothing. Only a list that was read to its end tells what is gone.
+import type { Seal } from '../kernel/seal.ts'
+import { listSenders, type Sender, tokenOf } from '../accounts/senders.ts'
+import {
+  findTemplateSync,
+  type SyncedAccount,
+  THROTTLED,
+  writeTemplateSync,
+} from '../accounts/template-syncs.ts'
+import { dropTemplates, markDeleted, missedBy, writeListed } from '../accounts/templates.ts'
+import { CAMPAIGN_STATES, hasEnded } from '../model/campaigns/campaign.ts'
+import type { MoveDeps } from '../campaigns/commands/lifecycle.ts'
+import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
+import { listCampaigns } from '../campaigns/store/list.ts'
+import type { Log } from '../kernel/log.ts'
+import { whyNotSendable } from '../model/templates/template.ts'
+import { PAGE_SIZE, readTemplatePage, type TemplatePageEnd } from '../providers/cloud-templates.ts'
+import type { GraphApi, GraphRefusal } from '../providers/graph-api.ts'
+import { redisNowMs } from '../redis/clock.ts'
+import { rootKeys } from '../redis/keys.ts'
+
+export type SyncDeps = MoveDeps & { graph: Pick<GraphApi, 'ask'>; seal: Seal; log: Log }
+
+/** More than WhatsApp lets an account have, in pages of the smallest size. */
+const MOST = { pages: 1_000, templates: 20_000, bytes: 128 * 1024 * 1024 }
+/** A list that takes longer, its rests among it, is begun anew: its first pages are too old to tell what is gone. */
+const LONGEST_MS = 3 * 3_600_000
+/** How long to rest when WhatsApp is asked too often and does not say for how long. */
+const THROTTLED_MS = 300_000
+/** After a fault, twice as long after each further one, up to an hour. */
+const FAULT_MS = 30_000
+const HOUR_MS = 3_600_000
+
+/** When to look at this account again, in ms from now; undefined: never, for no sender belongs to it any more. */
+export type SyncEnd = { nextMs: number } | 'stopped' | undefined
+
+/**
+ * Works on the sync of an account at WhatsApp to its end, or until `stopped` or `mayGoOn` says no, which is asked before each
+ * page. Rejects only when Redis is away.
+ */
+export async function syncTemplates(
+  deps: SyncDeps,
+  synced: SyncedAccount,
+  { stopped, mayGoOn }: { stopped: AbortSignal; mayGoOn: () => Promise<boolean> },
+): Promise<SyncEnd> {
+  if ((await sendersOf(deps, synced)).length === 0) return undefined
+  const run = await begin(deps, synced)
+  const seen = new Set<string>()
+  let size = PAGE_SIZE
+  for (;;) {
+    if (stopped.aborted || !(await mayGoOn())) return 'stopped'
+    // Again for each page: they, or their account, may have been removed meanwhile.
+    const senders = await sendersOf(deps, synced)
+    if (senders.length === 0) return undefined
+    const page = await ask(deps, senders, { wabaId: synced.wabaId, after: run.after || undefined, size, stopped })
+    if (stopped.aborted) return 'stopped'
+    if (page.kind !== 'page') return notListed(deps, synced, run, page)
+    size = page.size
+    await take(deps, synced, run, page)
+    if (page.next === undefined) return finish(deps, synced, run)
+    const problem = whyNoFurther(run, page.next, seen, await nowOf(deps))
+    if (problem !== undefined) return broken(deps, synced, run, problem)
+    seen.add(page.next)
+    run.after = page.next
+    await save(deps, synced, run)
+    if (page.restMs !== undefined) return rest(deps, synced, page.restMs)
+  }
+}
+
+/** How far a sync is: what is written after each page. */
+interface Run extends Counts {
+  beganMs: number
+  after: string
+  failures: number
+  emptyLists: number
+}
+type Counts = typeof NOTHING
+const NOTHING = { pages: 0, bytes: 0, listed: 0, added: 0, changed: 0, not_sendable: 0, unreadable: 0, of_another: 0 }
+
+const nowOf = ({ redis }: SyncDeps): Promise<number> => redisNowMs(redis, rootKeys.templateSyncs)
+
+/** Goes on where another one has come to, or begins. */
+async function begin(deps: SyncDeps, synced: SyncedAccount): Promise<Run> {
+  const nowMs = await nowOf(deps)
+  const known = await findTemplateSync(deps.redis, synced)
+  const { failures, empty_lists: emptyLists } = known
+  const isUnderWay = known.after !== '' && nowMs - (known.began_at ?? 0) < LONGEST_MS
+  if (isUnderWay) {
+    await writeTemplateSync(deps.redis, synced, { state: 'running' })
+    return { ...known, beganMs: known.began_at ?? nowMs, emptyLists }
+  }
+  await writeTemplateSync(deps.redis, synced, { state: 'running', began_at: nowMs, after: '', ...NOTHING })
+  return { ...NOTHING, beganMs: nowMs, after: '', failures, emptyLists }
+}
+
+const save = (
+  { redis }: SyncDeps,
+  synced: SyncedAccount,
+  { beganMs: _began, emptyLists, ...run }: Run,
+): Promise<void> =>
+  writeTemplateSync(redis, synced, {
+    ...{ after: run.after, failures: run.failures, empty_lists: emptyLists },
+    ...Object.fromEntries(Object.keys(NOTHING).map((name) => [name, run[name as keyof Counts]])),
+  })
+
+type PageOf<K> = Extract<TemplatePageEnd, { kind: K }>
+
+/** Takes a page over. */
+async function take(deps: SyncDeps, { account, wabaId }: SyncedAccount, run: Run, page: PageOf<'page'>): Promise<void> {
+  const list = { wabaId, atMs: page.atMs, beganMs: run.beganMs }
+  const ends = await writeListed(deps.redis, account, list, page.templates)
+  const countOf = (end: string): number => ends.filter((each) => each === end).length
+  run.pages += 1
+  run.listed += page.templates.length
+  run.bytes += page.templates.reduce((sum, { text }) => sum + text.length, 0)
+  run.added += countOf('new')
+  run.changed += countOf('changed')
+  run.of_another += countOf('of_another')
+  run.unreadable += page.unreadable
+  run.not_sendable += page.templates.filter(({ template }) => whyNotSendable(template) !== undefined).length
+}
+
+/** Why the next page is not asked for. */
+function whyNoFurther(run: Run, next: string, seen: ReadonlySet<string>, nowMs: number): string | undefined {
+  if (next === run.after || seen.has(next)) return 'page_loop'
+  if (nowMs - run.beganMs > LONGEST_MS) return 'too_long'
+  return run.pages >= MOST.pages || run.listed >= MOST.templates || run.bytes >= MOST.bytes ? 'too_many' : undefined
+}
+
+/** The senders that belong to the account at WhatsApp. */
+async function sendersOf(deps: SyncDeps, { account, wabaId }: SyncedAccount): Promise<Sender[]> {
+  const all = await listSenders(deps.redis, account)
+  return all.filter((sender) => sender.provider === 'cloud-api' && sender.waba_id === wabaId)
+}
+
+/** How many senders' tokens are tried, one after the other, while WhatsApp refuses them. */
+const TOKENS_TRIED = 3
+
+async function ask(
+  { graph, seal }: SyncDeps,
+  senders: readonly Sender[],
+  { stopped, ...page }: { wabaId: string; after: string | undefined; size: number; stopped: AbortSignal },
+): Promise<TemplatePageEnd> {
+  let end: TemplatePageEnd = { kind: 'unavailable', cause: 'no_token' }
+  for (const sender of senders.slice(0, TOKENS_TRIED)) {
+    const token = tokenOf(seal, sender)
+    if (token === undefined) continue
+    end = await readTemplatePage(graph, { baseUrl: sender.base_url, token }, { ...page, signal: stopped })
+    if (end.kind !== 'refused' || end.isThrottled) return end
+  }
+  return end
+}
+
+/** The whole list was read: what is not in it is gone. Then campaigns stop whose template may not be sent any more. */
+async function finish(deps: SyncDeps, synced: SyncedAccount, run: Run): Promise<SyncEnd> {
+  const { redis, log } = deps
+  const { account, wabaId } = synced
+  const gone = await missedBy(redis, account, { wabaId, beganMs: run.beganMs })
+  // An empty list may be a fault of theirs, and would stop everything: it counts when it comes twice.
+  const isDoubtful = run.listed + run.unreadable === 0 && gone.some(({ isDeleted }) => !isDeleted)
+  const emptyLists = isDoubtful ? run.emptyLists + 1 : 0
+  const isPutOff = emptyLists === 1
+  const counts = isPutOff ? NONE_GONE : await removeGone(deps, account, gone)
+  await pauseForTemplate(deps, account)
+  await save(deps, synced, { ...run, after: '', failures: 0, emptyLists })
+  await writeTemplateSync(redis, synced, {
+    ...{ state: 'done', ended_at: await nowOf(deps), again_at: 0, ...counts },
+    ...(isPutOff ? { problem: 'empty_list', sentence: EMPTY } : { problem: '', sentence: '' }),
+  })
+  const { pages, listed, added, changed, unreadable } = run
+  log.info({ account, waba_id: wabaId, pages, listed, added, changed, unreadable, ...counts }, 'templates.synced')
+  return { nextMs: hourly() }
+}
+
+const NONE_GONE = { removed: 0, kept_deleted: 0 }
+const EMPTY = 'WhatsApp’s list was empty, so nothing was removed yet; it will be if the next list is empty too.'
+
+async function removeGone(deps: SyncDeps, account: number, gone: Awaited<ReturnType<typeof missedBy>>) {
+  if (gone.length === 0) return NONE_GONE
+  const named = await namedByCampaigns(deps, account)
+  const isNamed = ({ name, language }: { name: string; language: string }) => named.has(`${name}/${language}`)
+  const kept = gone.filter(isNamed)
+  for (const template of kept) if (!template.isDeleted) await markDeleted(deps.redis, account, template)
+  const removed = gone.filter((template) => !isNamed(template))
+  await dropTemplates(deps.redis, account, removed)
+  return { removed: removed.length, kept_deleted: kept.length }
+}
+
+async function namedByCampaigns({ redis }: SyncDeps, account: number): Promise<Set<string>> {
+  const named = new Set<string>()
+  const states = CAMPAIGN_STATES.filter((state) => !hasEnded(state))
+  for await (const page of listCampaigns(redis, account, { offset: 0, limit: Number.MAX_SAFE_INTEGER, states })) {
+    for (const { definition } of page) named.add(`${definition.template.name}/${definition.template.language.code}`)
+  }
+  return named
+}
+
+/** Every hour, a little apart from all others. */
+const hourly = (): number => HOUR_MS + Math.floor(Math.random() * 300_000)
+
+/** WhatsApp wants to be left alone: the sync goes on after that where it is. */
+async function rest(deps: SyncDeps, synced: SyncedAccount, ms: number): Promise<SyncEnd> {
+  const nextMs = Math.max(1_000, ms)
+  const sentence = 'WhatsApp is asked too often; the list goes on by itself.'
+  const problem = { state: 'waiting', problem: THROTTLED, sentence } as const
+  await writeTemplateSync(deps.redis, synced, { ...problem, again_at: (await nowOf(deps)) + nextMs })
+  return { nextMs }
+}
+
+/** The page did not come. */
+function notListed(
+  deps: SyncDeps,
+  synced: SyncedAccount,
+  run: Run,
+  end: Exclude<TemplatePageEnd, { kind: 'page' }>,
+): Promise<SyncEnd> {
+  if (end.kind === 'unavailable') return broken(deps, synced, run, end.cause)
+  if (end.isThrottled) return rest(deps, synced, end.restMs ?? THROTTLED_MS)
+  return failed(deps, synced, run, { problem: String(end.code ?? `http_${end.status}`), sentence: sentenceFor(end) })
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  190: 'WhatsApp does not take the token; give the sender a new one with `senders renew`.',
+  10: 'The token may not read templates: it lacks the permission whatsapp_business_management.',
+  200: 'The token may not read templates: it lacks the permission whatsapp_business_management.',
+  100: 'WhatsApp knows no such account for this token; check `waba_id`, and that the system user has the account.',
+}
+
+const sentenceFor = ({ code, says }: GraphRefusal): string =>
+  `${REASONS[code ?? 0] ?? 'WhatsApp refused the list.'}${says === '' ? '' : ` It says: ${says}`}`.slice(0, 500)
+
+const FAULTS: Readonly<Record<string, string>> = {
+  page_loop: 'WhatsApp’s list leads in circles; nothing was removed.',
+  foreign_page: 'WhatsApp’s list goes on at another server, which is not asked; nothing was removed.',
+  too_many: `WhatsApp’s list has more than ${MOST.templates} templates, or too long ones; nothing was removed.`,
+  too_long: 'WhatsApp’s list took hours; nothing was removed.',
+  unreadable_answer: 'The answer is not a list of templates.',
+  no_token: 'The token of the sender cannot be opened.',
+}
+
+/** A fault that may pass: what was read is taken over, and the list is begun anew after a while. */
+async function broken(deps: SyncDeps, synced: SyncedAccount, run: Run, problem: string): Promise<SyncEnd> {
+  const sentence = FAULTS[problem] ?? `WhatsApp’s list cannot be had: ${problem}.`
+  return failed(deps, synced, run, { problem, sentence })
+}
+
+async function failed(
+  deps: SyncDeps,
+  synced: SyncedAccount,
+  run: Run,
+  { problem, sentence }: { problem: string; sentence: string },
+): Promise<SyncEnd> {
+  const failures = run.failures + 1
+  const nextMs = Math.min(FAULT_MS * 2 ** Math.min(run.failures, 10), HOUR_MS)
+  const endedMs = await nowOf(deps)
+  await save(deps, synced, { ...run, after: '', failures })
+  await writeTemplateSync(deps.redis, synced, {
+    ...{ state: 'failed', ended_at: endedMs, again_at: endedMs + nextMs },
+    ...{ problem, sentence },
+  })
+  const { account, wabaId } = synced
+  deps.log.warn({ account, waba_id: wabaId, problem, failures, wait_ms: nextMs }, 'templates.not_synced')
+  return { nextMs }
+}

@@ -1,0 +1,115 @@
+// Lists the templates of all accounts at WhatsApp: each at the start, every hour, after webhooks about templates, and when a person
+// asks. Any worker takes what is due; a lease keeps others from the same account at WhatsApp meanwhile. If the worker dies, the
+// lease ends and another one goes on.
+import { listSenders } from '../accounts/senders.ts'
+import {
+  dropSync,
+  dueSyncs,
+  findTemplateSync,
+  isFirstToPlan,
+  plannedSyncs,
+  planSync,
+  type SyncedAccount,
+  setSyncDue,
+} from '../accounts/template-syncs.ts'
+import { releaseTemplates } from '../accounts/templates.ts'
+import { redisNowMs } from '../redis/clock.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { rootKeys, templateSyncLeaseKey } from '../redis/keys.ts'
+import { deleteIf, holdLease, newHolder } from '../redis/lock.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
+import { createSharedRoom } from '../kernel/shared-room.ts'
+import { type SyncDeps, syncTemplates } from './sync-templates.ts'
+
+const LOOK_MS = 1_000
+/** Accounts at WhatsApp that one worker lists at a time. */
+const AT_ONCE = 6
+/** Longer than a page takes that is asked for in ever smaller ones: it is prolonged before each. */
+const LEASE_MS = 120_000
+/** Those that others work on are among them, and those of accounts that have no room. */
+const MOST_DUE = 2_000
+/** At the start of a worker, lists that are older are read again: webhooks may have been missed. */
+const FRESH_MS = 600_000
+
+/** Starts to look, once a second. */
+export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) => Promise<void> } {
+  const { redis, log } = deps
+  const stopping = new AbortController()
+  const room = createSharedRoom(AT_ONCE)
+  let isNew = true
+
+  async function look(): Promise<void> {
+    const nowMs = await redisNowMs(redis, rootKeys.templateSyncs)
+    if (isNew) await refreshOld(deps, nowMs)
+    if (isNew || (await isFirstToPlan(redis))) await planSyncs(deps, nowMs)
+    isNew = false
+    for (const synced of await dueSyncs(redis, nowMs, MOST_DUE)) {
+      if (stopping.signal.aborted) return
+      const { wabaId, account } = synced
+      if (!room.mayBegin(wabaId, account)) continue
+      const holder = newHolder()
+      if (!(await holdLease(redis, templateSyncLeaseKey(wabaId), { holder, ms: LEASE_MS }))) continue
+      room.begin(wabaId, account, run(synced, holder))
+    }
+  }
+
+  async function run(synced: SyncedAccount, holder: string): Promise<void> {
+    const lease = templateSyncLeaseKey(synced.wabaId)
+    try {
+      const mayGoOn = () => holdLease(redis, lease, { holder, ms: LEASE_MS, mayTake: false })
+      const end = await syncTemplates(deps, synced, { stopped: stopping.signal, mayGoOn })
+      if (end === undefined) await forget(deps, synced)
+      else if (end !== 'stopped') await setNext(deps, synced, end.nextMs)
+    } catch (error) {
+      // It stays due: another worker, or this one, goes on after the last page.
+      if (!isRedisAway(error)) {
+        log.error({ account: synced.account, waba_id: synced.wabaId, err: error }, 'templates.broken')
+        await setNext(deps, synced, FRESH_MS).catch(() => {})
+      }
+    }
+    await deleteIf(redis, lease, holder).catch(() => {})
+  }
+
+  const looking = repeatedly(LOOK_MS, look, log)
+  return {
+    /** What is under way goes on elsewhere after the page it is at; waits for that at most `limitMs`. */
+    async stop(limitMs: number): Promise<void> {
+      looking.stop()
+      stopping.abort()
+      await room.allOver(limitMs)
+    },
+  }
+}
+
+/** If somebody asked while it ran, it is done once more: what was read before may have changed since. */
+async function setNext({ redis }: SyncDeps, synced: SyncedAccount, nextMs: number): Promise<void> {
+  const nowMs = await redisNowMs(redis, rootKeys.templateSyncs)
+  await setSyncDue(redis, synced, nowMs + nextMs)
+  const { asked_at: askedMs = 0, began_at: beganMs = 0, state } = await findTemplateSync(redis, synced)
+  if (state === 'done' && askedMs > beganMs) await setSyncDue(redis, synced, nowMs)
+}
+
+/** Accounts at WhatsApp that senders belong to, and that nobody has planned yet. */
+async function planSyncs(deps: SyncDeps, nowMs: number): Promise<void> {
+  const known = new Set<string>()
+  for (const { provider, account, waba_id: wabaId } of await listSenders(deps.redis)) {
+    if (provider !== 'cloud-api' || wabaId === '') continue
+    known.add(`${account}/${wabaId}`)
+    await planSync(deps.redis, { account, wabaId }, nowMs)
+  }
+  for (const synced of await plannedSyncs(deps.redis)) {
+    if (!known.has(`${synced.account}/${synced.wabaId}`)) await forget(deps, synced)
+  }
+}
+
+async function refreshOld({ redis }: SyncDeps, nowMs: number): Promise<void> {
+  for (const synced of await plannedSyncs(redis)) {
+    const { ended_at: endedMs = 0, state } = await findTemplateSync(redis, synced)
+    if (state === 'done' && endedMs < nowMs - FRESH_MS) await setSyncDue(redis, synced, nowMs)
+  }
+}
+
+async function forget({ redis }: SyncDeps, synced: SyncedAccount): Promise<void> {
+  await releaseTemplates(redis, synced.account, synced.wabaId)
+  await dropSync(redis, synced)
+}

@@ -1,0 +1,42 @@
+// Importing templates: from a file of the command line or the body of a request, all or none.
+import { z } from 'zod'
+import { invalidFields } from '../kernel/refusal.ts'
+import { type Fault, faultsOf } from '../kernel/fault.ts'
+import { type Template, templateSchema } from '../model/templates/template.ts'
+import type { Redis } from '../redis/connect.ts'
+import { importTemplate } from '../accounts/templates.ts'
+
+const pagedSchema = z.object({ paging: z.object({ next: z.string().min(1) }) })
+
+/** What is said of an answer of WhatsApp's list that is not its last page. */
+export const MORE_PAGES = 'The list has more pages: fetch the address in `paging.next` and import it as well.'
+
+/** Whether definitions were given as a page of WhatsApp's list that others follow. */
+export const hasMorePages = (given: unknown): boolean => pagedSchema.safeParse(given).success
+
+/** Definitions as templates, or what is wrong with them; `at` names the place of one by its number. */
+export function readDefinitions(
+  definitions: readonly unknown[],
+  at: (place: number) => string,
+): { templates: Template[] } | { faults: Fault[] } {
+  const templates: Template[] = []
+  const faults: Fault[] = []
+  for (const [place, definition] of definitions.entries()) {
+    const parsed = templateSchema.safeParse(definition)
+    if (parsed.success) templates.push(parsed.data)
+    else faults.push(...faultsOf(parsed.error, definition, at(place)))
+  }
+  return faults.length > 0 ? { faults } : { templates }
+}
+
+/** Imports definitions in WhatsApp's own format, all or none. Throws a Refusal that names all that is wrong. */
+export async function importDefinitions(
+  redis: Redis,
+  account: number,
+  definitions: readonly unknown[],
+): Promise<Template[]> {
+  const read = readDefinitions(definitions, (place) => `data[${place}]`)
+  if ('faults' in read) throw invalidFields(read.faults)
+  for (const template of read.templates) await importTemplate(redis, account, template)
+  return read.templates
+}

@@ -1,0 +1,170 @@
+// The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
+// their own, and an account has only a share of each, so that no account's campaigns can hold up those of another.
+import type { LifecycleDeps } from './commands/lifecycle.ts'
+import { type FanOutDeps, fanOut } from './fan-out/fan-out.ts'
+import { PURGE_EVERY_MS, purgeCampaignFiles } from './fan-out/housekeeping.ts'
+import { createMemories } from './fan-out/memory.ts'
+import { createWatch, WATCH_MS } from './fan-out/watch.ts'
+import { type PreflightDeps, preflight } from './preflight/preflight.ts'
+import { findParked, parkCampaign } from '../recipients/fan-out-state.ts'
+import { type CampaignQueue, openCampaignQueue } from './store/queue.ts'
+import {
+  CAMPAIGN_QUEUE,
+  type CampaignJob,
+  campaignJobId,
+  campaignPayloadSchema,
+  PREFLIGHT_QUEUE,
+} from '../jobs/campaigns.ts'
+import type { Log } from '../kernel/log.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../lanes/bullmq/worker.ts'
+import { trustedRedisNowMs } from '../redis/clock.ts'
+import type { Redis } from '../redis/connect.ts'
+import { rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
+import { createShares, type Shares } from './account-shares.ts'
+
+/**
+ * How many campaigns are fed at once in one worker, and how many preflights run: those are long, keep the processor
+ * busy and never yield. All that are fed share one event loop: with 200 slots another account's campaign took its steps
+ * behind 100 others.
+ */
+const FED = { most: 64 }
+const CHECKED = { most: 20, mostEach: 2 }
+/** Jobs beyond those in flight, so that one whose account has its share is sent back while all slots are taken. */
+const TURNED_AWAY = 20
+
+/**
+ * Starts to work on fan-outs and preflights, to watch over campaigns and to delete the files of those that are over.
+ */
+export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
+  const { redis, log, config } = deps
+  const queue = openCampaignQueue(redis)
+  const stopping = new AbortController()
+  const memories = createMemories()
+  const accounts = new Map<number, number>()
+
+  /** A lane never changes its account; that of a sender that was removed counts as one of its own. */
+  async function accountOf(lane: number): Promise<number> {
+    const known = accounts.get(lane)
+    if (known !== undefined) return known
+    const account = Number((await redis.hget(rootKeys.lanes, String(lane))) ?? -lane)
+    accounts.set(lane, account)
+    return account
+  }
+
+  async function work(kind: CampaignJob, shares: Shares, job: Job): Promise<OwnEnd> {
+    const payload = campaignPayloadSchema.safeParse(job.data)
+    if (job.name !== kind || !payload.success) return { kind: 'dead_letter', reason: 'not a campaign job' }
+    const { lane, number, epoch } = payload.data
+    const id = { lane, number }
+    const account = await accountOf(lane)
+    if (!shares.enter(account, job.id ?? '')) {
+      const ms = shares.patienceMs(account)
+      if (kind === 'fan-out') await parkCampaign(redis, id, epoch, { ms, reason: 'turn' })
+      return { kind: 'waits', ms }
+    }
+    try {
+      if (kind === 'preflight') {
+        const end = await preflight(deps, id, epoch, stopping.signal)
+        return end === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
+      }
+      const end = await fanOut(deps, id, epoch, stopping.signal, { memories, isWanted: shares.isWanted })
+      return end === 'over' ? { kind: 'done' } : { kind: 'waits', ms: end.nextMs }
+    } finally {
+      for (const next of shares.leave(account)) {
+        queue.wake(kind, next).catch((error: unknown) => log.debug({ job: next, err: error }, 'campaigns.not_woken'))
+      }
+    }
+  }
+
+  function startWorker(kind: CampaignJob, name: string, bounds: { most: number; mostEach?: number }): Worker {
+    const shares = createShares(bounds)
+    const settings = {
+      concurrency: bounds.most + TURNED_AWAY,
+      lockDuration: 10_000,
+      stalledInterval: 3_000,
+      // A fan-out that lost its worker is taken over long before; what BullMQ finds later is of an old epoch.
+      maxStalledCount: 100,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    }
+    const worker = openWorker(
+      redis,
+      { name, prefix: sharedQueuePrefix(name) },
+      async (job, token) => endOwn(await work(kind, shares, job), job, token),
+      settings,
+      (error) => log.debug({ err: error }, 'campaigns.error'),
+    )
+    worker.on('failed', (job, error) => log.error({ job: job?.id, err: error }, 'campaign.job_failed'))
+    return worker
+  }
+
+  const workers = [startWorker('fan-out', CAMPAIGN_QUEUE, FED), startWorker('preflight', PREFLIGHT_QUEUE, CHECKED)]
+  const wake = createCampaignWake({ redis, queue, log })
+  const lifecycle: LifecycleDeps = { redis, queue, retentionMs: config.retentionMs }
+  const watching = repeatedly(WATCH_MS, createWatch({ ...lifecycle, log }), log)
+  const forgetting = repeatedly(
+    PURGE_EVERY_MS,
+    async () => purgeCampaignFiles(deps, await trustedRedisNowMs(redis)),
+    log,
+  )
+
+  return {
+    /** Messages of a campaign were worked on; it may have room now, or be at its end. */
+    noteMoved: wake.noteTaken,
+
+    /** Fan-outs and preflights put themselves back at once; what is under way is waited for, at most `limitMs`. */
+    async stop(limitMs: number): Promise<void> {
+      watching.stop()
+      forgetting.stop()
+      wake.stop()
+      stopping.abort()
+      await Promise.all(workers.map((worker) => closeWorker(worker, limitMs)))
+      await queue.close()
+    },
+  }
+}
+
+/** What moved within this time is looked up together: a command for each lane, at most this often. */
+const TOGETHER_MS = 150
+
+/** Collects the campaigns whose messages moved and wakes those that are parked, every TOGETHER_MS. */
+function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: CampaignQueue; log: Log }) {
+  /** Numbers of campaigns, by lane. */
+  let moved = new Map<number, Set<number>>()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  async function wakeParked(): Promise<void> {
+    timer = undefined
+    const lanes = moved
+    moved = new Map()
+    for (const [lane, set] of lanes) {
+      const numbers = [...set]
+      for (const [i, parked] of (await findParked(redis, lane, numbers)).entries()) {
+        const number = numbers[i]
+        // A job that waits for a slot is woken when one is free.
+        if (number === undefined || parked?.reason !== 'idle') continue
+        await queue.wake('fan-out', campaignJobId('fan-out', { lane, number }, parked.epoch))
+      }
+    }
+  }
+
+  function noteTaken(lane: number, run: number): void {
+    if (isStopped) return
+    moved.set(lane, (moved.get(lane) ?? new Set()).add(run))
+    timer ??= setTimeout(() => {
+      wakeParked().catch((error: unknown) => log.debug({ err: error }, 'campaigns.not_woken'))
+    }, TOGETHER_MS)
+  }
+
+  return {
+    /** Messages of a campaign were worked on. */
+    noteTaken,
+
+    stop(): void {
+      isStopped = true
+      clearTimeout(timer)
+    },
+  }
+}

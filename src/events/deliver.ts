@@ -1,0 +1,233 @@
+// One delivery to an endpoint: makes the documents of its events, posts them, and notes how that ended.
+import { createHash } from 'node:crypto'
+import { type Agent, request } from 'undici'
+import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+import type { Seal } from '../kernel/seal.ts'
+import { appendToAuditLog } from '../accounts/audit-log.ts'
+import type { Sender } from '../accounts/senders.ts'
+import type { EventDocument } from '../model/events/event-schema.ts'
+import type { PlacedEvent } from '../model/events/outbox-entry.ts'
+import { noteAttempt } from './store/attempts.ts'
+import { documentsOf } from './store/documents.ts'
+import { secretsAt } from './store/endpoint-secrets.ts'
+import { type Endpoint, noteOutcome } from './store/endpoints.ts'
+import type { Log } from '../kernel/log.ts'
+import { iso } from '../kernel/instant.ts'
+import { observerOf } from '../redis/observe.ts'
+import { retryAfterMs } from '../outbound/answers.ts'
+import { signedHeaders } from '../outbound/signatures.ts'
+import type { Redis } from '../redis/connect.ts'
+
+/** A success is noted at the endpoint at most so often. */
+const NOTE_SUCCESS_MS = 5_000
+
+/** An endpoint that is delivered to: its record, and what this process knows of it besides. */
+export interface Target {
+  endpoint: Endpoint
+  agent: Agent
+  senders: ReadonlyMap<number, Sender>
+  /** Failures in a row, of whatever kind of delivery. */
+  failures: number
+  /** Nothing new is delivered before (`performance.now()`). */
+  pausedUntil: number
+  /** Redis' time, epoch ms. */
+  successNotedAt: number
+}
+
+/** What a delivery needs of the process; the seal opens the secrets that it is signed with. */
+export interface DeliveryDeps {
+  redis: Redis
+  log: Log
+  seal: Seal
+  /** Redis' time (epoch ms): an endpoint refuses a signature that seems old to it, or of the future. */
+  nowMs: () => Promise<number>
+}
+
+/** How delivery ended. `gone`: it is disabled from now on. `stopped`: this process stops, and nobody knows. */
+export type DeliveryEnd =
+  | { kind: 'taken' }
+  | { kind: 'failed'; askedMs: number | undefined }
+  | { kind: 'gone' }
+  | { kind: 'stopped' }
+
+/** The name of an event within its endpoint's jobs. */
+export const refOf = ({ source, entry, line }: PlacedEvent): string => `${source}:${entry}:${line}`
+
+/** The id of a delivery: that of its one event, or one made from those of its batch; the same at each try. */
+const deliveryId = (refs: readonly string[]): string =>
+  `bat_${createHash('sha256').update(refs.join(' ')).digest('base64url').slice(0, 27)}`
+
+/**
+ * Delivers these events to the endpoint, in one POST. `attempt` is 1 at first; `retryIn` says in how many ms it is tried
+ * again if it fails. Events whose message is not kept any more are left out; with none left nothing is posted.
+ */
+export async function deliver(
+  deps: DeliveryDeps,
+  target: Target,
+  events: readonly PlacedEvent[],
+  how: {
+    attempt: number
+    retryIn: (askedMs: number | undefined) => number | undefined
+    stopped: AbortSignal
+    /** Those of a replay, in place of the endpoint's own. */
+    types?: readonly string[] | undefined
+  },
+): Promise<DeliveryEnd> {
+  const { endpoint } = target
+  const delivery = {
+    types: how.types ?? endpoint.types,
+    ...{ redis: deps.redis, account: endpoint.account, includeContent: endpoint.include_content },
+    senderOf: (lane: number) => target.senders.get(lane),
+  }
+  const documents = (await documentsOf(delivery, events)).filter((each) => each !== undefined)
+  const [first] = documents
+  if (first === undefined) return { kind: 'taken' }
+  const id = endpoint.max_events === 1 ? first.data.event_id : deliveryId(events.map(refOf))
+  const end = await send(deps, target, { id, documents }, how)
+  if (end.kind === 'taken') {
+    const [observer, nowMs] = [observerOf(deps.redis), await deps.nowMs()]
+    for (const { entry } of events) observer.eventDelivered(nowMs - Number.parseInt(entry, 10))
+  } else if (end.kind === 'failed') {
+    observerOf(deps.redis).eventsNotTaken(events.length)
+  }
+  return end
+}
+
+/** POSTs documents under an id. */
+export async function send(
+  deps: DeliveryDeps,
+  target: Target,
+  { id, documents }: { id: string; documents: readonly EventDocument[] },
+  how: { attempt: number; retryIn: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
+): Promise<DeliveryEnd> {
+  const { redis, log, seal } = deps
+  // As it is asked. By the time it has answered it may have been changed.
+  const { endpoint } = target
+  const know = (fields: Partial<Endpoint>): void => {
+    if (target.endpoint.url === endpoint.url) target.endpoint = { ...target.endpoint, ...fields }
+  }
+  const [first] = documents
+  const isBatch = endpoint.max_events > 1
+  const beganMs = await deps.nowMs()
+  const timestamp = iso(beganMs)
+  const body = JSON.stringify(isBatch ? { type: 'batch', timestamp, data: documents } : first)
+  const post = { id, body, atMs: beganMs }
+  const end = await postEvents(target.agent, endpoint.url, secretsAt(endpoint, seal, beganMs), post, how.stopped)
+  const { status, problem, answer, askedMs, tookMs } = end
+  if (status === undefined && how.stopped.aborted) return { kind: 'stopped' }
+  const nowMs = beganMs + tookMs
+  const ok = status !== undefined && status >= 200 && status < 300
+  const retryMs = ok || status === 410 ? undefined : how.retryIn(askedMs)
+  // Written while the next delivery is made: each write waits for the disk of Redis.
+  noteAttempt(redis, endpoint.account, endpoint.id, {
+    at: iso(nowMs),
+    delivery: id,
+    ok,
+    events: documents.length,
+    types: [...new Set(documents.map(({ type }) => type))],
+    attempt: how.attempt,
+    status: status ?? null,
+    problem: problem ?? null,
+    took_ms: tookMs,
+    answer,
+    retry_at: retryMs === undefined ? null : iso(nowMs + retryMs),
+  }).catch((error: unknown) => log.debug({ endpoint: endpoint.id, err: error }, 'events.error'))
+  if (ok) {
+    target.failures = 0
+    target.pausedUntil = 0
+    if (endpoint.failing_since !== undefined || nowMs - target.successNotedAt > NOTE_SUCCESS_MS) {
+      target.successNotedAt = nowMs
+      await noteOutcome(redis, endpoint, 'succeeded', nowMs)
+      know({ failing_since: undefined, last_success_at: nowMs })
+    }
+    return { kind: 'taken' }
+  }
+  target.failures += 1
+  log.debug({ endpoint: endpoint.id, status, problem }, 'events.not_taken')
+  const noted = await noteOutcome(redis, endpoint, status === 410 ? 'gone' : 'failed', nowMs)
+  if (status !== 410) know({ failing_since: target.endpoint.failing_since ?? nowMs })
+  if (noted === 'disabled') {
+    log.warn({ account: endpoint.account, endpoint: endpoint.id, status }, 'endpoint.disabled')
+    know({ enabled: false })
+    const { id, account } = endpoint
+    const detail =
+      status === 410 ? 'It answered 410: it wants no more events.' : 'It has accepted nothing for five days.'
+    const what = { account, action: 'endpoint.disable', target: id, detail }
+    await appendToAuditLog(redis, { actor: LANEWAY_ITSELF, ...what }, nowMs)
+  }
+  return noted !== 'noted' ? { kind: 'gone' } : { kind: 'failed', askedMs }
+}
+
+// One POST to an endpoint, signed, and how it was answered. Never redirected, never repeated here.
+
+/** From here to the last byte of the answer. */
+const TIMEOUT_MS = 15_000
+/** Of an answer so much is read; the rest is not waited for. */
+const ANSWER_BYTES = 4_096
+
+/** How an endpoint answered. */
+export interface PostEnd {
+  /** Undefined without an answer; then `problem` says why. */
+  status: number | undefined
+  problem: string | undefined
+  answer: string
+  askedMs: number | undefined
+  tookMs: number
+}
+
+/** POSTs a body at `atMs` (epoch ms) and never rejects. `secrets`: it is signed with each of them. `stopped` cuts it off. */
+async function postEvents(
+  agent: Agent,
+  url: string,
+  secrets: readonly string[],
+  { id, body, atMs }: { id: string; body: string; atMs: number },
+  stopped: AbortSignal,
+): Promise<PostEnd> {
+  const began = performance.now()
+  const seconds = Math.floor(atMs / 1_000)
+  let status: number | undefined
+  let answer = ''
+  let problem: string | undefined
+  let askedMs: number | undefined
+  try {
+    const response = await request(url, {
+      dispatcher: agent,
+      method: 'POST',
+      headers: signedHeaders(secrets, { id, seconds, body }),
+      body,
+      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopped]),
+    })
+    status = response.statusCode
+    askedMs = retryAfterMs(response.headers['retry-after'], atMs)
+    let read = 0
+    for await (const chunk of response.body) {
+      const bytes = Buffer.from(chunk)
+      answer += bytes.subarray(0, ANSWER_BYTES - read).toString()
+      read += bytes.length
+      // Leaving the loop closes the connection, which nobody shall keep busy by talking.
+      if (read > ANSWER_BYTES) break
+    }
+  } catch (error) {
+    // What was answered counts, also when the rest of it never came.
+    if (status === undefined) problem = sentenceOf(error)
+  }
+  return { status, problem, answer, askedMs, tookMs: Math.round(performance.now() - began) }
+}
+
+/** The kinds of failure that say more than that there was none; nothing of the network behind it is shown. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  UNSAFE_TARGET: 'it leads to an address that is not allowed',
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was cut',
+  UND_ERR_SOCKET: 'the connection was cut',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection within 5 s',
+  ENOTFOUND: 'its name leads nowhere',
+  EAI_AGAIN: 'its name could not be looked up',
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer within 15 s'
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (/CERT|SSL|TLS|SIGNATURE/.test(code)) return 'its certificate is not valid'
+  return SENTENCES[code] ?? 'no answer'
+}

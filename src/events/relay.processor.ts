@@ -1,0 +1,233 @@
+// The relay: one worker at a time keeps the outboxes open and delivers events to the endpoints. Each endpoint has a loop of
+// its own, so that none waits for another.
+//
+// Two relays at once, as after one was frozen, repeat events and do no other harm: an endpoint's cursors move by
+// compare-and-set (store/scripts/cursor-move.lua).
+
+import type { Seal } from '../kernel/seal.ts'
+import { listKeptSenders, type Sender } from '../accounts/senders.ts'
+import type { Config } from '../kernel/config.ts'
+import { waitAtMost } from '../kernel/deadline.ts'
+import {
+  dueQueues,
+  noteDue,
+  noteLookedAt,
+  noteQueues,
+  type QueueOwner,
+  removeQueue,
+} from './store/endpoint-queue.ts'
+import { type Endpoint, findEndpoint, listEndpoints } from './store/endpoints.ts'
+import { listenAgain, listeningAccounts, maintainOutboxes } from './store/outbox.ts'
+import type { Log } from '../kernel/log.ts'
+import { createTargetAgent, createTargetRule, type TargetRule } from '../outbound/targets.ts'
+import { runningRedisClock } from '../redis/clock.ts'
+import type { Redis } from '../redis/connect.ts'
+import { withTimeout } from '../redis/errors.ts'
+import { rootKeys } from '../redis/keys.ts'
+import { deleteIf, ELECTED_MS, holdLease } from '../redis/lock.ts'
+import { execOrThrow } from '../redis/records.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
+import type { DeliveryDeps, Target } from './deliver.ts'
+import { createPump, MOST_AT_ONCE } from './pump.ts'
+import { createRetries } from './retries.processor.ts'
+
+/** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
+const ELECT_MS = 800
+/** How often outboxes are looked after. */
+const MAINTAIN_MS = 5_000
+/** How often accounts are looked for that should be listened to and are not. */
+const LISTEN_AGAIN_MS = 60_000
+/** Queues of endpoints looked at in one go. */
+const MOST_DUE = 1_000
+/** The queue of an endpoint that is no more is removed once more after this if that failed. */
+const REMOVE_AGAIN_MS = 5_000
+/** A stop waits for Redis so long. */
+const LAST_WORDS_MS = 500
+
+/** What delivery needs. `worker` is the name of this process. */
+export interface RelayDeps {
+  redis: Redis
+  config: Pick<Config, 'events'>
+  log: Log
+  seal: Seal
+  worker: string
+}
+
+/** Takes part in the election, and delivers while it is elected. */
+export function startRelay(deps: RelayDeps) {
+  const { redis, config, log, worker } = deps
+  const rule = createTargetRule(config.events.allowPrivate)
+  const nowMs = runningRedisClock(redis, rootKeys.relay)
+  const deliveries = new Map<string, EndpointDelivery>()
+  let isRelay = false
+  let electedAt = Number.NEGATIVE_INFINITY
+  let listenedAt = Number.NEGATIVE_INFINITY
+  let isStopped = false
+
+  const nameOf = ({ account, id }: QueueOwner): string => `${account} ${id}`
+
+  /** Starts, updates and stops deliveries, so that every endpoint that there is now has one. */
+  async function refresh(): Promise<void> {
+    const current = new Map<string, Endpoint>()
+    for (const account of await listeningAccounts(redis)) {
+      const endpoints = await listEndpoints(redis, account)
+      if (endpoints.length === 0) continue
+      const senders = new Map((await listKeptSenders(redis, account)).map((sender) => [sender.id, sender]))
+      for (const endpoint of endpoints) {
+        const name = nameOf(endpoint)
+        current.set(name, endpoint)
+        const delivery = deliveries.get(name)
+        if (delivery) delivery.update(endpoint, senders)
+        else if (!isStopped) deliveries.set(name, startEndpointDelivery({ ...deps, rule, nowMs }, endpoint, senders))
+      }
+    }
+    for (const [name, delivery] of deliveries) {
+      if (current.has(name)) continue
+      deliveries.delete(name)
+      await delivery.stop(LAST_WORDS_MS)
+      await noteDue(redis, delivery.owner, 0)
+    }
+  }
+
+  /** Works on queues with a due job, and removes those of removed endpoints. */
+  async function lookAtQueues(): Promise<void> {
+    const owners = [...deliveries.values()].map(({ owner }) => owner)
+    await noteQueues(redis, owners)
+    for (const owner of await dueQueues(redis, MOST_DUE)) {
+      const delivery = deliveries.get(nameOf(owner))
+      if (delivery) {
+        await delivery.lookAtQueue()
+        continue
+      }
+      await noteLookedAt(redis, owner, REMOVE_AGAIN_MS)
+      if ((await findEndpoint(redis, owner.account, owner.id)) === undefined) await removeQueue(redis, owner)
+      else await noteDue(redis, owner, ELECT_MS)
+    }
+  }
+
+  async function stopAll(limitMs: number): Promise<void> {
+    const stopping = [...deliveries.values()].map((delivery) => delivery.stop(limitMs))
+    deliveries.clear()
+    await Promise.all(stopping)
+  }
+
+  const electing = repeatedly(
+    ELECT_MS,
+    async () => {
+      // A Redis that is away elects nobody: somebody else may be the relay by the time it is back.
+      if (isRelay && performance.now() - electedAt > ELECTED_MS) await stopAll(LAST_WORDS_MS)
+      isRelay = await holdLease(redis, rootKeys.relay, { holder: worker, ms: ELECTED_MS })
+      if (!isRelay) return stopAll(LAST_WORDS_MS)
+      electedAt = performance.now()
+      await refresh()
+      await lookAtQueues()
+    },
+    log,
+  )
+  const maintaining = repeatedly(
+    MAINTAIN_MS,
+    async () => {
+      if (!isRelay) return
+      if (performance.now() - listenedAt > LISTEN_AGAIN_MS) {
+        await listenAgain(redis)
+        listenedAt = performance.now()
+      }
+      for (const account of await listeningAccounts(redis))
+        await maintainOutboxes(redis, account, config.events.retentionMs)
+      await noteStatus(redis, [...deliveries.values()], await nowMs())
+    },
+    log,
+  )
+  return {
+    /** Ends delivery, and lets another worker be the relay. */
+    async stop(limitMs: number): Promise<void> {
+      isStopped = true
+      electing.stop()
+      maintaining.stop()
+      await stopAll(Math.min(limitMs, 2_000))
+      if (isRelay) await withTimeout(LAST_WORDS_MS, deleteIf(redis, rootKeys.relay, worker)).catch(() => {})
+    },
+  }
+}
+
+/** The pump rests so long (ms) after a round that could not be done, as when Redis is away. */
+const TROUBLE_MS = 500
+
+type EndpointDelivery = ReturnType<typeof startEndpointDelivery>
+
+/** Delivers to an endpoint from now on. */
+function startEndpointDelivery(
+  deps: DeliveryDeps & { config: Pick<Config, 'events'>; rule: TargetRule },
+  endpoint: Endpoint,
+  senders: ReadonlyMap<number, Sender>,
+) {
+  const stopping = new AbortController()
+  const target: Target = {
+    ...{ endpoint, senders, agent: createTargetAgent(deps.rule, MOST_AT_ONCE) },
+    ...{ failures: 0, pausedUntil: 0, successNotedAt: 0 },
+  }
+  const retries = createRetries(deps, target, stopping.signal)
+  const pump = createPump(deps, target, retries)
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      let waitMs = TROUBLE_MS
+      try {
+        waitMs = await pump.step(stopping.signal)
+      } catch (error) {
+        if (!stopping.signal.aborted) deps.log.warn({ endpoint: endpoint.id, err: error }, 'events.not_told')
+      }
+      await new Promise((resolve) => (waitMs === 0 ? setImmediate(resolve) : setTimeout(resolve, waitMs)))
+    }
+  }
+  const running = run()
+
+  return {
+    owner: { account: endpoint.account, id: endpoint.id },
+    target,
+    waiting: retries.waiting,
+    oldestWaiting: pump.oldestWaiting,
+
+    /** As it is kept now. */
+    update(now: Endpoint, nowSenders: ReadonlyMap<number, Sender>): void {
+      // Enabled again: what it did before does not count.
+      if (now.enabled && !target.endpoint.enabled) {
+        target.failures = 0
+        target.pausedUntil = 0
+      }
+      target.endpoint = now
+      target.senders = nowSenders
+    },
+
+    /** Its queue may hold something that is due. */
+    lookAtQueue: retries.look,
+
+    /** Ends within `limitMs`; what is under way is cut off, and delivered again by the next relay. */
+    async stop(limitMs: number): Promise<void> {
+      stopping.abort()
+      await waitAtMost(limitMs, running)
+      await retries.stop(limitMs)
+      await target.agent.destroy()
+    },
+  }
+}
+
+// How delivery stands, for the metrics of every process: only the relay knows.
+
+/** Old figures are not shown as if they were still true. */
+const KEPT_MS = 30_000
+
+/** Writes it down; `nowMs` is Redis' time. */
+async function noteStatus(redis: Redis, deliveries: readonly EndpointDelivery[], nowMs: number): Promise<void> {
+  const enabled = deliveries.filter(({ target }) => target.endpoint.enabled)
+  const waiting = await Promise.all(deliveries.map((delivery) => delivery.waiting()))
+  const since = Math.min(nowMs, ...enabled.map((delivery) => delivery.oldestWaiting() ?? nowMs))
+  const status = {
+    enabled: enabled.length,
+    failing: enabled.filter(({ target }) => target.failures > 0).length,
+    disabled: deliveries.length - enabled.length,
+    retrying: waiting.reduce((sum, count) => sum + count, 0),
+    oldest_seconds: Math.round((nowMs - since) / 1_000),
+  }
+  await execOrThrow(redis.multi().hset(rootKeys.eventStatus, status).pexpire(rootKeys.eventStatus, KEPT_MS))
+}

@@ -1,0 +1,253 @@
+// The jobs of an endpoint's queue: failed deliveries, tests, replays. The queue has a worker only while one of them is
+// due.
+import type { Config } from '../kernel/config.ts'
+import { TEST_TYPE } from '../model/events/event-schema.ts'
+import type { PlacedEvent } from '../model/events/outbox-entry.ts'
+import { retryWaitMs } from '../model/events/retry-times.ts'
+import {
+  addEventJob,
+  dueInMs,
+  GIVEN_UP_KEPT,
+  LOOK_AGAIN_MS,
+  noteDue,
+  noteLookedAt,
+  openEndpointQueue,
+} from './store/endpoint-queue.ts'
+import { readRange } from './store/outbox.ts'
+import {
+  failedDeliveries,
+  findReplay,
+  noteReplay,
+  type Replay,
+  type ReplayOrder,
+  replayPage,
+} from './store/replays.ts'
+import { type EventJob, eventJobSchema } from '../jobs/background.ts'
+import { iso } from '../kernel/instant.ts'
+import { endpointQueue } from '../lanes/bullmq/layout.ts'
+import { promote, type Queue, retry } from '../lanes/bullmq/open-queue.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../lanes/bullmq/worker.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { endpointQueuePrefix } from '../redis/keys.ts'
+import { type DeliveryDeps, deliver, refOf, send, type Target } from './deliver.ts'
+
+/** Retries of one endpoint at a time. */
+const CONCURRENCY = 4
+/** Nothing is tried at an endpoint that is disabled; a look at it is due after this. */
+const DISABLED_WAIT_MS = 600_000
+const REDIS_AWAY_MS = 1_000
+/** A worker notes for so long ahead that it works on a queue. */
+const HELD_MS = 30_000
+/** Jobs that are tried at once when an endpoint takes something again. */
+const PROMOTED = 1_000
+
+/** Whether a queue is worth working on: its next job is due within a second. */
+const isSoon = (inMs: number | undefined): boolean => inMs !== undefined && inMs <= 1_000
+
+export type Retries = ReturnType<typeof createRetries>
+
+/** The retries of one endpoint. `stopped` cuts off what is under way. */
+export function createRetries(
+  deps: DeliveryDeps & { config: Pick<Config, 'events'> },
+  target: Target,
+  stopped: AbortSignal,
+) {
+  const { redis, config, log } = deps
+  const owner = { account: target.endpoint.account, id: target.endpoint.id }
+  const queue = openEndpointQueue(redis, owner)
+  let worker: Worker | undefined
+  let renewing: NodeJS.Timeout | undefined
+
+  const waitOf = (failures: number, askedMs: number | undefined): number | undefined =>
+    retryWaitMs(config.events.retryMs, failures, askedMs, Math.random())
+
+  async function run(job: Job): Promise<OwnEnd> {
+    const parsed = eventJobSchema.safeParse(job.data)
+    if (!parsed.success) return { kind: 'dead_letter', reason: 'not a job of an endpoint' }
+    try {
+      if (parsed.data.kind === 'test') return await test(job.id ?? '', parsed.data.at)
+      if (!target.endpoint.enabled) return { kind: 'waits', ms: DISABLED_WAIT_MS }
+      if (parsed.data.kind === 'replay') {
+        const wait = await takeReplayTurn(deps, target, queue, parsed.data.replay, stopped)
+        return wait === undefined ? { kind: 'done' } : { kind: 'waits', ms: wait }
+      }
+      return await redeliver(job, parsed.data)
+    } catch (error) {
+      if (isRedisAway(error)) return { kind: 'waits', ms: REDIS_AWAY_MS }
+      throw error
+    }
+  }
+
+  async function test(id: string, at: number): Promise<OwnEnd> {
+    const data = { event_id: id, id: owner.id, reason: null }
+    const documents = [{ type: TEST_TYPE, timestamp: iso(at), data }]
+    await send(deps, target, { id, documents }, { attempt: 1, retryIn: () => undefined, stopped })
+    return { kind: 'done' }
+  }
+
+  async function redeliver(
+    job: Job,
+    { refs, failures, ...rest }: Extract<EventJob, { kind: 'deliver' }>,
+  ): Promise<OwnEnd> {
+    const events = await eventsOf(refs)
+    const waits = new Map<number | undefined, number | undefined>()
+    const wait = (askedMs: number | undefined): number | undefined => {
+      if (!waits.has(askedMs)) waits.set(askedMs, waitOf(failures + 1, askedMs))
+      return waits.get(askedMs)
+    }
+    const end = await deliver(deps, target, events, { attempt: failures + 1, retryIn: wait, stopped })
+    if (end.kind === 'taken') return { kind: 'done' }
+    // Nobody knows whether it was taken: it is tried once more, and counts as if it had never been.
+    if (end.kind === 'stopped') return { kind: 'waits', ms: 1 }
+    if (end.kind === 'gone') return { kind: 'waits', ms: DISABLED_WAIT_MS }
+    await job.updateData({ ...rest, refs, failures: failures + 1 })
+    const ms = wait(end.askedMs)
+    return ms === undefined ? { kind: 'dead_letter', reason: 'all its tries are used up' } : { kind: 'waits', ms }
+  }
+
+  /** The events that a job stands for, as far as they are kept. */
+  async function eventsOf(refs: readonly string[]): Promise<PlacedEvent[]> {
+    const entries = new Map(refs.map((ref) => [ref.slice(0, ref.lastIndexOf(':')), ref.split(':')]))
+    const wanted = new Set(refs)
+    const found = await Promise.all(
+      [...entries.values()].map(([source = '', entry = '']) =>
+        readRange(redis, owner.account, Number(source), { from: entry, to: entry, most: 1 }),
+      ),
+    )
+    return found.flat().flatMap(({ events }) => events.filter((event) => wanted.has(refOf(event))))
+  }
+
+  function open(): void {
+    if (worker !== undefined || stopped.aborted) return
+    const settings = {
+      concurrency: CONCURRENCY,
+      lockDuration: 30_000,
+      stalledInterval: 15_000,
+      maxStalledCount: 100,
+      removeOnComplete: { age: 86_400, count: 100, limit: 100 },
+      removeOnFail: GIVEN_UP_KEPT,
+    }
+    const opened = openWorker(
+      redis,
+      { name: endpointQueue(owner.id), prefix: endpointQueuePrefix(owner.id) },
+      async (job, token) => endOwn(await run(job), job, token),
+      settings,
+      (error) => log.debug({ endpoint: owner.id, err: error }, 'events.error'),
+    )
+    opened.on('failed', (job, error) => log.warn({ endpoint: owner.id, job: job?.id, err: error }, 'events.given_up'))
+    worker = opened
+    renewing = setInterval(() => void renew(opened), HELD_MS / 30)
+  }
+
+  /** Goes on noting that the queue is worked on, until nothing of it is due. */
+  async function renew(opened: Worker): Promise<void> {
+    try {
+      if (isSoon(await dueInMs(redis, queue, owner))) return await noteLookedAt(redis, owner, HELD_MS)
+      if (worker !== opened) return
+      clearInterval(renewing)
+      await closeWorker(opened, 1_000).finally(() => {
+        worker = undefined
+      })
+      await look()
+    } catch (error) {
+      log.debug({ endpoint: owner.id, err: error }, 'events.error')
+    }
+  }
+
+  /** Works on the queue if something of it is due. Dying on the way leaves a queue that is looked at again by itself. */
+  async function look(): Promise<void> {
+    if (worker !== undefined) return
+    await noteLookedAt(redis, owner, LOOK_AGAIN_MS)
+    const next = await dueInMs(redis, queue, owner)
+    if (isSoon(next)) open()
+    else if (next !== undefined) await noteDue(redis, owner, next)
+  }
+
+  return {
+    look,
+    /** Events that were not taken, or not tried after others were not; resolves once a job stands for them. */
+    async park(events: readonly PlacedEvent[], failures: number, waitMs: number): Promise<void> {
+      const refs = events.map(refOf)
+      const jobId = `dlv_${refs[0]?.replaceAll(':', '_')}_${refs.length}_${refs.at(-1)?.replaceAll(':', '_')}`
+      await addEventJob(redis, queue, owner, { v: 1, kind: 'deliver', refs, failures }, { waitMs, jobId })
+    },
+    /** How long (ms) a delivery waits that has failed for the first time. */
+    firstWaitMs: (askedMs: number | undefined): number => waitOf(1, askedMs) ?? 0,
+    async waiting(): Promise<number> {
+      const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed')
+      return wait + delayed
+    },
+    /** The endpoint takes something again: what waits is tried now. */
+    async promote(): Promise<void> {
+      await queue.promoteJobs({ count: PROMOTED })
+      open()
+    },
+    async stop(limitMs: number): Promise<void> {
+      clearInterval(renewing)
+      if (worker) await closeWorker(worker, limitMs)
+      await queue.close()
+    },
+  }
+}
+
+// Works on a replay, a page a turn, in between the other jobs of the endpoint's queue.
+//
+// Dying within a page delivers its events again, under the same ids.
+
+/** A replay whose endpoint fails is tried again after this. */
+const FAILING_WAIT_MS = 30_000
+
+/** Does a page. How long (ms) until the next; undefined when it is done, or not kept any more. */
+async function takeReplayTurn(
+  deps: DeliveryDeps,
+  target: Target,
+  queue: Queue<EventJob>,
+  id: string,
+  stopped: AbortSignal,
+): Promise<number | undefined> {
+  const { redis } = deps
+  const { endpoint } = target
+  const replay = await findReplay(redis, endpoint, id)
+  if (replay === undefined || replay.state === 'done') return undefined
+  if (replay.order.failedOnly) {
+    const count = await retryFailed(queue, replay.order)
+    await noteReplay(redis, endpoint.account, id, { state: 'done', delivered: count, ended_at: await deps.nowMs() })
+    return undefined
+  }
+  const senderOf = (lane: number): string | undefined => target.senders.get(lane)?.number
+  const { events, next } = await replayPage(redis, endpoint, replay.order, replay.cursor, senderOf)
+  if (!(await deliverPage(deps, target, events, { stopped, types: replay.order.types }))) return FAILING_WAIT_MS
+  await noteReplay(redis, endpoint.account, id, progressOf(replay, events.length, next, await deps.nowMs()))
+  return next === undefined ? undefined : 1
+}
+
+const progressOf = (replay: Replay, more: number, next: string | undefined, nowMs: number) => ({
+  state: next === undefined ? ('done' as const) : ('running' as const),
+  delivered: replay.delivered + more,
+  ...(next === undefined ? { ended_at: nowMs } : { cursor: next }),
+})
+
+async function deliverPage(
+  deps: DeliveryDeps,
+  target: Target,
+  events: readonly PlacedEvent[],
+  how: { stopped: AbortSignal; types: readonly string[] | undefined },
+): Promise<boolean> {
+  const { max_events: most } = target.endpoint
+  for (let from = 0; from < events.length; from += most) {
+    const retryIn = (): number => FAILING_WAIT_MS
+    const end = await deliver(deps, target, events.slice(from, from + most), { attempt: 1, retryIn, ...how })
+    if (end.kind !== 'taken') return false
+  }
+  return true
+}
+
+/** Has those deliveries tried now that wait for a retry or were given up. How many events they hold. */
+async function retryFailed(queue: Queue<EventJob>, order: ReplayOrder): Promise<number> {
+  let count = 0
+  for (const { id, data } of await failedDeliveries(queue, order)) {
+    // Neither, when it was taken up meanwhile.
+    if ((await promote(queue, id)) || (await retry(queue, id, { ...data, failures: 0 }))) count += data.refs.length
+  }
+  return count
+}

@@ -1,0 +1,120 @@
+// What WhatsApp has of the gallery: its id of each content for each number that sends it, who uploads one at the moment, and how
+// long an upload that went wrong is not tried again. All of it ends by itself, and all times are kept by Redis.
+import type { Redis } from '../redis/connect.ts'
+import { mediaUploadKeys } from '../redis/keys.ts'
+import { deleteIf, holdLease } from '../redis/lock.ts'
+import { defineScript } from '../redis/lua.ts'
+
+const DAY_MS = 86_400_000
+/** WhatsApp keeps an upload for 30 days. An id is used for a day less, and renewed a day before that. */
+const USED_MS = 29 * DAY_MS
+const RENEW_MS = 28 * DAY_MS
+/** A worker that dies while it uploads is taken for dead after this. */
+const LEASE_MS = 15_000
+/** How often a worker that uploads says that it still does. */
+export const HOLD_AGAIN_MS = 5_000
+/** What went wrong longer ago says nothing of the next upload. */
+const FAILURES_KEPT_MS = 3_600_000
+/** An upload that fails is tried again after this, doubled for each failure in a row, up to the last. */
+const FIRST_REST_MS = 1_000
+const MOST_REST_MS = 300_000
+/** For so long a file that WhatsApp refused is refused without asking again. */
+const REFUSED_MS = 600_000
+
+/** A content as it goes to one number. */
+export interface UploadedContent {
+  lane: number
+  /** SHA-256, hex. */
+  hash: string
+}
+
+/** What is known of an upload that went wrong: `refused` for good, or `waits` to be tried again. */
+export interface UploadRest {
+  outcome: 'refused' | 'waits'
+  code: string
+  sentence: string
+  /** Until it may be tried again (ms). */
+  ms: number
+}
+
+/** What is known of a content at WhatsApp. */
+export type KnownUpload =
+  | { kind: 'uploaded'; id: string; isOld: boolean }
+  | { kind: 'rests'; rest: UploadRest }
+  | { kind: 'unknown' }
+
+/** What is known of the content for the number of this lane. */
+export async function findUpload(redis: Redis, { lane, hash }: UploadedContent, nowMs: number): Promise<KnownUpload> {
+  const keys = mediaUploadKeys(lane, hash)
+  const [upload, rest] = await redis.mget(keys.upload, keys.rest)
+  if (typeof upload === 'string') {
+    const { id, renewAtMs } = readUpload(upload)
+    return { kind: 'uploaded', id, isOld: nowMs >= renewAtMs && typeof rest !== 'string' }
+  }
+  if (typeof rest !== 'string') return { kind: 'unknown' }
+  const ms = await redis.pttl(keys.rest)
+  return ms > 0 ? { kind: 'rests', rest: { ...readRest(rest), ms } } : { kind: 'unknown' }
+}
+
+function readUpload(text: string): { id: string; renewAtMs: number } {
+  const space = text.indexOf(' ')
+  return { id: text.slice(space + 1), renewAtMs: Number(text.slice(0, space)) }
+}
+
+function readRest(text: string): Omit<UploadRest, 'ms'> {
+  const [outcome = '', code = '', ...sentence] = text.split('|')
+  return { outcome: outcome === 'refused' ? 'refused' : 'waits', code, sentence: sentence.join('|') }
+}
+
+const keepScript = defineScript(import.meta.url, 'upload-keep')
+const restScript = defineScript(import.meta.url, 'upload-rest')
+
+/** WhatsApp has taken the content under this id. */
+export async function keepUpload(redis: Redis, of: UploadedContent, id: string, nowMs: number): Promise<void> {
+  const { upload, rest } = mediaUploadKeys(of.lane, of.hash)
+  await keepScript(redis, { upload, rest }, { text: `${nowMs + RENEW_MS} ${id}`, keptMs: USED_MS })
+}
+
+/** Notes that an upload went wrong. `askedMs`: WhatsApp said when it may be tried again. Returns how long it rests (ms). */
+export const restUpload = (
+  redis: Redis,
+  of: UploadedContent,
+  why: Omit<UploadRest, 'ms'>,
+  askedMs = 0,
+): Promise<number> =>
+  why.outcome === 'refused'
+    ? noteRest(redis, of, why, { leastMs: REFUSED_MS, from: 0 })
+    : noteRest(redis, of, why, { leastMs: askedMs, from: 1 })
+
+/** `from`: from how many failures on it rests; 0: it is no failure that counts. */
+async function noteRest(
+  redis: Redis,
+  of: UploadedContent,
+  { outcome, code, sentence }: Omit<UploadRest, 'ms'>,
+  how: { leastMs: number; from: number },
+): Promise<number> {
+  const { rest, failures } = mediaUploadKeys(of.lane, of.hash)
+  const lengths = { firstMs: FIRST_REST_MS, mostMs: MOST_REST_MS, keptMs: FAILURES_KEPT_MS }
+  const args = { text: `${outcome}|${code}|${sentence}`, ...how, ...lengths }
+  return Number(await restScript(redis, { rest, failures }, args))
+}
+
+/**
+ * Forgets an id that WhatsApp does not know any more, unless there is another one by now. The first time the content may be
+ * uploaded again at once; a WhatsApp that forgets each id right away is given longer and longer rests.
+ */
+export async function forgetUpload(redis: Redis, of: UploadedContent, id: string): Promise<void> {
+  const keys = mediaUploadKeys(of.lane, of.hash)
+  const upload = await redis.get(keys.upload)
+  if (upload === null || readUpload(upload).id !== id || !(await deleteIf(redis, keys.upload, upload))) return
+  const sentence = 'WhatsApp does not know the file a moment after it was uploaded.'
+  await noteRest(redis, of, { outcome: 'waits', code: 'media_gone', sentence }, { leastMs: 0, from: 2 })
+}
+
+/** Makes this worker the one that uploads the content, or keeps it that; false while another one does. */
+export const holdUpload = (redis: Redis, { lane, hash }: UploadedContent, holder: string, mayTake: boolean) =>
+  holdLease(redis, mediaUploadKeys(lane, hash).lease, { holder, ms: LEASE_MS, mayTake })
+
+/** The upload has ended, one way or the other. */
+export const releaseUpload = (redis: Redis, { lane, hash }: UploadedContent, holder: string) =>
+  deleteIf(redis, mediaUploadKeys(lane, hash).lease, holder)

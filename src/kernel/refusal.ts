@@ -1,0 +1,99 @@
+// Why something that was asked for is not accepted, as data: the same over HTTP and through the intake queue.
+
+import type { Fault } from './fault.ts'
+
+/** A limit that a request met. */
+export type Limit =
+  | 'key_rate'
+  | 'account_rate'
+  | 'address_rate'
+  | 'waiting'
+  | 'drafts'
+  | 'rows_bytes'
+  | 'gallery_bytes'
+  | 'contacts'
+  | 'disk_reserve'
+  | 'memory_reserve'
+
+/**
+ * `unauthorized` is a key that cannot be used, `forbidden` one that may not do this, `not_found` something that the
+ * account does not have, `conflict` a repeat that contradicts what came first, `overtaken` what somebody else has changed
+ * meanwhile, `in_the_way` what another thing must go first for, `too_many` what may come later; everything else is
+ * `invalid`.
+ */
+export type RefusalKind =
+  | 'invalid'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'overtaken'
+  | 'in_the_way'
+  | 'too_many'
+
+/**
+ * The refusal of a request. `message` is one sentence for a person; `faults` name the fields at fault, at most 100.
+ */
+export class Refusal extends Error {
+  override name = 'Refusal'
+  readonly kind: RefusalKind
+  /** Snake case, as in the error answers. */
+  readonly code: string
+  readonly faults: readonly Fault[]
+  /** When it may be tried again, where that is known. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    kind: RefusalKind,
+    code: string,
+    message: string,
+    faults: readonly Fault[] = [],
+    retryAfterSeconds?: number,
+  ) {
+    super(message)
+    this.retryAfterSeconds = retryAfterSeconds
+    this.kind = kind
+    this.code = code
+    this.faults = faults
+  }
+}
+
+/** A file that cannot be used as a whole; `message` says where and why. */
+export const refusedFile = (message: string): Refusal =>
+  new Refusal('invalid', 'invalid_request', `${message.replace(/\.$/, '')}.`, [{ path: '', message }])
+
+/** The code of a refusal; undefined for any other error. */
+export const refusalCodeOf = (error: unknown): string | undefined => (error instanceof Refusal ? error.code : undefined)
+
+/** Most faults listed for one request: 60,000 wrong buttons in 256 KB were answered with 8 MB. */
+export const FAULTS_MAX = 100
+
+/** A refusal that lists the faults; its sentence names the first and how many there are. */
+export const invalidFields = (faults: readonly Fault[], code = 'invalid_request'): Refusal =>
+  new Refusal('invalid', code, sentenceOf(faults), faults.slice(0, FAULTS_MAX))
+
+/** What does not exist, or belongs to another account: the answer must be the same for both. */
+export const doesNotExist = (what: string): Refusal => new Refusal('not_found', 'not_found', `${what} does not exist.`)
+
+/** Something went wrong on our side with one thing of several: the others are done all the same, and the log has the cause. */
+export const ownFault = (): Refusal =>
+  new Refusal('invalid', 'internal', 'Something went wrong on our side; see the log.')
+
+/** One sentence for several faults. */
+export function sentenceOf(faults: readonly Fault[]): string {
+  const [first] = faults
+  if (!first) return 'The request is not valid.'
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see details)` : ''
+  return `${first.path === '' ? '' : `${first.path}: `}${first.message}${more}.`
+}
+
+/** `rate_limited` is not here: whose rate it was stands in the error. */
+export const LIMIT_OF_CODE: ReadonlyMap<string, Limit> = new Map([
+  ['too_many_waiting', 'waiting'],
+  ['too_many_drafts', 'drafts'],
+  ['rows_full', 'rows_bytes'],
+  ['gallery_full', 'gallery_bytes'],
+  ['too_many_contacts', 'contacts'],
+  ['disk_reserve', 'disk_reserve'],
+  ['memory_reserve', 'memory_reserve'],
+])

@@ -1,0 +1,73 @@
+// Opens BullMQ queues, promotes delayed jobs and retries failed ones.
+
+import { Queue as BullQueue, ErrorCode } from 'bullmq'
+import type { Redis } from '../../redis/connect.ts'
+
+type Done = 'add' | 'addBulk' | 'pause' | 'resume' | 'promoteJobs' | 'remove' | 'obliterate' | 'setGlobalConcurrency'
+type Asked = 'name' | 'getJob' | 'getJobs' | 'getJobCounts' | 'getJobState' | 'getRateLimitTtl'
+
+/** What others do with a queue and ask of it. */
+export type Queue<Payload = unknown> = Pick<BullQueue<Payload>, Done | Asked | 'rateLimit' | 'close'>
+
+/** The last that BullMQ knows; the first one is 1. */
+export const LAST_PRIORITY = 2_097_151
+
+/** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
+const EVENTS_KEPT = 100
+
+/** `toLook`: the queue's settings are left to those who write into it. */
+export const openQueue = openBullQueue as <Payload>(...given: Parameters<typeof openBullQueue>) => Queue<Payload>
+
+/** The same with all that BullMQ has. */
+export function openBullQueue<Payload = unknown>(
+  redis: Redis,
+  name: string,
+  prefix: string,
+  { toLook = false }: { toLook?: boolean } = {},
+): BullQueue<Payload> {
+  const queue = new BullQueue<Payload>(name, {
+    connection: redis,
+    prefix,
+    streams: { events: { maxLen: EVENTS_KEPT } },
+    skipMetasUpdate: toLook,
+    // Otherwise a connection that breaks while the version is asked for breaks the queue for as long as the process
+    // lives.
+    skipVersionCheck: true,
+  })
+  // The connection reports its own errors once; each queue would report them again.
+  queue.on('error', () => {})
+  return queue
+}
+
+const MOVED_ON: ReadonlySet<unknown> = new Set([
+  ...[ErrorCode.JobNotExist, ErrorCode.JobLockNotExist, ErrorCode.JobNotInState, ErrorCode.JobLockMismatch],
+])
+
+/** BullMQ did not do it because the job is gone, or elsewhere by now: somebody else was faster. */
+export const hasJobMovedOn = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && MOVED_ON.has(error.code)
+
+/** Has a job that waits for its time taken up now. False when it does not wait, or is gone. */
+export async function promote(queue: Queue, id: string): Promise<boolean> {
+  const job = await queue.getJob(id)
+  return job !== undefined && unlessMovedOn(job.promote())
+}
+
+/**
+ * Has a job that was given up taken up again, with this data. False when it was not given up, or somebody else was
+ * faster.
+ */
+export async function retry(queue: Queue, id: string, data: object): Promise<boolean> {
+  const job = await queue.getJob(id)
+  if (job === undefined || !(await job.isFailed())) return false
+  return unlessMovedOn(job.updateData(data).then(() => job.retry('failed')))
+}
+
+const unlessMovedOn = (moving: Promise<void>): Promise<boolean> =>
+  moving.then(
+    () => true,
+    (error: unknown) => {
+      if (!hasJobMovedOn(error)) throw error
+      return false
+    },
+  )

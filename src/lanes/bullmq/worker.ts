@@ -1,0 +1,177 @@
+// How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's
+// signals: a processor throws them for a job that waits, goes back, or can never be run.
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type Job as BullJob,
+  Worker as BullWorker,
+  DelayedError,
+  type Processor,
+  RateLimitError,
+  UnrecoverableError,
+  WaitingError,
+  type WorkerOptions,
+} from 'bullmq'
+import { waitAtMost } from '../../kernel/deadline.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { workerBackends } from './backend.ts'
+import type { Queue } from './open-queue.ts'
+
+/** A job as its processor sees it. */
+export type Job = Pick<
+  BullJob<unknown>,
+  'id' | 'name' | 'data' | 'opts' | 'timestamp' | 'stalledCounter' | 'queueName' | 'parent' | 'parentKey' | 'updateData'
+>
+
+/** What works on the jobs of a queue. */
+export type Worker = Pick<BullWorker, 'close' | 'concurrency' | 'on' | 'waitUntilReady'>
+
+/** A job that Redis got in the way of is run again after this. */
+const AWAY_MS = 1_000
+/** How soon it is tried again to give it back. */
+const AGAIN_MS = 250
+
+/** A Worker that renews the locks of its jobs by a timer: BullMQ goes by the clock of the machine for that. */
+class LockingWorker extends BullWorker {
+  readonly #lockMs = this.opts.lockDuration ?? 0
+  readonly #renewing = setInterval(() => this.#renew(), this.#lockMs / 4).unref()
+  /** Id of a job that is being worked on → its token. */
+  readonly #tokens = new Map<string, string>()
+  /** Jobs that were there the last time already: the locks of all others are new. */
+  #known: ReadonlySet<string> = new Set()
+
+  #renew(): void {
+    const old = [...this.#tokens].filter(([id]) => this.#known.has(id))
+    this.#known = new Set(this.#tokens.keys())
+    if (old.length === 0) return
+    const [ids, tokens] = [old.map(([id]) => id), old.map(([, token]) => token)]
+    // One that another worker has by now is not extended, and the end of its job finds that.
+    this.extendJobLocks(ids, tokens, this.#lockMs).catch((error: Error) => this.emit('error', error))
+  }
+
+  override async processJob(...given: Parameters<BullWorker['processJob']>): ReturnType<BullWorker['processJob']> {
+    const [{ id = '' }, token] = given
+    this.#tokens.set(id, token)
+    try {
+      return await super.processJob(...given)
+    } finally {
+      // The same job may have been taken again meanwhile, by a run that holds it now.
+      if (this.#tokens.get(id) === token) this.#tokens.delete(id)
+    }
+  }
+
+  /**
+   * A job is never given up because Redis refused something: BullMQ would keep it as failed once Redis takes that again.
+   * It goes back to its queue, as often as that takes; one that has lost its lock meanwhile is another worker's.
+   */
+  override async handleFailed(
+    ...given: Parameters<BullWorker['handleFailed']>
+  ): ReturnType<BullWorker['handleFailed']> {
+    const [error, job, token, ...rest] = given
+    if (!isRedisAway(error)) return super.handleFailed(...given)
+    for (let isBack = false; !isBack; ) {
+      isBack = await job.moveToDelayed(Date.now() + AWAY_MS, token).then(
+        () => true,
+        (refused: unknown) => !isRedisAway(refused) || this.closing !== undefined,
+      )
+      if (!isBack) await pause(AGAIN_MS)
+    }
+    return super.handleFailed(new DelayedError(), job, token, ...rest)
+  }
+
+  override async close(force?: boolean): Promise<void> {
+    await super.close(force).finally(() => clearInterval(this.#renewing))
+  }
+}
+
+/** What a Worker is told besides what BullMQ is. */
+type Settings = Omit<WorkerOptions, 'connection' | 'prefix'> & {
+  concurrency: number
+  lockDuration: number
+  /** Done each time before jobs are looked for whose worker died; when it fails, that look is left out. */
+  beforeStalledCheck?: () => Promise<void>
+}
+
+/**
+ * The one way to make a Worker. `onTrouble` hears what the connection, which reports its own errors, has mostly
+ * reported already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say.
+ */
+export function openWorker(
+  redis: Redis,
+  { name, prefix }: { name: string; prefix: string },
+  work: Processor,
+  { beforeStalledCheck = async () => {}, ...settings }: Settings,
+  onTrouble: (error: Error) => void,
+): Worker {
+  const options = { ...settings, skipLockRenewal: true, connection: redis, prefix }
+  const worker = new LockingWorker(name, work, options, workerBackends(redis, beforeStalledCheck))
+  worker.on('error', onTrouble)
+  return worker
+}
+
+/** Takes no more jobs and waits for those in flight, at most for `limitMs`; other workers take up what is left then. */
+export async function closeWorker(worker: Worker, limitMs: number): Promise<void> {
+  await waitAtMost(limitMs, worker.close())
+}
+
+/** What becomes of a job after its processor ran, when it concerns this job alone. */
+export type OwnEnd =
+  /** Finished, whatever became of the message: see its record. An answer is kept with the finished job. */
+  | { kind: 'done'; answer?: object }
+  /** Only this job waits. */
+  | { kind: 'waits'; ms: number }
+  /** It can never be run: kept among the failed ones, with the reason, for inspection. */
+  | { kind: 'dead_letter'; reason: string }
+
+export type JobEnd =
+  | OwnEnd
+  /** The whole lane waits; the job goes back to the front and keeps its place. */
+  | { kind: 'lane_waits'; ms: number }
+  /** Finished, and the whole lane waits. */
+  | { kind: 'done_lane_waits'; ms: number }
+
+/** Longest that a queue takes up nothing; after that one job asks whether the cooldown is over. */
+const MOST_LIMITED_MS = 30_000
+
+/** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
+export async function endJob(end: JobEnd, job: BullJob, token: string | undefined, queue: Queue): Promise<unknown> {
+  if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
+  // The cooldown itself is in Redis and asked by every claim; this keeps the lane from taking up chunks meanwhile. A
+  // person may end the cooldown between the claim and this line: then it must not last for an hour.
+  const ms = Math.min(end.ms, MOST_LIMITED_MS)
+  // rateLimit would overwrite a longer wait that another chunk of the lane has set a moment ago.
+  const running = await queue.getRateLimitTtl(Number.MAX_SAFE_INTEGER)
+  if (running < ms) await queue.rateLimit(ms)
+  if (end.kind === 'lane_waits') throw new RateLimitError()
+  return undefined
+}
+
+/** Puts a job back to the front of its queue; another worker takes it up at once. */
+export async function giveBack(job: Pick<BullJob, 'moveToWait'>, token: string | undefined): Promise<never> {
+  await job.moveToWait(token)
+  throw new WaitingError()
+}
+
+/** Carries an end out on a queue that never waits as a whole. */
+export async function endOwn(
+  end: OwnEnd,
+  job: Pick<BullJob, 'moveToDelayed'>,
+  token: string | undefined,
+): Promise<unknown> {
+  switch (end.kind) {
+    case 'done':
+      return end.answer
+    case 'waits':
+      // BullMQ takes the difference, and adds it to the time of Redis (backend.ts).
+      await job.moveToDelayed(Date.now() + end.ms, token)
+      throw new DelayedError()
+    case 'dead_letter':
+      throw unrecoverable(end.reason)
+  }
+}
+
+/**
+ * What a processor throws for a job that can never be run: it fails at once and is kept, with the reason. BullMQ
+ * would keep the stack trace as well, which says nothing here and shows paths of the server.
+ */
+export const unrecoverable = (reason: string): Error => Object.assign(new UnrecoverableError(reason), { stack: '' })

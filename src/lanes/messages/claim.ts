@@ -1,0 +1,269 @@
+// Claiming messages, each for one attempt, and the slots that their requests leave in: one step in Lua for many
+// messages of a lane.
+import { z } from 'zod'
+import { observerOf } from '../../redis/observe.ts'
+import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
+import type { Redis } from '../../redis/connect.ts'
+import {
+  campaignPrefix,
+  inDoubtKey,
+  jobDeathsKey,
+  laneCooldownKey,
+  laneReadersKey,
+  laneSlotsKey,
+  messageKey,
+  messageWaitKey,
+  outboxKey,
+  queuedAgainKey,
+  recipientCooldownKey,
+  requeueableKey,
+} from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { assertReplicating, NotReplicatedError } from '../../redis/replication.ts'
+import { LETTERS, type State, type Verdict } from '../../model/messages/lifecycle.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import { workerLost } from '../../model/messages/outcome.ts'
+import type { Pace } from '../../model/messages/pace.ts'
+import { nameOfPerson } from '../../kernel/sealed.ts'
+import { isLate, repliesOrLate } from '../../redis/batcher.ts'
+import { defineMessageScriptOfMany } from './message-script.ts'
+import { type NewMessage, newRecordFields, stateSchema, storedProblem } from './record-format.ts'
+import { setNotSent } from './steps.ts'
+
+const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
+const slotScript = defineScript(import.meta.url, 'message-slot')
+
+const claimReply = z.union([
+  z.tuple([z.enum(['done', 'ignored', 'in_doubt', 'stopped', 'gone', 'taken']), stateSchema, z.string()]),
+  z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()], z.number()),
+  z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
+])
+const slotsReply = z.tuple([z.string()], z.string())
+/** When a request may leave, on Redis' clock. */
+export interface Slot {
+  /** As Redis wrote it down; reserving another one names it. */
+  name: string
+  atMs: number
+  /** When it was given out. */
+  nowMs: number
+  /** Another worker reserved slots of the lane since ours before this one. */
+  isShared?: boolean
+}
+
+/** The slots that a worker would reserve for a lane. */
+export interface SlotTerms {
+  /** The latest slot of the lane that this worker got; empty before the first. */
+  latest: string
+  /** So much of what has passed since then may still be used (ms), if no other worker has reserved any. */
+  pastMs: number
+}
+
+/**
+ * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before,
+ * and its record is gone; `finalizeUnsent` ends it. `taken`: it does not wait any more. The lane or the recipient may be in a
+ * cooldown, the message may have been put off, or its slot be too far ahead, for `waitMs`. With a pace, a message that
+ * may send waits for the slot. `isProbe`: the others of the lane wait for how it ends.
+ */
+export type ClaimResult =
+  | { verdict: Verdict | 'stopped' | 'gone' | 'taken'; state: State; slot?: Slot; isProbe?: boolean }
+  | { verdict: 'lane_cooldown' | 'recipient_cooldown' | 'message_waits' | 'too_early'; state: State; waitMs: number }
+
+/** Where a message waits: as a job, or in a chunk, as a place of its campaign's list. */
+export type WaitsAs = 'job' | 'place'
+
+/** A message to claim for the attempt. Without `from`, whether it waits does not matter. */
+export interface Claim {
+  id: MessageId
+  attempt: string
+  message: NewMessage
+  from?: WaitsAs
+  /** It is not to be sent yet: the claim puts its job off for so long, however late it comes. */
+  holdMs?: number | undefined
+  /** The first of the person's names, if it is another than the recipient: a person has one cooldown under all names. */
+  person?: string | undefined
+}
+
+/** What an attempt has for writing its end down; the last part of `lostAfterMs`. */
+export const SETTLE_WITHIN_MS = 5_000
+
+/** What claims of one lane have in common. */
+export interface ClaimTerms {
+  /** The sweep takes the attempt for lost after this. */
+  lostAfterMs: number
+  /** How long evidence of another attempt that holds a message is waited for, before the policy decides. */
+  evidenceWaitMs: number
+  retentionMs: number
+  /** With it a request must leave in the slot that comes back, and not before. */
+  pace?: Pace
+  slots?: SlotTerms
+  /** The worker that has read the jobs of these messages. */
+  reader?: string
+}
+
+/**
+ * Claims messages of one lane, some hundred at most, each for one attempt, in one step: whatever a claim comes to, its
+ * job is where it belongs then. Send only those whose verdict is `done` and whose state is `sending`. Resolves to a
+ * result for each, an Error where that one failed. Rejects when Redis is away or full: then nothing may be sent.
+ */
+export async function claimMessages(
+  redis: Redis,
+  claims: readonly Claim[],
+  terms: ClaimTerms,
+): Promise<(ClaimResult | Error)[]> {
+  const [first] = claims
+  if (first === undefined) return []
+  await assertReplicating(redis, inDoubtKey(first.id.lane))
+  const replies = await repliesOrLate(takeClaims(redis, first.id.lane, claims, terms))
+  return Promise.all(
+    claims.map((claim, i) => {
+      const reply = replies[i]
+      return reply instanceof Error ? reply : resultOf(redis, claim, reply).catch((error: Error) => error)
+    }),
+  )
+}
+
+/** What the step came to for one message. Rejects when too few replicas have it: then it is taken back. */
+async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: unknown): Promise<ClaimResult> {
+  if (isLate(taken)) {
+    // A new primary may not know of the claim: nothing may be sent under it, and nothing was.
+    if (isClaimed(taken.reply)) await setNotSent(redis, id, attempt, notReplicated).catch(onlyLate)
+    throw new NotReplicatedError(taken.reply)
+  }
+  const plain = plainClaim(taken)
+  if (plain) return plain
+  const [verdict, state, last, slot, nowUs, marks = 0] = claimReply.parse(taken)
+  // A claim also ends what must not leave. That a message is being sent now is told with its end.
+  if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
+    observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'queued', to: state })
+  } else if (verdict === 'in_doubt') {
+    observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'sending', to: state })
+  }
+  switch (verdict) {
+    case 'lane_cooldown':
+    case 'recipient_cooldown':
+    case 'message_waits':
+    case 'too_early':
+      return { verdict, state, waitMs: Number(last) }
+    default:
+      return slot === undefined || nowUs === undefined
+        ? { verdict, state }
+        : { verdict, state, slot: slotOf(slot, nowUs, (marks & SHARED) > 0), isProbe: (marks & PROBE) > 0 }
+  }
+}
+
+/** Marks that message-claim.lua adds to a slot. */
+const PROBE = 1
+const SHARED = 2
+
+/**
+ * The answer for a message that may be sent in its slot, which is what almost all claims come to; undefined for any
+ * other, which the schema reads.
+ */
+function plainClaim(reply: unknown): ClaimResult | undefined {
+  if (!Array.isArray(reply) || reply.length < 5) return undefined
+  const [verdict, state, , slot, nowUs, marks = 0]: unknown[] = reply
+  // Several workers serve a busy lane, so that its slots are shared; a probe is rare.
+  if (marks !== 0 && marks !== SHARED) return undefined
+  if (verdict !== 'done' || state !== LETTERS.sending || typeof slot !== 'string') return undefined
+  const givenOutAt = Number(nowUs)
+  if (!Number.isSafeInteger(givenOutAt)) return undefined
+  return { verdict, state: 'sending', slot: slotOf(slot, givenOutAt, marks === SHARED) }
+}
+
+function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace, slots, ...terms }: ClaimTerms) {
+  return claimScript(
+    redis,
+    {
+      outbox: outboxKey(lane),
+      inDoubt: inDoubtKey(lane),
+      requeueable: requeueableKey(lane),
+      laneCooldown: laneCooldownKey(lane),
+      slots: laneSlotsKey(lane),
+      queuedAgain: queuedAgainKey(lane),
+      ...laneBacklogKeys(lane),
+      readers: laneReadersKey(lane),
+      deaths: jobDeathsKey(lane),
+    },
+    {
+      ...terms,
+      workerLost: storedProblem(workerLost),
+      campaigns: campaignPrefix(lane),
+      records: messageKey(lane, ''),
+      jobs: laneJobKey(lane, ''),
+      ids: messageId(lane, ''),
+      cooldowns: recipientCooldownKey(lane, ''),
+      waits: messageWaitKey(lane, ''),
+      pace: pace && numbersOf(pace, slots),
+      settleWithinMs: SETTLE_WITHIN_MS,
+    },
+    claims.map(({ id, attempt, message, from, holdMs, person = message.to }) => ({
+      args: {
+        ulid: id.ulid,
+        attempt,
+        acceptedAt: acceptedAtMs(id.ulid),
+        validUntil: message.validUntil,
+        aheadUs: pace?.aheadUs[message.class] ?? 0,
+        recipient: nameOfPerson(person),
+        newFields: newRecordFields(message),
+        from,
+        run: message.run,
+        sendAt: message.sendAt,
+        holdMs,
+      },
+    })),
+    { replicated: true },
+  )
+}
+
+const isClaimed = (reply: unknown): boolean => {
+  const [verdict, state] = claimReply.parse(reply)
+  return verdict === 'done' && state === 'sending'
+}
+
+const notReplicated = {
+  ...{ counts: false, maxTries: 1 },
+  problem: { code: 'not_replicated', sentence: 'Too few replicas of Redis took note of it; it is tried again.' },
+}
+
+/** Too few replicas know that a claim was taken back, as with the claim itself: that is as good as taken back. */
+export function onlyLate(error: unknown): void {
+  if (!(error instanceof NotReplicatedError)) throw error
+}
+
+/** What stands in Redis while a message waits for a file to be uploaded, for lookups. */
+export const waitText = (sentence: string): string => `file_upload|${sentence}`
+
+/** Keeps the message from being claimed for `ms`, whenever its job is read. `why`: what lookups say that it waits for. */
+export async function putOff(redis: Redis, id: MessageId, ms: number, why = ''): Promise<void> {
+  await redis.set(messageWaitKey(id.lane, id.ulid), why, 'PX', Math.max(1, Math.ceil(ms)))
+}
+
+/**
+ * Other slots for requests that have missed theirs by more than their pace allows; fewer when there are none within
+ * `mostAheadMs`.
+ */
+export async function reserveSlots(
+  redis: Redis,
+  lane: number,
+  missed: readonly Slot[],
+  how: { pace: Pace; mostAheadMs: number },
+): Promise<Slot[]> {
+  const names = missed.map(({ name }) => name)
+  const args = { missed: names, mostAheadUs: how.mostAheadMs * 1_000, pace: numbersOf(how.pace) }
+  const [nowUs, ...slots] = slotsReply.parse(await slotScript(redis, { slots: laneSlotsKey(lane) }, args))
+  return slots.map((name) => slotOf(name, Number(nowUs)))
+}
+
+/** As message-pace.lua takes it. */
+const numbersOf = ({ gapUs, closestUs, window }: Pace, { latest, pastMs }: SlotTerms = { latest: '', pastMs: 0 }) => ({
+  ...{ gapUs, closestUs, window, latest },
+  pastUs: Math.round(pastMs * 1_000),
+})
+
+/** A slot from its text as Redis wrote it (µs), given out at `nowUs` on its clock. */
+export const slotOf = (name: string, nowUs: number, isShared = false): Slot => ({
+  name,
+  atMs: Number(name) / 1_000,
+  nowMs: nowUs / 1_000,
+  isShared,
+})

@@ -1,0 +1,111 @@
+// Reads the index of a lane: its segments and their content. scripts/message-index.lua describes the format.
+import type { Redis } from '../../redis/connect.ts'
+import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
+import { PERSON_HASH_BYTES } from '../../kernel/message-id.ts'
+import { indexHashesOf } from '../../kernel/sealed.ts'
+
+/** Bytes of the id of a received message: the time, and what stands for the id in its key. */
+export const RECEIVED_ID_BYTES = 27
+/** Bytes of an id that do not follow from the start of its campaign and its place in the list. */
+export const CAMPAIGN_ID_BYTES = 7
+
+/** What is known of a segment without reading it. Times are epoch ms of acceptance. */
+export interface Segment {
+  lane: number
+  name: string
+  kind: 'sent' | 'received' | 'campaign'
+  /** No message in it was accepted earlier, or later. */
+  oldestMs: number
+  newestMs: number
+}
+
+const PUNCTUAL_MS = 60_000
+const LATE_MS = 3_600_000
+/** Segments read in one round trip. */
+const PAGE = 1_000
+/** Segments of a lane that one search goes down to: four million messages. */
+const MOST_BELOW = 1_000
+
+/** The segments of a lane that hold anything accepted at `sinceMs` or later. */
+export async function segmentsFrom(redis: Redis, lane: number, sinceMs: number): Promise<Segment[]> {
+  const found: Segment[] = []
+  for (;;) {
+    const page = await redis.zrangebyscore(
+      messageIndexKey(lane),
+      sinceMs,
+      '+inf',
+      'WITHSCORES',
+      'LIMIT',
+      found.length,
+      PAGE,
+    )
+    found.push(...segmentsIn(lane, page))
+    if (page.length < 2 * PAGE) return found
+  }
+}
+
+/**
+ * The segments of a lane that may hold anything accepted between the two times. `belowMs`: there are more, and none of them
+ * holds anything later than that.
+ */
+export async function segmentsBetween(
+  redis: Redis,
+  lane: number,
+  sinceMs: number,
+  untilMs: number,
+): Promise<{ segments: Segment[]; belowMs: number | undefined }> {
+  const [above, below] = await Promise.all([
+    segmentsFrom(redis, lane, untilMs + 1),
+    redis.zrevrangebyscore(messageIndexKey(lane), untilMs, sinceMs, 'WITHSCORES', 'LIMIT', 0, MOST_BELOW),
+  ])
+  const lower = segmentsIn(lane, below)
+  const isCut = lower.length === MOST_BELOW
+  return {
+    segments: [...above.filter(({ oldestMs }) => oldestMs <= untilMs), ...lower],
+    belowMs: isCut ? lower.at(-1)?.newestMs : undefined,
+  }
+}
+
+function segmentsIn(lane: number, page: readonly string[]): Segment[] {
+  const found: Segment[] = []
+  for (let i = 0; i + 1 < page.length; i += 2) {
+    const [name = '', newestMs] = [page[i], Number(page[i + 1])]
+    if (/^c\d+$/.test(name)) {
+      found.push({ lane, name, kind: 'campaign', oldestMs: newestMs, newestMs })
+      continue
+    }
+    const [, series, late, begunAt] = /^([or])([012])(\d+)$/.exec(name) ?? []
+    if (series === undefined) continue
+    const kind = series === 'o' ? 'sent' : 'received'
+    const before = late === '0' ? PUNCTUAL_MS : late === '1' ? LATE_MS : Number.POSITIVE_INFINITY
+    found.push({ lane, name, kind, oldestMs: Number(begunAt) - before, newestMs })
+  }
+  return found
+}
+
+/** Of a segment: the ids of the messages from the one at place `from` on, or the hashes of their people. */
+export function readSegment(
+  redis: Redis,
+  { lane, name }: Segment,
+  of: 'ids' | 'hashes',
+  range?: { from: number; to: number },
+): Promise<Buffer | null> {
+  const key = indexSegmentKeys(lane, name)[of]
+  return range ? redis.getrangeBuffer(key, range.from, range.to - 1) : redis.getBuffer(key)
+}
+
+/** Messages that a segment of a campaign has room for. */
+export const placesIn = async (redis: Redis, { lane, name }: Segment): Promise<number> =>
+  Math.floor((await redis.strlen(indexSegmentKeys(lane, name).ids)) / CAMPAIGN_ID_BYTES)
+
+/** Where the four bytes of a person, under any of these names, stand in the hashes of a segment, in their order. */
+export function placesOfPerson(hashes: Buffer | null, ...names: readonly string[]): number[] {
+  if (hashes === null) return []
+  const places = new Set<number>()
+  for (const wanted of names.flatMap(indexHashesOf)) {
+    for (let at = hashes.indexOf(wanted); at !== -1; at = hashes.indexOf(wanted, at + 1)) {
+      if (at % PERSON_HASH_BYTES === 0) places.add(at / PERSON_HASH_BYTES)
+    }
+  }
+  return [...places].sort((one, other) => one - other)
+}

@@ -1,0 +1,216 @@
+// The format of a message's record: a hash with fields of one letter, because a million of them are kept for weeks.
+// Only this file knows the letters; scripts say `FIELD.state` (message-script.ts). `load` in message-lifecycle.lua reads what a
+// step needs.
+import { z } from 'zod'
+import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
+import { jsonText } from '../../redis/records.ts'
+import { CONTENT_TYPES, type Content } from '../../model/messages/content.ts'
+import { STATES, stateOf } from '../../model/messages/lifecycle.ts'
+import { restoreProviderId, shortenProviderId } from '../../kernel/message-id.ts'
+import type { Problem } from '../../model/messages/outcome.ts'
+import { pricingOf } from '../../model/messages/pricing.ts'
+import { openText, openTextOr, sealText } from '../../kernel/sealed.ts'
+
+/** The letter that each field of a record is stored under. */
+export const FIELDS = {
+  /** Letter of the state. */
+  state: 's',
+  /** Id of the attempt that counts; empty before the first claim. */
+  attempt: 'a',
+  /** Tries that ended proven unsent and count. */
+  tries: 'n',
+  /** Times it was queued again although it may have gone out. */
+  repeats: 'o',
+  /** What is known of other attempts: `s` for sent and `f` for failed before the id of each, `sAAAAAA,fBBBBBB`. */
+  others: 'b',
+  /** Packed history, see src/model/messages/history.ts. */
+  history: 'h',
+  /** Recipient: digits with country code; sealed (see src/kernel/sealed.ts) where there is a data key. */
+  to: 't',
+  /** Not there for a template of a campaign: that it has a `run` says as much. */
+  type: 'k',
+  /** May be sealed. Not there for a message of a campaign. */
+  text: 'x',
+  /**
+   * Of a campaign's message: what was filled in, from which its text is made (recipients/recipient-message.ts); may be sealed.
+   */
+  filled: 'v',
+  /** `t` or `c`. */
+  class: 'y',
+  /** Epoch ms. */
+  validUntil: 'u',
+  /** Epoch ms, of a message that was put off. */
+  sendAt: 'l',
+  /** Grouping id of the request. */
+  campaign: 'g',
+  /** Number of the campaign of ours that it belongs to. */
+  run: 'r',
+  /** WhatsApp's own id, once known, shortened; it has the number in it, and is sealed as that. */
+  providerId: 'w',
+  /** `code|sentence`, the sentence sealed. */
+  problem: 'e',
+  /** Until when its recipient has had enough marketing (epoch ms), where it failed for that. */
+  cappedUntil: 'j',
+  /** How often it was sent again after that by itself. */
+  waves: 'q',
+  /** Since when WhatsApp holds back what was sent (epoch ms). */
+  heldSince: 'z',
+  /** What WhatsApp said of its price last, and when, see src/model/messages/pricing.ts. */
+  pricing: 'c',
+  /** A word of WhatsApp's acknowledgement that we do not know. */
+  messageStatus: 'm',
+  /** What its job held, kept until the message is delivered; of a campaign's message only while it may be sent again. */
+  payload: 'p',
+} as const
+
+/** A state from the letter it is stored under. */
+export const stateSchema = z.string().transform(stateOf).pipe(z.enum(STATES))
+
+const CLASSES = { t: 'transactional', c: 'campaign' } as const
+/** The class from its letter, for counting: whatever else stands there counts as transactional. */
+export const countedClassSchema = z.string().transform((letter) => (letter === 'c' ? CLASSES.c : CLASSES.t))
+
+const TYPES = {
+  ...{ text: 'x', interactive: 'n', image: 'i', audio: 'a', video: 'v', document: 'd', sticker: 's' },
+  ...{ location: 'l', contacts: 'c', reaction: 'r', template: 't' },
+} as const satisfies Record<Content['type'], string>
+const TYPE_OF = new Map(Object.entries(TYPES).map(([type, letter]): [string, string] => [letter, type]))
+/** A type from its letter. */
+export const typeSchema = z
+  .string()
+  .transform((stored) => TYPE_OF.get(stored))
+  .pipe(z.enum(CONTENT_TYPES))
+
+/** A text that may be sealed. */
+export const sealedText = z.string().transform((stored, context) => {
+  try {
+    return openText(stored)
+  } catch {
+    context.addIssue('cannot be opened')
+    return z.NEVER
+  }
+})
+
+/** Stands between what was filled in: a control character, which nobody types. */
+const SEPARATOR = '\x1F'
+/** What JSON begins with, and what a sealed text does. */
+const NOT_JOINED = /^[[\uE000-\uF8FF]/
+const listText = jsonText.pipe(z.array(z.string()))
+const filledText = z.string().transform((text, context): string[] => {
+  if (!text.startsWith('[')) return text.split(SEPARATOR)
+  const list = listText.safeParse(text)
+  if (list.success) return list.data
+  context.addIssue('is no list of texts')
+  return z.NEVER
+})
+
+const problemSchema = z.string().transform((stored): Problem => {
+  const at = stored.indexOf('|')
+  return { code: stored.slice(0, at), sentence: openTextOr(stored.slice(at + 1), '') }
+})
+
+const NAME_OF = new Map<string, string>(Object.entries(FIELDS).map(([name, letter]) => [letter, name]))
+
+/** A record from the hash that Redis has. */
+export const recordSchema = z
+  .preprocess(
+    (hash) => Object.fromEntries(Object.entries(hash ?? {}).map(([letter, value]) => [NAME_OF.get(letter), value])),
+    z.object({
+      state: stateSchema,
+      attempt: z.string().default(''),
+      tries: z.coerce.number().int().default(0),
+      repeats: z.coerce.number().int().default(0),
+      others: z.string().default(''),
+      history: z.string().default(''),
+      to: sealedText.prefault(''),
+      type: typeSchema.optional(),
+      text: sealedText.prefault(''),
+      filled: sealedText.pipe(filledText).optional(),
+      class: z.enum(['t', 'c']).transform((letter) => CLASSES[letter]),
+      validUntil: z.coerce.number(),
+      sendAt: z.coerce.number().optional(),
+      campaign: z.string().optional(),
+      run: z.coerce.number().int().optional(),
+      providerId: sealedText.transform(restoreProviderId).optional(),
+      problem: problemSchema.optional(),
+      cappedUntil: z.coerce.number().int().optional(),
+      heldSince: z.coerce.number().int().optional(),
+      pricing: z.string().transform(pricingOf).optional(),
+      messageStatus: z.string().optional(),
+      payload: z.string().optional(),
+    }),
+  )
+  .transform((record, context) => {
+    const type = storedType(record.type, record.run)
+    if (type === undefined) context.addIssue({ code: 'custom', path: ['type'], message: 'is missing' })
+    return type === undefined ? z.NEVER : { ...record, type }
+  })
+export type MessageRecord = z.infer<typeof recordSchema>
+
+/** The type of a message whose record has these; undefined where neither says. */
+export const storedType = <Type extends Content['type']>(type: Type | undefined, run: number | undefined) =>
+  type ?? (run === undefined ? undefined : 'template')
+
+/** A problem as it is stored. What WhatsApp says of one may repeat the number. */
+export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sealText(sentence)}`
+
+/** `|` separates events of the history and the parts of a problem. */
+export const storable = (text: string): string => text.replaceAll('|', '/')
+
+/** What a new record holds. */
+export interface NewMessage {
+  to: string
+  type: MessageRecord['type']
+  text: string
+  class: MessageRecord['class']
+  validUntil: number
+  sendAt?: number | undefined
+  campaign: string | undefined
+  run: number | undefined
+  /** Of a campaign's message: kept instead of the text, which is mostly the same for all recipients. */
+  filled?: readonly string[] | undefined
+  /** A person wished it sent although an earlier message of the kind may have gone out: a possible duplicate. */
+  again?: boolean
+}
+
+/** The message that a job is about. */
+export const newMessageOf = (payload: SendPayload): NewMessage => ({
+  to: payload.to,
+  type: payload.content.type,
+  text: textOfPayload(payload),
+  class: payload.class,
+  validUntil: payload.until,
+  ...(payload.sendAt !== undefined && { sendAt: payload.sendAt }),
+  campaign: payload.campaign,
+  run: payload.run,
+  filled: payload.filled,
+  ...(payload.again && { again: payload.again }),
+})
+
+/** What a new record holds besides its progress: field, value, … */
+export const newRecordFields = (message: NewMessage): string[] => [
+  ...[FIELDS.to, sealText(message.to)],
+  ...(message.filled === undefined
+    ? [FIELDS.text, sealText(message.text)]
+    : [FIELDS.filled, filledField(message.filled)]),
+  ...(storedType(undefined, message.run) === message.type ? [] : [FIELDS.type, TYPES[message.type]]),
+  ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
+  ...[FIELDS.validUntil, String(message.validUntil)],
+  ...(message.sendAt === undefined ? [] : [FIELDS.sendAt, String(message.sendAt)]),
+  ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
+  ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
+  ...(message.again ? [FIELDS.repeats, '1'] : []),
+]
+
+/** What was filled in, as it is stored: joined, or JSON where the parts of that could not be told apart again. */
+function filledField(filled: readonly string[]): string {
+  const joined = filled.join(SEPARATOR)
+  const isPlain = joined !== '' && !NOT_JOINED.test(joined) && joined.split(SEPARATOR).length === filled.length
+  return sealText(isPlain ? joined : JSON.stringify(filled))
+}
+
+/** WhatsApp's id, as it is stored. */
+export const providerIdField = (id: string): string => sealText(shortenProviderId(id))
+
+/** The id to show from a stored one; null when no key opens it. */
+export const shownProviderId = (stored: string): string | null => restoreProviderId(openTextOr(stored, '')) || null

@@ -1,0 +1,237 @@
+#!lua
+-- Claims messages of a lane, each for one attempt, before its request leaves, and reserves the slot that it leaves in. A
+-- message waits as a job, or in a chunk as a place of its campaign's list; both are claimed alike. Refused when Redis is
+-- full, on purpose: what cannot be written down must not be sent. Each message is claimed by itself: a fault of one harms
+-- no other. Claiming twice with the same attempt is harmless.
+--
+-- Keys:
+--   outbox            STREAM  events of the lane, if anybody wants them
+--   inDoubt           ZSET    messages of the lane in doubt
+--   requeueable       ZSET    messages of the lane that can be requeued
+--   laneCooldown      STRING  when the cooldown of the lane ends (ms); its probe stands beside it
+--   slots             LIST    latest slots of the lane
+--   queuedAgain       ZSET    messages of the lane that were queued again
+--   waiting           LIST    ids of jobs of the lane that wait; the next one stands last: BullMQ's
+--   prioritized       ZSET    ids of jobs that are taken when nothing waits: BullMQ's
+--   delayed           ZSET    ids of jobs and when they are due: BullMQ's
+--   active            LIST    ids of jobs whose messages are being sent: BullMQ's
+--   readers           HASH    worker -> jobs that it has read and not claimed yet
+--   deaths            HASH    jobs that are read alone
+-- Arguments:
+--   lostAfterMs     the sweep takes an attempt for lost after this
+--   retentionMs
+--   evidenceWaitMs  evidence of another attempt is waited for so long, at least
+--   workerLost      the error of one that was lost, `code|sentence`
+--   campaigns       what the keys of the lane's campaigns begin with
+--   records         the same of messages, before the ulid
+--   jobs            the same of jobs, before their ids
+--   ids             what the ids of jobs begin with, before the ulid
+--   cooldowns       what the keys of recipients' cooldowns begin with, before the recipient
+--   waits           the same of the waits of messages, before the ulid
+--   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it, latest: the latest slot that this
+--                   worker got, pastUs: what has passed since and may still be used}
+--   reader?         worker that has read the jobs of these messages, and is done with that
+--   settleWithinMs  what an attempt has for writing its end down; the last part of lostAfterMs
+-- Arguments of each:
+--   ulid
+--   attempt         id of the attempt
+--   acceptedAt      ms
+--   validUntil      ms
+--   aheadUs         a slot is reserved so far ahead at most
+--   recipient       as keys name it
+--   newFields       {field, value, ...}: what a new record holds besides
+--   from?           `job`: its job is taken, if it waits; `place`: nobody may have claimed it before
+--   run?            number of its campaign
+--   sendAt?         ms, of a message that is not to be sent sooner
+--   holdMs?         of a message that is not to be sent for so long from now on
+-- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
+-- {..., slot, time (µs)}, and marks besides if there are any: 1 if it is the probe of its lane, 2 if another worker has
+-- reserved slots of the lane since this one did; {'error', text} of one that failed.
+-- The verdict `stopped`: its campaign does not run, nothing may be sent.
+-- {'gone', state letter, ''}: a message of a campaign that was claimed before and whose record is gone. Nothing may
+-- be sent, nothing was written; message-finalize.lua ends it.
+-- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
+-- nothing was written, but that the job is put off for so long when only this message waits. `too_early`: its slot would
+-- be too far ahead. {'taken', ...}: it does not wait any more, another worker was faster; nothing was written.
+-- include message-lifecycle
+-- include message-events
+-- include message-many
+-- include message-unsendable
+-- include message-cooldowns
+-- include message-pace
+local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers, deaths = unpack(KEYS)
+local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader, settleWithinMs =
+  unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
+local each = cmsgpack.unpack(ARGV[2])
+-- include ../../bullmq/scripts/message-jobs
+
+trustedNowMs()
+local nowUs = redisNowUs()
+local now = math.floor(nowUs / 1000)
+
+-- What all of them need is read at once: cooldowns and waits, which records there are, and where the jobs stand.
+local asked, known = { laneCooldown, laneCooldown .. '-probe' }, {}
+for i = 1, #each do
+  asked[2 * i + 1], asked[2 * i + 2] = cooldowns .. each[i][6], waits .. each[i][1]
+  known[i] = records .. each[i][1]
+end
+local found = redis.call('MGET', unpack(asked))
+local probe = found[2]
+local coolMs = cooldownLeft(found[1], probe, now)
+local timeUs = string.format('%.0f', nowUs)
+local lane = pace and openSlots(slots, nowUs, pace, #each)
+local areNew = redis.call('EXISTS', unpack(known)) == 0
+
+-- The score of a prioritized job, true for one in the list, nil for one that waits no more.
+local places, wanted, wantedAt = {}, {}, {}
+for i = 1, #each do
+  if each[i][8] == 'job' then
+    wanted[#wanted + 1] = ids .. each[i][1]
+    wantedAt[wanted[#wanted]] = i
+  end
+end
+if #wanted > 0 then
+  local scores = redis.call('ZMSCORE', prioritized, unpack(wanted))
+  local unseen = 0
+  for j, id in ipairs(wanted) do
+    places[wantedAt[id]] = scores[j] or nil
+    if not scores[j] then unseen = unseen + 1 end
+  end
+  if unseen > 0 then
+    for _, id in ipairs(redis.call('LRANGE', waiting, -#wanted, -1)) do
+      local i = wantedAt[id]
+      if i and not places[i] then
+        places[i] = true
+        unseen = unseen - 1
+      end
+    end
+    -- Deeper in the list: other workers read what stands before them.
+    for _, id in ipairs(wanted) do
+      local i = wantedAt[id]
+      if unseen > 0 and not places[i] and redis.call('LPOS', waiting, id, 'RANK', -1) then places[i] = true end
+    end
+  end
+end
+
+local function tooEarly(slotUs, aheadUs)
+  local earlyUs = slotUs - nowUs - aheadUs
+  -- More than one slot is let pass, so that it is not asked again for each.
+  if earlyUs > 0 then return { 'too_early', QUEUED, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
+end
+
+-- What is not to be sent, or was, leaves no job behind.
+local function endJob(m)
+  if m.place then dropJob(m.job, m.id, m.place) end
+end
+local function putOff(m, ms)
+  if m.place then delayJob(m.job, m.id, m.place, now, ms) end
+end
+
+-- Messages that this step has looked at.
+local seen = {}
+-- One table for all of them, one after the other: making them anew took a tenth of the step.
+local m = {
+  queuedAgain = queuedAgain,
+  requeueable = requeueable,
+  retentionMs = retentionMs,
+  campaigns = campaigns,
+}
+local event = { kind = 'claim' }
+local function claim(i)
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt, holdMs =
+    unpack(each[i], 1, 11)
+  local id, place = ids .. ulid, places[i]
+  local record, job = records .. ulid, jobs .. id
+  local p, exists = load(record, areNew and not seen[ulid])
+  local isTaken
+  if from == 'job' then isTaken = not place or seen[ulid] end
+  if from == 'place' then isTaken = exists or recipientStateOf(campaigns, run, ulid) end
+  -- Asked once more, since the answer was lost: its own claim took it.
+  if isTaken and not (exists and p.state == SENDING and p.attempt == attempt) then return { 'taken', QUEUED, '' } end
+  seen[ulid] = true
+  m.record, m.job, m.id, m.place = record, job, id, place
+  m.ulid, m.acceptedAt, m.validUntil, m.run, m.newFields = ulid, acceptedAt, validUntil, run, newFields
+  local before = exists and p.state or nil
+  local state = from ~= 'place' and isGone(m, exists)
+  if state then return { 'gone', state, '' } end
+  if isStopped(m, p, exists, now) then
+    endJob(m)
+    return { 'stopped', p.state, p.attempt }
+  end
+  if isExpired(m, p, exists, now) then
+    endJob(m)
+    return { 'done', p.state, p.attempt }
+  end
+
+  local slotUs
+  if p.state == QUEUED then
+    -- Its job may be there sooner: one that a person tries at once, or that is due by the clock of a Redis that was lost.
+    local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, holdMs or 0)
+    if waitMs > 0 then
+      waitMs = math.min(waitMs, validUntil - now)
+      putOff(m, waitMs)
+      return { 'message_waits', p.state, waitMs }
+    end
+    if coolMs > 0 then return { 'lane_cooldown', p.state, coolMs } end
+    if pace then
+      slotUs = lane.next()
+      local early = tooEarly(slotUs, aheadUs)
+      if early then return early end
+    end
+    -- Last: a recipient's turn is used up by asking. Read again, for another message of this step may have used one.
+    local text = found[2 * i + 1] and redis.call('GET', cooldowns .. recipient)
+    local ms = text and mustWait(cooldowns .. recipient, text, now)
+    -- What cannot go in time comes back when it is over, so that it is told then.
+    if ms then
+      ms = math.min(ms, validUntil - now)
+      putOff(m, ms)
+      return { 'recipient_cooldown', p.state, ms }
+    end
+  end
+
+  event.attempt = attempt
+  local verdict = step(p, event)
+  if verdict == 'ignored' then
+    endJob(m)
+    return { verdict, p.state, p.attempt }
+  end
+
+  if verdict == 'in_doubt' then
+    endJob(m)
+    -- Two claims of one job: the worker that made the first died with it, or was taken for dead.
+    settle(m, p, exists, now, before, 'h', attempt, workerLost)
+    -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from
+    -- Redis, but lives, may yet say what came of it.
+    local lostAt = tonumber(scoreOf(inDoubt, ulid) or '0')
+    addLater(inDoubt, math.max(now + evidenceWaitMs, lostAt - settleWithinMs), ulid)
+    return { verdict, p.state, p.attempt }
+  end
+  if before then removeLater(queuedAgain, ulid) end
+  if place then leaveLine(id, place, true) end
+  settle(m, p, exists, now, before, 'c', attempt)
+  addLater(inDoubt, now + lostAfterMs, ulid)
+  if not pace then return { verdict, p.state, p.attempt } end
+  -- The same attempt asks again when the answer was lost: it gets another slot.
+  slotUs = slotUs or lane.next()
+  if not probe then
+    return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, lane.isShared and 2 or nil }
+  end
+  -- Should its worker die, the next one goes when it is taken for lost.
+  coolLane(laneCooldown, lostAfterMs, now, string.match(probe, '|(.*)'))
+  coolMs = PROBE_LOOK_MS
+  return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, lane.isShared and 3 or 1 }
+end
+
+local results = forEach(each, campaigns, claim)
+if lane then lane.write() end
+writeLines()
+if reader then
+  redis.call('HDEL', readers, reader)
+  -- What left the line killed nobody who read it.
+  if redis.call('EXISTS', deaths) == 1 then
+    for _, left in ipairs({ fromList, fromSet }) do
+      if #left > 0 then redis.call('HDEL', deaths, unpack(left)) end
+    end
+  end
+end
+return results

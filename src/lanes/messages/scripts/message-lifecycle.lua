@@ -1,0 +1,282 @@
+-- The life of a message in Redis. Included by every script that changes a message. The
+-- letters of the states and the table of moves are those of src/model/messages/lifecycle.ts, written in here when the script
+-- is loaded: QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table; FIELD.state is the field that record-format.ts
+-- calls so. PROVEN are the letters of those
+-- states that prove a message sent, in their order. The rest stands in step(); a reference model
+-- (test/model/message-lifecycle.ts) is held against it, step by step over thousands of lives.
+-- constants
+
+-- How far a message is proven to have come: 1 sent, 2 delivered, 3 read; nil for one that is not proven sent.
+local function rankOf(state)
+  return (string.find(PROVEN, state, 1, true))
+end
+
+-- Whether a person may have a message in this state tried again.
+local REQUEUEABLE = (moveOf('requeue'))
+local function isRequeueable(state)
+  return string.find(REQUEUEABLE, state, 1, true) and true or false
+end
+
+-- What is known of attempts besides the one that counts: `sAAAAAA,fBBBBBB`.
+local function without(others, attempt)
+  local kept = {}
+  for entry in string.gmatch(others, '[^,]+') do
+    if string.sub(entry, 2) ~= attempt then kept[#kept + 1] = entry end
+  end
+  return table.concat(kept, ',')
+end
+
+local function remember(others, attempt, letter)
+  local rest = without(others, attempt)
+  return (rest == '' and '' or rest .. ',') .. letter .. attempt
+end
+
+local function statusOf(p, attempt)
+  if attempt == p.attempt and (p.state == SENT or p.state == FAILED) then return p.state end
+  if p.others == '' then return nil end
+  for entry in string.gmatch(p.others, '[^,]+') do
+    if string.sub(entry, 2) == attempt then return string.sub(entry, 1, 1) end
+  end
+end
+
+local function firstSent(others)
+  for entry in string.gmatch(others, '[^,]+') do
+    if string.sub(entry, 1, 1) == SENT then return string.sub(entry, 2) end
+  end
+end
+
+-- Takes proof about an attempt; says whether it changed anything. It may come at any time, in any order, any number of
+-- times, and only moves a message forward: `failed` never overrides `delivered` or `read`, and proof that it went out
+-- corrects every state that had assumed otherwise. A message that was repeated in doubt may have gone out under two
+-- attempts: it is `sent` as long as one of them is known to be sent and not to have failed.
+local function applyStatus(p, attempt, status)
+  local rank = rankOf(p.state) or 0
+  if status == DELIVERED or status == READ then
+    if rankOf(status) <= rank then return false end
+    p.state, p.attempt, p.others = status, attempt, ''
+    return true
+  end
+  if rank > 1 then return false end
+  local known = statusOf(p, attempt)
+  if status == SENT then
+    if known then return false end
+    if p.state == SENT then
+      p.others = remember(p.others, attempt, SENT)
+    else
+      if p.state == FAILED and attempt ~= p.attempt then p.others = remember(p.others, p.attempt, FAILED) end
+      p.state, p.attempt = SENT, attempt
+    end
+    return true
+  end
+  if known == FAILED then return false end
+  if attempt ~= p.attempt then
+    p.others = remember(p.others, attempt, FAILED)
+    return true
+  end
+  if p.state == FAILED or p.state == EXPIRED or p.state == CANCELLED then return false end
+  local fallback = firstSent(p.others)
+  if fallback then
+    p.others = remember(without(p.others, fallback), attempt, FAILED)
+    p.state, p.attempt = SENT, fallback
+  else
+    p.state = FAILED
+  end
+  return true
+end
+
+-- Takes one step: changes p {state, attempt, tries, repeats, others} and returns 'done', 'ignored' or 'in_doubt'.
+-- isExpired: the validity of the message is over.
+local function step(p, e, isExpired)
+  local kind, s = e.kind, p.state
+  -- A status may come in every state, and has an order instead of a table.
+  if kind == 'status' then return applyStatus(p, e.attempt, e.status) and 'done' or 'ignored' end
+  local from, to, orElse = moveOf(kind)
+  if not string.find(from, s, 1, true) then return 'ignored' end
+  if kind == 'claim' then
+    if s == SENDING then
+      if p.attempt == e.attempt then return 'done' end
+      p.state = UNCONFIRMED
+      return 'in_doubt'
+    end
+    if isExpired then to = orElse else p.attempt = e.attempt end
+  elseif kind == 'not_sent' then
+    if p.attempt ~= e.attempt then return 'ignored' end
+    if e.counts then
+      p.tries = p.tries + 1
+      if p.tries >= e.maxTries then to = orElse end
+    end
+  elseif kind == 'unconfirmed' then
+    if p.attempt ~= e.attempt then return 'ignored' end
+  elseif kind == 'resolve' then
+    if p.attempt ~= e.attempt then return 'ignored' end
+    if isExpired or e.policy == 'never' then
+      to = orElse
+    elseif e.policy == 'once' then
+      if p.repeats > 0 then to = orElse else p.repeats = p.repeats + 1 end
+    else
+      p.tries = p.tries + 1
+      if p.tries >= e.maxTries then to = orElse end
+    end
+  elseif kind == 'requeue' then
+    if s == UNKNOWN then p.repeats = p.repeats + 1 end
+    if s == FAILED then p.others = remember(p.others, p.attempt, FAILED) end
+    p.tries = 0
+  end
+  p.state = to
+  return 'done'
+end
+
+-- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
+-- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
+-- `isMissing`: it is known that there is none.
+local function load(key, isMissing)
+  local f = isMissing and {} or redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
+    FIELD.validUntil, FIELD.run, FIELD.problem, FIELD.payload, FIELD.others, FIELD.class, FIELD.to, FIELD.cappedUntil,
+    FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
+  return {
+    state = f[1] or QUEUED,
+    attempt = f[2] or '',
+    tries = tonumber(f[3] or '0'),
+    repeats = tonumber(f[4] or '0'),
+    history = f[5] or '',
+    validUntil = tonumber(f[6] or '0'),
+    run = f[7] or nil,
+    others = f[10] or '',
+    class = f[11] or '',
+    -- Nothing that says whom it went to is written any more (src/erase/scripts/message-erase.lua).
+    isErased = f[12] == '',
+    -- Which of the fields are there that a step may drop.
+    has = {
+      tries = f[3], problem = f[8], payload = f[9], others = f[10], cappedUntil = f[13], heldSince = f[14],
+      pricing = f[15], messageStatus = f[16],
+    },
+  }, f[1] and true or false
+end
+
+local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
+-- Messages of one campaign were accepted at the same time, and what happens to them in one step is written the same.
+local base36Of = {}
+local function base36(n)
+  if base36Of[n] then return base36Of[n] end
+  local rest, text = math.abs(n), ''
+  repeat
+    local d = rest % 36
+    text = string.sub(DIGITS, d + 1, d + 1) .. text
+    rest = (rest - d) / 36
+  until rest == 0
+  base36Of[n] = n < 0 and '-' .. text or text
+  return base36Of[n]
+end
+
+-- When the latest entry of a packed history happened, in ms since acceptance; the least there is without one.
+local function lastEventMs(history)
+  local sign, digits = string.match(string.match(history, '.*|(.*)') or history, '^%a(%-?)(%w+)')
+  local ms = digits and tonumber(digits, 36)
+  if not ms then return -math.huge end
+  return sign == '-' and -ms or ms
+end
+
+-- How many steps a packed history has, with those of its middle that were dropped: `~12` stands for twelve.
+local function stepsOf(history)
+  if history == '' then return 0 end
+  local _, more = string.gsub(history, '|', '|')
+  local steps = more + 1
+  for dropped in string.gmatch('|' .. history, '|~(%d+)') do steps = steps + dropped - 1 end
+  return steps
+end
+
+-- The packed history (see src/model/messages/history.ts) with one more event. Times never go back: WhatsApp tells whole
+-- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is
+-- throttled for hours must not grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest
+-- events stay, and how many were dropped.
+local function appendHistory(history, letter, atMs, acceptedAt, detail)
+  local ms = atMs - acceptedAt
+  local event = letter .. base36(history == '' and ms or math.max(ms, lastEventMs(history)))
+  if detail and detail ~= '' then event = event .. ',' .. detail end
+  if history == '' then return event end
+  if #history > 1500 then
+    local tail = string.find(history, '|', #history - 700, true)
+    local cut = string.find(history, '|', 400, true)
+    local dropped = stepsOf(string.sub(history, cut + 1, tail - 1))
+    history = string.sub(history, 1, cut) .. '~' .. dropped .. string.sub(history, tail)
+  end
+  return history .. '|' .. event
+end
+
+-- include recipient-states
+-- What a step of many messages has changed for campaigns, by number of campaign; nil: each change is written at once.
+local gathered
+
+-- Writes changes of one campaign: counts {letter = by how many}, states {place, state, place, state, ...}.
+local function writeChanges(prefix, run, changes)
+  local key = prefix .. run
+  local campaign = redis.call('HMGET', key, 'state', 'total')
+  -- Not kept any more: counts that are written now would never expire.
+  if not campaign[1] then return end
+  for letter, by in pairs(changes.counts) do
+    if by ~= 0 then redis.call('HINCRBY', key .. ':counts', letter, by) end
+  end
+  local total, set = tonumber(campaign[2] or '0'), {}
+  for i = 1, #changes.states, 2 do
+    -- An id that was not made from the list must not make the string grow.
+    if changes.states[i] < total then
+      local n = #set
+      set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'SET', 'u4', '#' .. changes.states[i], changes.states[i + 1]
+    end
+  end
+  if #set > 0 then redis.call('BITFIELD', key .. ':states', unpack(set)) end
+  -- Of an ended campaign this step may have made a key that had been missing: it ends with the campaign.
+  local ttl = redis.call('PTTL', key)
+  if ttl <= 0 then return end
+  for _, suffix in ipairs({ ':counts', ':states' }) do
+    if redis.call('PTTL', key .. suffix) == -1 then redis.call('PEXPIRE', key .. suffix, ttl) end
+  end
+end
+
+-- Whether a message in this state, with this error (`code|sentence`), says nothing about its campaign: it was refused for
+-- reasons of its recipient, or is unproven because a worker died or was late itself.
+local function isExempt(state, problem)
+  local code = problem and string.match(problem, '^[^|]*')
+  if not code then return false end
+  if state == UNCONFIRMED or state == UNKNOWN then
+    return code == 'worker_lost' or code == 'worker_late' or code == 'record_lost'
+  end
+  return state == FAILED and string.find(RECIPIENT_CODES, '|' .. code .. '|', 1, true) ~= nil
+end
+
+-- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
+-- true at every moment, and keeps the recipient's state. `run` is the campaign's number; nil for a message of none.
+-- `from` nil: it is new. Besides the states, `exempt` counts those that isExempt: the circuit breaker leaves them out.
+local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
+  if not run or from == to then return end
+  -- A record has the number as text, an argument as a number.
+  run = tonumber(run)
+  local changes = gathered and gathered[run] or { counts = {}, states = {} }
+  local counts, states = changes.counts, changes.states
+  if wasExempt ~= nowExempt then counts.exempt = (counts.exempt or 0) + (nowExempt and 1 or -1) end
+  if from then counts[from] = (counts[from] or 0) - 1 end
+  counts[to] = (counts[to] or 0) + 1
+  states[#states + 1] = placeOf(ulid)
+  states[#states + 1] = string.find(ORDER, to, 1, true)
+  if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
+end
+
+-- Besides the states, a campaign counts how many of the failed have had enough marketing (`capped`) and how many of the
+-- sent WhatsApp holds (`held`), in the step that changes the record.
+local function countAside(prefix, run, what, was, now)
+  if not run or was == now then return end
+  run = tonumber(run)
+  local changes = gathered and gathered[run] or { counts = {}, states = {} }
+  changes.counts[what] = (changes.counts[what] or 0) + (now and 1 or -1)
+  if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
+end
+
+-- What is kept of an ended campaign is kept at least as long as the record of a message of it. One that goes on has no
+-- end, and gets none.
+local function keepCampaign(prefix, run, ms)
+  if not run or ms <= 0 then return end
+  for _, suffix in ipairs({ '', ':counts', ':states' }) do
+    redis.call('PEXPIRE', prefix .. run .. suffix, ms, 'GT')
+  end
+end
+

@@ -1,0 +1,36 @@
+-- A campaign keeps the state of each of its recipients in a STRING, half a byte each, in the order of its list: 0 for one
+-- whose message was never claimed, else the place of the state's letter in ORDER, 15 where it cannot be known any more
+-- (src/recipients/recipient-states.ts). It outlives the records, so that nobody is sent to again because a record has
+-- expired.
+
+-- A recipient's place in the list, from the id of the message (src/model/campaigns/message-ids.ts).
+local function placeOf(ulid)
+  local place = 0
+  for i = 11, 15 do
+    local byte = string.byte(ulid, i)
+    -- 0 to 9, then the letters but I, L, O and U.
+    local digit = byte < 58 and byte - 48
+      or byte - 55 - (byte > 85 and 4 or byte > 79 and 3 or byte > 76 and 2 or byte > 73 and 1 or 0)
+    place = place * 32 + digit
+  end
+  return place
+end
+
+-- Bytes that were read: one step may look at a hundred recipients who stand side by side.
+local BLOCK = 64
+local blocks = {}
+
+-- The letter of the state that the campaign knew for a recipient when this step began; nil for one whose message was never
+-- claimed.
+local function recipientStateOf(prefix, run, ulid)
+  local place = placeOf(ulid)
+  local byteAt = math.floor(place / 2)
+  local from = byteAt - byteAt % BLOCK
+  local name = run .. ' ' .. from
+  blocks[name] = blocks[name] or redis.call('GETRANGE', prefix .. run .. ':states', from, from + BLOCK - 1)
+  local byte = string.byte(blocks[name], byteAt - from + 1) or 0
+  local state = place % 2 == 0 and math.floor(byte / 16) or byte % 16
+  if state == 0 then return nil end
+  local letter = string.sub(ORDER, state, state)
+  return letter == '' and UNKNOWN or letter
+end

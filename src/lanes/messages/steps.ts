@@ -1,0 +1,264 @@
+// Steps in the life of a message besides its claim. They are Lua, so that each is one atomic move;
+// src/model/messages/lifecycle.ts has the table of moves, record-format.ts what a record holds. Steps of one turn of the
+// event loop go to Redis together.
+import { z } from 'zod'
+import { observerOf } from '../../redis/observe.ts'
+import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
+import type { Redis } from '../../redis/connect.ts'
+import {
+  campaignPrefix,
+  inDoubtKey,
+  laneCooldownKey,
+  messageKey,
+  outboxKey,
+  pollKey,
+  queuedAgainKey,
+  recipientCooldownKey,
+  requeueableKey,
+} from '../../redis/keys.ts'
+import { NotReplicatedError } from '../../redis/replication.ts'
+import { readHistory } from '../../model/messages/history.ts'
+import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../../model/messages/lifecycle.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import type { Problem } from '../../model/messages/outcome.ts'
+import { datedPricing } from '../../model/messages/pricing.ts'
+import { nameOfPerson } from '../../kernel/sealed.ts'
+import { createBatcher, isLate, repliesOrLate } from '../../redis/batcher.ts'
+import { defineMessageScriptOfMany } from './message-script.ts'
+import { countedClassSchema, providerIdField, stateSchema, storable, storedProblem } from './record-format.ts'
+
+const stepScript = defineMessageScriptOfMany(import.meta.url, 'message-step')
+
+const stepReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['done', 'ignored', 'in_doubt']), stateSchema]),
+  z.tuple([z.enum(['done', 'ignored']), stateSchema, stateSchema, countedClassSchema, z.string()], z.number()),
+])
+
+/**
+ * What a step came to. `missing`: there is no such record. `waitMs`: of a message that is queued again, for its recipient's
+ * cooldown or for its next wave. `wasHeld`: WhatsApp held it back until this step.
+ */
+export type StepResult =
+  | { verdict: Verdict; state: State; waitMs?: number | undefined; wasHeld?: boolean }
+  | { verdict: 'missing' }
+
+/** Who takes no message for a while, from the very step that proves the attempt unsent. */
+export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; person: string; leastMs: number }
+
+/**
+ * The attempt is proven unsent: queued again, or failed when its tries are used up. Its job, if it has one, goes back
+ * to the front of the line, or waits for `retryMs`. `content` is the JSON of what a job of the message holds: kept with
+ * the record if it may be sent again and has no job that keeps it.
+ */
+export const setNotSent = (
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  how: {
+    counts: boolean
+    maxTries: number
+    problem: Problem
+    cooldown?: Cooldown
+    retryMs?: number
+    content?: string | undefined
+  },
+): Promise<StepResult> => {
+  const { cooldown, ...step } = how
+  return takeStep(redis, id, { kind: 'not_sent', attempt, ...step, coolDown: cooldown && coolDownOf(id, cooldown) })
+}
+
+const coolDownOf = ({ lane }: MessageId, cooldown: Cooldown) =>
+  cooldown.of === 'lane'
+    ? { key: laneCooldownKey(lane), of: cooldown.of, ms: cooldown.ms }
+    : { key: recipientCooldownKey(lane, nameOfPerson(cooldown.person)), of: cooldown.of, ms: cooldown.leastMs }
+
+/** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
+export const setUnconfirmed = (
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  how: { problem: Problem; waitMs: number; content?: string | undefined },
+): Promise<StepResult> => {
+  const { problem, waitMs, content } = how
+  return takeStep(redis, id, { kind: 'unconfirmed', attempt, problem, evidenceMs: waitMs, content })
+}
+
+/** Proof of what became of an attempt, from whatever source, in any order, any number of times. */
+export const recordStatus = (
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  status: Evidence,
+  more: {
+    providerId?: string | undefined
+    problem?: Problem | undefined
+    /** When it happened (epoch ms), now if it is not given. */
+    atMs?: number | undefined
+    /** Until the first status poll, if the message is to be polled. */
+    firstPollMs?: number | undefined
+    /** As in `setNotSent`. */
+    content?: string | undefined
+    /** Of one that failed: until when its recipient has had enough marketing (epoch ms). */
+    cappedUntil?: number | undefined
+    /** Of one that failed so: how often it goes out once more by itself, and how long its record lives then. */
+    waves?: { most: number; keepMs: number } | undefined
+    /** Of one that was sent, by the answer to the attempt: WhatsApp holds it back from now on. */
+    isHeldBack?: boolean | undefined
+    /** What it says of the price, as `packPricing` packs it. */
+    pricing?: string | undefined
+    /** Of one that was sent, by the answer to the attempt: how WhatsApp calls its state, where we do not know the word. */
+    word?: string | undefined
+    /** Of one that failed: who takes nothing for a while. */
+    cooldown?: Cooldown | undefined
+    /** Nobody waits for it: it is written down with others, up to three times SETTLE_MS later. */
+    isPatient?: boolean
+  } = {},
+): Promise<StepResult> => {
+  const { atMs: happenedAt, providerId: sentAs, isPatient, cooldown, pricing: packed, ...rest } = more
+  const coolDown = cooldown && coolDownOf(id, cooldown)
+  const pricing =
+    packed && datedPricing(packed, { status, atMs: happenedAt ?? Date.now(), acceptedAtMs: acceptedAtMs(id.ulid) })
+  const step = {
+    kind: 'status',
+    attempt,
+    status: LETTERS[status],
+    happenedAt,
+    sentAs,
+    coolDown,
+    pricing,
+    ...rest,
+  } as const
+  return takeStep(redis, id, step, isPatient)
+}
+
+/** The wait for evidence of the attempt is over: queued again or unknown, as `policy` says. */
+export const resolveUnconfirmed = (
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  policy: Repeat,
+  maxTries: number,
+): Promise<StepResult> => takeStep(redis, id, { kind: 'resolve', attempt, policy, maxTries })
+
+/**
+ * Ends a queued message that cannot be sent: `dead`, its job is a dead letter, which is looked at again in the same step;
+ * `content`, what it says is no longer stored.
+ */
+export const giveUp = (redis: Redis, id: MessageId, why: 'dead' | 'content', problem: Problem): Promise<StepResult> =>
+  takeStep(redis, id, { kind: 'give_up', ifDead: why === 'dead', problem })
+
+/** The record lives for `retentionMs` from now on at least. */
+export async function keepRecord(redis: Redis, { lane, ulid }: MessageId, retentionMs: number): Promise<void> {
+  await redis.pexpire(messageKey(lane, ulid), retentionMs, 'GT')
+}
+
+/** See the head of message-step.lua. */
+interface StepArguments {
+  kind: MoveKind | 'status'
+  attempt?: string
+  problem?: Problem | undefined
+  status?: string
+  happenedAt?: number | undefined
+  sentAs?: string | undefined
+  firstPollMs?: number | undefined
+  counts?: boolean
+  coolDown?: { key: string; of: Cooldown['of']; ms: number } | undefined
+  evidenceMs?: number
+  policy?: Repeat
+  maxTries?: number
+  ifDead?: boolean
+  retryMs?: number | undefined
+  content?: string | undefined
+  cappedUntil?: number | undefined
+  waves?: { most: number; keepMs: number } | undefined
+  isHeldBack?: boolean | undefined
+  pricing?: string | undefined
+  word?: string | undefined
+}
+
+async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {
+  const taken = await (isPatient ? stepsLater : stepsNow)(redis, id.lane, { id, step })
+  const reply = isLate(taken) ? taken.reply : taken
+  const [verdict, state, from, of, history, waitMs, held] = sentReply(reply) ?? stepReply.parse(reply)
+  if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
+  if (from !== undefined && of !== undefined && from !== state) {
+    const sentAt =
+      state === 'delivered' || state === 'read' ? sentAtMs(history ?? '', acceptedAtMs(id.ulid)) : undefined
+    const nowMs = Date.now()
+    const sinceSentMs = sentAt && Math.min(step.happenedAt ?? nowMs, nowMs) - sentAt
+    observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: step.problem?.code, sinceSentMs })
+  }
+  // It is written, and may be lost with its primary: the reporter must report it again.
+  if (isLate(taken)) throw new NotReplicatedError(reply)
+  return { verdict, state, waitMs: waitMs || undefined, ...(held === 1 && { wasHeld: true }) }
+}
+
+/**
+ * The answer for a message that was being sent and is sent now, which is what almost all steps come to; undefined for
+ * any other, which the schema reads. The schema took a twentieth of what a message costs.
+ */
+function sentReply(reply: unknown): z.output<typeof stepReply> | undefined {
+  if (!Array.isArray(reply) || reply.length !== 5) return undefined
+  const [verdict, state, from, of, history]: unknown[] = reply
+  if (verdict !== 'done' || state !== LETTERS.sent || from !== LETTERS.sending || history !== '') return undefined
+  return ['done', 'sent', 'sending', of === 'c' ? 'campaign' : 'transactional', '']
+}
+
+/** When its latest attempt was sent, as its history says. */
+const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
+  readHistory(history, acceptedAt).findLast(({ code }) => code === 's')?.atMs
+
+interface OneStep {
+  id: MessageId
+  step: StepArguments
+}
+
+/** Steps of one lane. */
+async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<readonly unknown[]> {
+  const lane = steps[0]?.id.lane ?? 0
+  const keys = {
+    outbox: outboxKey(lane),
+    inDoubt: inDoubtKey(lane),
+    polls: pollKey(lane),
+    requeueable: requeueableKey(lane),
+    queuedAgain: queuedAgainKey(lane),
+    ...laneBacklogKeys(lane),
+  }
+  const shared = {
+    campaigns: campaignPrefix(lane),
+    records: messageKey(lane, ''),
+    jobs: laneJobKey(lane, ''),
+    ids: messageId(lane, ''),
+  }
+  const each = steps.map(({ id, step }) => ({ args: stepArguments(id, step) }))
+  return repliesOrLate(stepScript(redis, keys, shared, each, { replicated: true }))
+}
+
+/**
+ * How often sent messages are written down; a third as often with hundreds of lanes (batcher.ts). Their records
+ * say that they are being sent: dying meanwhile is dying before settling them.
+ */
+const SETTLE_MS = 80
+
+const stepsNow = createBatcher<OneStep>(takeSteps)
+const stepsLater = createBatcher<OneStep>(takeSteps, SETTLE_MS)
+
+function stepArguments(id: MessageId, step: StepArguments) {
+  const { problem, sentAs, ...rest } = step
+  const { ulid } = id
+  // Of statuses only a failure has its code in the history.
+  const isFailure = (step.status ?? LETTERS.failed) === LETTERS.failed
+  // `rest` last: to copy it before fields that it does not have takes V8 a hundred times as long.
+  return {
+    ulid,
+    acceptedAt: acceptedAtMs(ulid),
+    sentAs: sentAs === undefined ? undefined : providerIdField(sentAs),
+    problem: problem && storedProblem(problem),
+    detail: problem && isFailure ? storable(problem.code) : undefined,
+    ...rest,
+  }
+}
+
+/** Where BullMQ keeps the job of a message. */
+export const jobKey = (id: MessageId): string => laneJobKey(id.lane, messageId(id.lane, id.ulid))

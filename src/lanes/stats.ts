@@ -1,0 +1,207 @@
+// Figures of a lane for lists, metrics and the console, read in one step. The sweeper reads fewer (survey.ts).
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { z } from 'zod'
+import { parseChunkJobId } from '../jobs/campaigns.ts'
+import { readHistory } from '../model/messages/history.ts'
+import { masked } from '../kernel/masked.ts'
+import { acceptedAtMs, parseMessageId } from '../kernel/message-id.ts'
+import { defineMessageScript } from './messages/message-script.ts'
+import type { Redis } from '../redis/connect.ts'
+import {
+  activeCampaignsKey,
+  campaignPrefix,
+  inDoubtKey,
+  laneCooldownKey,
+  laneCooldownReasonKey,
+  laneSlotsKey,
+  messageKey,
+  pollKey,
+  reopenedKey,
+  requeueableKey,
+} from '../redis/keys.ts'
+import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey } from './bullmq/layout.ts'
+
+const statsScript = defineMessageScript(import.meta.url, 'lane-stats')
+
+const statsReply = z.array(z.string()).min(6)
+
+/** When the cooldown of a lane ends, and what began it. */
+export interface LaneCooldown {
+  /** Epoch ms. */
+  until: number
+  /** WhatsApp's code or a word of ours such as `connect_failed`; empty when it is not known. */
+  code: string
+  /** For the person who looks; numbers are masked. Empty when it is not known. */
+  sentence: string
+}
+
+/** A lane at one moment. Times are epoch ms on Redis' clock unless their names say µs. */
+export interface LaneStats {
+  lane: number
+  nowMs: number
+  /** Jobs that wait for their turn. */
+  waiting: { transactional: number; campaign: number }
+  /** Recipients of running campaigns who wait in chunks and were claimed by nobody. */
+  inChunks: number
+  /**
+   * Since when the next message of each kind waits: since it was accepted, or queued again by a person; of a chunk,
+   * since its campaign was started. Undefined when none waits.
+   */
+  oldest: { transactional: number | undefined; campaign: number | undefined; chunk: number | undefined }
+  /** The job that goes next; as long as it is the same, nothing has left. */
+  head: string
+  delayed: number
+  active: number
+  deadLetters: number
+  isPaused: boolean
+  cooldown: LaneCooldown | undefined
+  /** Being sent, or unconfirmed. */
+  inDoubt: number
+  /** Of these, being sent; above 64 in doubt, an estimate. */
+  sending: number
+  requeueable: number
+  pollsWaiting: number
+  /** When the first of them is due; 0 without one. */
+  firstPollAt: number
+  reopened: number
+  /** How many slots were reserved lately, and the first and the last of them (µs). */
+  slots: { count: number; firstUs: number; lastUs: number }
+  nowUs: number
+  /** Campaigns that a worker looks after; `remaining`: recipients without an outcome, counted of the first 20. */
+  campaigns: { number: number; state: string; remaining: number }[]
+}
+
+/** Reads how a lane stands; rejects when Redis is away. */
+export async function readLaneStats(redis: Redis, lane: number): Promise<LaneStats> {
+  const reply = await statsScript(redis, {
+    ...laneBacklogKeys(lane),
+    ...laneChunkKeys(lane),
+    deadLetters: laneDeadLettersKey(lane),
+    meta: laneMetaKey(lane),
+    cooldown: laneCooldownKey(lane),
+    cooldownReason: laneCooldownReasonKey(lane),
+    inDoubt: inDoubtKey(lane),
+    requeueable: requeueableKey(lane),
+    polls: pollKey(lane),
+    reopened: reopenedKey(lane),
+    slots: laneSlotsKey(lane),
+    activeCampaigns: activeCampaignsKey(lane),
+    campaigns: campaignPrefix(lane),
+    records: messageKey(lane, ''),
+  })
+  const [numbers = '', head = '', history = '', headOfCampaigns = '', historyOfCampaigns = '', reason = '', ...rest] =
+    statsReply.parse(reply)
+  // In the order of lane-stats.lua.
+  const [nowUs = 0, transactional = 0, campaign = 0, inChunks = 0, delayed = 0, active = 0, deadLetters = 0, ...more] =
+    numbers.split(' ').map(Number)
+  const [paused, cooldownUntil = 0, inDoubt = 0, sending = 0, requeueable = 0, pollsWaiting = 0, ...last] = more
+  const [firstPollAt = 0, reopened = 0, slots = 0, lastUs = 0, firstUs = 0, chunkStartedAt = Number.NaN] = last
+  if (Number.isNaN(chunkStartedAt)) throw new Error(`lane ${lane} gave no figures`)
+  const nowMs = Math.floor(nowUs / 1_000)
+  return {
+    lane,
+    nowMs,
+    nowUs,
+    inChunks,
+    delayed,
+    active,
+    deadLetters,
+    inDoubt,
+    sending,
+    requeueable,
+    reopened,
+    pollsWaiting,
+    firstPollAt,
+    isPaused: paused === 1,
+    head: head || headOfCampaigns,
+    waiting: { transactional, campaign },
+    oldest: {
+      transactional: waitsSince(head, history),
+      campaign: waitsSince(headOfCampaigns, historyOfCampaigns),
+      chunk: chunkStartedAt || undefined,
+    },
+    cooldown: cooldownOf(cooldownUntil, nowMs, reason),
+    slots: { count: slots, firstUs, lastUs },
+    campaigns: Array.from({ length: rest.length / 3 }, (_, i) => ({
+      number: Number(rest[3 * i]),
+      state: rest[3 * i + 1] ?? '',
+      remaining: Number(rest[3 * i + 2]),
+    })),
+  }
+}
+
+/** Since when the message waits that has waited longest for its turn; undefined when none waits. */
+export function oldestOf({
+  oldest: { transactional, campaign, chunk },
+}: Pick<LaneStats, 'oldest'>): number | undefined {
+  const known = [transactional, campaign, chunk].filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+function waitsSince(job: string, history: string): number | undefined {
+  const id = parseMessageId(job)
+  if (id === undefined) return undefined
+  const acceptedAt = acceptedAtMs(id.ulid)
+  // Before the claim there is no history.
+  if (history === '') return acceptedAt
+  return readHistory(history, acceptedAt).findLast(({ code }) => code === 'q')?.atMs ?? acceptedAt
+}
+
+/** The cooldown of these keys' values; undefined when it is over. `reason`: `code|sentence`. */
+export function cooldownOf(until: number, nowMs: number, reason: string): LaneCooldown | undefined {
+  if (until <= nowMs) return undefined
+  const at = reason.indexOf('|')
+  return at < 0
+    ? { until, code: '', sentence: '' }
+    : { until, code: reason.slice(0, at), sentence: masked(reason.slice(at + 1)) }
+}
+
+/**
+ * Asks about many lanes, `aTurn` of them in one turn of the event loop: asking about a thousand at once would hold up
+ * everything else for 30 ms.
+ */
+export async function inTurns<T>(
+  lanes: readonly number[],
+  aTurn: number,
+  ask: (lane: number) => Promise<T>,
+): Promise<T[]> {
+  const asked: Promise<T>[] = []
+  for (const [i, lane] of lanes.entries()) {
+    if (i > 0 && i % aTurn === 0) await nextTurn()
+    const asking = ask(lane)
+    // It may fail while others are still being asked for; the caller hears of it below.
+    asking.catch(() => undefined)
+    asked.push(asking)
+  }
+  return Promise.all(asked)
+}
+
+/** Places of the chunks of a lane that wait or are worked on, as far as their names tell. */
+export async function chunksOn(redis: Redis, lane: number): Promise<{ run: number; from: number; count: number }[]> {
+  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
+  const ids = await Promise.all([
+    redis.lrange(chunksWaiting, 0, -1),
+    redis.zrange(chunksDelayed, '0', '-1'),
+    redis.lrange(chunksActive, 0, -1),
+  ])
+  return ids.flat().flatMap((id) => parseChunkJobId(id) ?? [])
+}
+
+/** Whether a person, or Laneway, has paused the lane. */
+export const isLanePaused = async (redis: Redis, lane: number): Promise<boolean> =>
+  (await redis.hexists(laneMetaKey(lane), 'paused')) === 1
+
+/** How many messages wait on these lanes with a job of their own; not those being sent, nor recipients in chunks. */
+export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise<number> {
+  const counts = await Promise.all(
+    lanes.flatMap((lane) => {
+      const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
+      return [redis.llen(waiting), redis.zcard(prioritized), redis.zcard(delayed)]
+    }),
+  )
+  return counts.reduce((sum, each) => sum + each, 0)
+}
+
+/** Recipients whose messages wait in chunks of the lane: of running campaigns, and not claimed by anybody. */
+export const waitingInChunks = async (redis: Redis, lane: number): Promise<number> =>
+  (await readLaneStats(redis, lane)).inChunks

@@ -1,0 +1,148 @@
+// What the sweeper reads: lanes that are due, and their work, messages and polls. Code that gives a lane work adds the work
+// first and marks the lane as due second. The sweeper takes the lanes that are due and notes for each when it is due next,
+// or takes the mark off when nothing is left. So a sweep costs as much as the lanes with work, however many others there
+// are. A process that dies in between leaves the lane unmarked; the sweeper's slow round over all lanes finds it.
+
+import { z } from 'zod'
+import { defineMessageScript } from './messages/message-script.ts'
+import type { Redis } from '../redis/connect.ts'
+import {
+  activeCampaignsKey,
+  inDoubtKey,
+  laneCooldownKey,
+  messageKey,
+  pollKey,
+  queuedAgainKey,
+  rootKeys,
+} from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMetaKey } from './bullmq/layout.ts'
+
+/** The state of one lane, read in one atomic step. */
+export interface LaneSurvey {
+  lane: number
+  /** Jobs that wait for a worker. */
+  waiting: number
+  active: number
+  /** Jobs that wait, are delayed or are being worked on. */
+  backlog: number
+  /** Chunks of campaigns that wait, are delayed or are being worked on; and those that are. */
+  chunks: number
+  activeChunks: number
+  /** Chunk that goes next; undefined when none waits, or nobody may take it up. */
+  chunkHead: string | undefined
+  /** Campaigns that a worker has to look after. */
+  activeCampaigns: number
+  /** The lane is paused or in a cooldown. Only known while jobs wait. */
+  isHeld: boolean
+  /** Job that goes next; undefined when none waits. */
+  head: string | undefined
+  /** When the sweep must look at the next message (epoch ms); undefined when none is to be looked at. */
+  nextReviewAt: number | undefined
+  /** When the next status poll is due (epoch ms); undefined when none is. */
+  nextPollAt: number | undefined
+  /** When the lane was looked at, by the clock that these times are of (epoch ms). */
+  nowMs: number
+}
+
+const surveyScript = defineScript(import.meta.url, 'lane-survey')
+const mendScript = defineMessageScript(import.meta.url, 'lane-mend')
+
+const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
+const surveyReply = z.tuple([
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.enum(['0', '1']),
+  z.string(),
+  maybeTime,
+  maybeTime,
+  maybeTime,
+  z.number(),
+  z.number(),
+  z.string(),
+  z.number(),
+])
+
+/** Looks at lanes in one round trip, one command each. */
+export function surveyLanes(redis: Redis, lanes: readonly number[]): Promise<LaneSurvey[]> {
+  return Promise.all(lanes.map((lane) => surveyLane(redis, lane)))
+}
+
+async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
+  const reply = await surveyScript(redis, {
+    ...laneBacklogKeys(lane),
+    meta: laneMetaKey(lane),
+    cooldown: laneCooldownKey(lane),
+    inDoubt: inDoubtKey(lane),
+    queuedAgain: queuedAgainKey(lane),
+    polls: pollKey(lane),
+    activeCampaigns: activeCampaignsKey(lane),
+    ...laneChunkKeys(lane),
+    chunkLimiter: laneChunkLimiterKey(lane),
+  })
+  const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt, ...ofChunks] =
+    surveyReply.parse(reply)
+  const [chunks, activeChunks, chunkHead, nowMs] = ofChunks
+  return {
+    lane,
+    waiting,
+    active,
+    backlog: waiting + delayed + active,
+    activeCampaigns,
+    chunks,
+    activeChunks,
+    chunkHead: chunkHead === '' ? undefined : chunkHead,
+    isHeld: held === '1',
+    head: head === '' ? undefined : head,
+    nextReviewAt: earliest(openAt, queuedAt),
+    nextPollAt,
+    nowMs,
+  }
+}
+
+/** The earliest of the times that there are. */
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+/** Puts back in line what only seems to be in sending, as when its record was lost; returns how many there were. */
+export async function mendActive(redis: Redis, lane: number): Promise<number> {
+  const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
+  return z.number().parse(await mendScript(redis, laneBacklogKeys(lane), args))
+}
+
+const takeScript = defineScript(import.meta.url, 'due-lanes-take')
+const settleScript = defineScript(import.meta.url, 'due-lanes-settle')
+const takeReply = z.tuple([z.number()], z.coerce.number().int())
+
+/** Lanes that the sweep has taken to look at. */
+export interface DueLanes {
+  /** When they are looked at again unless the look ends otherwise (epoch ms). */
+  till: number
+  lanes: number[]
+}
+
+/** The sweep looks at once at a lane that nobody has marked (queues.ts marks those with new work). */
+export async function markUnmarkedLane(redis: Redis, lane: number): Promise<void> {
+  await redis.zadd(rootKeys.dueLanes, 'NX', 0, String(lane))
+}
+
+/** Takes at most `most` lanes that are due; each is due again after `againMs`, should this process die over them. */
+export async function takeDueLanes(redis: Redis, againMs: number, most: number): Promise<DueLanes> {
+  const reply = await takeScript(redis, { due: rootKeys.dueLanes }, { againMs, most })
+  const [till, ...lanes] = takeReply.parse(reply)
+  return { till, lanes }
+}
+
+/** Ends a look: each lane with its next time (epoch ms), or undefined when nothing is left in it. */
+export async function settleDueLanes(
+  redis: Redis,
+  till: number,
+  next: readonly { lane: number; atMs: number | undefined }[],
+): Promise<void> {
+  if (next.length === 0) return
+  await settleScript(redis, { due: rootKeys.dueLanes }, { putOffTo: till, looks: next })
+}

@@ -1,0 +1,209 @@
+// The definition of a campaign, given when it is created: sender, content, recipients, validity.
+import { z } from 'zod'
+import { marketingRouteSchema } from '../accounts/sender.ts'
+import { filledTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { instantSchema, iso } from '../../kernel/instant.ts'
+import type { State } from '../messages/lifecycle.ts'
+import { LIMITS } from '../messages/limits.ts'
+import { isVisible } from '../../kernel/visible.ts'
+import { compileComponents, type ValueSourceKind } from './parameters.ts'
+
+/** Characters of a name. */
+export const NAME_MOST = 255
+const TAGS_MAX = 100
+const tagId = z.int().min(1)
+
+/** Contacts by tag, minus those that carry another one of the tags in `except`. */
+const contactsSchema = z.strictObject({
+  tags: listUpTo(TAGS_MAX, tagId, { min: 1 }),
+  except: listUpTo(TAGS_MAX, tagId).default([]),
+})
+
+/** Rows of a file that is uploaded; `phone` names the column with the recipient's number. */
+const rowsSchema = z.strictObject({
+  rows: z.strictObject({ phone: filledTextUpTo(255).default('phone') }),
+})
+
+/** Recipients of an earlier campaign whose message is in one state; only Laneway itself writes this. */
+const earlierSchema = z.object({
+  campaign: z.string(),
+  class: z.enum(['failed', 'unknown', 'not_delivered', 'expired', 'cancelled']),
+  /** What the recipients of the earlier one offered; the values themselves were frozen then. */
+  offer: z.enum(['contact', 'row']),
+  /** The campaign that was run first, of all those that were made of each other. Runs of before do not have it. */
+  first: z.string().optional(),
+})
+
+const templateSchema = z.object({
+  name: z.string(),
+  language: z.object({ code: z.string() }),
+})
+
+const retryCapped = z
+  .strictObject({ times: z.int().min(0).max(7) })
+  .describe('How often a person who has had enough marketing (131049) is tried again, each time when that is over.')
+
+/** A campaign as a person defines it. Fields that nobody knows are faults: a typo would go out to everybody. */
+export const definitionSchema = z.strictObject({
+  name: z
+    .string()
+    .trim()
+    .refine(isVisible, 'must not be empty')
+    .pipe(textUpTo(NAME_MOST))
+    .optional()
+    .describe('What people call it.'),
+  sender: filledTextUpTo(LIMITS.sender).describe('One of the account’s senders, by number in any spelling or by name.'),
+  template: z.strictObject({
+    name: filledTextUpTo(LIMITS.templateName),
+    language: z.strictObject({ code: filledTextUpTo(LIMITS.languageCode) }),
+    components: z
+      .array(z.unknown())
+      .default([])
+      .describe('Those of a template message, with `{"from": "contact.name"}` where a value differs.'),
+  }),
+  recipients: z.union([contactsSchema, rowsSchema], 'expected { "tags": [1, 2] } or { "rows": {} }'),
+  valid_until: instantSchema
+    .transform((time) => iso(time))
+    .optional()
+    .describe(
+      'Never sent later than this. Without it, the validity of campaign messages counts from start and from each resume.',
+    ),
+  retry_capped: retryCapped.optional(),
+  marketing_route: marketingRouteSchema.optional().describe('In place of that of its sender.'),
+})
+definitionSchema.register(z.globalRegistry, { id: 'CampaignDefinition' })
+
+/** What a definition may hold: 16 KB of text. The list of campaigns reads it, a page of up to 1,000 at a time. */
+export const DEFINITION_MOST = { values: LIMITS.componentValues, characters: 16_384 }
+
+/** What a list of campaigns shows of a definition, however it was once accepted. */
+export const listedDefinitionSchema = z.object({
+  name: z.string().optional(),
+  sender: z.string(),
+  template: templateSchema,
+  recipients: z.union([
+    z.object({ tags: z.array(tagId), except: z.array(tagId).default([]) }),
+    z.object({ rows: z.object({ phone: z.string() }) }),
+    earlierSchema,
+  ]),
+  valid_until: z.string().optional(),
+  retry_capped: z.object({ times: z.int() }).optional(),
+  marketing_route: marketingRouteSchema.optional(),
+})
+
+/**
+ * As it is stored: the campaign may also be a new run for some recipients of an earlier one. Only the shape is checked;
+ * the bounds were checked when it was accepted.
+ */
+export const storedDefinitionSchema = listedDefinitionSchema.extend({
+  template: templateSchema.extend({ components: z.array(z.unknown()).default([]) }),
+})
+export type Definition = z.infer<typeof storedDefinitionSchema>
+export type ResumeClass = z.infer<typeof earlierSchema>['class']
+export const RESUME_CLASSES = earlierSchema.shape.class.options
+
+/** States of an earlier campaign's messages by the class that a person names. */
+export const STATES_OF_CLASS: Readonly<Record<ResumeClass, readonly State[]>> = {
+  failed: ['failed'],
+  unknown: ['unknown'],
+  // Sent, and nothing has been heard of a delivery since.
+  not_delivered: ['sent'],
+  expired: ['expired'],
+  // Also of a cancelled campaign those whom it never came to, who have no message.
+  cancelled: ['cancelled'],
+}
+
+/** Classes whose first message was certainly not sent, or never made. */
+const NOBODY_GOT_IT: readonly ResumeClass[] = ['failed', 'expired', 'cancelled']
+
+/** Whether messages to these recipients may be second ones, as somebody has asked. */
+export const maySendAgain = (recipients: Definition['recipients']): boolean =>
+  'class' in recipients && !NOBODY_GOT_IT.includes(recipients.class)
+
+/** What values can be filled in for each recipient. */
+export function valueSourceKind(recipients: Definition['recipients']): ValueSourceKind {
+  if ('offer' in recipients) return recipients.offer
+  return 'tags' in recipients ? 'contact' : 'row'
+}
+
+/** The components of a campaign, compiled for what its recipients offer. */
+export const compiledOf = ({
+  template,
+  recipients,
+}: {
+  template: { components: unknown[] }
+  recipients: Definition['recipients']
+}) => compileComponents(template.components, valueSourceKind(recipients))
+
+const count = z.number().int().nonnegative()
+
+export const preflightSchema = z.object({
+  /** Epoch ms. */
+  checked_at: count,
+  /** Those who will get a message. */
+  recipients: count,
+  /** Those who will not, by reason; each of them is in the file of refused recipients, but for the excluded. */
+  refused: z.object({
+    duplicate: count,
+    /** The phone number is missing or impossible. */
+    number: count,
+    /** A value for the template is missing or does not fit. */
+    parameter: count,
+    /** The row cannot be read. */
+    unreadable: count,
+    /** They want no advertising of the account. Reports of before do not count them. */
+    opted_out: count.default(0),
+  }),
+  /** Contacts that carry an excluded tag. */
+  excluded: count,
+  /** Of an earlier campaign, and have had enough marketing for now. */
+  skipped_capped: count.default(0),
+  /** Of an earlier campaign, and were erased since. */
+  skipped_erased: count.default(0),
+  /** What must be fixed before it can start; empty when it is ready. */
+  problems: z.array(z.object({ path: z.string(), message: z.string() })),
+  /** What it can start with, but somebody should know. */
+  warnings: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
+  /** Files of the gallery that its messages show; one that is not uploaded yet is uploaded before the first of them leaves. */
+  files: z.array(z.object({ gallery: z.string(), uploaded: z.boolean() })).default([]),
+  /** Messages per second of the lane. */
+  rate: z.number(),
+  /** How long it needs for them, when nothing else is sent: by the rate of the lane and the limit of its portfolio. */
+  seconds: z.number(),
+  /** The same in days, begun ones counted; null: the limit leaves campaigns nobody, so that it never ends. */
+  days: count.nullable(),
+  /** To how many people campaigns of the portfolio may write first: at once, and on each later day; null: no limit. */
+  people: z.object({ now: count, a_day: count }).nullable(),
+  /** How many would come to their turn only when they are not valid any more, if it started now. */
+  would_expire: count,
+})
+export type Preflight = z.infer<typeof preflightSchema>
+
+const DAY_MS = 86_400_000
+
+/** How long a campaign needs at this rate with this many people now and a day. Everybody is taken for one who must be written to first. */
+export function durationOf({ recipients, rate, people }: Pick<Preflight, 'recipients' | 'rate' | 'people'>): {
+  seconds: number
+  days: number | null
+} {
+  const bySeconds = Math.ceil(recipients / rate)
+  const later = people === null ? 0 : Math.max(0, recipients - people.now)
+  const most = people?.a_day ?? 0
+  if (later > 0 && most === 0) return { seconds: bySeconds, days: null }
+  const waits = later === 0 ? 0 : Math.ceil(later / most)
+  // Of the last day only what the rate needs.
+  const last = later === 0 ? 0 : later - (waits - 1) * most
+  const seconds = Math.max(bySeconds, (waits * DAY_MS) / 1_000 + Math.ceil(last / rate))
+  return { seconds, days: Math.ceil((seconds * 1_000) / DAY_MS) }
+}
+
+/** How many come to their turn only when their message is not valid any more, of a campaign that begins `validMs` before. */
+export function lateOf(
+  { recipients, rate, people }: Pick<Preflight, 'recipients' | 'rate' | 'people'>,
+  validMs: number,
+): number {
+  const inTime = Math.floor((rate * Math.max(0, validMs)) / 1_000)
+  const allowed =
+    people === null ? Number.POSITIVE_INFINITY : people.now + Math.floor(Math.max(0, validMs) / DAY_MS) * people.a_day
+  return Math.max(0, recipients - Math.min(inTime, allowed))
+}

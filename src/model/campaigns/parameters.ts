@@ -1,0 +1,153 @@
+// The components of a campaign: those of a template message, where any string may be replaced by
+// `{"from": "contact.name"}`. Compiled once per campaign, filled in for each recipient.
+import { z } from 'zod'
+import { type Fault, faultsOf, quoted, refusedFields, type UnknownField } from '../../kernel/fault.ts'
+import { fieldNamesOf } from '../../kernel/field-names.ts'
+import { placeholder, placeholderIn } from '../messages/placeholders.ts'
+import { mapFiles } from '../templates/component-files.ts'
+import { matchTemplate } from '../templates/match-template.ts'
+import type { TemplateShape } from '../templates/template.ts'
+import { type Component, type Parameter, templateContentSchema } from '../templates/template-content.ts'
+
+/** Where a value comes from: a field of the contact, or `row.` and the name of a column. */
+export type ValueSource = `contact.${'name' | 'phone' | 'email'}` | `row.${string}`
+
+/** Components with their placeholders resolved to places in a list of values. */
+export interface CompiledComponents {
+  /** What is taken from each recipient, each source once: the order of a recipient's values. */
+  sources: ValueSource[]
+  /** The components with these values, which stand in the order of `sources`. */
+  fill(values: readonly string[]): Component[]
+  /** The components with placeholders for these values, see model/messages/placeholders.ts. */
+  withPlaceholders: readonly Component[]
+}
+
+const componentsSchema = templateContentSchema.shape.components
+const NAMES = fieldNamesOf(z.object({ template: templateContentSchema }))
+
+const SOURCE = /^(contact\.(name|phone|email)|row\..{1,255})$/s
+const isSource = (text: unknown): text is ValueSource => typeof text === 'string' && SOURCE.test(text)
+
+/** What the recipients of a campaign offer: contacts have fields, the rows of an uploaded file have columns. */
+export type ValueSourceKind = 'contact' | 'row'
+
+/** Components that were read. `stored` gives them with their placeholders, `unknown` the fields nobody knows. */
+export interface ReadComponents {
+  ok: true
+  compiled: CompiledComponents
+  stored: () => unknown[]
+  unknown: readonly UnknownField[]
+}
+
+/** Reads components with placeholders, or returns every fault in them. */
+export function compileComponents(
+  components: unknown,
+  offer: ValueSourceKind,
+): ReadComponents | { ok: false; faults: Fault[] } {
+  const faults: Fault[] = []
+  const sources: ValueSource[] = []
+  const replaced = replaceSources(components, 'template.components', (from, path) => {
+    const known = isSource(from) ? sources.indexOf(from) : -1
+    if (known !== -1) return placeholder(known)
+    if (isSource(from) && from.startsWith(`${offer}.`)) return placeholder(sources.push(from) - 1)
+    faults.push({ path: `${path}.from`, message: `expected ${EXPECTED[offer]}, got ${quoted(from)}` })
+    return ''
+  })
+  const parsed = componentsSchema.safeParse(replaced)
+  if (!parsed.success) {
+    return { ok: false, faults: [...faults, ...faultsOf(parsed.error, replaced, 'template.components')] }
+  }
+  const read = parsed.data ?? []
+  if (JSON.stringify(fillAll(read, [])).includes('\\u0000')) {
+    faults.push({ path: 'template.components', message: 'a value can be filled in only where a parameter holds one' })
+  }
+  faults.push(...galleryFaults(read))
+  if (faults.length > 0) return { ok: false, faults }
+  const unknown = refusedFields({ template: { components: replaced } }, { template: { components: read } }, NAMES)
+  const compiled = { sources, fill: (values: readonly string[]) => fillAll(read, values), withPlaceholders: read }
+  return { ok: true, compiled, stored: () => withSources(read, sources), unknown }
+}
+
+/** A file of the gallery is uploaded before the campaign starts, so it is the same one for everybody. */
+function galleryFaults(components: readonly Component[]): Fault[] {
+  const faults: Fault[] = []
+  mapFiles(components, 'template.components', (file, { path }) => {
+    if (file.gallery !== undefined && placeholderIn(file.gallery) !== undefined) {
+      faults.push({ path: `${path}.gallery`, message: 'expected one file for all recipients' })
+    }
+    return file
+  })
+  return faults
+}
+
+/** A copy in which the placeholders stand again. */
+function withSources(components: readonly Component[], sources: readonly ValueSource[]): unknown[] {
+  const text = JSON.stringify(components)
+  return JSON.parse(text, (_name, value: unknown) => {
+    const n = typeof value === 'string' ? placeholderIn(value) : undefined
+    return n === undefined ? value : { from: sources[n] }
+  })
+}
+
+const EXPECTED: Readonly<Record<ValueSourceKind, string>> = {
+  contact: 'contact.name, contact.phone or contact.email, as the recipients are contacts',
+  row: 'row.<column>, as the recipients are rows of a file',
+}
+
+/**
+ * Faults that every recipient would have, whatever is filled in. The values themselves are held against the template
+ * recipient by recipient, with matchTemplate.
+ */
+export function structuralFaults(shape: TemplateShape, { sources, fill }: CompiledComponents): Fault[] {
+  // A sample that is good as a text is no link and no time, and the other way round: a fault that disappears with one of them
+  // is not structural.
+  const [asText = [], ...others] = ['1', 'https://example.com/1', '1800000000000'].map((sample) =>
+    matchTemplate(shape, fill(sources.map(() => sample))),
+  )
+  const isIn = (faults: readonly Fault[], fault: Fault) =>
+    faults.some(({ path, message }) => path === fault.path && message === fault.message)
+  return asText.filter((fault) => others.every((faults) => isIn(faults, fault)))
+}
+
+/** A copy of the value in which `replace` has answered for every placeholder. */
+function replaceSources(value: unknown, path: string, replace: (from: unknown, path: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((each, i) => replaceSources(each, `${path}[${i}]`, replace))
+  if (typeof value === 'string') return value.replaceAll('\u0000', '')
+  if (typeof value !== 'object' || value === null) return value
+  if ('from' in value && Object.keys(value).length === 1) return replace(value.from, path)
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, replaceSources(each, `${path}.${key}`, replace)]),
+  )
+}
+
+function fillAll(components: readonly Component[], values: readonly string[]): Component[] {
+  return components.map((component) => ({
+    ...component,
+    ...(component.parameters && { parameters: fillParameters(component.parameters, values) }),
+    ...(component.cards && {
+      cards: component.cards.map((card) => ({
+        ...card,
+        ...(card.components && {
+          components: card.components.map((part) => ({
+            ...part,
+            ...(part.parameters && { parameters: fillParameters(part.parameters, values) }),
+          })),
+        }),
+      })),
+    }),
+  }))
+}
+
+const fillParameters = (parameters: readonly Parameter[], values: readonly string[]): Parameter[] =>
+  parameters.map((parameter) => ({ ...parameter, [parameter.type]: fillHeld(parameter[parameter.type], values) }))
+
+/** What a parameter holds: a text, or an object of texts such as a link and a file name, or lists of these. */
+function fillHeld(held: unknown, values: readonly string[]): unknown {
+  if (typeof held === 'string') {
+    const n = placeholderIn(held)
+    return n === undefined ? held : (values[n] ?? '')
+  }
+  if (typeof held !== 'object' || held === null) return held
+  if (Array.isArray(held)) return held.map((each) => fillHeld(each, values))
+  return Object.fromEntries(Object.entries(held).map(([key, each]) => [key, fillHeld(each, values)]))
+}

@@ -1,0 +1,116 @@
+// The format of an entry of a lane's outbox. Events of messages have a compact format, because nearly all events are of
+// messages (lanes/messages/scripts/message-events.lua writes them); all others are JSON. Pure.
+import { z } from 'zod'
+import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
+import { type State, shownState, stateOf } from '../messages/lifecycle.ts'
+import { acceptedAtMs } from '../../kernel/message-id.ts'
+import type { Problem } from '../messages/outcome.ts'
+import { openTextOr } from '../../kernel/sealed.ts'
+
+const at = z.number()
+const otherEvent = z.discriminatedUnion('about', [
+  z.object({
+    about: z.literal('campaign'),
+    number: z.number().int(),
+    state: z.enum(CAMPAIGN_STATES),
+    from: z.enum(CAMPAIGN_STATES),
+    seq: z.number().int(),
+    at,
+    reason: z.string().optional(),
+  }),
+  z.object({ about: z.literal('sender'), blocked: z.boolean(), reason: z.string(), at }),
+  // Named by a digest of WhatsApp's id, which has the person's number in it.
+  z.object({ about: z.literal('received'), name: z.string(), at }),
+  z.object({ about: z.literal('media_kept'), name: z.string(), at }),
+  z.object({
+    about: z.literal('notice'),
+    id: z.string(),
+    field: z.string(),
+    event: z.string().nullable(),
+    lane: z.number().int().optional(),
+    sentence: z.string(),
+    at,
+  }),
+  z.object({ about: z.literal('gallery'), bytes: z.number(), limit: z.number(), at }),
+  z.object({ about: z.literal('endpoint'), id: z.string(), reason: z.string(), at }),
+])
+
+/** A message came into this state. `seq` counts the steps of its life, its acceptance being the first. */
+export interface MessageChange {
+  about: 'message'
+  ulid: string
+  /** As people are shown it. */
+  state: State
+  possibleDuplicate: boolean
+  seq: number
+  /** Epoch ms. */
+  at: number
+  problem: Problem | undefined
+  /** Nothing has said before that it was delivered: that it was read is the first proof of it. */
+  isFirstProofOfDelivery: boolean
+}
+
+/** Something that happened, before it is put into words for somebody. */
+export type Occurrence = MessageChange | z.infer<typeof otherEvent>
+/** What is written into an outbox as JSON. */
+type OtherOccurrence = z.infer<typeof otherEvent>
+
+/** An event with the place that it stands at: a source (lane, or 0 for what concerns the account), entry and line. */
+export interface PlacedEvent {
+  source: number
+  entry: string
+  line: number
+  occurrence: Occurrence
+}
+
+/** The one field of an entry. */
+export const ENTRY_FIELD = 'e'
+
+const LINE = /^([0-7][0-9A-HJKMNP-TV-Z]{25})([a-z])(!?)(\d+),(-?[0-9a-z]+),(.*)$/s
+
+/** The events of an entry in their order. A line that nobody can read is passed over, as by readers of a later release. */
+export function readEntry(source: number, entry: string, text: string): PlacedEvent[] {
+  return text.split('\n').flatMap((line, i) => {
+    const occurrence = line.startsWith('{') ? readOther(line) : readChange(line)
+    return occurrence === undefined ? [] : [{ source, entry, line: i, occurrence }]
+  })
+}
+
+function readChange(line: string): MessageChange | undefined {
+  const [, ulid, letter = '', again, seq, since = '', why = ''] = LINE.exec(line) ?? []
+  const state = stateOf(letter)
+  if (ulid === undefined || state === undefined) return undefined
+  const bar = why.indexOf('|')
+  return {
+    about: 'message',
+    ulid,
+    state: shownState({ state, repeats: again === '!' ? 1 : 0 }),
+    possibleDuplicate: again === '!',
+    seq: Number(seq),
+    at: acceptedAtMs(ulid) + Number.parseInt(since, 36),
+    problem: bar < 0 ? undefined : { code: why.slice(0, bar), sentence: openTextOr(why.slice(bar + 1), '') },
+    isFirstProofOfDelivery: state === 'read' && why === '+',
+  }
+}
+
+function readOther(line: string): OtherOccurrence | undefined {
+  try {
+    return otherEvent.safeParse(JSON.parse(line)).data
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The id of an event, the same at each delivery and for each endpoint: `evt_<source>_<entry>_<line>`. A received message may
+ * have several entries, as when WhatsApp brings it twice at the same moment: its events are named by the digest of its id.
+ */
+export function eventId({ source, entry, line, occurrence }: PlacedEvent): string {
+  if (occurrence.about === 'received') return `evt_${source}_${occurrence.name}`
+  if (occurrence.about === 'media_kept') return `evt_${source}_${occurrence.name}_media`
+  return `evt_${source}_${entry.replace('-', '_')}_${line}`
+}
+
+/** What two events must not overtake each other by: events of one message keep their order where they can. */
+export const orderingKey = ({ source, occurrence }: PlacedEvent): string =>
+  occurrence.about === 'message' ? occurrence.ulid : `${occurrence.about} ${source}`

@@ -1,0 +1,140 @@
+// What WhatsApp says of the price of a message, packed into two characters where it says it in the usual words, since a
+// million of them are kept; else as JSON of at most 512 bytes. Pure.
+import { z } from 'zod'
+import { withoutNumbers } from '../../kernel/masked.ts'
+
+/** As WhatsApp writes it. */
+export const pricingSchema = z.looseObject({
+  billable: z.boolean().optional(),
+  pricing_model: z.string().optional(),
+  type: z.string().optional(),
+  category: z.string().optional(),
+})
+export type Pricing = z.infer<typeof pricingSchema>
+
+/** Most bytes of JSON that are kept of one, and most fields that are looked at. */
+const BYTES_MAX = 512
+const FIELDS_MAX = 32
+
+/**
+ * The usual words of each field, with room for as many as `of`. A stored code counts places in these lists: one that has
+ * a place keeps it for ever, and new ones are added behind.
+ */
+const DIGITS = [
+  { field: 'billable', of: 3, words: [undefined, true, false] },
+  { field: 'pricing_model', of: 3, words: [undefined, 'PMP', 'CBP'] },
+  { field: 'type', of: 6, words: [undefined, 'regular', 'free_customer_service', 'free_entry_point'] },
+  {
+    field: 'category',
+    of: 24,
+    words: [
+      ...[undefined, 'marketing', 'marketing_lite', 'utility', 'authentication', 'authentication_international'],
+      ...['service', 'referral_conversion', 'authentication-international'],
+    ],
+  },
+] as const
+
+const CODE = /^[0-9a-z]{2}$/
+
+/** How it is stored; undefined for what is no object, or says nothing. */
+export function packPricing(raw: unknown): string | undefined {
+  const { data } = z.record(z.string(), z.unknown()).safeParse(raw)
+  if (data === undefined) return undefined
+  const entries = Object.entries(data).slice(0, FIELDS_MAX).flatMap(asWritten)
+  if (entries.length === 0) return undefined
+  return codeOf(new Map(entries)) ?? jsonOf(entries)
+}
+
+/** Some who forward webhooks write `true` as text. What the known fields hold else than their kind is kept as text. */
+function asWritten([name, value]: readonly [string, unknown]): (readonly [string, unknown])[] {
+  if (value === undefined || value === null) return []
+  if (name === 'billable') {
+    const text = String(value)
+    return text === 'true' || text === 'false' ? [[name, text === 'true']] : [[`${name}_as_told`, value]]
+  }
+  const isKnown = DIGITS.some(({ field }) => field === name)
+  return [[name, isKnown && typeof value !== 'string' ? JSON.stringify(value) : value]]
+}
+
+/** Undefined where a word is not usual. */
+function codeOf(entries: ReadonlyMap<string, unknown>): string | undefined {
+  let code = 0
+  let factor = 1
+  let seen = 0
+  for (const { field, of, words } of DIGITS) {
+    const usual: readonly unknown[] = words
+    const place = usual.indexOf(entries.get(field))
+    if (place < 0) return undefined
+    if (entries.has(field)) seen += 1
+    code += place * factor
+    factor *= of
+  }
+  return seen === entries.size ? code.toString(36).padStart(2, '0') : undefined
+}
+
+/** The fields that everybody knows first; one that has no room left is left out. */
+function jsonOf(entries: readonly (readonly [string, unknown])[]): string | undefined {
+  const rankOf = (name: string): number => {
+    const known = DIGITS.findIndex(({ field }) => field === name)
+    return known < 0 ? DIGITS.length : known
+  }
+  let kept: Record<string, unknown> = {}
+  for (const [name, value] of [...entries].sort(([a], [b]) => rankOf(a) - rankOf(b))) {
+    const more = { ...kept, [name]: withoutPeople(value) }
+    if (Buffer.byteLength(JSON.stringify(more)) <= BYTES_MAX) kept = more
+  }
+  return Object.keys(kept).length === 0 ? undefined : JSON.stringify(kept)
+}
+
+/** Whatever looks like a number of a person is masked: none may outlast an erasure. */
+function withoutPeople(value: unknown): unknown {
+  if (typeof value === 'string') return withoutNumbers(value)
+  if (typeof value === 'number') return withoutNumbers(String(value)) === String(value) ? value : '…'
+  if (Array.isArray(value)) return value.slice(0, FIELDS_MAX).map(withoutPeople)
+  if (typeof value !== 'object' || value === null) return value
+  const inner = Object.entries(value).slice(0, FIELDS_MAX)
+  return Object.fromEntries(inner.map(([name, part]) => [withoutNumbers(name), withoutPeople(part)]))
+}
+
+/** From what is stored; undefined for what nobody has packed. */
+export function unpackPricing(packed: string): Pricing | undefined {
+  if (!CODE.test(packed)) return parsed(packed)
+  let rest = Number.parseInt(packed, 36)
+  const pricing: Record<string, unknown> = {}
+  for (const { field, of, words } of DIGITS) {
+    const word = words[rest % of]
+    rest = Math.floor(rest / of)
+    if (word !== undefined) pricing[field] = word
+  }
+  return pricingSchema.safeParse(pricing).data
+}
+
+function parsed(json: string): Pricing | undefined {
+  try {
+    return pricingSchema.safeParse(JSON.parse(json)).data
+  } catch {
+    return undefined
+  }
+}
+
+// As it stands in a record: before it, in base 36, when it was said, so that of several the last one counts.
+
+/** WhatsApp's clock may be behind ours by so much (s). */
+const BEHIND = 3_600
+/** Of one second the status that comes later in a message's life counts. */
+const RANKS = { failed: 0, sent: 1, delivered: 2, read: 3 } as const
+
+/** What a status said of the price at this time, as the step of the message takes it. */
+export function datedPricing(
+  packed: string,
+  { status, atMs, acceptedAtMs }: { status: keyof typeof RANKS; atMs: number; acceptedAtMs: number },
+): string {
+  const seconds = Math.max(0, Math.floor((atMs - acceptedAtMs) / 1_000) + BEHIND)
+  return (4 * seconds + RANKS[status]).toString(36) + packed
+}
+
+/** What is said of the price in a record. */
+export function pricingOf(stored: string): Pricing | undefined {
+  const brace = stored.indexOf('{')
+  return unpackPricing(brace < 0 ? stored.slice(-2) : stored.slice(brace))
+}

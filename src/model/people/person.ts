@@ -1,0 +1,84 @@
+// One person has several names: a number, user ids, and what they were known by before. Which names are one person's is learned
+// from WhatsApp, in whatever order it tells; what is learned of a set of names is decided here.
+import { isUserId } from '../../kernel/recipient.ts'
+
+/**
+ * The names of one person: the number first, if it is known, then user ids, the latest first, then numbers that were theirs
+ * before.
+ */
+export type Names = readonly string[]
+
+/** Most names that are kept of a person: a number, a user id, that of a parent account, and some of before. */
+export const NAMES_MAX = 6
+
+/** What WhatsApp tells of a person: names that they have now, and, where one has changed, what it was before. */
+export interface Naming {
+  names: Names
+  before?: string | undefined
+  /** It comes with what became of a message. It adds to what is known, and joins nobody whom that tells apart. */
+  isReported?: boolean
+  /** Whom that message was sent to, where the answer to it names them. */
+  sentTo?: string | undefined
+}
+
+const isNumber = (name: string | undefined): boolean => name !== undefined && !isUserId(name)
+
+/** The person who is known by this name, by what is kept with it: all their other names in their order. */
+export function personOf(name: string, others: Names): Names {
+  const [number, ...rest] = others
+  if (!isNumber(number)) return [name, ...others]
+  return isUserId(name) ? [number ?? '', name, ...rest] : [...others, name]
+}
+
+/**
+ * Brings what is learned into `known`, which has the names of each person under every name that is looked at here; who has
+ * one name only need not be in it. Telling it again changes nothing.
+ */
+export function learn(known: Map<string, Names>, naming: Naming): void {
+  const { before } = naming
+  const names = naming.isReported && before === undefined ? believable(known, naming) : naming.names
+  if (names.length === 0) return
+  const named = before === undefined ? names : [...names, before]
+  const people = new Set(named.map((name) => known.get(name) ?? [name]))
+  // What is kept of a name ends by itself: the others of the person may have outlasted it.
+  const isWhole = (person: Names): boolean =>
+    person.every((name) => (known.get(name) ?? [name]).join() === person.join())
+  const areTheirs = (person: Names): boolean => named.every((name) => person.includes(name))
+  if (before === undefined && [...people].some((person) => areTheirs(person) && isWhole(person))) return
+  const number = names.find(isNumber)
+  const former = number === undefined ? undefined : known.get(number)
+  const isPassedOn = former?.[0] !== number && !named.some((name) => name !== number && former?.includes(name))
+  if (former !== undefined && number !== undefined && before === undefined && isPassedOn) {
+    // It was theirs before, and belongs to another person now.
+    people.delete(former)
+    keep(
+      known,
+      former.filter((name) => name !== number),
+    )
+  }
+  const all = [...names, ...[...people].flat()]
+  const current = all.find(isNumber)
+  const inOrder = [...(current === undefined ? [] : [current]), ...all.filter(isUserId), ...all.filter(isNumber)]
+  const person = [...new Set(inOrder)]
+  for (const name of person.slice(NAMES_MAX)) keep(known, [name])
+  keep(known, person.slice(0, NAMES_MAX))
+}
+
+/**
+ * Those of the names of a report that may be one person's by what is known. A user id that has another number now may have been
+ * answered for everybody, and so may a number that has another user id where it comes with an answer to somebody without one.
+ * The person's own act, or the notice of a change, says otherwise.
+ */
+function believable(known: ReadonlyMap<string, Names>, { names, sentTo }: Naming): Names {
+  const isOfAnother = (name: string): boolean => {
+    const [current, ...others] = known.get(name) ?? [name]
+    if (isUserId(name)) return current !== undefined && isNumber(current) && !names.includes(current)
+    return isUserId(sentTo) && others.some(isUserId) && !others.includes(sentTo)
+  }
+  const left = names.filter((name) => !isOfAnother(name))
+  return left.length > 1 ? left : []
+}
+
+function keep(known: Map<string, Names>, person: Names): void {
+  for (const name of person) known.set(name, person)
+}

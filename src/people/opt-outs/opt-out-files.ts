@@ -1,0 +1,115 @@
+// Importing a CSV file of people who want no advertising, in flat memory: 500 are written down at a time. Doing it again
+// changes nothing.
+import { csvLine, csvRecords, EndlessRecordError } from '../../files/csv.ts'
+import { UnreadableCsvError } from '../../files/csv-encoding.ts'
+import { columnName, quotedColumns } from '../../files/csv-head.ts'
+import type { NormalCsv } from '../../files/normal-csv.ts'
+import { refusedFile } from '../../kernel/refusal.ts'
+import { parseListedPhone, parsePerson, providerName, spreadsheetFault } from '../../kernel/recipient.ts'
+import type { Redis } from '../../redis/connect.ts'
+import type { OptOutSource } from '../../model/people/opt-out.ts'
+import { addOptOuts, listOptOuts, optOutsHold } from './opt-outs.ts'
+
+const AT_ONCE = 500
+/** What the column may be called: as it is exported, and as lists of contacts have it. */
+const COLUMNS = ['person', 'phone']
+
+/** What became of the rows. */
+export interface OptOutCounts {
+  /** Rows whose person is on the list now. */
+  imported: number
+  /** People who were not on it before. */
+  added: number
+  refused: number
+}
+
+/** What is imported; `report` hears of rows that are refused. */
+export interface OptOutImport {
+  account: number
+  csv: NormalCsv
+  saidBy: OptOutSource
+  report: { add: (line: number, reason: string, person: string) => Promise<void> }
+}
+
+/**
+ * Imports all rows that are in order; other columns are left out. Throws a Refusal when the header names no column or a quote
+ * is never closed; rows before that are imported.
+ */
+export async function importOptOuts(
+  redis: Redis,
+  { account, csv, saidBy, report }: OptOutImport,
+): Promise<OptOutCounts> {
+  const counts: OptOutCounts = { imported: 0, added: 0, refused: 0 }
+  let people: string[] = []
+  const store = async (): Promise<void> => {
+    counts.added += await addOptOuts(redis, account, people, { source: saidBy })
+    counts.imported += people.length
+    people = []
+  }
+  const finish = async (): Promise<void> => {
+    if (people.length > 0) await store()
+    await optOutsHold()
+  }
+  const records = csvRecords(csv.bytes, csv.separator)
+  try {
+    const header = await records.next()
+    const at = columnOf(header.done ? [] : header.value.cells)
+    for await (const { cells, line } of records) {
+      // Spreadsheets leave lines of empty cells behind their last row.
+      if (cells.every((cell) => cell.trim() === '')) continue
+      const cell = (cells[at] ?? '').trim()
+      const person = cell.length > 200 ? undefined : personOf(cell)
+      if (person === undefined) {
+        counts.refused += 1
+        const reason = 'expected a full international number, or the id of a person without one'
+        await report.add(line, spreadsheetFault(cell) ?? reason, cell)
+        continue
+      }
+      people.push(person)
+      if (people.length === AT_ONCE) await store()
+    }
+    await finish()
+    return counts
+  } catch (error) {
+    if (!(error instanceof UnreadableCsvError || error instanceof EndlessRecordError)) throw error
+    await finish()
+    throw refusedFile(
+      error instanceof UnreadableCsvError ? error.message : `${error.message}; mend it and import it again.`,
+    )
+  }
+}
+
+function columnOf(header: readonly string[]): number {
+  const at = header.findIndex((cell) => COLUMNS.includes(columnName(cell).toLowerCase()))
+  if (at >= 0) return at
+  throw refusedFile(`expected a header with the column person, or phone, got ${quotedColumns(header)}`)
+}
+
+/** An id that is none of WhatsApp's user ids, as the list that is exported may have it; anything else may be a slip. */
+const OTHER_ID = /^[A-Za-z]+\.[0-9A-Za-z.]*\d[0-9A-Za-z.]*$/
+
+function personOf(cell: string): string | undefined {
+  const phone = parseListedPhone(cell)
+  if (phone.ok) return phone.digits
+  return parsePerson(cell) ?? (OTHER_ID.test(cell) ? providerName(cell) : undefined)
+}
+
+// Everybody who wants no advertising, as a CSV file that `importOptOuts` takes: streamed, a page of the list at a time.
+
+const PAGE = 1_000
+
+/** The file in pieces, the latest first. Who is added meanwhile may be missing, nobody else. */
+export async function* exportOptOuts(redis: Redis, account: number): AsyncGenerator<string> {
+  // With the first page: an empty list still has its header, and the reader knows by then that there is a list.
+  let head = csvLine(['person', 'source', 'since'])
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Awaited<ReturnType<typeof listOptOuts>> = await listOptOuts(redis, account, {
+      limit: PAGE,
+      cursor: cursor ?? undefined,
+    })
+    const lines = head + page.data.map((each) => csvLine([each.person, each.source, each.since])).join('')
+    if (lines !== '') yield lines
+    head = ''
+    cursor = page.next
+  }
+}

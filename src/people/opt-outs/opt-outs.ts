@@ -1,0 +1,237 @@
+// Opt-outs of an account: a ZSET of people by the time of their opt-out, a HASH of who said so and when, and a ZSET of those
+// who opted in again, under one hash tag. A person in the first ZSET is opted out, whatever the others say. Erased people
+// are in another ZSET, by HMAC (erased.ts), and are opted out as well. One script writes all of it, so that a change is
+// written whole or not at all.
+//
+// What is said of a person is said of all names of theirs that are known, and written under each; of a number with several
+// forms under the one that it was first said of. Who has opted out under any of them has opted out.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { iso } from '../../kernel/instant.ts'
+import { mainForm, withForms } from '../../kernel/national-forms.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { contactKeys } from '../../redis/keys.ts'
+import { defineScript } from '../../redis/lua.ts'
+import { jsonText } from '../../redis/records.ts'
+import type { Names } from '../../model/people/person.ts'
+import { namesOf, namesOfPeople } from '../names/names.ts'
+import { OPT_OUT_SOURCES, type OptOut, type OptOutSource } from '../../model/people/opt-out.ts'
+import { erasedHmacsOf, makeErasedHmacs } from './erased.ts'
+
+const changeScript = defineScript(import.meta.url, 'opt-out-change')
+
+/** What stands before a name where WhatsApp has said that the person wants it again. */
+const OF_PROVIDER = 'provider:'
+
+/** What is said of people. `atMs`: when (epoch ms); undefined: now, of all that is known by now. */
+interface Said {
+  source: OptOutSource
+  atMs?: number | undefined
+  /** Whether it waits until the replicas that are required have it; true unless said otherwise. */
+  replicated?: boolean
+}
+
+/**
+ * Writes down that they want no advertising, unless they have wanted it again since then; their times decide, in whatever
+ * order it is called. Returns how many are new. Rejects with a NotReplicatedError when too few replicas have it in time,
+ * or with a SealError. Wait for `optOutsHold` before answering that it was done.
+ */
+export const addOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
+  changeOptOuts(redis, account, people, { intent: 'stop', ...said })
+
+/**
+ * They may be written to again: the provider takes back what it said before, everybody else all that was said before.
+ * Returns how many are off the list now. Rejects as `addOptOuts` does.
+ */
+export const removeOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
+  changeOptOuts(redis, account, people, { intent: 'start', ...said })
+
+/** Replaces the names by HMACs; the opt-out stays. Doing it again changes nothing. */
+export async function eraseOptOut(redis: Redis, account: number, given: Names): Promise<void> {
+  const names = withForms(given)
+  const how = { intent: 'erase', source: 'http' } as const
+  // Without an HMAC it only says whether there is something to forget: most people who are erased need no key.
+  const hmacs = await erasedHmacsOf(redis, account, names)
+  if (hmacs === undefined && (await runChange(redis, account, names, undefined, how)).length === 0) return
+  await runChange(redis, account, names, hmacs ?? (await makeErasedHmacs(redis, account, names)), how)
+}
+
+/**
+ * Has what was said of each of a person's names hold for all of them, now that they are known to be one person's. Doing it
+ * again changes nothing.
+ */
+export async function joinOptOuts(redis: Redis, account: number, given: readonly Names[]): Promise<void> {
+  const people = given.map(withForms)
+  const names = people.flat()
+  const heard = await heardOf(redis, account, names)
+  for (const person of people.filter((each) => each.some((name) => heard.has(name)))) {
+    await changeNames(redis, account, person, { intent: 'join', source: 'http' })
+  }
+}
+
+/** Which of these have ever opted out or in, as far as it is kept. */
+async function heardOf(redis: Redis, account: number, names: Names): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set()
+  const { optOuts, erasedOptOuts, optOutEnds } = contactKeys(account)
+  const hmacs = await erasedHmacsOf(redis, account, names)
+  const ends = [...names, ...(hmacs ?? [])].flatMap((name) => [name, `${OF_PROVIDER}${name}`])
+  const [out, outErased, wanted] = await Promise.all([
+    redis.zmscore(optOuts, ...names),
+    hmacs === undefined ? [] : redis.zmscore(erasedOptOuts, ...hmacs),
+    redis.zmscore(optOutEnds, ...ends),
+  ])
+  const isHeard = (_name: string, i: number): boolean =>
+    [out[i], outErased[i], ...[i, i + names.length].flatMap((at) => wanted.slice(2 * at, 2 * at + 2))].some(
+      (score) => typeof score === 'string',
+    )
+  return new Set(names.filter(isHeard))
+}
+
+type Change = Said & { intent: 'stop' | 'start' | 'erase' | 'join' }
+
+/** Returns of how many people something has changed. */
+async function changeOptOuts(redis: Redis, account: number, people: readonly string[], how: Change): Promise<number> {
+  if (people.length === 0) return 0
+  const names = await namesOfPeople(redis, account, people)
+  // Of the forms of a number the one that was given comes first.
+  const all = [...new Set([...people, ...names.flat()])]
+  const changed = new Set(await changeNames(redis, account, all, how))
+  // Another name may have become known meanwhile. One that becomes known from now on finds this word by itself.
+  const since = await namesOfPeople(redis, account, people)
+  const added = since.filter((each, i) => each.some((name) => names[i]?.includes(name) === false)).flat()
+  for (const name of added.length === 0 ? [] : await changeNames(redis, account, added, how)) changed.add(name)
+  return new Set(names.filter((each) => each.some((name) => changed.has(name))).map(([first]) => first)).size
+}
+
+/** Returns the names of which something has changed. */
+async function changeNames(redis: Redis, account: number, given: Names, how: Change): Promise<Names> {
+  const names = withForms(given)
+  const hmacs = await erasedHmacsOf(redis, account, names)
+  const changed = await runChange(redis, account, names, hmacs, how)
+  if (hmacs !== undefined) return changed
+  // The first person of the account may have been erased meanwhile. An erasure from now on finds this word by itself.
+  const since = await erasedHmacsOf(redis, account, names)
+  return since === undefined ? changed : [...changed, ...(await runChange(redis, account, names, since, how))]
+}
+
+async function runChange(
+  redis: Redis,
+  account: number,
+  names: Names,
+  hmacs: readonly string[] | undefined,
+  { intent, source, atMs: at, replicated = true }: Change,
+): Promise<Names> {
+  const { optOuts, erasedOptOuts: erased, optOutSources: sources, optOutEnds: ends } = contactKeys(account)
+  const places = oneOfForms(names)
+  const people = places.map(([first]) => names[first] ?? '')
+  const hmacsOfPeople = hmacs && places.map(([first]) => hmacs[first] ?? '')
+  const forms = places.some(([, ...others]) => others.length > 0)
+    ? places.map((all) => all.map((at) => ({ name: names[at] ?? '', hmac: hmacs?.[at] })))
+    : undefined
+  const reply = await changeScript(
+    redis,
+    { optOuts, erased, sources, ends },
+    { intent, people, source, hmacs: hmacsOfPeople, at, forms },
+    { replicated },
+  )
+  return z.array(z.string()).parse(reply)
+}
+
+/** For each number or id, the places at which its forms stand in the list. */
+function oneOfForms(names: Names): [first: number, ...others: number[]][] {
+  const places = new Map<string, [number, ...number[]]>()
+  for (const [at, name] of names.entries()) {
+    const main = mainForm(name)
+    const others = places.get(main)
+    if (others === undefined) places.set(main, [at])
+    else others.push(at)
+  }
+  return [...places.values()]
+}
+
+/** That the person is opted out, under any of their names; undefined when they are not. */
+export async function findOptOut(redis: Redis, account: number, person: string): Promise<OptOut | undefined> {
+  const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
+  const standing = async (list: string, name: string): Promise<OptOut[]> => {
+    const [since, times] = await Promise.all([redis.zscore(list, name), redis.hget(optOutSources, name)])
+    return since === null ? [] : [shown(person, Number(since), times)]
+  }
+  const names = await namesOf(redis, account, person)
+  const hmacs = (await erasedHmacsOf(redis, account, names)) ?? []
+  const found = await Promise.all([
+    ...names.map((name) => standing(optOuts, name)),
+    ...hmacs.map((hmac) => standing(erasedOptOuts, hmac)),
+  ])
+  // Who was erased and has said it again is on both lists.
+  return found.flat().sort((one, other) => one.since.localeCompare(other.since))[0]
+}
+
+/** The places of the people who have opted out, given all names of each. Two or three commands, whatever their number. */
+export async function optedOutAmong(redis: Redis, account: number, people: readonly Names[]): Promise<Set<number>> {
+  const names = people.flat()
+  if (names.length === 0) return new Set()
+  const { optOuts, erasedOptOuts } = contactKeys(account)
+  const [found, ofErased] = await Promise.all([
+    redis.zmscore(optOuts, ...names),
+    erasedHmacsOf(redis, account, names).then((hmacs) => (hmacs ? redis.zmscore(erasedOptOuts, ...hmacs) : [])),
+  ])
+  const places = people.flatMap((each, i) => each.map(() => i))
+  return new Set(places.filter((_place, i) => found[i] !== null || (ofErased[i] ?? null) !== null))
+}
+
+/** Where a page of the list begins: the last one of the page before. */
+const CURSOR = /^(\d{1,16})_(.+)$/
+/** Whether a text can be one. */
+export const isOptOutCursor = (text: string): boolean => CURSOR.test(text)
+
+/** A page, the latest first, without who was erased; `next` is the cursor of the page that follows, null on the last. */
+export async function listOptOuts(
+  redis: Redis,
+  account: number,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<{ data: OptOut[]; next: string | null }> {
+  const { optOuts, optOutSources } = contactKeys(account)
+  const from = cursor === undefined ? 0 : await placeAfter(redis, optOuts, cursor)
+  const found = await redis.zrevrange(optOuts, from, from + limit, 'WITHSCORES')
+  const people: { person: string; at: number }[] = []
+  for (let i = 0; i + 1 < found.length; i += 2) people.push({ person: found[i] ?? '', at: Number(found[i + 1]) })
+  const page = people.slice(0, limit)
+  if (page.length === 0) return { data: [], next: null }
+  const sources = await redis.hmget(optOutSources, ...page.map(({ person }) => person))
+  const last = page.at(-1)
+  return {
+    data: page.map(({ person, at }, i) => shown(person, at, sources[i] ?? null)),
+    next: last !== undefined && people.length > limit ? `${last.at}_${last.person}` : null,
+  }
+}
+
+/** How many stand before what follows the cursor, also when the one that it names has gone meanwhile. */
+async function placeAfter(redis: Redis, key: string, cursor: string): Promise<number> {
+  const [, at = '0', person = ''] = CURSOR.exec(cursor) ?? []
+  const place = await redis.zrevrank(key, person)
+  return place === null ? redis.zcount(key, `(${at}`, '+inf') : place + 1
+}
+
+const timesSchema = jsonText.pipe(z.partialRecord(z.enum(OPT_OUT_SOURCES), z.tuple([z.number(), z.number()])))
+
+/** Its source is the earliest one that has not taken it back. */
+function shown(person: string, at: number, times: string | null): OptOut {
+  const said = Object.entries(timesSchema.catch({}).parse(times)).sort(([, one], [, other]) => one[0] - other[0])
+  const [first] = said.flatMap(([source]) => OPT_OUT_SOURCES.filter((known) => known === source))
+  return { person, source: first ?? 'http', since: iso(at) }
+}
+
+// Why an opt-out holds from its answer on, although workers ask for opt-outs before a message leaves and not in the step
+// that claims it. What a worker was told is good for LOOK_GOOD_FOR_MS: what leaves later is asked for again, also by a
+// process that was frozen meanwhile. A caller that answers that somebody has opted out first waits for longer than
+// that, so that everything that was told before has lost its force. No worker is waited for, and none has to be heard
+// of.
+
+/** Counted from before the question was sent, and also while the machine is suspended (deadline.ts). */
+export const LOOK_GOOD_FOR_MS = 500
+/** Longer by what a request that has left may need until WhatsApp has it, and clocks may disagree. */
+const HOLD_MS = 550
+
+/** Resolves once no advertising leaves to those whose opt-outs were written before. */
+export const optOutsHold = (): Promise<void> => pause(HOLD_MS)

@@ -1,0 +1,302 @@
+// Campaign records: one hash each, beside the lane's messages, so that a message is claimed and counted in one step
+// with it. Every change of state goes through one Lua step that knows from which states it is allowed.
+import { z } from 'zod'
+import { templateSchema } from '../model/templates/template.ts'
+import type { Redis } from '../redis/connect.ts'
+import {
+  activeCampaignsKey,
+  campaignCountsKey,
+  campaignKey,
+  campaignRepliedKey,
+  campaignsOfAccountKey,
+  laneClosedKey,
+  outboxKey,
+  parkedCampaignsKey,
+  recipientStatesKey,
+  rootKeys,
+} from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { createListed, isThere, jsonText, nextId, readRecord } from '../redis/records.ts'
+import {
+  CAMPAIGN_MOVES,
+  CAMPAIGN_STATES,
+  type CampaignId,
+  type CampaignMove,
+  campaignId,
+  parseCampaignId,
+} from '../model/campaigns/campaign.ts'
+import { preflightSchema, storedDefinitionSchema } from '../model/campaigns/definition.ts'
+import { type Parked, parkedOn } from './fan-out-state.ts'
+
+const optionalTime = z.coerce.number().int().optional()
+const rate = z.coerce.number().nonnegative()
+
+export const campaignSchema = z.object({
+  account: z.coerce.number().int().positive(),
+  lane: z.coerce.number().int().positive(),
+  number: z.coerce.number().int().positive(),
+  state: z.enum(CAMPAIGN_STATES),
+  /** Counts the pieces of work begun for it; work for an earlier one stops. */
+  epoch: z.coerce.number().int().default(0),
+  definition: jsonText.pipe(storedDefinitionSchema),
+  /** Why it is paused; empty unless it is. */
+  reason: z.string().default(''),
+  /** Times are epoch ms, on the clock of Redis. */
+  created_at: z.coerce.number().int(),
+  scheduled_at: optionalTime,
+  started_at: optionalTime,
+  resumed_at: optionalTime,
+  ended_at: optionalTime,
+  /** Starts as soon as it is ready: a new run for some recipients of an earlier campaign. */
+  starts_itself: z
+    .enum(['0', '1'])
+    .default('0')
+    .transform((flag) => flag === '1'),
+  /** Times that its latest preflight was begun; those that ended in order, unfinished, are taken off again. */
+  preflight_starts: z.coerce.number().int().default(0),
+  /** File of uploaded rows and folder of frozen recipients, names inside the campaign's folder. */
+  rows_file: z.string().default(''),
+  snapshot: z.string().default(''),
+  /** What the latest preflight found. */
+  preflight: jsonText.pipe(preflightSchema).optional(),
+  /** The approved template as it was at preflight. */
+  template: jsonText.pipe(templateSchema).optional(),
+  /** Recipients; 0 before preflight. */
+  total: z.coerce.number().int().nonnegative().default(0),
+  /** Place of the recipient that is fed next. */
+  next: z.coerce.number().int().nonnegative().default(0),
+  /** When the fan-out last gave a sign of life. */
+  beat: z.coerce.number().int().default(0),
+  /** Messages taken up per second lately. */
+  rate: rate.default(0),
+  /** Messages per second that throttling holds it to. */
+  pace: z.union([z.literal('').transform(() => undefined), rate]).optional(),
+})
+export type Campaign = z.infer<typeof campaignSchema>
+
+/** When it last changed its state (epoch ms), or was created. */
+export const changedAtMs = ({ created_at, beat }: Pick<Campaign, 'created_at' | 'beat'>): number =>
+  Math.max(created_at, beat)
+
+/** The id of a campaign, from its record or from the parts of its id. */
+export const idOf = ({ lane, number }: CampaignId): string => campaignId({ lane, number })
+
+/** An id for a new campaign of the lane; one that nobody uses leaves a gap. */
+export async function newCampaignId(redis: Redis, lane: number): Promise<CampaignId> {
+  return { lane, number: await nextId(redis, 'campaign') }
+}
+
+/**
+ * Creates a draft and returns its id, a new one unless it brings its number. A campaign that is there already stays as it
+ * is, in whatever state it is by now.
+ */
+export async function createCampaign(
+  redis: Redis,
+  campaign: Pick<Campaign, 'account' | 'lane' | 'definition'> & Partial<Pick<Campaign, 'number' | 'starts_itself'>>,
+  nowMs: number,
+): Promise<CampaignId> {
+  const { account, lane, definition } = campaign
+  const number = campaign.number ?? (await newCampaignId(redis, lane)).number
+  const record = {
+    ...{ account, lane, number, state: 'draft', created_at: nowMs, definition: JSON.stringify(definition) },
+    starts_itself: campaign.starts_itself ? '1' : '0',
+  }
+  // Before anything that a worker must look after can happen to it.
+  await redis.sadd(rootKeys.campaignLanes, lane)
+  await createListed(redis, campaignKey(lane, number), record, () =>
+    redis.zadd(campaignsOfAccountKey(account), 'NX', nowMs, idOf({ lane, number })),
+  )
+  return { lane, number }
+}
+
+/** Whether messages of the campaign that were claimed may leave: it was not paused or cancelled meanwhile. */
+export async function mayLeave(redis: Redis, { lane, number }: CampaignId): Promise<boolean> {
+  const state = await redis.hget(campaignKey(lane, number), 'state')
+  return state === 'running' || state === 'done'
+}
+
+/** The record of a campaign; undefined when it is not kept. Throws a CorruptRecordError when it cannot be read. */
+export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campaign | undefined> {
+  const raw = await redis.hgetall(campaignKey(id.lane, id.number))
+  return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
+}
+
+const countRunScript = defineScript(import.meta.url, 'campaign-count-run')
+
+/** Counts one more run of a campaign that is kept. Returns how many there are. */
+export async function countRun(redis: Redis, { lane, number }: CampaignId): Promise<number> {
+  return z.number().parse(await countRunScript(redis, { campaign: campaignKey(lane, number) }, {}))
+}
+
+/** Whether there is still a record of the campaign. What else is kept of it goes at the same moment. */
+export const isKept = async (redis: Redis, { lane, number }: CampaignId): Promise<boolean> =>
+  (await redis.exists(campaignKey(lane, number))) === 1
+
+/** The account's campaign by its id; undefined as well for one of another account. */
+export async function findOwnCampaign(redis: Redis, account: number, name: string): Promise<Campaign | undefined> {
+  const id = parseCampaignId(name)
+  const campaign = id && (await findCampaign(redis, id))
+  return campaign?.account === account ? campaign : undefined
+}
+
+const moveScript = defineScript(import.meta.url, 'campaign-move')
+const takeoverScript = defineScript(import.meta.url, 'campaign-takeover')
+const moveReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['moved', 'refused', 'closed']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
+])
+
+/** Stands for the time on the clock of Redis in a field that a move writes. */
+export const NOW = '@now'
+
+/** Conditions of a move and what it changes besides the state. */
+export interface MoveOptions {
+  /** Only in this epoch. */
+  epoch?: number
+  /** A new epoch begins. */
+  begins?: boolean
+  /** So many recipients before the cursor are fed once more. */
+  rewind?: number
+  fields?: Record<string, string | number>
+}
+
+export type MoveResult =
+  | { kind: 'missing' }
+  /** `state` and `epoch` are those it has now. `closed`: it would need its sender, which was removed. */
+  | { kind: 'moved' | 'refused' | 'closed'; state: Campaign['state']; epoch: number }
+
+/** Moves the campaign as the table of states says; an ended one is kept for `keepMs` from then on. */
+export async function moveCampaign(
+  redis: Redis,
+  { lane, number }: CampaignId,
+  move: CampaignMove,
+  keepMs: number,
+  { epoch, begins = false, rewind = 0, fields = {} }: MoveOptions = {},
+): Promise<MoveResult> {
+  const { from, to } = CAMPAIGN_MOVES[move]
+  const reply = moveReply.parse(
+    await moveScript(
+      redis,
+      {
+        outbox: outboxKey(lane),
+        campaign: campaignKey(lane, number),
+        active: activeCampaignsKey(lane),
+        counts: campaignCountsKey(lane, number),
+        states: recipientStatesKey(lane, number),
+        closed: laneClosedKey(lane),
+        replied: campaignRepliedKey(lane, number),
+      },
+      { number, allowed: from, to, inEpoch: epoch, begins, rewind, keepMs, writes: fields },
+    ),
+  )
+  const [kind, state, now] = reply
+  // After the move, so that a worker that finds the lane without a campaign in between is corrected by this.
+  if (kind === 'moved') await addCampaignLane(redis, lane)
+  return kind === 'missing' || state === undefined || now === undefined
+    ? { kind: 'missing' }
+    : { kind, state, epoch: now }
+}
+
+export type TakeOver =
+  | { kind: 'taken'; epoch: number }
+  /** Somebody works on it, or may do so; `heartbeat` is the latest heartbeat. */
+  | { kind: 'on'; heartbeat: string }
+  /** It does not run. */
+  | { kind: 'over' }
+
+const takeoverReply = z.union([
+  z.tuple([z.literal('taken'), z.number()]),
+  z.tuple([z.literal('on'), z.string()]),
+  z.tuple([z.literal('over')]),
+])
+
+/**
+ * Begins a new epoch of a running campaign that nobody has worked on for `silentMs`. `seenHeartbeat` is the heartbeat that the
+ * caller saw when it looked before: unless it is still the same, somebody is at work and was only slow to write it.
+ */
+export async function takeOver(
+  redis: Redis,
+  id: CampaignId,
+  silentMs: number,
+  seenHeartbeat?: string,
+): Promise<TakeOver> {
+  const keys = { campaign: campaignKey(id.lane, id.number) }
+  const reply = takeoverReply.parse(await takeoverScript(redis, keys, { silentMs, seenHeartbeat }))
+  if (reply[0] === 'taken') return { kind: 'taken', epoch: reply[1] }
+  return reply[0] === 'on' ? { kind: 'on', heartbeat: reply[1] } : { kind: 'over' }
+}
+
+/** The latest heartbeat of a campaign (epoch ms, as text; empty before the first) and its epoch. */
+export async function heartbeatOf(
+  redis: Redis,
+  { lane, number }: CampaignId,
+): Promise<{ heartbeat: string; epoch: number }> {
+  const [heartbeat, epoch] = await redis.hmget(campaignKey(lane, number), 'beat', 'epoch')
+  return { heartbeat: heartbeat ?? '', epoch: Number(epoch ?? 0) }
+}
+
+const heartbeatScript = defineScript(import.meta.url, 'campaign-heartbeat')
+
+/** The process that works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
+export async function sendCampaignHeartbeat(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
+  const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
+  await heartbeatScript(redis, keys, { epoch, number })
+}
+
+const startsScript = defineScript(import.meta.url, 'preflight-starts')
+
+/** Notes how many preflights of the campaign have begun without an end. A move that begins a check sets them to 0. */
+export async function notePreflightStarts(
+  redis: Redis,
+  { lane, number, epoch }: CampaignId & { epoch: number },
+  starts: number,
+): Promise<void> {
+  await startsScript(redis, { campaign: campaignKey(lane, number) }, { epoch, starts })
+}
+
+/** The campaigns of the lane that workers look after, by number, with their states. */
+async function activeOn(redis: Redis, lane: number): Promise<[number: number, state: string][]> {
+  return Object.entries(await redis.hgetall(activeCampaignsKey(lane))).map(([number, state]) => [Number(number), state])
+}
+
+/** Numbers of the campaigns that run on the lane. */
+export async function runningOn(redis: Redis, lane: number): Promise<number[]> {
+  return (await activeOn(redis, lane)).flatMap(([number, state]) => (state === 'running' ? [number] : []))
+}
+
+/** A campaign that a worker has to look after. */
+export interface ActiveCampaign {
+  id: CampaignId
+  state: string
+  /** Nobody works on it until then, and nobody has died. */
+  parked: Parked | undefined
+}
+
+/** Campaigns of all lanes that workers look after, with their states. */
+export async function activeCampaigns(redis: Redis): Promise<ActiveCampaign[]> {
+  const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
+  const active = await Promise.all(
+    lanes.map(async (lane) => {
+      const states = await activeOn(redis, lane)
+      if (states.length === 0) await removeCampaignLane(redis, lane)
+      const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [number] : [])))
+      const parked = await parkedOn(redis, lane, (number) => running.has(number))
+      return states.map(([number, state]) => ({ id: { lane, number }, state, parked: parked.get(number) }))
+    }),
+  )
+  return active.flat()
+}
+
+/** The lane has an active campaign: workers look after it. */
+export async function addCampaignLane(redis: Redis, lane: number): Promise<void> {
+  await redis.sadd(rootKeys.campaignLanes, lane)
+}
+
+/**
+ * Takes a lane off the list of those with campaigns, and puts it back when one has come meanwhile. Should this process
+ * die in between, the sweep's slow round over all lanes finds the campaign.
+ */
+async function removeCampaignLane(redis: Redis, lane: number): Promise<void> {
+  await redis.srem(rootKeys.campaignLanes, lane)
+  if ((await redis.hlen(activeCampaignsKey(lane))) > 0) await addCampaignLane(redis, lane)
+}

@@ -1,0 +1,171 @@
+// The state of a fan-out in Redis. One step moves its cursor and reads what the next round needs.
+import { z } from 'zod'
+import { observerOf } from '../redis/observe.ts'
+import { laneBacklogKeys, laneChunkKeys } from '../lanes/bullmq/layout.ts'
+import type { Redis } from '../redis/connect.ts'
+import {
+  activeCampaignsKey,
+  campaignCountsKey,
+  campaignKey,
+  parkedCampaignsKey,
+  throttledKey,
+} from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import type { CampaignId } from '../model/campaigns/campaign.ts'
+import { type Counts, countsOf } from './recipient-states.ts'
+
+/** How a running campaign and its lane stand. */
+export interface FanOutState {
+  /** Clock of Redis, epoch ms. */
+  nowMs: number
+  /** Place of the recipient that is fed next. */
+  next: number
+  counts: Counts
+  /**
+   * Of the failed, unconfirmed and unknown ones, those that say nothing about the campaign (isExempt in
+   * message-lifecycle.lua).
+   */
+  exempt: number
+  /** Campaigns that run on the lane, this one included. */
+  running: number
+  /** Jobs of the lane, of whatever origin, and how many of them are due in more than 10 s. */
+  backlog: number
+  later: number
+  /** Chunks of the lane's campaigns that wait or are worked on. */
+  chunks: number
+  /** How often the provider has thrown a message of the lane back for being too fast. */
+  throttled: number
+}
+
+const roundScript = defineScript(import.meta.url, 'campaign-round')
+const roundReply = z.union([
+  z.tuple([z.literal('over'), z.number()]),
+  z.tuple([
+    z.literal('on'),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.array(z.string()),
+  ]),
+])
+
+/**
+ * Moves the cursor if asked to, and writes events that those it passes for the first time were accepted: who is fed again
+ * after a resume was counted before. Undefined when the campaign does not run in this epoch any more.
+ */
+export async function advanceFanOut(
+  redis: Redis,
+  { lane, number }: CampaignId,
+  epoch: number,
+  report: { cursor?: { from: number; to: number } | undefined; rate: number; pace: number | undefined },
+): Promise<FanOutState | undefined> {
+  const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane)
+  const reply = roundReply.parse(
+    await roundScript(
+      redis,
+      {
+        campaign: campaignKey(lane, number),
+        counts: campaignCountsKey(lane, number),
+        activeCampaigns: activeCampaignsKey(lane),
+        ...{ waiting, prioritized, delayed, active },
+        ...laneChunkKeys(lane),
+        throttled: throttledKey(lane),
+      },
+      { epoch, moved: report.cursor, rate: report.rate.toFixed(2), pace: report.pace?.toFixed(2) ?? '' },
+    ),
+  )
+  if (reply[1] > 0) observerOf(redis).accepted({ lane, class: 'campaign', count: reply[1] })
+  if (reply[0] === 'over') return undefined
+  const [, , nowMs, next, running, backlog, later, chunks, throttled, flat] = reply
+  const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
+  const figures = { nowMs, next, running, backlog, later, chunks, throttled }
+  return { ...figures, counts: countsOf(hash), exempt: Number(hash.exempt ?? 0) }
+}
+
+/**
+ * The provider has thrown a message of the lane back for being too fast. Sent again after its reply was lost, it counts
+ * twice, which costs the lane's campaigns a little of their pace for a moment, and nobody is shown it.
+ */
+export async function noteThrottled(redis: Redis, lane: number): Promise<void> {
+  await redis.incr(throttledKey(lane))
+}
+
+// Running campaigns that nobody works on for a while, because there is nothing to feed or because others of their account
+// are at work. Their job waits in BullMQ until a time, or until somebody wakes it; that costs Redis nothing. The mark says
+// so to the workers' watch, which takes every other silent campaign for one whose worker has died.
+
+/** `idle`: there is nothing to feed. `turn`: its account has its share of the worker's slots. */
+export type ParkReason = 'idle' | 'turn'
+
+/** That a campaign is parked, until when and why. */
+export interface Parked {
+  epoch: number
+  /** Epoch ms on the clock of Redis. */
+  untilMs: number
+  reason: ParkReason
+}
+
+/** How a campaign is to be parked, from now for `ms` milliseconds. */
+export interface Parking {
+  ms: number
+  reason: ParkReason
+  /** Messages per second, measured. */
+  rate?: number
+}
+
+const parkScript = defineScript(import.meta.url, 'campaign-park')
+const parkedSchema = z
+  .string()
+  .regex(/^\d+ \d+ (idle|turn)$/)
+  .transform((text): Parked => {
+    const [epoch, untilMs, reason] = text.split(' ')
+    return { epoch: Number(epoch), untilMs: Number(untilMs), reason: reason === 'turn' ? 'turn' : 'idle' }
+  })
+
+/** Parks the campaign, if it runs in this epoch; the next heartbeat ends that. */
+export async function parkCampaign(
+  redis: Redis,
+  { lane, number }: CampaignId,
+  epoch: number,
+  { ms, reason, rate }: Parking,
+): Promise<void> {
+  const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
+  await parkScript(redis, keys, { epoch, number, ms: Math.ceil(ms), reason, rate: rate?.toFixed(2) })
+}
+
+const readParked = (text: string | null | undefined): Parked | undefined => {
+  const parsed = parkedSchema.safeParse(text)
+  return parsed.success ? parsed.data : undefined
+}
+
+/** Until when these campaigns of a lane are parked, in their order; undefined for one that is not. */
+export async function findParked(
+  redis: Redis,
+  lane: number,
+  numbers: readonly number[],
+): Promise<(Parked | undefined)[]> {
+  if (numbers.length === 0) return []
+  return (await redis.hmget(parkedCampaignsKey(lane), ...numbers.map(String))).map(readParked)
+}
+
+/** All parked campaigns of a lane, by number. Entries of campaigns that `isActive` does not know are removed. */
+export async function parkedOn(
+  redis: Redis,
+  lane: number,
+  isActive: (number: number) => boolean,
+): Promise<Map<number, Parked>> {
+  const parked = new Map<number, Parked>()
+  const left: string[] = []
+  for (const [name, text] of Object.entries(await redis.hgetall(parkedCampaignsKey(lane)))) {
+    const found = readParked(text)
+    if (found !== undefined && isActive(Number(name))) parked.set(Number(name), found)
+    else left.push(name)
+  }
+  if (left.length > 0) await redis.hdel(parkedCampaignsKey(lane), ...left)
+  return parked
+}

@@ -1,0 +1,14 @@
+// Pauses of campaigns that nobody asked for, in the activity.
+import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+import { appendToAuditLog } from '../accounts/audit-log.ts'
+import { findSender } from '../accounts/senders.ts'
+import type { Redis } from '../redis/connect.ts'
+import { type CampaignId, campaignId } from '../model/campaigns/campaign.ts'
+
+/** Writes into the activity that Laneway has paused the campaign. Dying before it leaves a pause that is not told there. */
+export async function noteOwnPause(redis: Redis, campaign: CampaignId, reason: string): Promise<void> {
+  const sender = await findSender(redis, campaign.lane)
+  if (sender === undefined) return
+  const what = { account: sender.account, action: 'campaign.pause', target: campaignId(campaign), detail: reason }
+  await appendToAuditLog(redis, { actor: LANEWAY_ITSELF, ...what }, Date.now())
+}

@@ -1,0 +1,85 @@
+// Making something once per Idempotency-Key: the one order of steps for messages, batches, campaigns, folders and lists.
+//
+// The name of what shall be made is kept under the key before it is made, and making it under a name twice changes
+// nothing. If the process dies
+// - before the name is kept: nothing was made, and the repeat is a first request;
+// - after that: the repeat finds the name, finds nothing of that name, and makes it then;
+// - after it was made: the repeat finds it.
+// Of several requests at once all get the name of the first. A request that makes something under another request's name
+// prepares it for that name: what it prepared for its own name may be wrong for this one.
+import type { Redis } from './connect.ts'
+import { forgetKey, recallKey, rememberKey } from './idempotency.ts'
+import { IDEMPOTENCY_KEY_MAX } from '../kernel/body-limits.ts'
+import { invalidFields, Refusal } from '../kernel/refusal.ts'
+
+/** What a key stands for: the account's, on one route. `digest` is asked for only where there is a key. */
+export interface OnceKey {
+  account: number
+  route: string
+  /** As the client sent it. */
+  key: string | undefined
+  digest: () => string | Promise<string>
+}
+
+/** The steps. A Refusal that one of them throws is the answer. */
+export interface OnceSteps<W, T> {
+  /**
+   * Checks the request and says what shall be made under which name; with `kept`, the name that the key stands for already,
+   * the work for that one. Nobody checks a repeat again whose thing exists: it gets its answer even when it would be
+   * refused by now.
+   */
+  prepare: (kept: string | undefined) => Promise<{ name: string; work: W }>
+  /** Makes it under that name, also while another request does; what exists already stays as it is. */
+  make: (name: string, work: W) => Promise<T>
+  /** What there is under the name; undefined when it was never made. Not asked without a key. */
+  find: (name: string) => Promise<T | undefined>
+  /** Whether nobody can make anything under the name any more, for good. Then the key is free for another name. */
+  isSpent?: (name: string) => Promise<boolean>
+}
+
+/** Does the steps once per key; without a key, once per call. Throws a Refusal when the key came with another body. */
+export async function once<W, T>(
+  redis: Redis,
+  use: OnceKey,
+  { prepare, make, find, isSpent }: OnceSteps<W, T>,
+): Promise<T> {
+  const key = checkedKey(use.key)
+  if (key === undefined) {
+    const { name, work } = await prepare(undefined)
+    return make(name, work)
+  }
+  const where = { account: use.account, route: use.route, key }
+  const digest = await use.digest()
+  for (let kept = await recallKey(redis, where); ; kept = await recallKey(redis, where)) {
+    if (kept === undefined) {
+      const { name, work } = await prepare(undefined)
+      const now = await rememberKey(redis, where, { id: name, digest })
+      if (now.isNew) return make(name, work)
+      kept = now
+    }
+    refuseOtherBody(kept, digest)
+    // Checked before the search: if nothing is found after that, nothing will ever come.
+    const isOver = await isSpent?.(kept.id)
+    const found = await find(kept.id)
+    if (found !== undefined) return found
+    if (!isOver) return make(kept.id, (await prepare(kept.id)).work)
+    await forgetKey(redis, where, kept)
+  }
+}
+
+/** The client's key, or undefined when it brought none; a Refusal when it is too long. */
+export function checkedKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined
+  if (key.length > IDEMPOTENCY_KEY_MAX) {
+    const message = `at most ${IDEMPOTENCY_KEY_MAX} characters, got ${key.length}`
+    throw invalidFields([{ path: 'Idempotency-Key', message }])
+  }
+  return key
+}
+
+/** A Refusal unless the key came with this very body before. */
+export function refuseOtherBody(earlier: { digest: string }, digest: string): void {
+  if (earlier.digest === digest) return
+  const sentence = 'This Idempotency-Key was used with another body; use a new key for a new message.'
+  throw new Refusal('conflict', 'idempotency_key_reused', sentence)
+}

@@ -1,0 +1,159 @@
+// Applies what WhatsApp reports of a message by a webhook or a status poll, and what follows: a person who has had enough
+// marketing gets none for a while, a held message is released or was dropped; what its code says of others, see act-on.ts.
+//
+// Each step may be done again, and a report that was not answered comes again. That a message failed and that it goes out
+// with the next wave of its campaign is one step; should its job be lost, the sweep gives it another one then.
+import type { Sender } from '../accounts/senders.ts'
+import { TEMPLATE_PAUSED } from '../model/campaigns/campaign.ts'
+import { findCampaign, moveCampaign } from '../recipients/campaigns.ts'
+import { noteOwnPause } from '../recipients/own-pauses.ts'
+import { createCampaignContent } from '../recipients/recipient-message.ts'
+import type { Config } from '../kernel/config.ts'
+import { observerOf } from '../redis/observe.ts'
+import { applyProviderOptOut } from './apply-opt-outs.ts'
+import { cap, releasePlace } from '../portfolios/rules.ts'
+import { rulesOwnerOf } from '../portfolios/rules-owner.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import type { Redis } from '../redis/connect.ts'
+import { CorruptRecordError } from '../redis/records.ts'
+import type { Evidence } from '../model/messages/lifecycle.ts'
+import { type MessageId, messageId } from '../kernel/message-id.ts'
+import { type Outcome, outcomeOfReport, type Problem } from '../model/messages/outcome.ts'
+import { HAD_ENOUGH, OPTED_OUT_THERE } from '../model/messages/provider-codes.ts'
+import type { MessageRecord } from '../lanes/messages/record-format.ts'
+import { readMessage } from '../lanes/messages/records.ts'
+import { type Cooldown, recordStatus, type StepResult } from '../lanes/messages/steps.ts'
+import { type ActDeps, actOn } from './act-on.ts'
+
+/** What a held message fails with that WhatsApp has dropped, with all that were held beside it. */
+const DROPPED: ReadonlySet<string> = new Set(['132015', '135000'])
+
+/** `refusals`: those that are reported, apart from those of answers. */
+export interface ReportDeps extends ActDeps {
+  config: Pick<Config, 'capMs' | 'retentionMs'>
+}
+
+/** What is reported of one attempt for a message. */
+export interface Report {
+  id: MessageId
+  attempt: string
+  status: Evidence
+  problem?: Problem | undefined
+  /** When it happened (epoch ms); now, where that is not known. */
+  atMs?: number | undefined
+  providerId?: string | undefined
+  /** What it says of the price, as `packPricing` packs it. */
+  pricing?: string | undefined
+}
+
+/**
+ * Writes a report down with all that follows from it, as an answer with the same code would. Any number of times, in any order.
+ * With `waitMs` its campaign tries it again after that, and the caller sees to its job.
+ */
+export async function applyReport(deps: ReportDeps, sender: Sender, report: Report): Promise<StepResult> {
+  const { redis } = deps
+  const { id, attempt, status, problem, providerId, atMs, pricing } = report
+  // The recipient and the campaign come from our own record, not from the report.
+  const record = problem === undefined ? undefined : await readMessage(redis, id).catch(unlessCorrupt)
+  const outcome = problem && status === 'failed' ? outcomeOfReport(problem) : undefined
+  // Before the outcome: once that is written nobody would look at this report again.
+  const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem, record)
+  const cooldown = outcome?.kind === 'recipient_waits' ? recipientCooldown(report, record) : undefined
+  const result = await recordStatus(redis, id, attempt, status, {
+    providerId,
+    problem,
+    atMs,
+    pricing,
+    cooldown,
+    ...refused,
+  })
+  if ('wasHeld' in result && result.wasHeld) await endHold(deps, sender, report)
+  if (outcome !== undefined) await actOnReport(deps, report, record?.run, outcome, result)
+  else if (status === 'delivered' || status === 'read') await endRow(deps, id)
+  return result
+}
+
+/** After the outcome: dying before it is harmless, as the report was not answered and comes again. */
+async function actOnReport(
+  deps: ReportDeps,
+  { id, atMs }: Report,
+  run: number | undefined,
+  outcome: Outcome,
+  result: StepResult,
+): Promise<void> {
+  const isRepeated = result.verdict !== 'done'
+  // When it was is not known: it was carried out the first time.
+  if (isRepeated && atMs === undefined) return
+  const nowMs = Date.now()
+  await actOn(deps, { lane: id.lane, run }, outcome, { atMs: Math.min(atMs ?? nowMs, nowMs), isRepeated })
+}
+
+/** Something of its campaign has arrived, so that what is refused is not all of it. */
+async function endRow({ redis, refusals }: ReportDeps, id: MessageId): Promise<void> {
+  if (!refusals.hasRows()) return
+  const run = (await readMessage(redis, id).catch(unlessCorrupt))?.run
+  if (run !== undefined) refusals.over({ lane: id.lane, number: run })
+}
+
+function unlessCorrupt(error: unknown): undefined {
+  if (!(error instanceof CorruptRecordError)) throw error
+}
+
+/** A person to whom too much was sent less than this ago gets nothing for a while. */
+const PAIR_MS = 60_000
+
+function recipientCooldown({ atMs = Date.now() }: Report, record: MessageRecord | undefined): Cooldown | undefined {
+  const isOver = Date.now() - atMs > PAIR_MS
+  return isOver || !record?.to ? undefined : { of: 'recipient', person: record.to, leastMs: 0 }
+}
+
+/** What a refusal says of the person, no advertising at all or none for a while, and of the waves of its campaign. */
+async function applyRefusal(
+  { redis, config }: ReportDeps,
+  sender: Sender,
+  { id, status, atMs }: Report,
+  problem: Problem,
+  record: MessageRecord | undefined,
+): Promise<{ cappedUntil?: number; waves?: { most: number; keepMs: number } }> {
+  const hadEnough = status === 'failed' && problem.code === HAD_ENOUGH
+  if (!hadEnough && problem.code !== OPTED_OUT_THERE) return {}
+  const { to = '', run } = record ?? {}
+  if (to === '') return {}
+  await applyProviderOptOut(redis, sender.account, to, problem, atMs)
+  if (!hadEnough) return {}
+  const cappedUntil = await cap(redis, await rulesOwnerOf(redis, sender), to, { forMs: config.capMs, atMs })
+  const campaign = run === undefined ? undefined : await findCampaign(redis, { lane: id.lane, number: run })
+  const most = campaign?.definition.retry_capped?.times ?? 0
+  return { cappedUntil, ...(most > 0 && { waves: { most, keepMs: config.retentionMs } }) }
+}
+
+/** Adds the job of a message that goes out with the next wave of its campaign, if that is what a report came to. */
+export async function addNextWave(
+  { redis, queues }: { redis: Redis; queues: LaneQueues },
+  id: MessageId,
+  result: StepResult,
+): Promise<void> {
+  const waitMs = 'waitMs' in result ? result.waitMs : undefined
+  if (waitMs === undefined) return
+  const record = await readMessage(redis, id)
+  if (record?.state !== 'queued' || record.run === undefined) return
+  const payload = await createCampaignContent(redis, id.lane).payloadOf({ ...record, run: record.run })
+  // Without its content the sweep fails it.
+  if (payload !== undefined) await queues.add(messageId(id.lane, id.ulid), payload, waitMs)
+}
+
+/** WhatsApp holds the message no longer: another may be held in its place. One that was dropped pauses its campaign. */
+async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, status, problem }: Report): Promise<void> {
+  await releasePlace(redis, await rulesOwnerOf(redis, sender), messageId(id.lane, id.ulid))
+  if (status !== 'failed' || !DROPPED.has(problem?.code ?? '')) return
+  observerOf(redis).heldDropped()
+  const run = (await readMessage(redis, id))?.run
+  if (run === undefined) return
+  const said = 'WhatsApp has dropped messages that it held to see how people like the template'
+  const reason = `${TEMPLATE_PAUSED}: ${said} (code ${problem?.code}).`
+  const campaign = { lane: id.lane, number: run }
+  const moved = await moveCampaign(redis, campaign, 'pause', config.retentionMs, { fields: { reason } })
+  if (moved.kind !== 'moved') return
+  observerOf(redis).campaignPaused('template')
+  await noteOwnPause(redis, campaign, reason)
+}

@@ -1,0 +1,148 @@
+// The notices of an account, and of the installation: its one list has those of all accounts, and those that belong to no
+// known account. Bounded in time, in number and by kind, see notice-keep.lua.
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
+import type { Redis } from '../redis/connect.ts'
+import { eventKeys, noticesKey } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { jsonText, readRecord } from '../redis/records.ts'
+import {
+  MOST_A_MINUTE,
+  MOST_NOTICES,
+  MOST_NOTICES_IN_ALL,
+  NOTICES_KEPT_MS,
+  type Notice,
+  type NoticeDocument,
+  type NoticeFilter,
+  noticeSchema,
+} from '../model/notice.ts'
+
+const script = defineScript(import.meta.url, 'notice-keep')
+const reply = z.enum(['kept', 'known', 'missed', 'old'])
+export type Kept = z.infer<typeof reply>
+
+const DAY_MS = 86_400_000
+
+/**
+ * What comes of a notice: the same of all that tell the same of the same moment. WhatsApp does not say of all when they
+ * happened, and repeats webhooks for days: of those, what tells the same on one day is the same.
+ */
+function idOf({ kind, received_at: _received, at, ...told }: Notice, isTimed: boolean): string {
+  const moment = isTimed ? at : `day ${Math.floor(at / DAY_MS)}`
+  const digest = createHash('sha256')
+    .update(JSON.stringify({ ...told, kind, moment }))
+    .digest('base64url')
+  return `${kind}.${digest.slice(0, 22)}`
+}
+
+/** `isTimed`: it says itself when it happened. */
+interface When {
+  nowMs: number
+  isTimed: boolean
+}
+
+/**
+ * Keeps a notice of an account (0: nobody knows whose), tells of it once, and says what came of it. Dying in between leaves
+ * it off the list of the installation; the webhook that comes again makes up for it.
+ */
+export async function keepNotice(redis: Redis, notice: Notice, when: When): Promise<Kept> {
+  const kept = await keepIn(redis, notice.account, notice, when)
+  if (notice.account === NO_ACCOUNT || kept === 'missed') return kept
+  await keepIn(redis, NO_ACCOUNT, notice, when)
+  return kept
+}
+
+async function keepIn(redis: Redis, account: number, notice: Notice, { nowMs: now, isTimed }: When): Promise<Kept> {
+  const id = idOf(notice, isTimed)
+  const isAll = account === NO_ACCOUNT
+  const { kind, at, field, event, sentence, lane } = notice
+  const told = { about: 'notice', id, field, event, sentence, at: now, ...(lane !== null && { lane }) }
+  const keys = { index: noticesKey(account), outbox: eventKeys(account).outbox }
+  const most = isAll ? MOST_NOTICES_IN_ALL : MOST_NOTICES
+  // In the list of all a flood at one account must not keep out what another is told.
+  const mostNow = isAll ? MOST_NOTICES_IN_ALL : MOST_A_MINUTE
+  const bounds = { now, keepMs: NOTICES_KEPT_MS, most, mostNow }
+  const args = { id, kind, text: JSON.stringify(notice), at, ...bounds }
+  return reply.parse(await script(redis, keys, isAll ? args : { ...args, event: JSON.stringify(told) }))
+}
+
+const CURSOR = /^(\d{1,15})\.([a-z_]{1,64}\.[\w-]{22})$/
+
+/** Whether a text can be the cursor of a page. */
+export const isNoticeCursor = (text: string): boolean => CURSOR.test(text)
+
+/** Notices that one request looks through for those that match. */
+const MOST_LOOKED_AT = 1_000
+
+/**
+ * Up to `limit` notices after `cursor` (the latest without one), the latest first, of one account or of all (0), that match
+ * the filter. `next` is the cursor of the page after it, null on the last; with a filter there may be fewer than `limit` and
+ * yet a next one. Throws a CorruptRecordError.
+ */
+export async function readNotices(
+  redis: Redis,
+  {
+    account,
+    limit,
+    cursor,
+    filter = {},
+  }: { account: number; limit: number; cursor?: string | undefined; filter?: NoticeFilter },
+  nowMs: number,
+): Promise<{ notices: NoticeDocument[]; next: string | null }> {
+  const index = noticesKey(account)
+  const from = cursor === undefined ? 0 : await placeAfter(redis, index, cursor)
+  const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  const most = isFiltered ? Math.max(limit, MOST_LOOKED_AT) : limit
+  // One more than is looked at tells whether there is another page.
+  const found = await redis.zrevrange(index, from, from + most, 'WITHSCORES')
+  const all = found.flatMap((id, i) => (i % 2 === 0 ? [{ id, at: Number(found[i + 1]) }] : []))
+  const looked = all.slice(0, most).filter(({ at }) => at >= nowMs - NOTICES_KEPT_MS)
+  const texts = looked.length === 0 ? [] : await redis.hmget(`${index}:texts`, ...looked.map(({ id }) => id))
+  const matching = looked.flatMap(({ id, at }, i) => {
+    const notice = texts[i] ? documentOf(id, texts[i]) : undefined
+    return notice !== undefined && matches(notice, filter) ? [{ notice, at }] : []
+  })
+  const page = matching.slice(0, limit)
+  const hasMore = matching.length > limit || all.length > most
+  const last = matching.length > limit ? page.at(-1) : looked.at(-1)
+  const place = last && ('notice' in last ? `${last.at}.${last.notice.id}` : `${last.at}.${last.id}`)
+  return { notices: page.map(({ notice }) => notice), next: hasMore && place !== undefined ? place : null }
+}
+
+const matches = (notice: NoticeDocument, { field, sender, template }: NoticeFilter): boolean =>
+  (field === undefined || notice.field === field) &&
+  (sender === undefined || notice.sender === sender) &&
+  (template === undefined || notice.template?.name === template)
+
+/** Where the page after this notice begins, also when that one is not kept any more. */
+async function placeAfter(redis: Redis, index: string, cursor: string): Promise<number> {
+  const [, at = '0', id = ''] = CURSOR.exec(cursor) ?? []
+  const rank = await redis.zrevrank(index, id)
+  return rank === null ? await redis.zcount(index, `(${at}`, '+inf') : rank + 1
+}
+
+const stored = jsonText.pipe(noticeSchema)
+
+function documentOf(id: string, text: string): NoticeDocument {
+  const space = text.indexOf(' ')
+  const notice = readRecord(stored, `notice ${id}`, text.slice(space + 1))
+  const { at, received_at, account, kind: _kind, lane, ...rest } = notice
+  return {
+    id,
+    at: new Date(at).toISOString(),
+    received_at: new Date(received_at).toISOString(),
+    account: account === NO_ACCOUNT ? null : account,
+    ...rest,
+    sender: lane,
+    missed: Number(text.slice(0, space)),
+  }
+}
+
+/** Forgets the notices of an account; those in the list of the installation end by themselves. */
+export async function forgetNotices(redis: Redis, account: number): Promise<void> {
+  const index = noticesKey(account)
+  const kinds = await redis.zrange(`${index}:kinds`, 0, '-1')
+  await redis.del(index, `${index}:texts`, `${index}:kinds`, `${index}:missed`)
+  for (const kind of kinds) await redis.del(`${index}:of:${kind}`)
+}
