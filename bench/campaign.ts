@@ -1,9 +1,9 @@
 // A campaign on Laneway, as its user runs it over HTTP, to the contacts of a tag that the bench has put into Redis.
 import { z } from 'zod'
 import { listSenders } from '../src/accounts/senders.ts'
+import { STATES } from '../src/model/messages/lifecycle.ts'
 import { importContacts } from '../src/people/contacts/contacts.ts'
 import { createTag } from '../src/people/contacts/tags.ts'
-import { STATES } from '../src/model/messages/lifecycle.ts'
 import type { Laneway } from './laneway.ts'
 import { until } from './part.ts'
 import { TEMPLATE } from './traffic.ts'

@@ -2,9 +2,9 @@
 // nothing that it throws stays unseen; otherwise the producer is in one of its own, and its end is a finding.
 import { createHmac } from 'node:crypto'
 import { createCredential, PERMISSIONS } from '../src/accounts/credentials.ts'
+import { createFolder } from '../src/gallery/folders.ts'
 import { importContacts } from '../src/people/contacts/contacts.ts'
 import { createTag } from '../src/people/contacts/tags.ts'
-import { createFolder } from '../src/gallery/folders.ts'
 import type { Redis } from '../src/redis/connect.ts'
 import { startDemoWorld } from '../test/support/demo-world.ts'
 import { startApart, startWorkerApart } from './apart.ts'

@@ -1,9 +1,9 @@
 // A campaign as its owner runs and reads it: over HTTP.
 import { z } from 'zod'
 import { findSender } from '../src/accounts/senders.ts'
+import { STATES } from '../src/model/messages/lifecycle.ts'
 import { importContacts } from '../src/people/contacts/contacts.ts'
 import { createTag } from '../src/people/contacts/tags.ts'
-import { STATES } from '../src/model/messages/lifecycle.ts'
 import type { Sent } from './chat-product.ts'
 import { type Judgement, judge } from './checker.ts'
 import { getJson, postJson } from './http.ts'

@@ -1,9 +1,9 @@
 // What the service tells about messages: their state, over HTTP, as any customer asks for it, and the parts of the
 // record that only `messages show` prints.
 import { z } from 'zod'
-import { type HistoryEvent, readHistory } from '../src/model/messages/history.ts'
 import { acceptedAtMs, parseMessageId } from '../src/kernel/message-id.ts'
 import { readMessage } from '../src/lanes/messages/records.ts'
+import { type HistoryEvent, readHistory } from '../src/model/messages/history.ts'
 import type { Redis } from '../src/redis/connect.ts'
 import { getJson, postJson } from './http.ts'
 import type { Tenant } from './tenant.ts'

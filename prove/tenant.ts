@@ -1,13 +1,13 @@
 // An account with one sender, its keys and one approved marketing template, written through the store as the command
 // line would write it; 500 of them by 2,000 processes would take longer than the proof itself.
 
-import { createSeal } from '../src/kernel/seal.ts'
 import { createAccount, setAccountSettings } from '../src/accounts/accounts.ts'
 import { addSender } from '../src/accounts/add-sender.ts'
 import { createCredential } from '../src/accounts/credentials.ts'
 import { importTemplate } from '../src/accounts/templates.ts'
-import { templateSchema } from '../src/model/templates/template.ts'
+import { createSeal } from '../src/kernel/seal.ts'
 import { openLaneQueues } from '../src/lanes/queues.ts'
+import { templateSchema } from '../src/model/templates/template.ts'
 import type { Redis } from '../src/redis/connect.ts'
 
 export type Wire = 'cloud-api' | 'partner-api'

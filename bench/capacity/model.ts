@@ -1,7 +1,7 @@
 // What an installation needs, from what one message costs and how long the provider takes to answer. Pure: figures in,
 // sizes out; docs/how-it-works/scale.md has the formula in words.
 import { serversOfEach } from '../../src/lanes/owners.ts'
-import { STREAMS } from '../../src/model/providers/http-contract.ts'
+import { STREAMS } from '../../src/providers/http-contract.ts'
 import { between, lineThrough } from './lines.ts'
 
 /** What one message costs, as the bench measured it. */

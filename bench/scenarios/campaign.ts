@@ -2,10 +2,11 @@
 // soon it begins, how fast it is, what it needs of CPU and memory, and whether everybody got exactly one message: sink,
 // records and counts are compared one by one, and the figures of the campaign, read ten times a second, must add up at
 // each reading.
+
+import { readStates } from '../../src/lanes/messages/records.ts'
 import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import { findCampaign } from '../../src/recipients/campaigns.ts'
-import { readStates } from '../../src/lanes/messages/records.ts'
 import type { Bench } from '../bench.ts'
 import { createCampaign, fillTag, phoneOf, show, start, sumOf, takenOf } from '../campaign.ts'
 import { sinkGets, watchSink } from '../contender.ts'

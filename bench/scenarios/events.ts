@@ -2,10 +2,10 @@
 // messages a second, and what dispatch loses with an endpoint for everything, against the same without.
 import { createServer } from 'node:http'
 import { z } from 'zod'
+import { changeEndpoint, createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { newEndpointFields } from '../../src/model/events/endpoint.ts'
 import { EVENT_TYPES } from '../../src/model/events/event-schema.ts'
-import { changeEndpoint, createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
 import { senderKey } from '../../src/redis/keys.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { type Bench, compare, cpuPer, inTurn } from '../bench.ts'

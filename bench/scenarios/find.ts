@@ -3,10 +3,10 @@
 // The store is written directly, as the steps would leave it: sending a million messages would take minutes.
 import { Packr } from 'msgpackr'
 import { createCredential } from '../../src/accounts/credentials.ts'
-import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import { newUlid, personHash } from '../../src/kernel/message-id.ts'
 import { type IndexedMessage, indexMessages } from '../../src/lanes/messages/message-index.ts'
 import { FIELDS } from '../../src/lanes/messages/record-format.ts'
+import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { campaignKey, messageIndexKey, messageKey, requeueableKey, rootKeys } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'

@@ -1,8 +1,9 @@
 // A business of a world: one account with two numbers in one portfolio, as WhatsApp and the service know it.
-import { createSeal } from '../../src/kernel/seal.ts'
+
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { findSender, setSenderProvider } from '../../src/accounts/senders.ts'
 import { importTemplate } from '../../src/accounts/templates.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { createPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
 import type { Redis } from '../../src/redis/connect.ts'

@@ -1,11 +1,12 @@
 // A campaign with some jobs that can never be run, because they were broken on their way: they are dead-lettered before
 // anybody claims them. Their recipients end as failed, everybody else gets the message, and the campaign ends.
-import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
-import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
-import { findCampaign } from '../../src/recipients/campaigns.ts'
+
 import { SEND_JOB } from '../../src/jobs/send.ts'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { CAMPAIGN_PRIORITY, openLaneQueues } from '../../src/lanes/queues.ts'
+import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
+import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
+import { findCampaign } from '../../src/recipients/campaigns.ts'
 import { describeCampaign, isCampaignDone, judgeCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'

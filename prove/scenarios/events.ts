@@ -1,14 +1,15 @@
 // Messages change while workers, the relay among them, and Redis are killed. One endpoint answers well; another fails,
 // hangs, lies about a later time and redirects, and then comes back. What each was told is held against the histories
 // of the messages.
+
+import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
+import { acceptedAtMs, parseMessageId } from '../../src/kernel/message-id.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
 import { newEndpointFields } from '../../src/model/events/endpoint.ts'
 import { EVENT_TYPES } from '../../src/model/events/event-schema.ts'
-import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
 import { readHistory } from '../../src/model/messages/history.ts'
 import { LETTERS } from '../../src/model/messages/lifecycle.ts'
-import { acceptedAtMs, parseMessageId } from '../../src/kernel/message-id.ts'
-import { readMessage } from '../../src/lanes/messages/records.ts'
 import { senderKey } from '../../src/redis/keys.ts'
 import { acceptedId } from '../client.ts'
 import { type EventReceiver, startEventReceiver, type ToldEvent } from '../event-receiver.ts'

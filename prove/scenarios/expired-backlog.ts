@@ -1,12 +1,12 @@
 // A lane of 80 a second is resumed after a night: what waits on it has expired, or belongs to a campaign that was cancelled
 // meanwhile, and behind all that stands a message that should leave.
 
-import { createCampaign, moveCampaign } from '../../src/recipients/campaigns.ts'
 import type { SendPayload } from '../../src/jobs/send.ts'
 import { messageId, newUlid } from '../../src/kernel/message-id.ts'
+import { laneBacklogKeys } from '../../src/lanes/bullmq/layout.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { laneBacklogKeys } from '../../src/lanes/bullmq/layout.ts'
+import { createCampaign, moveCampaign } from '../../src/recipients/campaigns.ts'
 import { requeueableKey } from '../../src/redis/keys.ts'
 import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'

@@ -1,8 +1,5 @@
 // Accounts: the owners of everything else.
 import { z } from 'zod'
-import type { Redis } from '../redis/connect.ts'
-import { accountKey, rootKeys } from '../redis/keys.ts'
-import { cached, createListed, isThere, nextId, readRecord } from '../redis/records.ts'
 import {
   type AccountLimits,
   type AccountSetting,
@@ -12,6 +9,9 @@ import {
   limitFields,
   NEW_ACCOUNT,
 } from '../model/accounts/settings.ts'
+import type { Redis } from '../redis/connect.ts'
+import { accountKey, rootKeys } from '../redis/keys.ts'
+import { cached, createListed, isThere, nextId, readRecord } from '../redis/records.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../model/accounts/settings.ts'
 

@@ -3,6 +3,8 @@
 // they point to is there. So the record is written last and in one command: dying before that adds nothing, and the next
 // try overwrites what was left.
 
+import type { SealedFor, TokenPlace } from '../kernel/seal.ts'
+import type { ProviderName } from '../model/accounts/sender.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   accountKey,
@@ -15,8 +17,6 @@ import {
   sendersOfAccountKey,
 } from '../redis/keys.ts'
 import { withLock } from '../redis/lock.ts'
-import type { SealedFor, TokenPlace } from '../kernel/seal.ts'
-import type { ProviderName } from '../model/accounts/sender.ts'
 import { dropKeptLane, keepLaneUntil } from './kept-lanes.ts'
 import {
   accessFields,

@@ -5,10 +5,10 @@
 // of acts that were never done.
 
 import { z } from 'zod'
+import { ACT_TEXT_MAX, type Actor, type AuditEvent, type AuditLogEntry } from '../model/accounts/audit-log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountActivityKey, rootKeys, senderKey } from '../redis/keys.ts'
 import { readRecord } from '../redis/records.ts'
-import { ACT_TEXT_MAX, type Actor, type AuditEvent, type AuditLogEntry } from '../model/accounts/audit-log.ts'
 
 export const AUDIT_LOG_KEPT_MS = 90 * 86_400_000
 /** Some 150 bytes each. */

@@ -1,10 +1,10 @@
 // Checks whether an API key may do something, alike over HTTP, through the intake queue and for the client library.
 import { insideOf } from '../kernel/networks.ts'
+import { Refusal, type RefusalKind } from '../kernel/refusal.ts'
 import { type Permission, permits } from '../model/accounts/permissions.ts'
+import type { Redis } from '../redis/connect.ts'
 import { type Credential, cachedCredential } from './credentials.ts'
 import { noteKeyUse } from './key-uses.ts'
-import type { Redis } from '../redis/connect.ts'
-import { Refusal, type RefusalKind } from '../kernel/refusal.ts'
 
 /** A key that cannot be used, or not for this. `why` is a word, or the permission that it lacks. */
 export class KeyRefusal extends Refusal {

@@ -3,11 +3,11 @@
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
+import { anyPermissionSchema, NO_ACCOUNT, OPERATOR, type Permission } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { assertSameInstallation } from '../redis/installation.ts'
 import { credentialKey, credentialsOfAccountKey } from '../redis/keys.ts'
 import { cached, readRecord } from '../redis/records.ts'
-import { anyPermissionSchema, NO_ACCOUNT, OPERATOR, type Permission } from '../model/accounts/permissions.ts'
 import { forgetKeyUses } from './key-uses.ts'
 
 export { PERMISSIONS, type Permission, permissionSchema } from '../model/accounts/permissions.ts'

@@ -1,10 +1,10 @@
 // Senders as people name them: by number in any spelling, else by name, else by id.
 
-import { listSenders, type Sender } from './senders.ts'
-import type { Redis } from '../redis/connect.ts'
 import { type Fault, quoted } from '../kernel/fault.ts'
 import { parsePhone } from '../kernel/recipient.ts'
 import { invalidFields, Refusal } from '../kernel/refusal.ts'
+import type { Redis } from '../redis/connect.ts'
+import { listSenders, type Sender } from './senders.ts'
 
 /** Those of the senders that are named so. Only a name can be that of several, in as many accounts. */
 export function sendersNamed(senders: readonly Sender[], name: string): Sender[] {

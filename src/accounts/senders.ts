@@ -1,13 +1,13 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
-import type { ProviderSender } from '../model/providers/provider.ts'
+import { type Seal, SealError, type SealedFor, type TokenPlace } from '../kernel/seal.ts'
+import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../model/accounts/sender.ts'
+import type { ProviderSender } from '../model/provider.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../redis/keys.ts'
 import { type Standing, tellNewest, type Word, wordField, wordText } from '../redis/newest.ts'
 import { CorruptRecordError, cached, nextId, optionalField, readRecord, replaceField } from '../redis/records.ts'
-import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
-import { type Seal, SealError, type SealedFor, type TokenPlace } from '../kernel/seal.ts'
-import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../model/accounts/sender.ts'
 import { keptLanes } from './kept-lanes.ts'
 
 /** Messages per second of a new sender: WhatsApp's default for one number. */

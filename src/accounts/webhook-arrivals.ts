@@ -3,9 +3,10 @@
 //
 // Anybody may post to these addresses, so a process gathers what came and writes it down every few seconds. A process that
 // is killed takes a few seconds of it along.
+
+import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { webhookArrivalsKey } from '../redis/keys.ts'
-import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 
 /** What came to one address. Times in epoch ms, null: not within 30 days. */
 export interface WebhookArrivals {

@@ -1,11 +1,16 @@
 // Secrets of an account, of its webhooks and of its flows: a field of the account for each name, with up to two sealed texts,
 // the newest first.
 
+import { type Resealed, type Seal, SealError, type WebhookPlace } from '../kernel/seal.ts'
+import {
+  type FlowSecretName,
+  WEBHOOK_SECRETS,
+  WEBHOOK_SECRETS_MAX,
+  type WebhookSecretName,
+} from '../model/accounts/settings.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey } from '../redis/keys.ts'
 import { cached, replaceField } from '../redis/records.ts'
-import { type Resealed, type Seal, SealError, type WebhookPlace } from '../kernel/seal.ts'
-import { type FlowSecretName, WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, type WebhookSecretName } from '../model/accounts/settings.ts'
 
 type SecretName = WebhookSecretName | FlowSecretName
 

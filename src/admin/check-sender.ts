@@ -1,13 +1,14 @@
 // Checks a sender: asks WhatsApp all that it tells of it, and adds what Laneway knows by itself. The same over HTTP and on the
 // command line. Nothing is changed by it.
-import type { GraphApi } from '../providers/graph-api.ts'
-import { askAboutSender } from '../providers/sender-questions.ts'
-import type { Redis } from '../redis/connect.ts'
-import type { Seal } from '../kernel/seal.ts'
-import { type Finding, findingsOf, type SenderCheck, webhooksFinding } from '../model/accounts/sender-check.ts'
+
 import { type Sender, tokenOf } from '../accounts/senders.ts'
 import { webhooksOf } from '../accounts/webhook-arrivals.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
+import type { Seal } from '../kernel/seal.ts'
+import { type Finding, findingsOf, type SenderCheck, webhooksFinding } from '../model/accounts/sender-check.ts'
+import type { GraphApi } from '../providers/graph-api.ts'
+import { askAboutSender } from '../providers/sender-questions.ts'
+import type { Redis } from '../redis/connect.ts'
 
 /** What a check needs; `appSecret` is the one of the installation. */
 export interface CheckDeps {

@@ -3,28 +3,29 @@
 //
 // Until when a removed sender's lane is needed is not known in advance, because a late status or received message is kept
 // from its arrival on. So each lane is checked when its time seems over, and kept on while something is left.
-import { endAccount } from './remove-account.ts'
+
 import { findKeptAccount, keptAccounts } from '../accounts/accounts.ts'
 import { dropKeptLane, keepLaneUntil, lanesKeptUntil, type RemovedLane } from '../accounts/kept-lanes.ts'
-import { hasEnded, parseCampaignId } from '../model/campaigns/campaign.ts'
 import { expireDrafts } from '../campaigns/fan-out/housekeeping.ts'
-import { moveCampaign, NOW } from '../recipients/campaigns.ts'
-import { campaignsWithFiles } from '../recipients/files.ts'
 import { statesOf, trimCampaigns } from '../campaigns/store/list.ts'
-import type { Config } from '../kernel/config.ts'
 import { forgetCursors } from '../events/store/endpoints.ts'
 import type { FileStore } from '../files/store.ts'
 import { removeContent } from '../gallery/content.ts'
 import { removeLooseTokens } from '../gallery/files.ts'
 import { removeFromTrash } from '../gallery/remove-files.ts'
-import { forgetLane } from '../lanes/control.ts'
+import type { Config } from '../kernel/config.ts'
 import type { Log } from '../kernel/log.ts'
 import { Refusal } from '../kernel/refusal.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
+import { forgetLane } from '../lanes/control.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
+import { hasEnded, parseCampaignId } from '../model/campaigns/campaign.ts'
+import { moveCampaign, NOW } from '../recipients/campaigns.ts'
+import { campaignsWithFiles } from '../recipients/files.ts'
 import { trustedRedisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { campaignsOfAccountKey, messageIndexKey, outboxKey, rootKeys } from '../redis/keys.ts'
-import { repeatedly } from '../kernel/repeatedly.ts'
+import { endAccount } from './remove-account.ts'
 
 const EVERY_MS = 3_600_000
 

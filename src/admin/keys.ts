@@ -1,12 +1,5 @@
 // Making, listing, revoking and rotating keys: the same over HTTP and on the command line.
-import { senderIds } from '../accounts/named-senders.ts'
-import { doesNotExist, Refusal } from '../kernel/refusal.ts'
-import { iso, isoOrNull } from '../kernel/instant.ts'
-import type { Redis } from '../redis/connect.ts'
-import { keysLockKey } from '../redis/keys.ts'
-import { withLock } from '../redis/lock.ts'
-import { isWithin } from '../kernel/networks.ts'
-import { hasAccount, isOperator, type KeyDocument, NO_ACCOUNT, type Permission, permits } from '../model/accounts/permissions.ts'
+
 import {
   type Credential,
   createCredential,
@@ -17,6 +10,21 @@ import {
   revokeCredential,
 } from '../accounts/credentials.ts'
 import { type KeyUses, readKeyUses } from '../accounts/key-uses.ts'
+import { senderIds } from '../accounts/named-senders.ts'
+import { iso, isoOrNull } from '../kernel/instant.ts'
+import { isWithin } from '../kernel/networks.ts'
+import { doesNotExist, Refusal } from '../kernel/refusal.ts'
+import {
+  hasAccount,
+  isOperator,
+  type KeyDocument,
+  NO_ACCOUNT,
+  type Permission,
+  permits,
+} from '../model/accounts/permissions.ts'
+import type { Redis } from '../redis/connect.ts'
+import { keysLockKey } from '../redis/keys.ts'
+import { withLock } from '../redis/lock.ts'
 
 /** Of one account, revoked and expired ones included while they are kept. */
 const KEYS_MAX = 1_000

@@ -4,19 +4,24 @@
 // The process may die anywhere. The account is marked as removed first; removing it again, or a worker's hourly look, does
 // each part once more.
 
-import { CAMPAIGN_MOVES, CAMPAIGN_STATES, hasEnded } from '../model/campaigns/campaign.ts'
-import { moveCampaign, NOW } from '../recipients/campaigns.ts'
+import { clearAccount, dropAccount, findKeptAccount, markAccountRemoved } from '../accounts/accounts.ts'
+import { forgetCredentials } from '../accounts/credentials.ts'
+import { keptLanes } from '../accounts/kept-lanes.ts'
+import { listSenders } from '../accounts/senders.ts'
+import { dropSync, plannedSyncs } from '../accounts/template-syncs.ts'
+import { forgetWebhookArrivals } from '../accounts/webhook-arrivals.ts'
 import { listCampaigns } from '../campaigns/store/list.ts'
-import { forgetContacts } from '../people/contacts/tags.ts'
 import { removeQueue } from '../events/store/endpoint-queue.ts'
 import { listEndpoints, removeEndpoint } from '../events/store/endpoints.ts'
 import { forgetEvents } from '../events/store/outbox.ts'
 import { forgetGallery } from '../gallery/remove-files.ts'
 import { doesNotExist, Refusal } from '../kernel/refusal.ts'
-import { forgetNotices } from '../reports/notices.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES, hasEnded } from '../model/campaigns/campaign.ts'
+import { forgetContacts } from '../people/contacts/tags.ts'
 import { forgetAllNames } from '../people/names/names.ts'
 import { ERASED_KEY_FIELD } from '../people/opt-outs/erased.ts'
 import { forgetPortfolios } from '../portfolios/portfolios.ts'
+import { moveCampaign, NOW } from '../recipients/campaigns.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   campaignsOfAccountKey,
@@ -28,12 +33,7 @@ import {
   templateStatesKey,
   templatesKey,
 } from '../redis/keys.ts'
-import { clearAccount, dropAccount, findKeptAccount, markAccountRemoved } from '../accounts/accounts.ts'
-import { forgetCredentials } from '../accounts/credentials.ts'
-import { keptLanes } from '../accounts/kept-lanes.ts'
-import { listSenders } from '../accounts/senders.ts'
-import { dropSync, plannedSyncs } from '../accounts/template-syncs.ts'
-import { forgetWebhookArrivals } from '../accounts/webhook-arrivals.ts'
+import { forgetNotices } from '../reports/notices.ts'
 import { dropSender, type SenderDeps, whyBusy } from './senders.ts'
 
 type RemovalDeps = Pick<SenderDeps, 'redis' | 'queues'>

@@ -1,13 +1,14 @@
 // Sealing everything anew under the first of LANEWAY_SECRET_KEYS, while all parts run.
-import { resealEndpoint } from '../events/store/endpoint-secrets.ts'
-import { listEndpoints } from '../events/store/endpoints.ts'
-import { resealErasedKey } from '../people/opt-outs/erased.ts'
-import type { Redis } from '../redis/connect.ts'
-import { type Resealed, type Seal, SealError } from '../kernel/seal.ts'
-import { FLOW_SECRETS, WEBHOOK_SECRETS } from '../model/accounts/settings.ts'
+
 import { listAccounts } from '../accounts/accounts.ts'
 import { findSender, listKeptSenders, replaceToken, type Sender, tokenPlaceOf } from '../accounts/senders.ts'
 import { resealWebhookSecrets } from '../accounts/webhook-secrets.ts'
+import { resealEndpoint } from '../events/store/endpoint-secrets.ts'
+import { listEndpoints } from '../events/store/endpoints.ts'
+import { type Resealed, type Seal, SealError } from '../kernel/seal.ts'
+import { FLOW_SECRETS, WEBHOOK_SECRETS } from '../model/accounts/settings.ts'
+import { resealErasedKey } from '../people/opt-outs/erased.ts'
+import type { Redis } from '../redis/connect.ts'
 
 /** What became of the sealed secrets. */
 export interface Rotation extends Resealed {

@@ -1,19 +1,5 @@
 // Adding, changing and removing senders: the same over HTTP and on the command line.
 
-import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../model/campaigns/campaign.ts'
-import { idOf } from '../recipients/campaigns.ts'
-import { listCampaigns } from '../campaigns/store/list.ts'
-import { isPlainAddress, PLAIN_PROVIDER, UNVERIFIED_WEBHOOKS } from '../kernel/config-checks.ts'
-import { laneOf, setLaneRate } from '../lanes/control.ts'
-import { awaitingReview } from '../lanes/review.ts'
-import { refuseRoute } from '../messages/accept/prepare-message.ts'
-import { doesNotExist, invalidFields, Refusal } from '../kernel/refusal.ts'
-import { closeLane } from '../lanes/jobs.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
-import { waitingInChunks } from '../lanes/stats.ts'
-import type { Redis } from '../redis/connect.ts'
-import type { Seal } from '../kernel/seal.ts'
-import type { MarketingRoute, SenderDocument } from '../model/accounts/sender.ts'
 import { addSender, changeSenderName, type NewSender, removeSender, SenderTakenError } from '../accounts/add-sender.ts'
 import {
   defaultSender,
@@ -27,6 +13,20 @@ import {
 } from '../accounts/senders.ts'
 import { askForSync } from '../accounts/template-syncs.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
+import { listCampaigns } from '../campaigns/store/list.ts'
+import { isPlainAddress, PLAIN_PROVIDER, UNVERIFIED_WEBHOOKS } from '../kernel/config-checks.ts'
+import { doesNotExist, invalidFields, Refusal } from '../kernel/refusal.ts'
+import type { Seal } from '../kernel/seal.ts'
+import { laneOf, setLaneRate } from '../lanes/control.ts'
+import { closeLane } from '../lanes/jobs.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import { awaitingReview } from '../lanes/review.ts'
+import { waitingInChunks } from '../lanes/stats.ts'
+import { refuseRoute } from '../messages/accept/prepare-message.ts'
+import type { MarketingRoute, SenderDocument } from '../model/accounts/sender.ts'
+import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../model/campaigns/campaign.ts'
+import { idOf } from '../recipients/campaigns.ts'
+import type { Redis } from '../redis/connect.ts'
 
 /** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEYS. */
 export interface SenderDeps {

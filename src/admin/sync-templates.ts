@@ -1,20 +1,16 @@
 // One sync: lists the templates of an account at WhatsApp page by page and takes them over. How far it is stands in Redis after
 // each page, so that the worker that goes on, after a death or a wait for WhatsApp, begins after the last one. Doing a
 // page twice changes nothing. Only a list that was read to its end tells what is gone.
-import type { Seal } from '../kernel/seal.ts'
+
 import { listSenders, type Sender, tokenOf } from '../accounts/senders.ts'
-import {
-  findTemplateSync,
-  type SyncedAccount,
-  THROTTLED,
-  writeTemplateSync,
-} from '../accounts/template-syncs.ts'
+import { findTemplateSync, type SyncedAccount, THROTTLED, writeTemplateSync } from '../accounts/template-syncs.ts'
 import { dropTemplates, markDeleted, missedBy, writeListed } from '../accounts/templates.ts'
-import { CAMPAIGN_STATES, hasEnded } from '../model/campaigns/campaign.ts'
 import type { MoveDeps } from '../campaigns/commands/lifecycle.ts'
 import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
 import { listCampaigns } from '../campaigns/store/list.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Seal } from '../kernel/seal.ts'
+import { CAMPAIGN_STATES, hasEnded } from '../model/campaigns/campaign.ts'
 import { whyNotSendable } from '../model/templates/template.ts'
 import { PAGE_SIZE, readTemplatePage, type TemplatePageEnd } from '../providers/cloud-templates.ts'
 import type { GraphApi, GraphRefusal } from '../providers/graph-api.ts'

@@ -13,12 +13,12 @@ import {
   setSyncDue,
 } from '../accounts/template-syncs.ts'
 import { releaseTemplates } from '../accounts/templates.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
+import { createSharedRoom } from '../kernel/shared-room.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { rootKeys, templateSyncLeaseKey } from '../redis/keys.ts'
 import { deleteIf, holdLease, newHolder } from '../redis/lock.ts'
-import { repeatedly } from '../kernel/repeatedly.ts'
-import { createSharedRoom } from '../kernel/shared-room.ts'
 import { type SyncDeps, syncTemplates } from './sync-templates.ts'
 
 const LOOK_MS = 1_000

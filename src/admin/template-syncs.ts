@@ -1,7 +1,5 @@
 // Having templates taken over from WhatsApp's list, and showing how far that is: the same over HTTP and on the command line.
 import { existingSenders } from '../accounts/named-senders.ts'
-import { invalidFields } from '../kernel/refusal.ts'
-import type { Redis } from '../redis/connect.ts'
 import { listSenders, type Sender } from '../accounts/senders.ts'
 import {
   askForSync,
@@ -10,7 +8,9 @@ import {
   type SyncedAccount,
   type TemplateSync,
 } from '../accounts/template-syncs.ts'
+import { invalidFields } from '../kernel/refusal.ts'
 import type { TemplateSyncDocument } from '../model/templates/template-sync.ts'
+import type { Redis } from '../redis/connect.ts'
 
 /** Asks for the templates of the account at WhatsApp that a sender belongs to; without one, of all. Throws a Refusal. */
 export async function askForSyncs(redis: Redis, account: number, sender?: string): Promise<SyncedAccount[]> {

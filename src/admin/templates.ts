@@ -1,10 +1,10 @@
 // Importing templates: from a file of the command line or the body of a request, all or none.
 import { z } from 'zod'
-import { invalidFields } from '../kernel/refusal.ts'
+import { importTemplate } from '../accounts/templates.ts'
 import { type Fault, faultsOf } from '../kernel/fault.ts'
+import { invalidFields } from '../kernel/refusal.ts'
 import { type Template, templateSchema } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
-import { importTemplate } from '../accounts/templates.ts'
 
 const pagedSchema = z.object({ paging: z.object({ next: z.string().min(1) }) })
 

@@ -1,13 +1,6 @@
 // The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
 // their own, and an account has only a share of each, so that no account's campaigns can hold up those of another.
-import type { LifecycleDeps } from './commands/lifecycle.ts'
-import { type FanOutDeps, fanOut } from './fan-out/fan-out.ts'
-import { PURGE_EVERY_MS, purgeCampaignFiles } from './fan-out/housekeeping.ts'
-import { createMemories } from './fan-out/memory.ts'
-import { createWatch, WATCH_MS } from './fan-out/watch.ts'
-import { type PreflightDeps, preflight } from './preflight/preflight.ts'
-import { findParked, parkCampaign } from '../recipients/fan-out-state.ts'
-import { type CampaignQueue, openCampaignQueue } from './store/queue.ts'
+
 import {
   CAMPAIGN_QUEUE,
   type CampaignJob,
@@ -16,12 +9,20 @@ import {
   PREFLIGHT_QUEUE,
 } from '../jobs/campaigns.ts'
 import type { Log } from '../kernel/log.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../lanes/bullmq/worker.ts'
+import { findParked, parkCampaign } from '../recipients/fan-out-state.ts'
 import { trustedRedisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
-import { repeatedly } from '../kernel/repeatedly.ts'
 import { createShares, type Shares } from './account-shares.ts'
+import type { LifecycleDeps } from './commands/lifecycle.ts'
+import { type FanOutDeps, fanOut } from './fan-out/fan-out.ts'
+import { PURGE_EVERY_MS, purgeCampaignFiles } from './fan-out/housekeeping.ts'
+import { createMemories } from './fan-out/memory.ts'
+import { createWatch, WATCH_MS } from './fan-out/watch.ts'
+import { type PreflightDeps, preflight } from './preflight/preflight.ts'
+import { type CampaignQueue, openCampaignQueue } from './store/queue.ts'
 
 /**
  * How many campaigns are fed at once in one worker, and how many preflights run: those are long, keep the processor

@@ -5,20 +5,20 @@
 // All replies of a lane are looked for in one reading of the index of its campaigns, four bytes a recipient. The elected
 // worker does it; should two do it, or one die in the middle, each recipient counts once all the same.
 import { cachedSender } from '../accounts/senders.ts'
-import { type CampaignId, campaignId, parseCampaignId } from '../model/campaigns/campaign.ts'
-import { campaignMessageUlid, placeInId } from '../model/campaigns/message-ids.ts'
-import { countReplied, type Reply, replyLanes, settleReplies, waitingReplies } from './store/replies.ts'
 import type { Log } from '../kernel/log.ts'
-import { readHistory } from '../model/messages/history.ts'
-import { PROVEN_SENT } from '../model/messages/lifecycle.ts'
 import { acceptedAtMs, PERSON_HASH_BYTES } from '../kernel/message-id.ts'
 import { indexHashesOf } from '../kernel/sealed.ts'
 import { findInboundBy, namesOfWriter } from '../lanes/messages/inbound.ts'
 import { placesIn, readSegment, type Segment, segmentsBetween } from '../lanes/messages/index-segments.ts'
 import type { MessageRecord } from '../lanes/messages/record-format.ts'
 import { readMessagesOrNot } from '../lanes/messages/records.ts'
+import { type CampaignId, campaignId, parseCampaignId } from '../model/campaigns/campaign.ts'
+import { campaignMessageUlid, placeInId } from '../model/campaigns/message-ids.ts'
+import { readHistory } from '../model/messages/history.ts'
+import { PROVEN_SENT } from '../model/messages/lifecycle.ts'
 import { namesOfPeople } from '../people/names/names.ts'
 import type { Redis } from '../redis/connect.ts'
+import { countReplied, type Reply, replyLanes, settleReplies, waitingReplies } from './store/replies.ts'
 
 /** Replies of a lane that one reading looks for. */
 const AT_ONCE = 1_000

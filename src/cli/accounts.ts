@@ -2,6 +2,15 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
+import {
+  type Account,
+  type AccountSetting,
+  accountSettings,
+  createAccount,
+  listAccounts,
+  setAccountSettings,
+} from '../accounts/accounts.ts'
+import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import { createSeal, secretKeysOf } from '../kernel/seal.ts'
 import {
   isAccountSetting,
@@ -13,15 +22,6 @@ import {
   type WebhookSecretName,
   webhookSecretSchema,
 } from '../model/accounts/settings.ts'
-import {
-  type Account,
-  type AccountSetting,
-  accountSettings,
-  createAccount,
-  listAccounts,
-  setAccountSettings,
-} from '../accounts/accounts.ts'
-import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, listed, table, tableOf } from './print.ts'
 import { confirm, existingAccount, keptAccount, laneQueues } from './session.ts'

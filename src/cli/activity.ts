@@ -1,8 +1,9 @@
 // activity: who did what and when, over HTTP and on the command line. notices: what WhatsApp has told of accounts, numbers
 // and templates.
+
+import { readAuditLog } from '../accounts/audit-log.ts'
 import type { Actor, AuditLogEntry } from '../model/accounts/audit-log.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
-import { readAuditLog } from '../accounts/audit-log.ts'
 import type { NoticeDocument } from '../model/notice.ts'
 import { readNotices } from '../reports/notices.ts'
 import { type Columns, clockTime, listed } from './print.ts'

@@ -1,9 +1,6 @@
 // events: endpoints that are told what happens, and telling them again.
 import { z } from 'zod'
-import { createSeal, secretKeysOf } from '../kernel/seal.ts'
 import { addEndpoint, alterEndpoint, countReplayed, replayEvents, testEndpoint } from '../events/commands/endpoints.ts'
-import { newEndpointFields } from '../model/events/endpoint.ts'
-import { DEFAULT_TYPES, EVENT_TYPES, type EventType } from '../model/events/event-schema.ts'
 import { listAttempts } from '../events/store/attempts.ts'
 import { rotateSecret } from '../events/store/endpoint-secrets.ts'
 import {
@@ -15,6 +12,9 @@ import {
   removeEndpoint,
 } from '../events/store/endpoints.ts'
 import { faultsOf } from '../kernel/fault.ts'
+import { createSeal, secretKeysOf } from '../kernel/seal.ts'
+import { newEndpointFields } from '../model/events/endpoint.ts'
+import { DEFAULT_TYPES, EVENT_TYPES, type EventType } from '../model/events/event-schema.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'

@@ -1,9 +1,9 @@
 // How a command ends that cannot do what was asked: one sentence for the person who typed it and an exit code.
 
-import { SealError, SecretKeyError } from '../kernel/seal.ts'
-import { ConfigError } from '../kernel/config.ts'
 import { isFilesAway } from '../files/store.ts'
+import { ConfigError } from '../kernel/config.ts'
 import { Refusal } from '../kernel/refusal.ts'
+import { SealError, SecretKeyError } from '../kernel/seal.ts'
 import { DataKeyError } from '../kernel/sealed.ts'
 import { isRedisAway, isReplyError } from '../redis/errors.ts'
 import { NewerLayoutError } from '../redis/migrations.ts'

@@ -1,9 +1,9 @@
 // flows: show, address, add-key, remove-key, rotate-secret. How an account's flows are served.
 import { z } from 'zod'
-import { createSeal, secretKeysOf } from '../kernel/seal.ts'
 import { changeFlowAddress, rotateFlowSecret } from '../flows/flow-address.ts'
 import type { FlowSettings } from '../flows/flow-request.ts'
 import { addFlowKey, flowSettings, removeFlowKeys } from '../flows/flow-settings.ts'
+import { createSeal, secretKeysOf } from '../kernel/seal.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { keyValueTable } from './print.ts'
 import { existingAccount } from './session.ts'

@@ -1,10 +1,10 @@
 // keys: create, list, uses, revoke, rotate. A key is shown once, when it is made.
 import { z } from 'zod'
+import { listAccounts } from '../accounts/accounts.ts'
+import { findCredentialById, newKey } from '../accounts/credentials.ts'
 import { makeKey, revokeKey, rotateKey, showKey, showKeys } from '../admin/keys.ts'
 import { networkSchema } from '../kernel/networks.ts'
 import { type KeyDocument, NO_ACCOUNT, OPERATOR, PERMISSIONS, type Permission } from '../model/accounts/permissions.ts'
-import { listAccounts } from '../accounts/accounts.ts'
-import { findCredentialById, newKey } from '../accounts/credentials.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, listed } from './print.ts'

@@ -1,13 +1,14 @@
 // lanes: list, pause, resume, end-cooldown, dead-letters, rate. A lane has the id of its sender, and is named like it.
-import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
+
 import { grantedRate } from '../accounts/senders.ts'
+import { counted } from '../kernel/fault.ts'
 import { deadLettersOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
-import type { LaneStatus } from '../model/lanes/lane-status.ts'
-import { NO_REASON, reasonForActivity } from '../model/lanes/pause-reason.ts'
-import { counted } from '../kernel/fault.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { waitingInChunks, waitingOn } from '../lanes/stats.ts'
+import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
+import type { LaneStatus } from '../model/lanes/lane-status.ts'
+import { NO_REASON, reasonForActivity } from '../model/lanes/pause-reason.ts'
 import type { Redis } from '../redis/connect.ts'
 import { LOOK_MS, trustClock } from '../redis/trusted-clock.ts'
 import { spanText } from '../telemetry/durations.ts'

@@ -1,9 +1,10 @@
 // messages read: marks a received message as read at WhatsApp.
-import { createSeal, secretKeysOf } from '../kernel/seal.ts'
+
 import { keptAccounts } from '../accounts/accounts.ts'
 import { findSender, providerSenderOf } from '../accounts/senders.ts'
-import { outcomeOf } from '../model/messages/outcome.ts'
+import { createSeal, secretKeysOf } from '../kernel/seal.ts'
 import { findInbound } from '../lanes/messages/inbound.ts'
+import { outcomeOf } from '../model/messages/outcome.ts'
 import { createReadReceipts } from '../providers/cloud-read.ts'
 import { CliFailure } from './failure.ts'
 import type { Answer, CommandContext } from './verb.ts'

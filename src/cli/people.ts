@@ -1,10 +1,10 @@
 // people: show, erase. All that is kept of a person of an account, and forgetting it.
 import { z } from 'zod'
-import { secretKeysOf } from '../kernel/seal.ts'
-import { counted } from '../kernel/fault.ts'
 import type { BookState } from '../erase/contact-book.ts'
 import { findErasure, newErasureId, openErasureQueue } from '../erase/erasures.ts'
 import { personPieces } from '../erase/gather.ts'
+import { counted } from '../kernel/fault.ts'
+import { secretKeysOf } from '../kernel/seal.ts'
 import { createTombstones, tombstonesKeptMs } from '../people/tombstones.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { accountKey } from '../redis/keys.ts'

@@ -1,6 +1,7 @@
 // portfolios: create, list, set, remove. The numbers of a portfolio share one daily limit of people at WhatsApp.
-import { dropPortfolio, existingPortfolio } from '../portfolios/commands/portfolios.ts'
+
 import { DAILY_LIMIT_MAX, type PortfolioDocument, RESERVE_PERCENT } from '../model/portfolio.ts'
+import { dropPortfolio, existingPortfolio } from '../portfolios/commands/portfolios.ts'
 import { createPortfolio, listPortfolios, newPortfolioId, setPortfolio } from '../portfolios/portfolios.ts'
 import { showPortfolio } from '../portfolios/rules.ts'
 import { type Columns, clockTime, listed } from './print.ts'

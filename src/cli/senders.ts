@@ -2,15 +2,10 @@
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { z } from 'zod'
+import { SenderTakenError } from '../accounts/add-sender.ts'
+import { DEFAULT_RATE, type Sender } from '../accounts/senders.ts'
 import { checkSender } from '../admin/check-sender.ts'
-import {
-  changeSender,
-  dropSender,
-  makeSender,
-  type SenderDeps,
-  showSender,
-  showSenders,
-} from '../admin/senders.ts'
+import { changeSender, dropSender, makeSender, type SenderDeps, showSender, showSenders } from '../admin/senders.ts'
 import { createSeal, secretKeysOf } from '../kernel/seal.ts'
 import {
   isSenderName,
@@ -22,8 +17,6 @@ import {
   TOKEN,
 } from '../model/accounts/sender.ts'
 import type { SenderCheck } from '../model/accounts/sender-check.ts'
-import { SenderTakenError } from '../accounts/add-sender.ts'
-import { DEFAULT_RATE, type Sender } from '../accounts/senders.ts'
 import { putIntoPortfolio } from '../portfolios/commands/portfolios.ts'
 import { CliFailure } from './failure.ts'
 import { confirmRate } from './lanes.ts'

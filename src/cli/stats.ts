@@ -1,6 +1,7 @@
 // stats: what was accepted, sent and delivered lately, of the whole installation or of one lane.
-import { laneOf } from '../lanes/control.ts'
+
 import { iso } from '../kernel/instant.ts'
+import { laneOf } from '../lanes/control.ts'
 import type { Redis } from '../redis/connect.ts'
 import { spanText } from '../telemetry/durations.ts'
 import { COUNTED_NAMES, type Counted, type Point, WHOLE } from '../telemetry/history.ts'

@@ -1,8 +1,8 @@
 // top: lanes and campaigns live in the terminal, the same as the console shows. Without a terminal, or with --once, how
 // everything stands now.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseCampaignId } from '../model/campaigns/campaign.ts'
 import { laneOf, pauseLane, resumeLane } from '../lanes/control.ts'
+import { parseCampaignId } from '../model/campaigns/campaign.ts'
 import { NO_REASON } from '../model/lanes/pause-reason.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'

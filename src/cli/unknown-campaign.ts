@@ -1,8 +1,8 @@
 // A text that was given for a campaign and that no message has: most often the name of one, which is found by its id.
 import { listAccounts } from '../accounts/accounts.ts'
-import { idOf } from '../recipients/campaigns.ts'
 import { listCampaigns } from '../campaigns/store/list.ts'
 import { quoted } from '../kernel/fault.ts'
+import { idOf } from '../recipients/campaigns.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 

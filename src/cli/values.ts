@@ -1,11 +1,11 @@
 // What people may type as the value of an option or argument, as zod schemas that say in words what they expect.
 import { z } from 'zod'
-import { isServerAddress, MAX_RATE, MIN_RATE } from '../model/accounts/sender.ts'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/credentials.ts'
 import { quoted } from '../kernel/fault.ts'
 import { parseListedPerson, parsePhone } from '../kernel/recipient.ts'
-import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
 import { isVisible } from '../kernel/visible.ts'
+import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
+import { isServerAddress, MAX_RATE, MIN_RATE } from '../model/accounts/sender.ts'
 import { flag, option } from './verb.ts'
 
 /** A typed value: `expected` in words, and how to read it; undefined is refused. */

@@ -2,8 +2,8 @@
 // says of it.
 import type { Readable, Writable } from 'node:stream'
 import { z } from 'zod'
-import type { Config } from '../kernel/config.ts'
 import type { FileStore } from '../files/store.ts'
+import type { Config } from '../kernel/config.ts'
 import { faultsOf } from '../kernel/fault.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'

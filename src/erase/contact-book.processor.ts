@@ -1,14 +1,14 @@
 // Has WhatsApp delete erased people from its contact book, as part of the job `erase` and after everything of ours is gone:
 // whatever WhatsApp does, the erasure is done after one short try. Asking again changes nothing, so a process may die anywhere.
 import { z } from 'zod'
-import type { Seal } from '../kernel/seal.ts'
 import { listSenders, type Sender, tokenOf } from '../accounts/senders.ts'
 import type { Log } from '../kernel/log.ts'
-import { type BookAnswer, bookNames, bookWaitMs, outcomeOf } from './contact-book.ts'
-import { countBookTry, type Erasure, endBook, noteBook } from './erasures.ts'
+import type { Seal } from '../kernel/seal.ts'
 import { namesOf } from '../people/names/names.ts'
 import type { GraphApi } from '../providers/graph-api.ts'
 import type { Redis } from '../redis/connect.ts'
+import { type BookAnswer, bookNames, bookWaitMs, outcomeOf } from './contact-book.ts'
+import { countBookTry, type Erasure, endBook, noteBook } from './erasures.ts'
 
 /** Businesses at WhatsApp that one account may have numbers of; more are not asked. */
 const MOST_ASKED = 20

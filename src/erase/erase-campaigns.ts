@@ -1,6 +1,9 @@
 // Erases a person from the campaigns of an account: from uploaded files and frozen lists. If a campaign goes on and the
 // person has had no message of it yet, the message is first settled as cancelled, so that the figures add up and the
 // campaign can end; a line is written over only when nothing is to be sent to it any more.
+
+import type { Log } from '../kernel/log.ts'
+import { finalizeUnsent } from '../lanes/messages/finalize-unsent.ts'
 import { type CampaignId, hasEnded } from '../model/campaigns/campaign.ts'
 import { type Campaign, findCampaign, idOf } from '../recipients/campaigns.ts'
 import { type CampaignFiles, campaignsWithFiles } from '../recipients/files.ts'
@@ -13,8 +16,6 @@ import {
 import { eraseInRows } from '../recipients/person-in-rows.ts'
 import { buildMessage, messageSpecOf } from '../recipients/recipient-message.ts'
 import { isUnsettled, readRecipientStates } from '../recipients/recipient-states.ts'
-import type { Log } from '../kernel/log.ts'
-import { finalizeUnsent } from '../lanes/messages/finalize-unsent.ts'
 import { CorruptRecordError } from '../redis/records.ts'
 import { type EraseDeps, eraseMessage } from './erase-messages.ts'
 

@@ -3,8 +3,6 @@
 import { z } from 'zod'
 import type { FileStore } from '../files/store.ts'
 import type { SendPayload } from '../jobs/send.ts'
-import { cancelStep } from '../lanes/cancel-message.ts'
-import { LETTERS } from '../model/messages/lifecycle.ts'
 import {
   ID_BYTES,
   type MessageId,
@@ -14,8 +12,9 @@ import {
   timeOf,
   unpackUlid,
 } from '../kernel/message-id.ts'
-import { personErased } from '../model/messages/outcome.ts'
 import { namesOfPerson, openTextOr } from '../kernel/sealed.ts'
+import { cancelStep } from '../lanes/cancel-message.ts'
+import { payloadText, readJob } from '../lanes/jobs.ts'
 import { finalizeUnsent } from '../lanes/messages/finalize-unsent.ts'
 import { findInboundBy, namesOfWriter } from '../lanes/messages/inbound.ts'
 import {
@@ -29,8 +28,9 @@ import {
 import { defineMessageScript } from '../lanes/messages/message-script.ts'
 import { FIELDS } from '../lanes/messages/record-format.ts'
 import { resolveUnconfirmed } from '../lanes/messages/steps.ts'
-import { payloadText, readJob } from '../lanes/jobs.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
+import { LETTERS } from '../model/messages/lifecycle.ts'
+import { personErased } from '../model/messages/outcome.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   inboundKeyOf,

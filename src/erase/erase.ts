@@ -1,23 +1,23 @@
 // Erases a person of an account everywhere. Each part may be done any number of times: a process that takes over after a
 // crash starts again and finds only what is left.
 import { keptLanes } from '../accounts/kept-lanes.ts'
-import { deleteContact } from '../people/contacts/contacts.ts'
 import { filesSentBy } from '../gallery/received-media.ts'
 import { removeFile } from '../gallery/remove-files.ts'
 import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
 import type { Log } from '../kernel/log.ts'
-import { listPortfolios } from '../portfolios/portfolios.ts'
-import { forgetCap } from '../portfolios/rules.ts'
 import { INTAKE_PREFIX, intakeJobKey, intakeKeys, JOB } from '../lanes/bullmq/layout.ts'
 import { openQueue } from '../lanes/bullmq/open-queue.ts'
+import { deleteContact } from '../people/contacts/contacts.ts'
+import { forgetNames, namesOf } from '../people/names/names.ts'
+import { makeErasedHmacs } from '../people/opt-outs/erased.ts'
+import { eraseOptOut } from '../people/opt-outs/opt-outs.ts'
+import { listPortfolios } from '../portfolios/portfolios.ts'
+import { forgetCap } from '../portfolios/rules.ts'
 import type { Redis } from '../redis/connect.ts'
 import { jsonText, replaceField } from '../redis/records.ts'
 import { eraseInCampaigns } from './erase-campaigns.ts'
 import { type EraseDeps, eraseMessages } from './erase-messages.ts'
 import { countErased } from './erasures.ts'
-import { forgetNames, namesOf } from '../people/names/names.ts'
-import { makeErasedHmacs } from '../people/opt-outs/erased.ts'
-import { eraseOptOut } from '../people/opt-outs/opt-outs.ts'
 
 /** Whom to forget, and the id of the job that does it. */
 export interface Forgotten {

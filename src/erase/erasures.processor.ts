@@ -3,14 +3,14 @@
 
 import { isFilesAway } from '../files/store.ts'
 import { ERASURE_QUEUE, erasurePayloadSchema } from '../jobs/background.ts'
-import { erasePerson } from './erase.ts'
-import type { EraseDeps } from './erase-messages.ts'
-import { beginErasure, type Erasure, endErasure, findErasure, openErasureQueue } from './erasures.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../lanes/bullmq/worker.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
 import { type BookDeps, createContactBook } from './contact-book.processor.ts'
+import { erasePerson } from './erase.ts'
+import type { EraseDeps } from './erase-messages.ts'
+import { beginErasure, type Erasure, endErasure, findErasure, openErasureQueue } from './erasures.ts'
 
 /** A job waits this long when Redis is away or full. */
 const REDIS_AWAY_MS = 1_000

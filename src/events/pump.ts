@@ -6,11 +6,11 @@
 // one endpoint, as after a process was frozen, repeat events; the later one's moves of the cursors are refused.
 import { orderingKey, type PlacedEvent } from '../model/events/outbox-entry.ts'
 import { probeWaitMs } from '../model/events/retry-times.ts'
+import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
+import type { Retries } from './retries.processor.ts'
 import { isFor } from './store/documents.ts'
 import { moveCursors, readCursors } from './store/endpoints.ts'
 import { ACCOUNT_SOURCE, type OutboxEntry, readRange } from './store/outbox.ts'
-import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
-import type { Retries } from './retries.processor.ts'
 
 /** Requests to one endpoint at a time, over as many connections. */
 export const MOST_AT_ONCE = 8

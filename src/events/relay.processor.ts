@@ -4,21 +4,12 @@
 // Two relays at once, as after one was frozen, repeat events and do no other harm: an endpoint's cursors move by
 // compare-and-set (store/scripts/cursor-move.lua).
 
-import type { Seal } from '../kernel/seal.ts'
 import { listKeptSenders, type Sender } from '../accounts/senders.ts'
 import type { Config } from '../kernel/config.ts'
 import { waitAtMost } from '../kernel/deadline.ts'
-import {
-  dueQueues,
-  noteDue,
-  noteLookedAt,
-  noteQueues,
-  type QueueOwner,
-  removeQueue,
-} from './store/endpoint-queue.ts'
-import { type Endpoint, findEndpoint, listEndpoints } from './store/endpoints.ts'
-import { listenAgain, listeningAccounts, maintainOutboxes } from './store/outbox.ts'
 import type { Log } from '../kernel/log.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
+import type { Seal } from '../kernel/seal.ts'
 import { createTargetAgent, createTargetRule, type TargetRule } from '../outbound/targets.ts'
 import { runningRedisClock } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -26,10 +17,12 @@ import { withTimeout } from '../redis/errors.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../redis/lock.ts'
 import { execOrThrow } from '../redis/records.ts'
-import { repeatedly } from '../kernel/repeatedly.ts'
 import type { DeliveryDeps, Target } from './deliver.ts'
 import { createPump, MOST_AT_ONCE } from './pump.ts'
 import { createRetries } from './retries.processor.ts'
+import { dueQueues, noteDue, noteLookedAt, noteQueues, type QueueOwner, removeQueue } from './store/endpoint-queue.ts'
+import { type Endpoint, findEndpoint, listEndpoints } from './store/endpoints.ts'
+import { listenAgain, listeningAccounts, maintainOutboxes } from './store/outbox.ts'
 
 /** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
 const ELECT_MS = 800

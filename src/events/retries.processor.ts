@@ -1,9 +1,18 @@
 // The jobs of an endpoint's queue: failed deliveries, tests, replays. The queue has a worker only while one of them is
 // due.
+
+import { type EventJob, eventJobSchema } from '../jobs/background.ts'
 import type { Config } from '../kernel/config.ts'
+import { iso } from '../kernel/instant.ts'
+import { endpointQueue } from '../lanes/bullmq/layout.ts'
+import { promote, type Queue, retry } from '../lanes/bullmq/open-queue.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../lanes/bullmq/worker.ts'
 import { TEST_TYPE } from '../model/events/event-schema.ts'
 import type { PlacedEvent } from '../model/events/outbox-entry.ts'
 import { retryWaitMs } from '../model/events/retry-times.ts'
+import { isRedisAway } from '../redis/errors.ts'
+import { endpointQueuePrefix } from '../redis/keys.ts'
+import { type DeliveryDeps, deliver, refOf, send, type Target } from './deliver.ts'
 import {
   addEventJob,
   dueInMs,
@@ -14,22 +23,7 @@ import {
   openEndpointQueue,
 } from './store/endpoint-queue.ts'
 import { readRange } from './store/outbox.ts'
-import {
-  failedDeliveries,
-  findReplay,
-  noteReplay,
-  type Replay,
-  type ReplayOrder,
-  replayPage,
-} from './store/replays.ts'
-import { type EventJob, eventJobSchema } from '../jobs/background.ts'
-import { iso } from '../kernel/instant.ts'
-import { endpointQueue } from '../lanes/bullmq/layout.ts'
-import { promote, type Queue, retry } from '../lanes/bullmq/open-queue.ts'
-import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../lanes/bullmq/worker.ts'
-import { isRedisAway } from '../redis/errors.ts'
-import { endpointQueuePrefix } from '../redis/keys.ts'
-import { type DeliveryDeps, deliver, refOf, send, type Target } from './deliver.ts'
+import { failedDeliveries, findReplay, noteReplay, type Replay, type ReplayOrder, replayPage } from './store/replays.ts'
 
 /** Retries of one endpoint at a time. */
 const CONCURRENCY = 4

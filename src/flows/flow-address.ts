@@ -1,6 +1,7 @@
 // Setting where an account's own server is asked, over HTTP and on the command line, by the same rule as endpoints of events.
-import type { Seal } from '../kernel/seal.ts'
+
 import { invalidFields } from '../kernel/refusal.ts'
+import type { Seal } from '../kernel/seal.ts'
 import { newSecret } from '../outbound/signatures.ts'
 import { createTargetRule, whyUnsafe } from '../outbound/targets.ts'
 import type { Redis } from '../redis/connect.ts'

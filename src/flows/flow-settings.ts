@@ -1,13 +1,8 @@
 // How an account's flows are served: where its own server is asked, and the keys and secrets for that. They are fields of the
 // account, sealed like its webhook secrets, so that they go with it. Two keys and two secrets are good at a time.
 import type { KeyObject } from 'node:crypto'
+import { accountSecrets, addWebhookSecret, presentSecrets, removeWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import type { Seal } from '../kernel/seal.ts'
-import {
-  accountSecrets,
-  addWebhookSecret,
-  presentSecrets,
-  removeWebhookSecrets,
-} from '../accounts/webhook-secrets.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey } from '../redis/keys.ts'
 import { cached } from '../redis/records.ts'

@@ -8,9 +8,9 @@ import type { Redis } from '../redis/connect.ts'
 import { fileTokenKey, galleryKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { idField, isThere, nextId, optionalField, readHashes, readRecord, timeField } from '../redis/records.ts'
-import { mediaTypeOf } from './media-type.ts'
 import { claimContent, contentPath, noteRecorded, noteWithoutFile } from './content.ts'
 import { nowMicros } from './folders.ts'
+import { mediaTypeOf } from './media-type.ts'
 
 const fileSchema = z.object({
   id: idField,

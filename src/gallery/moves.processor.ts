@@ -1,13 +1,13 @@
 // Does the bulk moves of the gallery. One atomic step moves the files and records the outcome. If the process dies before the
 // step, another worker runs the job; if after it, the step finds its own outcome.
 
-import { failMove, moveFiles } from './moves.ts'
 import { MOVE_QUEUE, movePayloadSchema } from '../jobs/background.ts'
 import type { Log } from '../kernel/log.ts'
 import { closeWorker, type Job, openWorker, unrecoverable } from '../lanes/bullmq/worker.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
+import { failMove, moveFiles } from './moves.ts'
 
 /** Moves of different accounts side by side; Redis does them one after the other anyway. */
 const CONCURRENCY = 4

@@ -9,11 +9,11 @@
 //   campaign-preflight, campaign-start, campaign-resume, campaign-cancel, campaign-show    { v: 1, api_key, campaign_id
 // }
 import { z } from 'zod'
-import { CAMPAIGN_STATES } from '../model/campaigns/campaign.ts'
 import { textUpTo } from '../kernel/bounded.ts'
-import { CONTENT_TYPES } from '../model/messages/content.ts'
 import { type Fault, notOneOf, wrongKind } from '../kernel/fault.ts'
 import { instantSchema } from '../kernel/instant.ts'
+import { CAMPAIGN_STATES } from '../model/campaigns/campaign.ts'
+import { CONTENT_TYPES } from '../model/messages/content.ts'
 import { STATES } from '../model/messages/lifecycle.ts'
 
 /** Its braces keep all its keys on one server of a cluster. */

@@ -1,12 +1,12 @@
 // The job `send`: one message on its lane. Until the message is claimed, the job is its record and holds all that a lookup
 // shows. The producer writes it and the worker runs it; the job id is the message id.
 import { z } from 'zod'
-import { marketingRouteSchema } from '../model/accounts/sender.ts'
 import { textUpTo } from '../kernel/bounded.ts'
-import { contentSchema, messageClassSchema } from '../model/messages/content.ts'
-import { LIMITS } from '../model/messages/limits.ts'
 import { isUserId } from '../kernel/recipient.ts'
 import { isForeignSeal, openText, sealText } from '../kernel/sealed.ts'
+import { marketingRouteSchema } from '../model/accounts/sender.ts'
+import { contentSchema, messageClassSchema } from '../model/messages/content.ts'
+import { LIMITS } from '../model/messages/limits.ts'
 import { wordedText } from '../model/messages/text.ts'
 
 export const SEND_JOB = 'send'

@@ -1,9 +1,9 @@
 // Every setting of Laneway: its name in the environment, what it means and its default. The only file that reads
 // the environment. `.env.example` and docs/reference/settings.md are held against this schema by a test.
 import { z } from 'zod'
-import { isCidr, networkSchema } from './networks.ts'
 import { parseBucketAddress } from './bucket-address.ts'
 import { contradictionOf, productionFaults } from './config-checks.ts'
+import { isCidr, networkSchema } from './networks.ts'
 import { assertRedisAddress, RedisAddressError } from './redis-address.ts'
 
 const SECONDS_A_DAY = 86_400

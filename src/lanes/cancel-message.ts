@@ -1,17 +1,17 @@
 // Cancels one waiting message, whatever it waits for: its turn, the end of a pause, or a cooldown of its recipient.
 import { z } from 'zod'
-import type { State } from '../model/messages/lifecycle.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../kernel/message-id.ts'
+import type { State } from '../model/messages/lifecycle.ts'
 import type { Problem } from '../model/messages/outcome.ts'
+import type { Redis } from '../redis/connect.ts'
+import { campaignPrefix, inDoubtKey, messageKey, outboxKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
+import { observerOf } from '../redis/observe.ts'
+import { readRecord } from '../redis/records.ts'
+import { payloadText, readJob } from './jobs.ts'
 import { defineMessageScript } from './messages/message-script.ts'
 import { newMessageOf, newRecordFields, stateSchema, storedProblem } from './messages/record-format.ts'
 import { jobKey } from './messages/steps.ts'
-import { observerOf } from '../redis/observe.ts'
-import { payloadText, readJob } from './jobs.ts'
 import type { LaneQueues } from './queues.ts'
-import type { Redis } from '../redis/connect.ts'
-import { campaignPrefix, inDoubtKey, messageKey, outboxKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
-import { readRecord } from '../redis/records.ts'
 
 const cancelScript = defineMessageScript(import.meta.url, 'message-cancel')
 const cancelReply = z.union([z.tuple([z.literal('missing')]), z.tuple([z.enum(['done', 'ignored']), stateSchema])])

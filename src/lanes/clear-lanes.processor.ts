@@ -2,11 +2,11 @@
 // cancelled campaign. Taken one at a time, at the pace of the lane, they would delay the messages behind them. A claim that
 // was refused for such a reason starts the clearing; if the process dies, the next refused claim starts it again.
 import { randomUUID } from 'node:crypto'
-import type { Config } from '../kernel/config.ts'
 import type { SendPayload } from '../jobs/send.ts'
+import type { Config } from '../kernel/config.ts'
 import type { Log } from '../kernel/log.ts'
-import { type Clearing, clearPage, filterUnsendable, isLastPage, waitingOf } from './clear.ts'
 import type { Redis } from '../redis/connect.ts'
+import { type Clearing, clearPage, filterUnsendable, isLastPage, waitingOf } from './clear.ts'
 
 /** Where fewer than one in this many must not be sent, claims see to them: that costs less than reading all others. */
 const WORTH_ONE_IN = 10

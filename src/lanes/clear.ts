@@ -3,9 +3,6 @@
 import { z } from 'zod'
 import type { SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, parseMessageId } from '../kernel/message-id.ts'
-import { defineMessageScript } from './messages/message-script.ts'
-import { newMessageOf, newRecordFields } from './messages/record-format.ts'
-import { observerOf } from '../redis/observe.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   campaignPrefix,
@@ -16,8 +13,11 @@ import {
   requeueableKey,
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
+import { observerOf } from '../redis/observe.ts'
 import { JOB, laneBacklogKeys, laneJobKey } from './bullmq/layout.ts'
 import { payloadText } from './jobs.ts'
+import { defineMessageScript } from './messages/message-script.ts'
+import { newMessageOf, newRecordFields } from './messages/record-format.ts'
 
 /**
  * How many jobs are read at a time, and how many of those are judged in one step: Redis serves nobody else for some 2

@@ -1,5 +1,5 @@
 // Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints.
-import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+
 import { appendToAuditLog } from '../accounts/audit-log.ts'
 import { dropKeptLane, type RemovedLane } from '../accounts/kept-lanes.ts'
 import {
@@ -14,10 +14,10 @@ import {
 } from '../accounts/senders.ts'
 import { iso, isoOrNull } from '../kernel/instant.ts'
 import { masked } from '../kernel/masked.ts'
+import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+import type { DeadLetter, LaneStatus } from '../model/lanes/lane-status.ts'
 import { endCampaignsRest } from '../portfolios/campaigns-rest.ts'
 import { restingWaits } from '../portfolios/resting.ts'
-import type { LaneQueues } from './queues.ts'
-import { isLanePaused, oldestOf, readLaneStats } from './stats.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
@@ -38,7 +38,8 @@ import {
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { endLaneCooldown } from './cooldown.ts'
-import type { DeadLetter, LaneStatus } from '../model/lanes/lane-status.ts'
+import type { LaneQueues } from './queues.ts'
+import { isLanePaused, oldestOf, readLaneStats } from './stats.ts'
 
 /** How every lane of the account stands; without an account, all lanes. */
 export const listLanes = async (redis: Redis, account?: number): Promise<LaneStatus[]> =>

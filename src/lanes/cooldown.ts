@@ -5,13 +5,13 @@
 import { z } from 'zod'
 import { iso } from '../kernel/instant.ts'
 import { masked } from '../kernel/masked.ts'
+import type { LANE_WAIT_REASONS } from '../model/lanes/lane-status.ts'
 import type { Problem } from '../model/messages/outcome.ts'
-import { cooldownOf, isLanePaused, type LaneCooldown } from './stats.ts'
-import { laneChunkLimiterKey } from './bullmq/layout.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, laneCooldownReasonKey, laneProbeKey, senderKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import type { LANE_WAIT_REASONS } from '../model/lanes/lane-status.ts'
+import { laneChunkLimiterKey } from './bullmq/layout.ts'
+import { cooldownOf, isLanePaused, type LaneCooldown } from './stats.ts'
 
 const cooldownScript = defineScript(import.meta.url, 'lane-cooldown')
 

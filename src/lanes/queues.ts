@@ -6,7 +6,6 @@ import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/campaigns.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../kernel/message-id.ts'
 import { createBatcher } from '../redis/batcher.ts'
-import { type IndexedMessage, indexMessages, packForIndex } from './messages/message-index.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inTime } from '../redis/errors.ts'
 import { laneClosedKey, lanePrefix, messageIndexKey, rootKeys } from '../redis/keys.ts'
@@ -22,6 +21,7 @@ import {
 } from './bullmq/layout.ts'
 import { openQueue, type Queue } from './bullmq/open-queue.ts'
 import { isLaneClosed, LaneClosedError } from './jobs.ts'
+import { type IndexedMessage, indexMessages, packForIndex } from './messages/message-index.ts'
 import { chunksOn, isLanePaused } from './stats.ts'
 
 /**

@@ -1,8 +1,8 @@
 // Messages of a lane that the sweep must look at, and status polls that are due.
 import type { MessageId } from '../kernel/message-id.ts'
-import { defineMessageScript } from './messages/message-script.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inDoubtKey, messageKey, pollKey, queuedAgainKey, rootKeys } from '../redis/keys.ts'
+import { defineMessageScript } from './messages/message-script.ts'
 
 const fileScript = defineMessageScript(import.meta.url, 'message-file')
 

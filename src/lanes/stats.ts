@@ -2,10 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { parseChunkJobId } from '../jobs/campaigns.ts'
-import { readHistory } from '../model/messages/history.ts'
 import { masked } from '../kernel/masked.ts'
 import { acceptedAtMs, parseMessageId } from '../kernel/message-id.ts'
-import { defineMessageScript } from './messages/message-script.ts'
+import { readHistory } from '../model/messages/history.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -20,6 +19,7 @@ import {
   requeueableKey,
 } from '../redis/keys.ts'
 import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey } from './bullmq/layout.ts'
+import { defineMessageScript } from './messages/message-script.ts'
 
 const statsScript = defineMessageScript(import.meta.url, 'lane-stats')
 

@@ -4,7 +4,6 @@
 // are. A process that dies in between leaves the lane unmarked; the sweeper's slow round over all lanes finds it.
 
 import { z } from 'zod'
-import { defineMessageScript } from './messages/message-script.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -17,6 +16,7 @@ import {
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMetaKey } from './bullmq/layout.ts'
+import { defineMessageScript } from './messages/message-script.ts'
 
 /** The state of one lane, read in one atomic step. */
 export interface LaneSurvey {

@@ -2,12 +2,12 @@
 // the record is there: a process that dies in between has created nothing.
 import { z } from 'zod'
 import { listSenders, setPortfolioOf } from '../accounts/senders.ts'
+import { RESERVE_PERCENT } from '../model/portfolio.ts'
 import type { Redis } from '../redis/connect.ts'
 import { portfolioKey, portfoliosOfAccountKey, rootKeys } from '../redis/keys.ts'
 import { withLock } from '../redis/lock.ts'
 import { tellNewest } from '../redis/newest.ts'
 import { cached, idField, nextId, optionalField, readRecord } from '../redis/records.ts'
-import { RESERVE_PERCENT } from '../model/portfolio.ts'
 
 const portfolioSchema = z.object({
   id: idField,

@@ -1,7 +1,7 @@
 // Why campaigns of a sender send nothing although they run and its lane does, for people.
 
-import type { Redis } from '../redis/connect.ts'
 import type { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
+import type { Redis } from '../redis/connect.ts'
 import { campaignsRest } from './campaigns-rest.ts'
 import { restingOf, usage } from './rules.ts'
 import type { RulesOwner } from './rules-owner.ts'

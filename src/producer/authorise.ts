@@ -2,12 +2,12 @@
 // lacks the permission. A session of the console stands for its key, from pages of our own: SameSite=Strict should keep
 // a browser from sending the cookie for other pages, and the check of the origin does so where a site has several hosts.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { isOperator, NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import { cachedAccount, findKeptAccount } from '../accounts/accounts.ts'
+import { checkCredential, KeyRefusal, unauthorized } from '../accounts/check-key.ts'
 import { type Credential, cachedCredential } from '../accounts/credentials.ts'
 import { findSession } from '../accounts/sessions.ts'
-import { checkCredential, KeyRefusal, unauthorized } from '../accounts/check-key.ts'
 import { Refusal } from '../kernel/refusal.ts'
+import { isOperator, NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError, notFound, refused } from './errors.ts'
 import type { Gate } from './gate.ts'

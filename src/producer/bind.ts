@@ -2,8 +2,6 @@
 // it, so that one answer names every fault, and what was left out of an older client's body is named in a header.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import type { AuditEvent } from '../model/accounts/audit-log.ts'
-import { FAULTS_MAX } from '../kernel/refusal.ts'
 import {
   type Fault,
   faultsOf,
@@ -13,6 +11,8 @@ import {
   unknownFields,
 } from '../kernel/fault.ts'
 import { allFieldNames, fieldNamesOf } from '../kernel/field-names.ts'
+import { FAULTS_MAX } from '../kernel/refusal.ts'
+import type { AuditEvent } from '../model/accounts/audit-log.ts'
 import { ACCOUNT_QUERY } from './authorise.ts'
 import { invalid } from './errors.ts'
 import type { Answer, AuditEntry, ContextOf, Handler, Handlers, RequestContext, RouteSpec } from './route.ts'

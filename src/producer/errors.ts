@@ -1,7 +1,7 @@
 // What the producer answers when it cannot do what was asked: one envelope for all endpoints.
 import { z } from 'zod'
-import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../kernel/refusal.ts'
 import { counted, type Fault } from '../kernel/fault.ts'
+import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../kernel/refusal.ts'
 
 /** What is wrong with a field; for a name that is taken also the id of the list that has it. */
 const detailSchema = z

@@ -1,9 +1,9 @@
 // What every request of a process is checked against: its address, how often it may ask, whether there is room for it, what
 // trying keys costs, and the security log.
 import type { IncomingMessage } from 'node:http'
-import { insideOf, plainAddress } from '../kernel/networks.ts'
 import type { Config } from '../kernel/config.ts'
 import type { Log } from '../kernel/log.ts'
+import { insideOf, plainAddress } from '../kernel/networks.ts'
 import type { Redis } from '../redis/connect.ts'
 import { createRateLimits, createWrongKeys, type RateLimits, type WrongKeys } from './rate-limits.ts'
 import { createReserve, type Reserve } from './reserve.ts'

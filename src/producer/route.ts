@@ -5,10 +5,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Request } from 'express'
 import type { z } from 'zod'
-import type { Actor } from '../model/accounts/audit-log.ts'
-import type { Permission } from '../model/accounts/permissions.ts'
 import type { Credential } from '../accounts/credentials.ts'
 import type { FileStore } from '../files/store.ts'
+import type { Actor } from '../model/accounts/audit-log.ts'
+import type { Permission } from '../model/accounts/permissions.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
 /**

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { cutText } from '../kernel/cut-text.ts'
 import { withoutNumbers } from '../kernel/masked.ts'
-import type { CallEnd } from '../model/messages/outcome.ts'
 import { isUserId, parsePerson } from '../kernel/recipient.ts'
+import type { CallEnd } from '../model/messages/outcome.ts'
 import { closeConnectionOf, type HttpEnd } from './http-call.ts'
 
 /** Longer than any id seen (WhatsApp's have some 60 characters); it is kept on the record and in every poll. */

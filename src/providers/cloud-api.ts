@@ -2,11 +2,12 @@
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { isUserId } from '../kernel/recipient.ts'
 import type { Content } from '../model/messages/content.ts'
 import { withFiles } from '../model/messages/content-files.ts'
 import { nameInLink } from '../model/messages/document-name.ts'
 import { type Fill, fieldsWithPlaceholders } from '../model/messages/placeholders.ts'
-import { isUserId } from '../kernel/recipient.ts'
+import type { Provider, ProviderMessage, ProviderSender } from '../model/provider.ts'
 import type { FilePlace, MessageFile } from '../model/templates/component-files.ts'
 import type { Component } from '../model/templates/template-content.ts'
 import { readSend } from './answer-body.ts'
@@ -14,7 +15,6 @@ import { refusedBy } from './cloud-refusal.ts'
 import type { CloudUploads } from './cloud-upload.ts'
 import type { HttpAgent } from './http-agent.ts'
 import { postJson, traceHeader } from './http-call.ts'
-import type { Provider, ProviderMessage, ProviderSender } from '../model/providers/provider.ts'
 
 /** `version`: of the Graph API, as in `v25.0`. */
 export function cloudApi(

@@ -5,10 +5,10 @@ import { pipeline, type Readable, Transform } from 'node:stream'
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
 import { TooLargeError } from '../files/drafts.ts'
+import type { ProviderSender } from '../model/provider.ts'
 import { causeOf, readText } from '../outbound/answers.ts'
 import { anywhere, createTargetAgent, createTargetRule } from '../outbound/targets.ts'
 import { parseJson } from './answer-body.ts'
-import type { ProviderSender } from '../model/providers/provider.ts'
 
 /** The largest file that WhatsApp takes from a person. */
 export const MEDIA_MAX_BYTES = 100 * 1024 * 1024

@@ -3,11 +3,11 @@
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
 import type { CallEnd } from '../model/messages/outcome.ts'
+import type { ProviderSender } from '../model/provider.ts'
 import { causeOf, readText } from '../outbound/answers.ts'
 import { anywhere, createTargetAgent } from '../outbound/targets.ts'
 import { parseJson } from './answer-body.ts'
 import { readRefusal } from './cloud-refusal.ts'
-import type { ProviderSender } from '../model/providers/provider.ts'
 
 /** Requests that one process has open at a time. */
 export const READS_AT_ONCE = 32

@@ -3,8 +3,8 @@
 import { z } from 'zod'
 import { holdsMoreThan } from '../kernel/bounded.ts'
 import { cutText } from '../kernel/cut-text.ts'
-import type { ReceivedParts } from '../model/messages/received.ts'
 import { providerName } from '../kernel/recipient.ts'
+import type { ReceivedParts } from '../model/messages/received.ts'
 import { parseJson } from './answer-body.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 

@@ -1,11 +1,11 @@
 // Reads the statuses of a webhook: the outcomes of messages that we sent.
 import { z } from 'zod'
 import { cutText } from '../kernel/cut-text.ts'
+import { providerName } from '../kernel/recipient.ts'
 import type { Evidence } from '../model/messages/lifecycle.ts'
 import type { Problem } from '../model/messages/outcome.ts'
 import { packPricing } from '../model/messages/pricing.ts'
 import { codeEntry } from '../model/messages/provider-codes.ts'
-import { providerName } from '../kernel/recipient.ts'
 import { isProviderId } from './answer-body.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 

@@ -6,11 +6,11 @@ import { Readable } from 'node:stream'
 import { type Agent, request } from 'undici'
 import { z } from 'zod'
 import type { CallEnd } from '../model/messages/outcome.ts'
+import type { ProviderSender, UploadedFile } from '../model/provider.ts'
 import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'
 import { anywhere, createTargetAgent } from '../outbound/targets.ts'
 import { isProviderId, parseJson } from './answer-body.ts'
 import { readRefusal } from './cloud-refusal.ts'
-import type { ProviderSender, UploadedFile } from '../model/providers/provider.ts'
 
 /** Uploads that one process makes at a time, at most, of one account half of them; each holds some hundred KB. */
 export const UPLOADS_AT_ONCE = 8

@@ -6,7 +6,7 @@ import { createSecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
 import { causeOf } from '../outbound/answers.ts'
 import { createConnection } from './http-connection.ts'
-import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } from '../model/providers/http-contract.ts'
+import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } from './http-contract.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
 /** How often we look for connections that nobody has used for too long. */

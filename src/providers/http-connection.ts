@@ -3,7 +3,7 @@
 
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { type Connection, type Protocol, STREAMS, type Writer } from '../model/providers/http-contract.ts'
+import { type Connection, type Protocol, STREAMS, type Writer } from './http-contract.ts'
 import { writeHttp1, writeHttp2 } from './http-writers.ts'
 
 /** Who hears of a connection. */

@@ -12,7 +12,7 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
-import { type Call, KEEP_ALIVE_MS, MAX_HEAD_BYTES, STREAMS, type Writer } from '../model/providers/http-contract.ts'
+import { type Call, KEEP_ALIVE_MS, MAX_HEAD_BYTES, STREAMS, type Writer } from './http-contract.ts'
 import { StreamError } from './http-proof.ts'
 
 /** A server that says how long it keeps a connection is taken to close it this much sooner. */

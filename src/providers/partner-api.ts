@@ -5,10 +5,10 @@ import { z } from 'zod'
 import { cutText } from '../kernel/cut-text.ts'
 import { jsonWithPlaceholders } from '../model/messages/placeholders.ts'
 import { codeEntry, PROVIDER_CODES } from '../model/messages/provider-codes.ts'
+import type { PollEnd, Provider, ProviderMessage, ProviderSender } from '../model/provider.ts'
 import { parseJson, type Refused, readSend } from './answer-body.ts'
 import type { HttpAgent } from './http-agent.ts'
 import { type HttpEnd, postJson, traceHeader } from './http-call.ts'
-import type { PollEnd, Provider, ProviderMessage, ProviderSender } from '../model/providers/provider.ts'
 
 /**
  * The one error envelope of this wire; `code` is WhatsApp's number, a word of the upstream's own, or null. A

@@ -1,6 +1,15 @@
 // Campaign records: one hash each, beside the lane's messages, so that a message is claimed and counted in one step
 // with it. Every change of state goes through one Lua step that knows from which states it is allowed.
 import { z } from 'zod'
+import {
+  CAMPAIGN_MOVES,
+  CAMPAIGN_STATES,
+  type CampaignId,
+  type CampaignMove,
+  campaignId,
+  parseCampaignId,
+} from '../model/campaigns/campaign.ts'
+import { preflightSchema, storedDefinitionSchema } from '../model/campaigns/definition.ts'
 import { templateSchema } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
@@ -17,15 +26,6 @@ import {
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { createListed, isThere, jsonText, nextId, readRecord } from '../redis/records.ts'
-import {
-  CAMPAIGN_MOVES,
-  CAMPAIGN_STATES,
-  type CampaignId,
-  type CampaignMove,
-  campaignId,
-  parseCampaignId,
-} from '../model/campaigns/campaign.ts'
-import { preflightSchema, storedDefinitionSchema } from '../model/campaigns/definition.ts'
 import { type Parked, parkedOn } from './fan-out-state.ts'
 
 const optionalTime = z.coerce.number().int().optional()

@@ -1,17 +1,11 @@
 // The state of a fan-out in Redis. One step moves its cursor and reads what the next round needs.
 import { z } from 'zod'
-import { observerOf } from '../redis/observe.ts'
 import { laneBacklogKeys, laneChunkKeys } from '../lanes/bullmq/layout.ts'
-import type { Redis } from '../redis/connect.ts'
-import {
-  activeCampaignsKey,
-  campaignCountsKey,
-  campaignKey,
-  parkedCampaignsKey,
-  throttledKey,
-} from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
 import type { CampaignId } from '../model/campaigns/campaign.ts'
+import type { Redis } from '../redis/connect.ts'
+import { activeCampaignsKey, campaignCountsKey, campaignKey, parkedCampaignsKey, throttledKey } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { observerOf } from '../redis/observe.ts'
 import { type Counts, countsOf } from './recipient-states.ts'
 
 /** How a running campaign and its lane stand. */

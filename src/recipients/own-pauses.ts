@@ -1,9 +1,10 @@
 // Pauses of campaigns that nobody asked for, in the activity.
-import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+
 import { appendToAuditLog } from '../accounts/audit-log.ts'
 import { findSender } from '../accounts/senders.ts'
-import type { Redis } from '../redis/connect.ts'
+import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
 import { type CampaignId, campaignId } from '../model/campaigns/campaign.ts'
+import type { Redis } from '../redis/connect.ts'
 
 /** Writes into the activity that Laneway has paused the campaign. Dying before it leaves a pause that is not told there. */
 export async function noteOwnPause(redis: Redis, campaign: CampaignId, reason: string): Promise<void> {

@@ -1,18 +1,18 @@
 // The message of each recipient of a campaign, made from the campaign and the recipient's line in its list. It is the same
 // message, under the same id, whenever and wherever it is made.
 
-import type { MarketingRoute } from '../model/accounts/sender.ts'
 import type { SendPayload } from '../jobs/send.ts'
-import type { Content } from '../model/messages/content.ts'
 import type { MessageRecord } from '../lanes/messages/record-format.ts'
-import type { Component } from '../model/templates/template-content.ts'
-import { textOf } from '../model/messages/text.ts'
-import type { Redis } from '../redis/connect.ts'
-import { CorruptRecordError } from '../redis/records.ts'
+import type { MarketingRoute } from '../model/accounts/sender.ts'
 import type { CampaignId } from '../model/campaigns/campaign.ts'
 import { compiledOf, maySendAgain } from '../model/campaigns/definition.ts'
 import { campaignMessageUlid } from '../model/campaigns/message-ids.ts'
 import type { CompiledComponents } from '../model/campaigns/parameters.ts'
+import type { Content } from '../model/messages/content.ts'
+import { textOf } from '../model/messages/text.ts'
+import type { Component } from '../model/templates/template-content.ts'
+import type { Redis } from '../redis/connect.ts'
+import { CorruptRecordError } from '../redis/records.ts'
 import { type Campaign, findCampaign, idOf } from './campaigns.ts'
 import type { Recipient } from './snapshot.ts'
 

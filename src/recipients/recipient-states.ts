@@ -1,11 +1,12 @@
 // Per-recipient state of a campaign, four bits each in the order of its list, and how many are in each state. The Lua step
 // that changes a message writes both (lanes/messages/scripts/message-lifecycle.lua), so they are as true as the record and
 // outlive it: a recipient with a state was claimed once and is never fed again, however old the record.
-import { LETTERS, STATES, type State } from '../model/messages/lifecycle.ts'
+
 import { FIELDS } from '../lanes/messages/record-format.ts'
+import type { CampaignId } from '../model/campaigns/campaign.ts'
+import { LETTERS, STATES, type State } from '../model/messages/lifecycle.ts'
 import type { Redis } from '../redis/connect.ts'
 import { campaignCountsKey, messageKey, queuedAgainKey, recipientStatesKey } from '../redis/keys.ts'
-import type { CampaignId } from '../model/campaigns/campaign.ts'
 
 /** Recipients whose states are read at a time: 16 KB. */
 const STATES_AT_ONCE = 32_768

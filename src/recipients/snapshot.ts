@@ -11,8 +11,8 @@ import { z } from 'zod'
 import { csvLine } from '../files/csv.ts'
 import { newDraft } from '../files/drafts.ts'
 import { type FileStore, readPart, removeAll } from '../files/store.ts'
-import { jsonText, readRecord } from '../redis/records.ts'
 import type { CampaignId } from '../model/campaigns/campaign.ts'
+import { jsonText, readRecord } from '../redis/records.ts'
 import { campaignFolder } from './files.ts'
 
 /** Lines between two known places: what is read at once. */

@@ -3,11 +3,11 @@
 //
 // Processes that are restarted one by one with another first key write over each other; the last one has it right.
 import { z } from 'zod'
+import { VALIDITY_MAX_MS } from '../kernel/instant.ts'
+import { DataKeyError, dataKeyIds } from '../kernel/sealed.ts'
 import type { Redis } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { readRecord } from './records.ts'
-import { VALIDITY_MAX_MS } from '../kernel/instant.ts'
-import { DataKeyError, dataKeyIds } from '../kernel/sealed.ts'
 
 /**
  * How long a key is needed after it was last the first (ms): a message may be put off, valid, and kept for the retention

@@ -1,11 +1,11 @@
 // Idempotency keys: which message a client's key stands for, and which body it came with.
 import { createHash } from 'node:crypto'
 import { configure } from 'safe-stable-stringify'
+import { holdsMoreThan } from '../kernel/bounded.ts'
 import type { Redis } from './connect.ts'
 import { idempotencyKey } from './keys.ts'
 import { deleteIf } from './lock.ts'
 import { assertReplicated } from './replication.ts'
-import { holdsMoreThan } from '../kernel/bounded.ts'
 
 /** Longer than the 8 days that are promised, shorter than the least retention of a record. */
 const KEPT_SECONDS = 8.5 * 86_400

@@ -7,10 +7,11 @@
 // - after it was made: the repeat finds it.
 // Of several requests at once all get the name of the first. A request that makes something under another request's name
 // prepares it for that name: what it prepared for its own name may be wrong for this one.
-import type { Redis } from './connect.ts'
-import { forgetKey, recallKey, rememberKey } from './idempotency.ts'
+
 import { IDEMPOTENCY_KEY_MAX } from '../kernel/body-limits.ts'
 import { invalidFields, Refusal } from '../kernel/refusal.ts'
+import type { Redis } from './connect.ts'
+import { forgetKey, recallKey, rememberKey } from './idempotency.ts'
 
 /** What a key stands for: the account's, on one route. `digest` is asked for only where there is a key. */
 export interface OnceKey {

@@ -6,15 +6,15 @@
 // person has resumed since then stays as it is.
 import { findSender } from '../accounts/senders.ts'
 import { type CampaignRefusals, notifyCampaigns } from '../campaigns/fan-out/circuit-breaker.ts'
+import type { Log } from '../kernel/log.ts'
+import { masked } from '../kernel/masked.ts'
 import { blockLane } from '../lanes/control.ts'
 import { coolForProbe, coolLane } from '../lanes/cooldown.ts'
-import type { Log } from '../kernel/log.ts'
-import { restCampaigns } from '../portfolios/campaigns-rest.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import type { Redis } from '../redis/connect.ts'
-import { masked } from '../kernel/masked.ts'
 import type { Outcome, Problem } from '../model/messages/outcome.ts'
 import { latestOf, type Reported } from '../model/messages/reported.ts'
+import { restCampaigns } from '../portfolios/campaigns-rest.ts'
+import type { Redis } from '../redis/connect.ts'
 
 export interface ActDeps {
   redis: Redis

@@ -1,12 +1,12 @@
 // Opt-outs that come with messages: keywords that people write, and what WhatsApp says when it refuses a message to them.
 // Applying one twice changes nothing, so callers apply it before they note the webhook as handled.
 import { cachedAccount } from '../accounts/accounts.ts'
+import { type InboundMessage, namesOfWriter } from '../lanes/messages/inbound.ts'
 import type { Problem } from '../model/messages/outcome.ts'
 import { OPTED_OUT_THERE } from '../model/messages/provider-codes.ts'
-import { type InboundMessage, namesOfWriter } from '../lanes/messages/inbound.ts'
-import type { Redis } from '../redis/connect.ts'
 import { keywordIntent, type OptOutSource } from '../model/people/opt-out.ts'
 import { addOptOuts, optOutsHold, removeOptOuts } from '../people/opt-outs/opt-outs.ts'
+import type { Redis } from '../redis/connect.ts'
 
 /** Kinds whose text the person has written or chosen. */
 const SAID: ReadonlySet<string> = new Set(['text', 'button', 'interactive', 'edit'])

@@ -1,11 +1,11 @@
 // Learns which names are one person's, and has what was said under one of them hold under all. Told twice, or in another order,
 // it comes to the same.
 import { withForms } from '../kernel/national-forms.ts'
-import type { Redis } from '../redis/connect.ts'
 import type { Naming } from '../model/people/person.ts'
 import { keepNames } from '../people/names/names.ts'
 import { joinOptOuts } from '../people/opt-outs/opt-outs.ts'
 import type { Tombstones } from '../people/tombstones.ts'
+import type { Redis } from '../redis/connect.ts'
 
 /** Names that WhatsApp tells as those of one person. */
 export interface TaughtNaming extends Naming {

@@ -3,10 +3,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
-import type { Redis } from '../redis/connect.ts'
-import { eventKeys, noticesKey } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
-import { jsonText, readRecord } from '../redis/records.ts'
 import {
   MOST_A_MINUTE,
   MOST_NOTICES,
@@ -17,6 +13,10 @@ import {
   type NoticeFilter,
   noticeSchema,
 } from '../model/notice.ts'
+import type { Redis } from '../redis/connect.ts'
+import { eventKeys, noticesKey } from '../redis/keys.ts'
+import { defineScript } from '../redis/lua.ts'
+import { jsonText, readRecord } from '../redis/records.ts'
 
 const script = defineScript(import.meta.url, 'notice-keep')
 const reply = z.enum(['kept', 'known', 'missed', 'old'])

@@ -1,20 +1,21 @@
 // Takes what a webhook tells besides messages: changes what it is about, then keeps a notice. Each part can be done any
 // number of times and in any order: a process that dies in between answers no 200, and WhatsApp posts the webhook again.
-import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
+
 import { findSender, heedBlock, type Sender, tellSender } from '../accounts/senders.ts'
 import { tellTemplate } from '../accounts/template-states.ts'
 import { askForSync } from '../accounts/template-syncs.ts'
 import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
 import { blockLane, noteOwnAct, resumeLane } from '../lanes/control.ts'
-import { observerOf } from '../redis/observe.ts'
+import type { LaneQueues } from '../lanes/queues.ts'
+import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
+import type { Notice } from '../model/notice.ts'
 import { setToldLimit } from '../portfolios/portfolios.ts'
 import type { Change, ProviderNews } from '../providers/news.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isSameWord } from '../redis/newest.ts'
-import type { Notice } from '../model/notice.ts'
-import { type Kept, keepNotice } from './notices.ts'
+import { observerOf } from '../redis/observe.ts'
 import { type Concerned, whomItConcerns } from './concerned.ts'
+import { type Kept, keepNotice } from './notices.ts'
 
 export interface NewsDeps {
   redis: Redis

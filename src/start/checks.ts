@@ -1,19 +1,20 @@
 // What is checked once Redis answers and before anything is served or sent: the Redis itself, the senders it holds, and the
 // keys that its numbers and texts are sealed with. Also which errors of a start are meant for the person at the terminal.
-import { SecretKeyError } from '../kernel/seal.ts'
+
 import { listSenders } from '../accounts/senders.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
 import { type Config, ConfigError, unknownSettings } from '../kernel/config.ts'
 import { isPlainAddress } from '../kernel/config-checks.ts'
 import type { Log } from '../kernel/log.ts'
-import { DataKeyError } from '../kernel/sealed.ts'
-import { noteDataKeys } from '../redis/data-keys.ts'
 import { ownNodeProblem } from '../kernel/node-line.ts'
+import { shownRedis } from '../kernel/redis-address.ts'
+import { SecretKeyError } from '../kernel/seal.ts'
+import { DataKeyError } from '../kernel/sealed.ts'
 import { connectWithRetry, openOrThrow, type Redis } from '../redis/connect.ts'
+import { noteDataKeys } from '../redis/data-keys.ts'
 import { nameInstallation } from '../redis/installation.ts'
 import { migrate, NewerLayoutError } from '../redis/migrations.ts'
 import { UnsafeRedisError } from '../redis/safety.ts'
-import { shownRedis } from '../kernel/redis-address.ts'
 import { StartError } from './start-error.ts'
 
 const PING_LIMIT_MS = 5_000

@@ -1,8 +1,9 @@
 // The table of what metrics tell of each lane, and how it is written for Prometheus. Written by hand, where all else is
 // prom-client's: of a thousand lanes there are 23,000 series, and keeping each by its labels only to write all of them
 // took most of a scrape.
-import { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
+
 import type { LaneStats } from '../lanes/stats.ts'
+import { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
 import { boundOf, type LaneBound, type Served, together } from './lane-bound.ts'
 import type { RestReason } from './store/provider-rules.ts'
 

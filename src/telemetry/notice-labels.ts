@@ -1,7 +1,8 @@
 // How notices of WhatsApp are counted: by the field of the webhook and WhatsApp's own word, both from closed lists, so that
 // nobody who forwards webhooks can make up new series of metrics.
-import type { Noticed } from '../redis/observe.ts'
+
 import { NEWS_FIELDS } from '../providers/news.ts'
+import type { Noticed } from '../redis/observe.ts'
 
 /** The label of a field that nobody knows. Its words mean nothing, so that it has none. */
 const UNKNOWN_FIELD = 'other'

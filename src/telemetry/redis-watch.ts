@@ -1,11 +1,11 @@
 // Watches over the Redis of a part while it runs, and logs what can lose messages or stop everything: settings that somebody
 // changed, evicted keys, a clock that leapt, other data than before. What metrics and console show of it they read themselves.
 import type { Log } from '../kernel/log.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
 import type { Redis } from '../redis/connect.ts'
 import { assertSameInstallation, OtherInstallationError } from '../redis/installation.ts'
 import { evictedKeys, redisSettings, wrongOf } from '../redis/safety.ts'
 import { LOOK_MS, lookAtClock } from '../redis/trusted-clock.ts'
-import { repeatedly } from '../kernel/repeatedly.ts'
 
 /** How often each part looks whether the settings still are what they were. */
 export const WATCH_MS = 30_000

@@ -2,7 +2,6 @@
 // more than they have, locks everybody out, or reaches what is another account's. Real: Redis, HTTP, producer, CLI.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import {
   createCredential,
   expireCredential,
@@ -10,6 +9,7 @@ import {
   revokeCredential,
 } from '../../src/accounts/credentials.ts'
 import { findSender } from '../../src/accounts/senders.ts'
+import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { errorOf } from '../support/api-error.ts'
 import { runCli } from '../support/cli.ts'
 import { inspect } from '../support/declared-routes.ts'

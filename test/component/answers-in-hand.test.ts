@@ -2,8 +2,8 @@
 // whatever word it refused: nobody is written to again. Real: Redis. Stood in for: WhatsApp; a relay before Redis says the words.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { messageId } from '../../src/kernel/message-id.ts'
-import { type CallEnd, personErased } from '../../src/model/messages/outcome.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
+import { type CallEnd, personErased } from '../../src/model/messages/outcome.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { untilWritten } from '../../src/worker/sending/until-written.ts'
 import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'

@@ -3,8 +3,8 @@
 // Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { exportCampaign } from '../../src/campaigns/commands/export.ts'
-import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
+import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { forgetInHand } from '../support/state/lanes.ts'
 import { campaignRecord, countsOf, marksOf, messageRecord } from '../support/state/messages.ts'

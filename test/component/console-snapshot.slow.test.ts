@@ -2,8 +2,8 @@
 // counted. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/credentials.ts'
-import { listLanes } from '../../src/lanes/control.ts'
 import { ownNodeProblem } from '../../src/kernel/node-line.ts'
+import { listLanes } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'

@@ -1,14 +1,14 @@
 // Pins: an erasure has WhatsApp delete the person from its contact book too, says what came of it, tries again when WhatsApp
 // is away, and is done whatever WhatsApp does. Real: Redis, HTTP, producer, worker, simulator.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
+import { createContactBook } from '../../src/erase/contact-book.processor.ts'
 import { bookNames, bookWaitMs, outcomeOf } from '../../src/erase/contact-book.ts'
 import { findErasure } from '../../src/erase/erasures.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { keepNames } from '../../src/people/names/names.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
-import { createContactBook } from '../../src/erase/contact-book.processor.ts'
 import { keptLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { stored } from '../support/state/everything.ts'

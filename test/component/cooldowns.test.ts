@@ -1,11 +1,11 @@
 // Pins: after a refusal for being too much, claims of the lane or of that recipient are refused in Redis, whichever worker makes
 // them; one message at a time is let through after it; and nothing else notices. Real: Redis.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { coolForProbe, endProbing } from '../../src/lanes/cooldown.ts'
 import { type MessageId, newAttemptId } from '../../src/kernel/message-id.ts'
-import { paceOf } from '../../src/model/messages/pace.ts'
+import { coolForProbe, endProbing } from '../../src/lanes/cooldown.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { setNotSent } from '../../src/lanes/messages/steps.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'

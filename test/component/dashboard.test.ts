@@ -2,12 +2,12 @@
 // operators with a session, and no number, no text and no id of another account is in anything it answers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { openMoveQueue } from '../../src/gallery/moves.ts'
 import { MOVE_QUEUE, newMoveId } from '../../src/jobs/background.ts'
 import { messageId, newUlid } from '../../src/kernel/message-id.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { addSilently, deadLettersOn, shownAs } from '../support/state/lanes.ts'

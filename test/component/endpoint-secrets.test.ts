@@ -1,7 +1,7 @@
 // Pins: how long and how many secrets of an endpoint sign, and that all of them are sealed anew. Real: Redis.
 import { beforeEach, expect, test } from 'vitest'
-import { createSeal } from '../../src/kernel/seal.ts'
 import { placeOf, resealEndpoint, rotateSecret, secretsAt } from '../../src/events/store/endpoint-secrets.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import { endpointRecord } from '../support/state/accounts.ts'

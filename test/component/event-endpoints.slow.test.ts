@@ -2,11 +2,11 @@
 // HTTP, producer, worker, the endpoints. Stood in for: WhatsApp.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { readAuditLog } from '../../src/accounts/audit-log.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
 import { recordStatus } from '../../src/lanes/messages/steps.ts'
+import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { claim } from '../support/claim.ts'
 import { runCli } from '../support/cli.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'

@@ -1,14 +1,14 @@
 // Pins: an endpoint gets events from the answer to its creation on, also when the relay is about to stop listening to
 // the account, however the two are interleaved and wherever one dies. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSeal } from '../../src/kernel/seal.ts'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
-import { newEndpointFields } from '../../src/model/events/endpoint.ts'
+import { startRelay } from '../../src/events/relay.processor.ts'
 import { createEndpoint, newEndpointId } from '../../src/events/store/endpoints.ts'
 import { listen, listenAgain, listeningAccounts, maintainOutboxes, sourcesOf } from '../../src/events/store/outbox.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
+import { newEndpointFields } from '../../src/model/events/endpoint.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
-import { startRelay } from '../../src/events/relay.processor.ts'
 import { silentLog } from '../support/app.ts'
 import { startReceiver } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'

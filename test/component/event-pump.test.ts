@@ -1,9 +1,10 @@
 // Pins: what one round of telling does, at an endpoint that takes, fails, hangs, is away for long or is told by somebody
 // else as well. Rounds are taken by hand, one at a time. Real: Redis, the outboxes, the queue, HTTP.
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { createSeal } from '../../src/kernel/seal.ts'
 import { findSender } from '../../src/accounts/senders.ts'
-import { newEndpointFields } from '../../src/model/events/endpoint.ts'
+import type { Target } from '../../src/events/deliver.ts'
+import { createPump, MOST_AT_ONCE } from '../../src/events/pump.ts'
+import { createRetries } from '../../src/events/retries.processor.ts'
 import { openEndpointQueue } from '../../src/events/store/endpoint-queue.ts'
 import {
   changeEndpoint,
@@ -15,11 +16,10 @@ import {
 } from '../../src/events/store/endpoints.ts'
 import { listen } from '../../src/events/store/outbox.ts'
 import type { EventJob } from '../../src/jobs/background.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
+import { newEndpointFields } from '../../src/model/events/endpoint.ts'
 import { createTargetAgent, createTargetRule } from '../../src/outbound/targets.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
-import type { Target } from '../../src/events/deliver.ts'
-import { createPump, MOST_AT_ONCE } from '../../src/events/pump.ts'
-import { createRetries } from '../../src/events/retries.processor.ts'
 import { silentLog } from '../support/app.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'

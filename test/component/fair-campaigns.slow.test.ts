@@ -2,9 +2,9 @@
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { slowness } from '../support/machine.ts'
 import { commandsOf, startManyOnPausedLane } from '../support/many-campaigns.ts'

@@ -2,8 +2,8 @@
 // Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { closeRequeue, MOST_OPEN, openRequeue } from '../../src/messages/requeue/jobs.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { closeRequeue, MOST_OPEN, openRequeue } from '../../src/messages/requeue/jobs.ts'
 import { jobOf, requeueRequest } from '../support/requeue.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

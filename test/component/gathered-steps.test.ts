@@ -2,10 +2,10 @@
 // still comes to what it would have come to alone, whatever becomes of its neighbours.
 import { expect, test } from 'vitest'
 import { newUlid } from '../../src/kernel/message-id.ts'
-import { paceOf } from '../../src/model/messages/pace.ts'
 import { claimMessages } from '../../src/lanes/messages/claim.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
 import { withOwnRedis } from '../support/own-redis.ts'

@@ -2,9 +2,9 @@
 // a busy key is written down once a minute. Real: Redis, HTTP, CLI.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { keyDocumentSchema } from '../../src/model/accounts/permissions.ts'
 import { createCredential, forgetCredentials } from '../../src/accounts/credentials.ts'
 import { noteKeyUse, readKeyUses, writeKeyUses } from '../../src/accounts/key-uses.ts'
+import { keyDocumentSchema } from '../../src/model/accounts/permissions.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { namesWith } from '../support/state/everything.ts'

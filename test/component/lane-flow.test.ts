@@ -2,8 +2,8 @@
 // as in flight. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
-import type { CallEnd } from '../../src/model/messages/outcome.ts'
 import type { LaneQueues } from '../../src/lanes/queues.ts'
+import type { CallEnd } from '../../src/model/messages/outcome.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { audioJob, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'

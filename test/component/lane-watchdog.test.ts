@@ -2,8 +2,8 @@
 // waits for an answer that never comes.
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { timesReopened } from '../../src/lanes/wake.ts'
 import { surveyLanes } from '../../src/lanes/survey.ts'
+import { timesReopened } from '../../src/lanes/wake.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { createWatchdog } from '../../src/worker/recovery/sweep.ts'
 import { silentLog } from '../support/app.ts'

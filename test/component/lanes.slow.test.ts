@@ -2,12 +2,12 @@
 // delays one recipient alone, stops when its sender is refused, and keeps from its neighbours. Real: Redis, HTTP,
 // producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { findSender, setSenderAccess } from '../../src/accounts/senders.ts'
-import { type HistoryEvent, readHistory } from '../../src/model/messages/history.ts'
 import { acceptedAtMs, parseMessageId } from '../../src/kernel/message-id.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { type HistoryEvent, readHistory } from '../../src/model/messages/history.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'

@@ -2,8 +2,8 @@
 // WhatsApp.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { cancelMessage } from '../../src/lanes/cancel-message.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
+import { cancelMessage } from '../../src/lanes/cancel-message.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { claim } from '../support/claim.ts'

@@ -5,11 +5,11 @@ import { createHmac, hash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/credentials.ts'
+import { openWindowsAmong } from '../../src/lanes/messages/inbound.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
-import { openWindowsAmong } from '../../src/lanes/messages/inbound.ts'
-import { packNames } from '../../src/people/names/packed-names.ts'
 import { forgetNames, keepNames, namesOf, namesOfPeople } from '../../src/people/names/names.ts'
+import { packNames } from '../../src/people/names/packed-names.ts'
 import {
   addOptOuts,
   eraseOptOut,

@@ -1,8 +1,8 @@
 // Pins: a key of the whole installation acts for the account that it names and for no other, sees all of them where it
 // names none, and no other key can name an account or become one. Real: Redis, HTTP, producer.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { OPERATOR, PERMISSIONS } from '../../src/model/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
+import { OPERATOR, PERMISSIONS } from '../../src/model/accounts/permissions.ts'
 import { errorOf } from '../support/api-error.ts'
 import { inspect } from '../support/declared-routes.ts'
 import { sessionHeader } from '../support/operator-session.ts'

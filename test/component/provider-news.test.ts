@@ -4,11 +4,12 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { findSender, setSenderProvider, setSenderRate } from '../../src/accounts/senders.ts'
 import { findTemplate, importTemplate } from '../../src/accounts/templates.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import {
   createPortfolio,
@@ -17,7 +18,6 @@ import {
   newPortfolioId,
   setPortfolio,
 } from '../../src/portfolios/portfolios.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'

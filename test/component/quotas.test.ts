@@ -2,10 +2,10 @@
 // moment do not get past it together, that another account does not notice, and that room comes back when things go. Real:
 // Redis, HTTP, two producers, files. Stood in for: WhatsApp, which is not asked.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LimitSetting } from '../../src/model/accounts/settings.ts'
 import { findAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
-import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
 import { createFolder } from '../../src/gallery/folders.ts'
+import type { LimitSetting } from '../../src/model/accounts/settings.ts'
+import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { errorOf } from '../support/api-error.ts'

@@ -3,9 +3,9 @@
 // producers. Stood in for: nothing.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { setAccountSettings } from '../../src/accounts/accounts.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
+import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { ROUTES } from '../../src/producer/api/table.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { createRates, isCounted } from '../../src/producer/rate-limits.ts'

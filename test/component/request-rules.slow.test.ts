@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OPERATOR, PERMISSIONS, type Permission } from '../../src/model/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { createFolder } from '../../src/gallery/folders.ts'
+import { OPERATOR, PERMISSIONS, type Permission } from '../../src/model/accounts/permissions.ts'
 import { errorOf } from '../support/api-error.ts'
 import {
   callDeclared,

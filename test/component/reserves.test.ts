@@ -1,8 +1,8 @@
 // Pins: while little is left of the disk or of Redis' memory, whatever takes much is refused and single messages go on.
 // Real: Redis with a limit of its own, HTTP, the disk. Stood in for: a disk that is full, by a reserve larger than any disk.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
+import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { ROUTES } from '../../src/producer/api/table.ts'
 import { ACCOUNT_HEADER } from '../../src/producer/authorise.ts'
 import { startProducer } from '../../src/producer/main.ts'

@@ -1,14 +1,9 @@
 // Pins: no route can be used without the credential and the permission that it is declared with, and what belongs to
 // another account cannot be told apart from what does not exist. Generated from the router of the running producer.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
-import {
-  createCredential,
-  PERMISSIONS,
-  type Permission,
-  revokeCredential,
-} from '../../src/accounts/credentials.ts'
+import { createCredential, PERMISSIONS, type Permission, revokeCredential } from '../../src/accounts/credentials.ts'
 import { createSession } from '../../src/accounts/sessions.ts'
+import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { errorOf } from '../support/api-error.ts'
 import { callDeclared, DECLARED, type DeclaredRoute } from '../support/declared-routes.ts'
 import { routesOf } from '../support/routes.ts'

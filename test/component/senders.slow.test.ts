@@ -1,12 +1,12 @@
 // Pins: a number has one lane, however many people add it at once and wherever a command dies; and a sender that has
 // nothing to do can be removed, which frees its number and forgets no message. Real: Redis, producer, worker, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender, type NewSender, SenderTakenError } from '../../src/accounts/add-sender.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { keptLanes } from '../../src/accounts/kept-lanes.ts'
 import { defaultSender, listSenders, senderNamed, senderOfPhoneNumberId } from '../../src/accounts/senders.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { createCampaign, moveCampaign } from '../../src/recipients/campaigns.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { runCli } from '../support/cli.ts'

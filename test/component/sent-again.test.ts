@@ -2,10 +2,10 @@
 // counts once all the same. Real: Redis, connections that break.
 import { createConnection, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findCampaign, notePreflightStarts } from '../../src/recipients/campaigns.ts'
+import { countErased } from '../../src/erase/erasures.ts'
 import { listAttempts, noteAttempt } from '../../src/events/store/attempts.ts'
 import { countReopened, timesReopened } from '../../src/lanes/wake.ts'
-import { countErased } from '../../src/erase/erasures.ts'
+import { findCampaign, notePreflightStarts } from '../../src/recipients/campaigns.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'

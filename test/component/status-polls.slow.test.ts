@@ -2,9 +2,9 @@
 // long, and polling stops at a final state. Real: Redis, HTTP, producer, worker. Stood in for: the partner upstream.
 // Each test waits for a few polls, a second or more apart, on a lane of its own: so they run side by side.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { setSenderAccess } from '../../src/accounts/senders.ts'
 import { POLL_QUEUE } from '../../src/jobs/background.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Partner, startPartner, statusAnswer } from '../support/partner.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'

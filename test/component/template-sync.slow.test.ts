@@ -3,7 +3,6 @@
 import { createServer } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { setSenderAccess, setSenderProvider } from '../../src/accounts/senders.ts'
 import { tellTemplate } from '../../src/accounts/template-states.ts'
 import {
@@ -14,9 +13,10 @@ import {
   writeTemplateSync,
 } from '../../src/accounts/template-syncs.ts'
 import { findTemplate, importTemplate, listTemplates } from '../../src/accounts/templates.ts'
+import { syncTemplates } from '../../src/admin/sync-templates.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
-import { syncTemplates } from '../../src/admin/sync-templates.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { listen } from '../../testbed/free-port.ts'
 import { silentLog } from '../support/app.ts'

@@ -2,9 +2,9 @@
 // refused, and the path of any other named in a header, unless the account refuses all; at our own all are refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount, findAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
+import { createFolder, findFolder } from '../../src/gallery/folders.ts'
 import { loadConfig, unknownSettings } from '../../src/kernel/config.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
-import { createFolder, findFolder } from '../../src/gallery/folders.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { accountRecord } from '../support/state/accounts.ts'

@@ -1,11 +1,11 @@
 // Pins: a record that cannot be read keeps nothing else of its webhook back, and has WhatsApp repeat nothing. Real: Redis,
 // HTTP, producer. The test itself plays WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { setSenderProvider } from '../../src/accounts/senders.ts'
 import { toldStatus } from '../../src/accounts/templates.ts'
 import { type MessageId, messageId, newUlid } from '../../src/kernel/message-id.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { keptLog } from '../support/app.ts'

@@ -18,10 +18,10 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { SecretKeyError, secretKeysOf } from '../../src/kernel/seal.ts'
 import { bareEnvironment } from '../../src/kernel/config.ts'
-import { connectFailFast, readyOrLate } from '../../src/redis/connect.ts'
 import { socketPath } from '../../src/kernel/redis-address.ts'
+import { SecretKeyError, secretKeysOf } from '../../src/kernel/seal.ts'
+import { connectFailFast, readyOrLate } from '../../src/redis/connect.ts'
 import { openDataFolder } from '../../src/start/data-folder.ts'
 import {
   type EmbeddedRedis,

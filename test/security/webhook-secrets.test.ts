@@ -2,8 +2,8 @@
 // their reach. Real: Redis, HTTP, producer, command line. The test itself plays WhatsApp.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { type MessageId, messageId, newUlid } from '../../src/kernel/message-id.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { claim } from '../support/claim.ts'

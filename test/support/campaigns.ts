@@ -2,9 +2,9 @@
 // short calls for everything a person does with a campaign.
 import { z } from 'zod'
 import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
-import { findCampaign } from '../../src/recipients/campaigns.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
+import { findCampaign } from '../../src/recipients/campaigns.ts'
 import { recipientsReader } from './ledger.ts'
 import { type Service, startService } from './service.ts'
 import { eventually } from './wait.ts'

@@ -1,14 +1,14 @@
 // Running a chunk of a campaign as a worker does, with a WhatsApp that the test plays.
 
 import { findSender } from '../../src/accounts/senders.ts'
-import { createOpenCampaigns } from '../../src/recipients/open-campaigns.ts'
-import { readRecipientStates } from '../../src/recipients/recipient-states.ts'
 import type { FileStore } from '../../src/files/store.ts'
 import type { Chunk } from '../../src/jobs/campaigns.ts'
 import { parseMessageId } from '../../src/kernel/message-id.ts'
-import { type CallEnd, MISSED_SLOT } from '../../src/model/messages/outcome.ts'
-import type { Departure } from '../../src/model/providers/http-contract.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { type CallEnd, MISSED_SLOT } from '../../src/model/messages/outcome.ts'
+import type { Departure } from '../../src/model/provider.ts'
+import { createOpenCampaigns } from '../../src/recipients/open-campaigns.ts'
+import { readRecipientStates } from '../../src/recipients/recipient-states.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { type ChunkEnd, sendChunk } from '../../src/worker/sending/send-chunk.ts'
 import type { Life, Lives } from './campaign-lives.ts'

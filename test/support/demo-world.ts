@@ -2,9 +2,9 @@
 // folders, files and lists have the ids that the examples name.
 
 import { seedDemo } from '../../demo/seed.ts'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
+import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { type Service, startService } from './service.ts'
 
 export interface DemoWorld {

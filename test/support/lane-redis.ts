@@ -1,9 +1,9 @@
 // A Redis of its own for the tests of one file, with the queues of lanes on it, and the smallest message there is.
 
-import type { SealedFor } from '../../src/kernel/seal.ts'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { type MessageId, newUlid } from '../../src/kernel/message-id.ts'
+import type { SealedFor } from '../../src/kernel/seal.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { startRedis, type TestRedis } from './redis.ts'

@@ -2,10 +2,10 @@
 // record that share its frozen list.
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
-import { campaignFolder } from '../../src/recipients/files.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
+import { campaignFolder } from '../../src/recipients/files.ts'
 import type { CampaignService } from './campaigns.ts'
 import { activeCampaignsOn, campaignLanes, campaignRecord } from './state/messages.ts'
 

@@ -1,7 +1,8 @@
 // An operator who is signed in to the console, as their browser shows it.
-import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
+
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { createSession } from '../../src/accounts/sessions.ts'
+import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 
 /** The header of a session whose key this is; of a new operator's key when none is given. */

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readPlan, writePlan } from '../../src/messages/accept/accept-batch.ts'
 import {
   acceptedAtMs,
   derivedUlid,
@@ -9,6 +8,7 @@ import {
   newUlid,
   parseMessageId,
 } from '../../src/kernel/message-id.ts'
+import { readPlan, writePlan } from '../../src/messages/accept/accept-batch.ts'
 
 test('a plan that was written is read as it was, refused items and all', () => {
   const lanes = fc.array(fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }), { minLength: 1 })

@@ -1,7 +1,7 @@
 // Pins: a bucket adds no line of its library to what our processes print. Real: the library.
 import { expect, test, vi } from 'vitest'
-import { loadConfig } from '../../src/kernel/config.ts'
 import { openBucket } from '../../src/files/bucket.ts'
+import { loadConfig } from '../../src/kernel/config.ts'
 
 test('once the settings are read, opening a bucket warns of nothing, whatever Node the library would like', () => {
   const version = vi.spyOn(process, 'version', 'get').mockReturnValue('v20.19.0')

@@ -1,8 +1,8 @@
 // Pins: what the command line says of a campaign's pace and of a file without columns reads as a sentence does.
 import { expect, test } from 'vitest'
-import { sharesOf } from '../../src/model/campaigns/campaign.ts'
 import { campaignSummary } from '../../src/cli/campaign-summary.ts'
 import { readAsSentence } from '../../src/files/csv-head.ts'
+import { sharesOf } from '../../src/model/campaigns/campaign.ts'
 
 type Campaign = Parameters<typeof campaignSummary>[0]
 

@@ -1,7 +1,6 @@
 // Pins: the form of a campaign asks for exactly what a template needs, and what it makes is accepted by the matcher.
 import { expect, test } from 'vitest'
 import { readDemoTemplates } from '../../demo/data.ts'
-import { compileComponents } from '../../src/model/campaigns/parameters.ts'
 import { previewOf } from '../../src/console/logic/template-preview.ts'
 import {
   componentsOf,
@@ -13,6 +12,7 @@ import {
   slotsOf,
   type Template,
 } from '../../src/console/logic/template-slots.ts'
+import { compileComponents } from '../../src/model/campaigns/parameters.ts'
 import { matchTemplate } from '../../src/model/templates/match-template.ts'
 import { shapeOf, templateSchema } from '../../src/model/templates/template.ts'
 import { templateContentSchema } from '../../src/model/templates/template-content.ts'

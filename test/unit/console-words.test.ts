@@ -1,6 +1,5 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
-import { sharesOf } from '../../src/model/campaigns/campaign.ts'
 import { boundWords, hasTraffic, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
 import { ledgerOf, type Progress } from '../../src/console/logic/ledger.ts'
 import { may, type Session } from '../../src/console/logic/may.ts'
@@ -18,6 +17,7 @@ import {
 } from '../../src/console/logic/numbers.ts'
 import { plainText } from '../../src/console/logic/plain-text.ts'
 import { stepText, timelineOf } from '../../src/console/logic/timeline.ts'
+import { sharesOf } from '../../src/model/campaigns/campaign.ts'
 import { LANE_BOUNDS, type LaneBound } from '../../src/telemetry/lane-bound.ts'
 
 test.each([

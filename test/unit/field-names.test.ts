@@ -2,9 +2,9 @@
 // themselves is not.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { allFieldNames, edits, fieldNamesOf, meantBy } from '../../src/kernel/field-names.ts'
 import { envelopeSchema, readSend, templateEnvelopeSchema } from '../../src/messages/accept/read-send.ts'
 import { serviceContentSchema, templateMessageContent } from '../../src/model/messages/content.ts'
-import { allFieldNames, edits, fieldNamesOf, meantBy } from '../../src/kernel/field-names.ts'
 
 const service = allFieldNames(envelopeSchema, serviceContentSchema)
 const template = allFieldNames(templateEnvelopeSchema, templateMessageContent)

@@ -1,9 +1,9 @@
 // Pins: claimed messages of a lane leave in the slots of the lane, each in the next one that is its turn.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type Deadline, deadlineIn } from '../../src/kernel/deadline.ts'
+import type { Slot } from '../../src/lanes/messages/claim.ts'
 import type { MessageClass } from '../../src/model/messages/content.ts'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
-import type { Slot } from '../../src/lanes/messages/claim.ts'
 import { type Asked, createLaneSlots, type LaneSlotsDeps, type Turn } from '../../src/worker/sending/lane-slots.ts'
 import { gate } from '../support/wait.ts'
 

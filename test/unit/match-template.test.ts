@@ -1,8 +1,8 @@
 // Components held against the approved template. Requests go through the parser first, as they do in the service, so
 // that letter case and numbers for `index` are part of what is tested.
 import { describe, expect, test } from 'vitest'
-import { parseTemplateMessage } from '../../src/messages/accept/read-send.ts'
 import type { Fault } from '../../src/kernel/fault.ts'
+import { parseTemplateMessage } from '../../src/messages/accept/read-send.ts'
 import { matchTemplate } from '../../src/model/templates/match-template.ts'
 import { templateBody } from '../support/example-messages.ts'
 import {

@@ -1,8 +1,8 @@
 // Pins: a search by state passes over no message that would be shown in that state, and reads none that would not.
 import { expect, test } from 'vitest'
-import { LETTERS, STATES, shownState } from '../../src/model/messages/lifecycle.ts'
 import { listedReceived } from '../../src/messages/lookup/message-document.ts'
 import { directionsOf, lettersOf, matches } from '../../src/messages/lookup/message-filter.ts'
+import { LETTERS, STATES, shownState } from '../../src/model/messages/lifecycle.ts'
 
 test.each(STATES)('a search for %s asks for the letters of exactly the states that are shown so', (wanted) => {
   const { once, repeated } = lettersOf(wanted)

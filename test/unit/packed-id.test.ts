@@ -1,7 +1,6 @@
 // Pins: a packed id is its ULID again, sorts like it, and tells time and place.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { campaignMessageUlid, placeInId } from '../../src/model/campaigns/message-ids.ts'
 import {
   acceptedAtMs,
   ID_BYTES,
@@ -12,6 +11,7 @@ import {
   timeOf,
   unpackUlid,
 } from '../../src/kernel/message-id.ts'
+import { campaignMessageUlid, placeInId } from '../../src/model/campaigns/message-ids.ts'
 
 const ulid = fc
   .tuple(fc.nat(2 ** 31), fc.uint8Array({ minLength: 16, maxLength: 16 }))

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { openFolder } from '../../src/files/folder.ts'
 import { campaignFolder } from '../../src/recipients/files.ts'
 import { eraseInRows, findInRows } from '../../src/recipients/person-in-rows.ts'
 import { readRows } from '../../src/recipients/rows.ts'
-import { openFolder } from '../../src/files/folder.ts'
 
 const ANN = '447700901301'
 const folder = mkdtempSync(join(tmpdir(), 'laneway-rows-'))

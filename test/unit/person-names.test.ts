@@ -2,8 +2,8 @@
 // nothing of its former owner along, and names keep few bytes without losing a character.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { packNames, unpackNames } from '../../src/people/names/packed-names.ts'
 import { learn, NAMES_MAX, type Names, type Naming, personOf } from '../../src/model/people/person.ts'
+import { packNames, unpackNames } from '../../src/people/names/packed-names.ts'
 
 const NUMBER = '447700900123'
 const NEXT = '447700900124'

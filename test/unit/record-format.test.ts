@@ -1,7 +1,7 @@
 // Pins: what a record holds is read back, and so is what earlier releases wrote.
 import { expect, test } from 'vitest'
-import { CONTENT_TYPES } from '../../src/model/messages/content.ts'
 import { newRecordFields, recordSchema } from '../../src/lanes/messages/record-format.ts'
+import { CONTENT_TYPES } from '../../src/model/messages/content.ts'
 
 const TEXT = 'Hello Anna, your order has left our house today and will reach you tomorrow.'
 

@@ -1,7 +1,7 @@
 // Pins: which messages a filter finds.
 import { describe, expect, test } from 'vitest'
-import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { matchesRequeue } from '../../src/messages/requeue/filter.ts'
+import { STATES } from '../../src/model/messages/lifecycle.ts'
 
 const message = {
   state: 'failed' as const,

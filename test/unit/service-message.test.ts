@@ -1,8 +1,8 @@
 // What a service message must look like: each rule once kept and once broken. Pure; assert on messages and faults only.
 import { describe, expect, test } from 'vitest'
+import type { Fault } from '../../src/kernel/fault.ts'
 import { parseServiceMessage } from '../../src/messages/accept/read-send.ts'
 import { contentSchema } from '../../src/model/messages/content.ts'
-import type { Fault } from '../../src/kernel/fault.ts'
 import { audioBody, buttonsBody, imageBody, listBody, listOf, replyButton, row } from '../support/example-messages.ts'
 
 function messageOf(body: unknown) {

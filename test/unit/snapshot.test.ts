@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openSnapshot, STRIDE, writeSnapshot } from '../../src/recipients/snapshot.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { type FileStore, readPart } from '../../src/files/store.ts'
+import { openSnapshot, STRIDE, writeSnapshot } from '../../src/recipients/snapshot.ts'
 import { CorruptRecordError } from '../../src/redis/records.ts'
 
 const TOTAL = 20 * STRIDE + 7

@@ -1,9 +1,9 @@
 // What a template message must look like before anybody asks which template it is: its envelope and the shape of its
 // components. How many parameters of which kind there are is match-template.test.ts's matter.
 import { describe, expect, test } from 'vitest'
+import type { Fault } from '../../src/kernel/fault.ts'
 import { parseTemplateMessage } from '../../src/messages/accept/read-send.ts'
 import { contentSchema } from '../../src/model/messages/content.ts'
-import type { Fault } from '../../src/kernel/fault.ts'
 import { templateBody } from '../support/example-messages.ts'
 
 function messageOf(body: unknown) {

@@ -1,9 +1,9 @@
 // The intake queue in Redis: adding jobs, and reading how they ended. All that the client knows of BullMQ and of Redis.
 import { Queue } from 'bullmq'
 import { ReplyError } from 'ioredis'
+import { RedisAddressError } from '../../../src/kernel/redis-address.ts'
 import { openOrThrow, type Redis } from '../../../src/redis/connect.ts'
 import { inTime } from '../../../src/redis/errors.ts'
-import { RedisAddressError } from '../../../src/kernel/redis-address.ts'
 import { INTAKE_PREFIX, INTAKE_QUEUE, readRefusal } from './contract.ts'
 import { LanewayUnavailable } from './errors.ts'
 import type { IntakeJob, Refusal } from './types.ts'

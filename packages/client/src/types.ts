@@ -1,8 +1,10 @@
 // Types of what goes over the wire, taken from the schemas of the service. The package has none of those: its build writes
 // each of these types out in full (scripts/build-client.mjs), so every line here is one type that names no other of them.
 import type { z } from 'zod'
-import type { CAMPAIGN_STATES } from '../../../src/model/campaigns/campaign.ts'
 import type { campaignDocumentSchema } from '../../../src/campaigns/commands/campaign-document.ts'
+import type { IntakeContract, intakeAnswers, intakeJobSchema, intakeRefusalSchema } from '../../../src/jobs/intake.ts'
+import type { listedMessageSchema } from '../../../src/messages/lookup/message-schema.ts'
+import type { CAMPAIGN_STATES } from '../../../src/model/campaigns/campaign.ts'
 import type { definitionSchema } from '../../../src/model/campaigns/definition.ts'
 import type {
   campaignEventData,
@@ -13,10 +15,8 @@ import type {
   receivedEventData,
   senderEventData,
 } from '../../../src/model/events/event-schema.ts'
-import type { IntakeContract, intakeAnswers, intakeJobSchema, intakeRefusalSchema } from '../../../src/jobs/intake.ts'
 import type { serviceContentSchema, templateMessageContent } from '../../../src/model/messages/content.ts'
 import type { STATES } from '../../../src/model/messages/lifecycle.ts'
-import type { listedMessageSchema } from '../../../src/messages/lookup/message-schema.ts'
 import type { receivedPartsSchema } from '../../../src/model/messages/received.ts'
 import type { optOutSchema } from '../../../src/model/people/opt-out.ts'
 import type { conversationSchema } from '../../../src/producer/api/conversations/routes.ts'

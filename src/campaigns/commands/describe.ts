@@ -1,19 +1,26 @@
 // Builds the document of a campaign for HTTP, the command line and the client.
 
 import { findSender } from '../../accounts/senders.ts'
-import { laneWaits } from '../../lanes/cooldown.ts'
 import { iso, isoOrNull } from '../../kernel/instant.ts'
+import { laneWaits } from '../../lanes/cooldown.ts'
+import {
+  deliveredTotal,
+  hasEnded,
+  type Shares,
+  secondsLeft,
+  sharesOf,
+  shownRate,
+} from '../../model/campaigns/campaign.ts'
+import { durationOf, lateOf, type Preflight } from '../../model/campaigns/definition.ts'
 import { restingWaits } from '../../portfolios/resting.ts'
 import { peopleAllowed } from '../../portfolios/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
+import { type Campaign, idOf, runningOn } from '../../recipients/campaigns.ts'
+import { readAllCounts } from '../../recipients/recipient-states.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey } from '../../redis/keys.ts'
-import { deliveredTotal, hasEnded, type Shares, secondsLeft, sharesOf, shownRate } from '../../model/campaigns/campaign.ts'
-import { durationOf, lateOf, type Preflight } from '../../model/campaigns/definition.ts'
-import { type Campaign, idOf, runningOn } from '../../recipients/campaigns.ts'
 import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/list.ts'
-import { readAllCounts } from '../../recipients/recipient-states.ts'
 import type { CampaignDescription } from './campaign-document.ts'
 
 /** A rate that is older than this says nothing of now. */

@@ -2,19 +2,19 @@
 
 import { csvLine } from '../../files/csv.ts'
 import type { FileStore } from '../../files/store.ts'
-import { type HistoryEvent, readHistory } from '../../model/messages/history.ts'
 import { iso } from '../../kernel/instant.ts'
-import type { State } from '../../model/messages/lifecycle.ts'
 import { acceptedAtMs, messageId } from '../../kernel/message-id.ts'
 import type { MessageRecord } from '../../lanes/messages/record-format.ts'
 import { readMessages } from '../../lanes/messages/records.ts'
-import type { Redis } from '../../redis/connect.ts'
 import type { ExportFormat } from '../../model/campaigns/campaign.ts'
 import { campaignMessageUlid } from '../../model/campaigns/message-ids.ts'
+import { type HistoryEvent, readHistory } from '../../model/messages/history.ts'
+import type { State } from '../../model/messages/lifecycle.ts'
 import { type Campaign, idOf } from '../../recipients/campaigns.ts'
 import { readRecipientStates } from '../../recipients/recipient-states.ts'
-import { readReplied } from '../store/replies.ts'
 import { isErased, openSnapshot, type Recipient } from '../../recipients/snapshot.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { readReplied } from '../store/replies.ts'
 
 /** Read at a time: some 3 ms of Redis. */
 const AT_ONCE = 500

@@ -1,12 +1,11 @@
 // Moves a campaign through its life, for the routes, the command line and the client. Each move is one step in Redis, and
 // its job is added after it. If the process dies in between, the workers' watch adds the job.
 
-import type { AccountLimits } from '../../model/accounts/settings.ts'
-import { cancelStep } from '../../lanes/cancel-message.ts'
-import { rescheduleReview } from '../../lanes/review.ts'
 import { invalidFields, Refusal } from '../../kernel/refusal.ts'
+import { cancelStep } from '../../lanes/cancel-message.ts'
 import { markLane } from '../../lanes/queues.ts'
-import type { Redis } from '../../redis/connect.ts'
+import { rescheduleReview } from '../../lanes/review.ts'
+import type { AccountLimits } from '../../model/accounts/settings.ts'
 import {
   CAMPAIGN_MOVES,
   type CampaignId,
@@ -17,8 +16,9 @@ import {
 } from '../../model/campaigns/campaign.ts'
 import { WIDEST_WINDOW } from '../../model/campaigns/pace.ts'
 import { type Campaign, findCampaign, type MoveOptions, moveCampaign, NOW } from '../../recipients/campaigns.ts'
-import type { CampaignQueue } from '../store/queue.ts'
 import { queuedMessagesOf } from '../../recipients/recipient-states.ts'
+import type { Redis } from '../../redis/connect.ts'
+import type { CampaignQueue } from '../store/queue.ts'
 import { changedTemplate, templateProblem } from './template-problem.ts'
 
 /** What a move needs that calls for no job. */

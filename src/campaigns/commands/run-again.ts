@@ -1,13 +1,17 @@
 // Runs a campaign again for those of its recipients whose messages ended alike: a campaign of its own, with the values that
 // were frozen for the first. What it would send to whom, and whom it skips, preflight/plan-run.ts says before.
-import { once } from '../../redis/once.ts'
-import { Refusal } from '../../kernel/refusal.ts'
+
 import { cutText } from '../../kernel/cut-text.ts'
-import { bodyDigest } from '../../redis/idempotency.ts'
+import { Refusal } from '../../kernel/refusal.ts'
 import { isLaneClosed } from '../../lanes/jobs.ts'
-import type { Redis } from '../../redis/connect.ts'
 import { type CampaignId, parseCampaignId, sharesOf } from '../../model/campaigns/campaign.ts'
-import { type Definition, NAME_MOST, type ResumeClass, STATES_OF_CLASS, valueSourceKind } from '../../model/campaigns/definition.ts'
+import {
+  type Definition,
+  NAME_MOST,
+  type ResumeClass,
+  STATES_OF_CLASS,
+  valueSourceKind,
+} from '../../model/campaigns/definition.ts'
 import {
   type Campaign,
   countRun,
@@ -18,6 +22,9 @@ import {
   newCampaignId,
 } from '../../recipients/campaigns.ts'
 import { readCounts } from '../../recipients/recipient-states.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { bodyDigest } from '../../redis/idempotency.ts'
+import { once } from '../../redis/once.ts'
 import { existingId } from './create.ts'
 import { checkCampaign, type LifecycleDeps, senderRemoved, wrongState } from './lifecycle.ts'
 

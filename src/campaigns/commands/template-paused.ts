@@ -2,12 +2,12 @@
 import { laneIdsOf } from '../../accounts/senders.ts'
 import type { TemplateName } from '../../accounts/template-states.ts'
 import { toldStatus } from '../../accounts/templates.ts'
-import { observerOf } from '../../redis/observe.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { CorruptRecordError } from '../../redis/records.ts'
 import { TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
 import { type Campaign, findCampaign, moveCampaign, runningOn } from '../../recipients/campaigns.ts'
 import { noteOwnPause } from '../../recipients/own-pauses.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { observerOf } from '../../redis/observe.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
 import type { MoveDeps } from './lifecycle.ts'
 
 /**

@@ -1,11 +1,11 @@
 // Whether a campaign's template can be sent as the account has it now: it may have been imported again since the preflight.
 import { findAccount } from '../../accounts/accounts.ts'
 import { findTemplate, otherLanguages } from '../../accounts/templates.ts'
-import { shapeOf } from '../../model/templates/template.ts'
-import type { Redis } from '../../redis/connect.ts'
 import { compiledOf } from '../../model/campaigns/definition.ts'
 import { structuralFaults } from '../../model/campaigns/parameters.ts'
+import { shapeOf } from '../../model/templates/template.ts'
 import type { Campaign } from '../../recipients/campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
 
 interface TemplateProblem {
   code: 'template_not_approved' | 'template_changed'

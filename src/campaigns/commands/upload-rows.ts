@@ -1,6 +1,6 @@
 // Takes a file of rows for a campaign. It counts once the campaign's record names it; a crash before that leaves a file
 // that the workers remove after a day. Of two uploads at once the first to finish wins, and the other is refused.
-import type { AccountLimits } from '../../model/accounts/settings.ts'
+
 import { accountLimits } from '../../accounts/accounts.ts'
 import { cellOf, EndlessRecordError, MAX_RAW_BYTES, MAX_RECORD_BYTES } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
@@ -9,10 +9,11 @@ import { TooLargeError } from '../../files/drafts.ts'
 import { normalCsv } from '../../files/normal-csv.ts'
 import type { FileStore } from '../../files/store.ts'
 import { Refusal, refusedFile } from '../../kernel/refusal.ts'
-import type { Redis } from '../../redis/connect.ts'
+import type { AccountLimits } from '../../model/accounts/settings.ts'
 import { CAMPAIGN_MOVES, type RowFormat } from '../../model/campaigns/campaign.ts'
 import { type Campaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
 import { type RowsUpload, removeFiles, saveUpload } from '../../recipients/files.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { keepRows, readRows } from '../store/quotas.ts'
 
 /**

@@ -1,12 +1,12 @@
 // Blocks or pauses a campaign that no worker can process, and gives the reason: one whose record cannot be read, or whose
 // preflight has failed several times.
 import type { Fault } from '../../kernel/fault.ts'
-import { redisNowMs } from '../../redis/clock.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { campaignKey } from '../../redis/keys.ts'
 import type { CampaignId, CampaignMove } from '../../model/campaigns/campaign.ts'
 import type { Preflight } from '../../model/campaigns/definition.ts'
 import { moveCampaign } from '../../recipients/campaigns.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignKey } from '../../redis/keys.ts'
 
 const UNREADABLE = 'Its record cannot be read; the log of the worker has the details.'
 

@@ -3,16 +3,16 @@
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
+import { type CampaignId, TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
 import type { Outcome } from '../../model/messages/outcome.ts'
 import { codeEntry, isThrottling } from '../../model/messages/provider-codes.ts'
 import { latestOf, type Reported } from '../../model/messages/reported.ts'
-import { observerOf } from '../../redis/observe.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { type CampaignId, TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
-import { pauseCampaignsOf } from '../commands/template-paused.ts'
 import { findCampaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
 import { noteThrottled } from '../../recipients/fan-out-state.ts'
 import { noteOwnPause } from '../../recipients/own-pauses.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { observerOf } from '../../redis/observe.ts'
+import { pauseCampaignsOf } from '../commands/template-paused.ts'
 
 /**
  * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider

@@ -8,23 +8,30 @@
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Config } from '../../kernel/config.ts'
 import { type FileStore, isFilesAway } from '../../files/store.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
-import { observerOf } from '../../redis/observe.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { isRedisAway } from '../../redis/errors.ts'
-import { CorruptRecordError } from '../../redis/records.ts'
 import { repeatedly } from '../../kernel/repeatedly.ts'
 import { traceRound } from '../../kernel/tracing.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
 import { type CampaignId, concluded, sharesOf, unsettled } from '../../model/campaigns/campaign.ts'
 import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../../model/campaigns/pace.ts'
-import { type Campaign, findCampaign, idOf, moveCampaign, NOW, sendCampaignHeartbeat } from '../../recipients/campaigns.ts'
+import {
+  type Campaign,
+  findCampaign,
+  idOf,
+  moveCampaign,
+  NOW,
+  sendCampaignHeartbeat,
+} from '../../recipients/campaigns.ts'
 import { advanceFanOut, type FanOutState, type Parking, parkCampaign } from '../../recipients/fan-out-state.ts'
 import { noteOwnPause } from '../../recipients/own-pauses.ts'
 import { messageSpecOf } from '../../recipients/recipient-message.ts'
 import { openSnapshot, type Snapshot } from '../../recipients/snapshot.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { observerOf } from '../../redis/observe.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
 import { blockBroken } from './block.ts'
 import { feed, requeueStuck } from './feed.ts'
 import { mostFrequentCode } from './frequent-code.ts'

@@ -2,19 +2,24 @@
 // to those that have no state yet. So feeding a recipient twice is harmless.
 import type { Chunk } from '../../jobs/campaigns.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { State } from '../../model/messages/lifecycle.ts'
+import { jobStates } from '../../lanes/jobs.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
 import { readStates } from '../../lanes/messages/records.ts'
-import { jobStates } from '../../lanes/jobs.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { chunksOn } from '../../lanes/stats.ts'
-import type { Redis } from '../../redis/connect.ts'
 import type { CampaignId } from '../../model/campaigns/campaign.ts'
 import { MOST_IN_CHUNK } from '../../model/campaigns/pace.ts'
+import type { State } from '../../model/messages/lifecycle.ts'
 import { idOf } from '../../recipients/campaigns.ts'
 import { buildMessage, type MessageSpec } from '../../recipients/recipient-message.ts'
-import { firstUnclaimed, readRecipientStates, unclaimedPlaces, unsettledPlaces } from '../../recipients/recipient-states.ts'
+import {
+  firstUnclaimed,
+  readRecipientStates,
+  unclaimedPlaces,
+  unsettledPlaces,
+} from '../../recipients/recipient-states.ts'
 import type { Snapshot } from '../../recipients/snapshot.ts'
+import type { Redis } from '../../redis/connect.ts'
 
 /**
  * Places of the list that are looked at in one step, and fed at most. These are some chunks: a fast lane takes them up

@@ -1,10 +1,10 @@
 // What most of a campaign's latest messages failed for, asked once, when it is paused for their share.
 import { z } from 'zod'
-import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
 import { FIELDS } from '../../lanes/messages/record-format.ts'
+import type { CampaignId } from '../../model/campaigns/campaign.ts'
+import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
-import type { CampaignId } from '../../model/campaigns/campaign.ts'
 import { inWords } from './circuit-breaker.ts'
 
 /** Messages of the lane that are looked at, of those that failed and of those in doubt. */

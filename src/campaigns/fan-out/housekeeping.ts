@@ -1,15 +1,15 @@
 // Cancels campaigns that were not started within LANEWAY_DRAFT_DAYS of their last change; otherwise they and their rows
 // would be kept for ever. They are shown as cancelled for as long as any other.
 
-import type { Config } from '../../kernel/config.ts'
 import { removeOldDrafts } from '../../files/drafts.ts'
 import { type FileStore, removeAll } from '../../files/store.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { campaignsOfAccountKey } from '../../redis/keys.ts'
 import { CAMPAIGN_MOVES, parseCampaignId } from '../../model/campaigns/campaign.ts'
 import { changedAtMs, findCampaign, idOf, moveCampaign, NOW } from '../../recipients/campaigns.ts'
 import { type CampaignFiles, campaignFolder, campaignsWithFiles, removeFiles } from '../../recipients/files.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignsOfAccountKey } from '../../redis/keys.ts'
 import { statesOf } from '../store/list.ts'
 
 const AT_ONCE = 200

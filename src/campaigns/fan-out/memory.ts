@@ -2,10 +2,10 @@
 // the same one after a restart, starts from the counts in Redis and measures again.
 import { LRUCache } from 'lru-cache'
 import { findSender } from '../../accounts/senders.ts'
-import type { Redis } from '../../redis/connect.ts'
 import { TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
-import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
 import { type Campaign, idOf } from '../../recipients/campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
 import { createFailureBreaker } from './circuit-breaker.ts'
 import { createStuckCheck } from './feed.ts'
 import { createFeeding, createMeter } from './feeding.ts'

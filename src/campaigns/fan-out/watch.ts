@@ -4,13 +4,7 @@
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../kernel/log.ts'
 import { Refusal } from '../../kernel/refusal.ts'
-import { redisNowMs } from '../../redis/clock.ts'
-import { isCluster, type Redis } from '../../redis/connect.ts'
-import { campaignKey } from '../../redis/keys.ts'
-import { CorruptRecordError } from '../../redis/records.ts'
-import { clockOffMs } from '../../redis/trusted-clock.ts'
 import type { CampaignId } from '../../model/campaigns/campaign.ts'
-import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import {
   type ActiveCampaign,
   activeCampaigns,
@@ -20,6 +14,12 @@ import {
   moveCampaign,
   takeOver,
 } from '../../recipients/campaigns.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import { isCluster, type Redis } from '../../redis/connect.ts'
+import { campaignKey } from '../../redis/keys.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
+import { clockOffMs } from '../../redis/trusted-clock.ts'
+import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import { blockBroken } from './block.ts'
 
 export const WATCH_MS = 500

@@ -1,15 +1,15 @@
 // The files that a campaign shows: those of the gallery are uploaded before it starts, so that a million messages need one upload;
 // links are named as what they are, a fetch for each person by WhatsApp.
 import { cachedSender } from '../../accounts/senders.ts'
+import type { Fault } from '../../kernel/fault.ts'
 import { referenceFaults } from '../../messages/accept/gallery-files.ts'
+import type { Preflight } from '../../model/campaigns/definition.ts'
 import type { Content } from '../../model/messages/content.ts'
 import { filesNamedBy, galleryFilesIn } from '../../model/messages/content-files.ts'
-import type { Fault } from '../../kernel/fault.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import type { Component } from '../../model/templates/template-content.ts'
-import type { Redis } from '../../redis/connect.ts'
-import type { Preflight } from '../../model/campaigns/definition.ts'
 import type { Campaign } from '../../recipients/campaigns.ts'
+import type { Redis } from '../../redis/connect.ts'
 
 /** How a file of the gallery can be sent by the sender of a lane, once an upload that it needs is over. */
 export type UploadedFor = (

@@ -1,11 +1,11 @@
 // The dry run of a run again: who would get a message and who would not, and why, found as the preflight of the run will
 // find it, with nothing written down.
 import type { FileStore } from '../../files/store.ts'
+import type { ResumeClass } from '../../model/campaigns/definition.ts'
+import type { Campaign } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { RunPlan } from '../commands/campaign-document.ts'
 import { definitionOfRun, requireSomebody } from '../commands/run-again.ts'
-import type { ResumeClass } from '../../model/campaigns/definition.ts'
-import type { Campaign } from '../../recipients/campaigns.ts'
 import { judgeAll, templateOf } from './preflight.ts'
 import { type Candidate, candidatesOf } from './recipient-sources.ts'
 

@@ -1,11 +1,11 @@
 // Limits how many campaigns of an account are drafts, not started yet. A list of them is kept: a new one is added in the
 // step that checks for room; started and deleted ones are removed only when the list is full, and so is what a crash left.
 import { z } from 'zod'
+import type { CampaignState } from '../../model/campaigns/campaign.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { draftsOfAccountKey, rowsOfAccountKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { cached, readRecord } from '../../redis/records.ts'
-import type { CampaignState } from '../../model/campaigns/campaign.ts'
 import { goneAmong, statesOf } from './list.ts'
 
 /** States in which nothing was sent yet. From the others none comes back to these. */

@@ -2,10 +2,10 @@
 // answers (campaigns/replies.processor.ts) and sets a bit of its recipient, so that each counts once. A process that dies in
 // between leaves the note, and counting one again changes nothing.
 import { z } from 'zod'
+import type { CampaignId } from '../../model/campaigns/campaign.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignRepliedKey, repliesKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import type { CampaignId } from '../../model/campaigns/campaign.ts'
 
 /** Received messages of a lane that wait to be looked at; more are not counted. */
 const MOST_WAITING = 100_000

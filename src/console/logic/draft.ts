@@ -1,7 +1,8 @@
 // A campaign that is being written and is not on the server yet.
-import type { MarketingRoute } from '../../model/accounts/sender.ts'
+
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
 import type { CsvOptions } from '../../files/csv-head.ts'
+import type { MarketingRoute } from '../../model/accounts/sender.ts'
 import type { RowsHead } from './rows-head.ts'
 import { componentsOf, type Fillings, openSlots, slotsOf, type Template } from './template-slots.ts'
 

@@ -1,6 +1,7 @@
 // All campaigns, the latest first.
-import { CAMPAIGN_STATES } from '../../model/campaigns/campaign.ts'
+
 import type { CampaignDescription } from '../../campaigns/commands/campaign-document.ts'
+import { CAMPAIGN_STATES } from '../../model/campaigns/campaign.ts'
 import { funnelOf, ledgerOf } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'
 import { reasonText } from '../logic/words.ts'

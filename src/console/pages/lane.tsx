@@ -1,6 +1,7 @@
 // One lane: its state and reason, its backlog, its pace, its dead letters.
-import type { DeadLetter } from '../../model/lanes/lane-status.ts'
+
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
+import type { DeadLetter } from '../../model/lanes/lane-status.ts'
 import type { SnapshotLane } from '../../telemetry/snapshot.ts'
 import { boundWords, isInTrouble, laneSentence, laneWords } from '../logic/lane-words.ts'
 import { answerText, countText, spanText } from '../logic/numbers.ts'

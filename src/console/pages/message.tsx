@@ -1,7 +1,7 @@
 // One message: its state, why it waits, its history, and the conversation it belongs to.
 import type { ComponentChildren } from 'preact'
-import { MESSAGE_MOVES } from '../../model/messages/lifecycle.ts'
 import type { ReceivedMessage, SentMessage } from '../../messages/lookup/message-schema.ts'
+import { MESSAGE_MOVES } from '../../model/messages/lifecycle.ts'
 import { wordsOfPricing } from '../../model/messages/pricing-words.ts'
 import { wordsOfParts } from '../../model/messages/received-words.ts'
 import type { conversations } from '../../producer/api/conversations/routes.ts'

@@ -1,7 +1,7 @@
 // The search for messages. Its filters are in the address bar.
 import { useState } from 'preact/hooks'
-import { STATES } from '../../model/messages/lifecycle.ts'
 import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
+import { STATES } from '../../model/messages/lifecycle.ts'
 import { type Filters, filtersOf, searchAddress } from '../logic/message-filters.ts'
 import { problemText } from '../logic/words.ts'
 import { Form } from '../parts/form.tsx'

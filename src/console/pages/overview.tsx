@@ -1,8 +1,8 @@
 // The overview. Problems come first, each with its reason.
 import type { ComponentChildren } from 'preact'
+import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import { parseCampaignId, TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
 import type { EndpointDocument } from '../../model/events/endpoint.ts'
-import type { ListedMessage } from '../../messages/lookup/message-schema.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../telemetry/snapshot.ts'
 import { hasTraffic, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
 import { ledgerOf } from '../logic/ledger.ts'

@@ -1,17 +1,17 @@
 // Creating, changing, testing and replaying endpoints, over HTTP and on the command line. Throws a Refusal for what cannot be
 // done.
 
-import type { Seal } from '../../kernel/seal.ts'
+import { existingSenders } from '../../accounts/named-senders.ts'
 import { listKeptSenders, listSenders } from '../../accounts/senders.ts'
 import type { EventJob } from '../../jobs/background.ts'
-import { existingSenders } from '../../accounts/named-senders.ts'
-import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { newUlid } from '../../kernel/message-id.ts'
+import { invalidFields, Refusal } from '../../kernel/refusal.ts'
+import type { Seal } from '../../kernel/seal.ts'
+import { type EndpointChanges, MOST_ENDPOINTS, type NewEndpoint } from '../../model/events/endpoint.ts'
 import { createTargetRule, whyUnsafe } from '../../outbound/targets.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
-import { type EndpointChanges, MOST_ENDPOINTS, type NewEndpoint } from '../../model/events/endpoint.ts'
 import { addEventJob, withEndpointQueue } from '../store/endpoint-queue.ts'
 import {
   changeEndpoint,

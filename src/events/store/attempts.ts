@@ -2,10 +2,10 @@
 // second, successes would push them out within seconds.
 import { z } from 'zod'
 import { masked } from '../../kernel/masked.ts'
+import { type AttemptDocument, attemptSchema } from '../../model/events/endpoint.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { jsonText } from '../../redis/records.ts'
-import { type AttemptDocument, attemptSchema } from '../../model/events/endpoint.ts'
 
 /** Attempts that are kept, of successes and of failures. */
 const KEPT = 500

@@ -3,13 +3,9 @@
 
 import { z } from 'zod'
 import type { Sender } from '../../accounts/senders.ts'
-import { campaignId } from '../../model/campaigns/campaign.ts'
-import { campaignTexts } from '../../recipients/recipient-message.ts'
 import { iso } from '../../kernel/instant.ts'
-import type { State } from '../../model/messages/lifecycle.ts'
 import { masked } from '../../kernel/masked.ts'
 import { acceptedAtMs, messageId } from '../../kernel/message-id.ts'
-import { type Pricing, pricingOf } from '../../model/messages/pricing.ts'
 import { findInboundBy } from '../../lanes/messages/inbound.ts'
 import {
   countedClassSchema,
@@ -19,11 +15,15 @@ import {
   typeSchema,
 } from '../../lanes/messages/record-format.ts'
 import { readMessagesOrNot } from '../../lanes/messages/records.ts'
+import { campaignId } from '../../model/campaigns/campaign.ts'
+import { EVENT_TYPES, type EventDocument, type EventType, typeOfState } from '../../model/events/event-schema.ts'
+import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../../model/events/outbox-entry.ts'
+import type { State } from '../../model/messages/lifecycle.ts'
+import { type Pricing, pricingOf } from '../../model/messages/pricing.ts'
+import { campaignTexts } from '../../recipients/recipient-message.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { defineScriptOfMany } from '../../redis/lua.ts'
-import { EVENT_TYPES, type EventDocument, type EventType, typeOfState } from '../../model/events/event-schema.ts'
-import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../../model/events/outbox-entry.ts'
 import type { Endpoint } from './endpoints.ts'
 
 /** What making documents of one account's events needs; `senderOf` finds its senders by lane. */

@@ -1,18 +1,23 @@
 // Records of endpoints. Secrets are encrypted like the tokens of providers.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import type { Seal } from '../../kernel/seal.ts'
 import { listAccounts } from '../../accounts/accounts.ts'
 import { iso, isoOrNull } from '../../kernel/instant.ts'
+import type { Seal } from '../../kernel/seal.ts'
+import {
+  type EndpointChanges,
+  type EndpointDocument,
+  MOST_ENDPOINTS,
+  type NewEndpoint,
+} from '../../model/events/endpoint.ts'
+import { eventTypeSchema } from '../../model/events/event-schema.ts'
+import { DISABLED_AFTER_MS } from '../../model/events/retry-times.ts'
 import { newSecret } from '../../outbound/signatures.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { createInList, execOrThrow, isThere, jsonText, readRecord } from '../../redis/records.ts'
 import { clockOffMs } from '../../redis/trusted-clock.ts'
-import { type EndpointChanges, type EndpointDocument, MOST_ENDPOINTS, type NewEndpoint } from '../../model/events/endpoint.ts'
-import { eventTypeSchema } from '../../model/events/event-schema.ts'
-import { DISABLED_AFTER_MS } from '../../model/events/retry-times.ts'
 import { noteDue } from './endpoint-queue.ts'
 import { placeOf } from './endpoint-secrets.ts'
 import { listen } from './outbox.ts'

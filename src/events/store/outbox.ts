@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { keptLanes } from '../../accounts/kept-lanes.ts'
 import { listSenders } from '../../accounts/senders.ts'
+import { ENTRY_FIELD, type PlacedEvent, readEntry } from '../../model/events/outbox-entry.ts'
 import { redisNowMs, trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys, outboxClosingKey, outboxKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { ENTRY_FIELD, type PlacedEvent, readEntry } from '../../model/events/outbox-entry.ts'
 
 /** What concerns no lane of an account stands in an outbox of its own, which goes by this number. */
 export const ACCOUNT_SOURCE = 0

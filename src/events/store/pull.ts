@@ -1,8 +1,8 @@
 // Pulls events from a cursor on, outbox by outbox, each in the order in which they happened.
 import { listKeptSenders } from '../../accounts/senders.ts'
-import type { Redis } from '../../redis/connect.ts'
 import type { EventDocument, EventType } from '../../model/events/event-schema.ts'
 import type { PlacedEvent } from '../../model/events/outbox-entry.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { documentsOf, typeOf } from './documents.ts'
 import { ACCOUNT_SOURCE, readRange } from './outbox.ts'
 

@@ -1,8 +1,12 @@
 // Claiming messages, each for one attempt, and the slots that their requests leave in: one step in Lua for many
 // messages of a lane.
 import { z } from 'zod'
-import { observerOf } from '../../redis/observe.ts'
-import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import { nameOfPerson } from '../../kernel/sealed.ts'
+import { LETTERS, type State, type Verdict } from '../../model/messages/lifecycle.ts'
+import { workerLost } from '../../model/messages/outcome.ts'
+import type { Pace } from '../../model/messages/pace.ts'
+import { isLate, repliesOrLate } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -19,13 +23,9 @@ import {
   requeueableKey,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
+import { observerOf } from '../../redis/observe.ts'
 import { assertReplicating, NotReplicatedError } from '../../redis/replication.ts'
-import { LETTERS, type State, type Verdict } from '../../model/messages/lifecycle.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
-import { workerLost } from '../../model/messages/outcome.ts'
-import type { Pace } from '../../model/messages/pace.ts'
-import { nameOfPerson } from '../../kernel/sealed.ts'
-import { isLate, repliesOrLate } from '../../redis/batcher.ts'
+import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { type NewMessage, newRecordFields, stateSchema, storedProblem } from './record-format.ts'
 import { setNotSent } from './steps.ts'

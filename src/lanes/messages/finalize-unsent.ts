@@ -1,12 +1,12 @@
 // Ends messages that cannot or must not be claimed, so that every recipient has an outcome and the campaign can finish.
 import { z } from 'zod'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
-import { observerOf } from '../../redis/observe.ts'
-import { laneJobKey } from '../bullmq/layout.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, inDoubtKey, messageKey, outboxKey, requeueableKey } from '../../redis/keys.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { deadLetter, optedOut, personErased, recordLost } from '../../model/messages/outcome.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignPrefix, inDoubtKey, messageKey, outboxKey, requeueableKey } from '../../redis/keys.ts'
+import { observerOf } from '../../redis/observe.ts'
+import { laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScript } from './message-script.ts'
 import { FIELDS, newRecordFields, storedProblem } from './record-format.ts'
 

@@ -1,13 +1,13 @@
 // Received messages by WhatsApp's id, and the 24-hour reply windows that they open.
 import { z } from 'zod'
+import { nameOfPerson, namesOfPerson, sealText } from '../../kernel/sealed.ts'
+import { receivedPartsSchema } from '../../model/messages/received.ts'
 import type { Names } from '../../model/people/person.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inboundDigest, inboundKey, inboundKeyOf, outboxKey, replyWindowKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow, jsonText, readRecord } from '../../redis/records.ts'
 import { assertReplicated } from '../../redis/replication.ts'
-import { receivedPartsSchema } from '../../model/messages/received.ts'
-import { nameOfPerson, namesOfPerson, sealText } from '../../kernel/sealed.ts'
 import { indexReceived } from './message-index.ts'
 import { sealedText } from './record-format.ts'
 

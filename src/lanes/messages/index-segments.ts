@@ -1,8 +1,9 @@
 // Reads the index of a lane: its segments and their content. scripts/message-index.lua describes the format.
-import type { Redis } from '../../redis/connect.ts'
-import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
+
 import { PERSON_HASH_BYTES } from '../../kernel/message-id.ts'
 import { indexHashesOf } from '../../kernel/sealed.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 
 /** Bytes of the id of a received message: the time, and what stands for the id in its key. */
 export const RECEIVED_ID_BYTES = 27

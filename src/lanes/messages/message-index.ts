@@ -2,12 +2,13 @@
 // written before the message or together with it, so that a process that dies in between leaves an id without a message,
 // which readers skip, and never a message that no list shows. scripts/message-index.lua describes the format;
 // index-segments.ts reads it.
+
+import { acceptedAtMs, ID_BYTES, PERSON_HASH_BYTES, packTime, packUlid } from '../../kernel/message-id.ts'
+import { indexHashOf } from '../../kernel/sealed.ts'
 import { placeInId } from '../../model/campaigns/message-ids.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { acceptedAtMs, ID_BYTES, PERSON_HASH_BYTES, packTime, packUlid } from '../../kernel/message-id.ts'
-import { indexHashOf } from '../../kernel/sealed.ts'
 import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
 
 const addScript = defineScript(import.meta.url, 'index-add')

@@ -1,8 +1,9 @@
 // Defines Lua scripts that get the tables of lifecycle.ts, provider-codes.ts and record-format.ts as constants. No script knows
 // a letter of a record by itself.
-import { type Constants, defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
+
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../../model/messages/lifecycle.ts'
 import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
+import { type Constants, defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { FIELDS } from './record-format.ts'
 
 const letter = (state: State): string => `'${LETTERS[state]}'`

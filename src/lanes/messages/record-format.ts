@@ -3,13 +3,13 @@
 // step needs.
 import { z } from 'zod'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
-import { jsonText } from '../../redis/records.ts'
+import { restoreProviderId, shortenProviderId } from '../../kernel/message-id.ts'
+import { openText, openTextOr, sealText } from '../../kernel/sealed.ts'
 import { CONTENT_TYPES, type Content } from '../../model/messages/content.ts'
 import { STATES, stateOf } from '../../model/messages/lifecycle.ts'
-import { restoreProviderId, shortenProviderId } from '../../kernel/message-id.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import { pricingOf } from '../../model/messages/pricing.ts'
-import { openText, openTextOr, sealText } from '../../kernel/sealed.ts'
+import { jsonText } from '../../redis/records.ts'
 
 /** The letter that each field of a record is stored under. */
 export const FIELDS = {

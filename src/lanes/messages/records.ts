@@ -1,12 +1,12 @@
 // Reads message records. record-format.ts describes them; the scripts of the steps write them.
 
 import { z } from 'zod'
-import { laneJobKey } from '../bullmq/layout.ts'
+import { type MessageId, messageId } from '../../kernel/message-id.ts'
+import { type State, shownState } from '../../model/messages/lifecycle.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { isThere, readHashes, readRecord } from '../../redis/records.ts'
-import { type State, shownState } from '../../model/messages/lifecycle.ts'
-import { type MessageId, messageId } from '../../kernel/message-id.ts'
+import { laneJobKey } from '../bullmq/layout.ts'
 import { FIELDS, type MessageRecord, recordSchema, stateSchema } from './record-format.ts'
 
 /** The record, or undefined before the first claim and after its retention. */

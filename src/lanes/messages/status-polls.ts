@@ -1,9 +1,9 @@
 // The status polls of a lane: when each message is polled, within the budget that all workers share.
 import { z } from 'zod'
+import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../../kernel/backoff.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { nextPollKey, pollingKey, pollKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../../kernel/backoff.ts'
 
 const takeScript = defineScript(import.meta.url, 'poll-take')
 const cooldownScript = defineScript(import.meta.url, 'poll-cooldown')

@@ -2,8 +2,20 @@
 // src/model/messages/lifecycle.ts has the table of moves, record-format.ts what a record holds. Steps of one turn of the
 // event loop go to Redis together.
 import { z } from 'zod'
-import { observerOf } from '../../redis/observe.ts'
-import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import { nameOfPerson } from '../../kernel/sealed.ts'
+import { readHistory } from '../../model/messages/history.ts'
+import {
+  type Evidence,
+  LETTERS,
+  type MoveKind,
+  type Repeat,
+  type State,
+  type Verdict,
+} from '../../model/messages/lifecycle.ts'
+import type { Problem } from '../../model/messages/outcome.ts'
+import { datedPricing } from '../../model/messages/pricing.ts'
+import { createBatcher, isLate, repliesOrLate } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -16,14 +28,9 @@ import {
   recipientCooldownKey,
   requeueableKey,
 } from '../../redis/keys.ts'
+import { observerOf } from '../../redis/observe.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'
-import { readHistory } from '../../model/messages/history.ts'
-import { type Evidence, LETTERS, type MoveKind, type Repeat, type State, type Verdict } from '../../model/messages/lifecycle.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
-import type { Problem } from '../../model/messages/outcome.ts'
-import { datedPricing } from '../../model/messages/pricing.ts'
-import { nameOfPerson } from '../../kernel/sealed.ts'
-import { createBatcher, isLate, repliesOrLate } from '../../redis/batcher.ts'
+import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { countedClassSchema, providerIdField, stateSchema, storable, storedProblem } from './record-format.ts'
 

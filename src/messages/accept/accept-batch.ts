@@ -3,21 +3,22 @@
 // What is kept under an Idempotency-Key (once.ts) is the plan of the batch: one ULID, and for each item its lane or that
 // it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
-import { observerOf } from '../../redis/observe.ts'
-import { isLaneClosed } from '../../lanes/jobs.ts'
-import { isRedisAway } from '../../redis/errors.ts'
-import { traceAccept } from '../../kernel/tracing.ts'
+
 import { refusedFields, unknownFault, wrongKind } from '../../kernel/fault.ts'
 import type { FieldNames } from '../../kernel/field-names.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../../kernel/message-id.ts'
-import { batchDigest } from '../../redis/idempotency.ts'
+import { invalidFields, ownFault, Refusal, refusalCodeOf } from '../../kernel/refusal.ts'
+import { traceAccept } from '../../kernel/tracing.ts'
+import { isLaneClosed } from '../../lanes/jobs.ts'
 import { messageExists } from '../../lanes/messages/records.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { batchDigest } from '../../redis/idempotency.ts'
+import { observerOf } from '../../redis/observe.ts'
+import { once } from '../../redis/once.ts'
 import { type AcceptDeps, assertMessagesReplicated } from './accept-message.ts'
 import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.ts'
-import { once } from '../../redis/once.ts'
 import { type Owner, type PreparedMessage, prepareMessage, refusalOf, senderIsGone } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
-import { invalidFields, ownFault, Refusal, refusalCodeOf } from '../../kernel/refusal.ts'
 import { roomToWait } from './waiting-quota.ts'
 
 /** What accepting a batch needs. */

@@ -1,12 +1,13 @@
 // Files of the gallery that a message shows: whether the account has them, and whether WhatsApp takes them as what they are
 // shown as. WhatsApp itself would say so only after the send.
-import { whyNotSentAs } from '../../gallery/media-type.ts'
+
 import { findFile } from '../../gallery/files.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { cached } from '../../redis/records.ts'
+import { whyNotSentAs } from '../../gallery/media-type.ts'
+import type { Fault } from '../../kernel/fault.ts'
 import type { Content } from '../../model/messages/content.ts'
 import { type GalleryReference, galleryFilesIn } from '../../model/messages/content-files.ts'
-import type { Fault } from '../../kernel/fault.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { cached } from '../../redis/records.ts'
 
 /** A batch names the same file a thousand times. */
 const recentFile = cached(1_000, findFile)

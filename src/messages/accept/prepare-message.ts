@@ -1,32 +1,37 @@
 // The second half of accepting a message: what depends on the account and on the time. Which sender it leaves from,
 // whether the approved template agrees, whether the sender's provider takes it, its class, until when it is worth sending.
 
-import type { MarketingRoute } from '../../model/accounts/sender.ts'
 import { cachedAccount } from '../../accounts/accounts.ts'
 import { cachedSender, defaultSender, type Sender, senderNamed } from '../../accounts/senders.ts'
 import { cachedTemplate, otherLanguages } from '../../accounts/templates.ts'
-import type { Config } from '../../kernel/config.ts'
 import type { SendPayload } from '../../jobs/send.ts'
-import { namesOf } from '../../people/names/names.ts'
-import { LaneClosedError } from '../../lanes/jobs.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { cached } from '../../redis/records.ts'
-import { type Content, classOf, type ServiceContent, type TemplateMessageContent } from '../../model/messages/content.ts'
-import { filesNamedBy, galleryFilesIn } from '../../model/messages/content-files.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { Fault } from '../../kernel/fault.ts'
 import { sendAtFault, validityFault } from '../../kernel/instant.ts'
 import { parseMessageId } from '../../kernel/message-id.ts'
 import { isUserId, parsePhone } from '../../kernel/recipient.ts'
+import { invalidFields, Refusal } from '../../kernel/refusal.ts'
+import { LaneClosedError } from '../../lanes/jobs.ts'
 import { replyWindowOf } from '../../lanes/messages/inbound.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
+import type { MarketingRoute } from '../../model/accounts/sender.ts'
+import {
+  type Content,
+  classOf,
+  type ServiceContent,
+  type TemplateMessageContent,
+} from '../../model/messages/content.ts'
+import { filesNamedBy, galleryFilesIn } from '../../model/messages/content-files.ts'
+import { wordingOf } from '../../model/messages/text.ts'
 import { withoutUnusedNames } from '../../model/templates/match-parameters.ts'
 import { matchTemplate } from '../../model/templates/match-template.ts'
 import { cloudApiOnlyFaults } from '../../model/templates/rich-parameters.ts'
 import type { Template } from '../../model/templates/template.ts'
-import { wordingOf } from '../../model/messages/text.ts'
+import { namesOf } from '../../people/names/names.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { cached } from '../../redis/records.ts'
 import { galleryFaults } from './gallery-files.ts'
 import type { Address, ReadSend, ServiceMessage, TemplateMessage, UnreadableSend } from './read-send.ts'
-import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 
 /** What judging a message needs. Times of `config` are in ms. */
 export interface PrepareDeps {

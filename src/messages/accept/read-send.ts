@@ -3,12 +3,6 @@
 import { z } from 'zod'
 import { filledTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import {
-  type ServiceContent,
-  serviceContentSchema,
-  type TemplateMessageContent,
-  templateMessageContent,
-} from '../../model/messages/content.ts'
-import {
   type Fault,
   faultsOf,
   isNeverIgnored,
@@ -20,9 +14,15 @@ import {
 } from '../../kernel/fault.ts'
 import { allFieldNames } from '../../kernel/field-names.ts'
 import { instantSchema } from '../../kernel/instant.ts'
-import { LIMITS } from '../../model/messages/limits.ts'
 import { withoutNulls } from '../../kernel/nulls.ts'
 import { parseRecipient, RECIPIENT_LENGTH_MAX } from '../../kernel/recipient.ts'
+import {
+  type ServiceContent,
+  serviceContentSchema,
+  type TemplateMessageContent,
+  templateMessageContent,
+} from '../../model/messages/content.ts'
+import { LIMITS } from '../../model/messages/limits.ts'
 
 /** Sender, recipient and validity of a message. */
 export type Address = {

@@ -4,10 +4,10 @@
 import { accountLimits } from '../../accounts/accounts.ts'
 import { laneIdsOf } from '../../accounts/senders.ts'
 import type { Config } from '../../kernel/config.ts'
+import { Refusal } from '../../kernel/refusal.ts'
 import { waitingOn } from '../../lanes/stats.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { Refusal } from '../../kernel/refusal.ts'
 
 /** A count is good for so long while there is much room, and for so long when there is little; longer with many lanes. */
 const FAR_MS = 5_000

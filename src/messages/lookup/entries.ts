@@ -1,6 +1,6 @@
 // Entries of the message index over all lanes, newest first. Each source is a segment of the index or a short list. A source is
 // read only when its upper bound is next.
-import type { Redis } from '../../redis/connect.ts'
+
 import { ID_BYTES, PERSON_HASH_BYTES, packPlace } from '../../kernel/message-id.ts'
 import {
   CAMPAIGN_ID_BYTES,
@@ -10,6 +10,7 @@ import {
   readSegment,
   type Segment,
 } from '../../lanes/messages/index-segments.ts'
+import type { Redis } from '../../redis/connect.ts'
 
 /** A message as the index has it. `key` is its packed id, a character per byte, which sorts like the ids. */
 export interface Entry {

@@ -1,11 +1,11 @@
 // Finds messages in rare states from the lists that the steps and BullMQ keep of them anyway. A search through the index
 // would look at a million to find three.
 import { z } from 'zod'
+import { ID_BYTES, packUlid, parseMessageId } from '../../kernel/message-id.ts'
 import { laneBacklogKeys, laneDeadLettersKey } from '../../lanes/bullmq/layout.ts'
+import type { State } from '../../model/messages/lifecycle.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, queuedAgainKey, requeueableKey } from '../../redis/keys.ts'
-import type { State } from '../../model/messages/lifecycle.ts'
-import { ID_BYTES, packUlid, parseMessageId } from '../../kernel/message-id.ts'
 import type { Entry, Source } from './entries.ts'
 import type { MessageFilter } from './message-filter.ts'
 

@@ -1,12 +1,12 @@
 // Builds the message document that HTTP and the command line show: state, why it waits, history.
 
 import type { Sender } from '../../accounts/senders.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { type HistoryEvent, readHistory } from '../../model/messages/history.ts'
 import { iso, isoOrNull } from '../../kernel/instant.ts'
 import { messageId } from '../../kernel/message-id.ts'
-import type { Problem } from '../../model/messages/outcome.ts'
 import type { InboundMessage } from '../../lanes/messages/inbound.ts'
+import { type HistoryEvent, readHistory } from '../../model/messages/history.ts'
+import type { Problem } from '../../model/messages/outcome.ts'
+import type { Redis } from '../../redis/connect.ts'
 import type { FoundMessage } from './lookup.ts'
 import type { ListedMessage, ReceivedMessage, SentMessage } from './message-schema.ts'
 import { type Waits, waitsOf } from './waits.ts'

@@ -1,6 +1,7 @@
 // The filter of a list of messages: its fields, and whether a message matches it. Pure.
-import { LETTERS, type State } from '../../model/messages/lifecycle.ts'
+
 import { formsOf } from '../../kernel/national-forms.ts'
+import { LETTERS, type State } from '../../model/messages/lifecycle.ts'
 import type { ListedMessage } from './message-schema.ts'
 
 /** What is left out matches all. */

@@ -1,11 +1,11 @@
 // The schema of a message document, the same over HTTP and on the command line. message-document.ts fills it in.
 import { z } from 'zod'
 import { LANE_WAIT_REASONS } from '../../model/lanes/lane-status.ts'
-import { RULE_WAIT_REASONS } from '../../model/portfolio.ts'
 import { CONTENT_TYPES, messageClassSchema } from '../../model/messages/content.ts'
 import { STATES } from '../../model/messages/lifecycle.ts'
 import { pricingSchema } from '../../model/messages/pricing.ts'
 import { receivedPartsSchema } from '../../model/messages/received.ts'
+import { RULE_WAIT_REASONS } from '../../model/portfolio.ts'
 
 /** Why a message that is queued may wait; waits.ts finds out. */
 export const WAIT_REASONS = [

@@ -5,10 +5,8 @@
 // the person was erased meanwhile, that worker removes it.
 import { statfs } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import type { Seal } from '../../kernel/seal.ts'
 import { accountLimits, cachedAccount } from '../../accounts/accounts.ts'
 import { cachedSender, tokenOf } from '../../accounts/senders.ts'
-import type { Config } from '../../kernel/config.ts'
 import { type Draft, receive, TooLargeError } from '../../files/drafts.ts'
 import { type FileStore, isFilesAway } from '../../files/store.ts'
 import { addFile, findFile, GalleryFullError, keptBytes } from '../../gallery/files.ts'
@@ -20,8 +18,10 @@ import {
   type TakenMedium,
 } from '../../gallery/received-media.ts'
 import { removeFile } from '../../gallery/remove-files.ts'
-import type { Log } from '../../kernel/log.ts'
+import type { Config } from '../../kernel/config.ts'
 import { iso } from '../../kernel/instant.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Seal } from '../../kernel/seal.ts'
 import { findInboundBy, type InboundMessage, namesOfWriter, noteGalleryFile } from '../../lanes/messages/inbound.ts'
 import { makeErasedHmacs } from '../../people/opt-outs/erased.ts'
 import { MEDIA_MAX_BYTES, type MediaSource } from '../../providers/cloud-media.ts'

@@ -1,7 +1,7 @@
 // Has the files of received messages fetched into galleries, of accounts that keep them (`keep_received_media`): soon after they
 // arrive, and again with a growing wait until WhatsApp has removed them. What one try does is in fetch-medium.ts. A worker that
 // dies leaves a file due again a minute later.
-import { waitAtMost } from '../../kernel/deadline.ts'
+
 import {
   endReceivedMedium,
   HOLD_AGAIN_MS,
@@ -10,8 +10,9 @@ import {
   type TakenMedium,
   takeReceivedMedium,
 } from '../../gallery/received-media.ts'
-import { isRedisAway } from '../../redis/errors.ts'
+import { waitAtMost } from '../../kernel/deadline.ts'
 import { repeatedly } from '../../kernel/repeatedly.ts'
+import { isRedisAway } from '../../redis/errors.ts'
 import { AT_ONCE, type FetchDeps, type FetchEnd, fetchMedium } from './fetch-medium.ts'
 
 const LOOK_MS = 1_000

@@ -1,11 +1,11 @@
 // Turns a requeue request, over HTTP or from the command line, into the lanes, times and fields to search by.
 
+import { existingSenders } from '../../accounts/named-senders.ts'
 import { listSenders } from '../../accounts/senders.ts'
+import { parseListedPerson } from '../../kernel/recipient.ts'
+import { invalidFields } from '../../kernel/refusal.ts'
 import { parseCampaignId } from '../../model/campaigns/campaign.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { existingSenders } from '../../accounts/named-senders.ts'
-import { invalidFields } from '../../kernel/refusal.ts'
-import { parseListedPerson } from '../../kernel/recipient.ts'
 import type { RequeueState } from './filter.ts'
 import type { RequeueOrder } from './jobs.ts'
 

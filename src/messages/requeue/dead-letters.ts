@@ -1,16 +1,16 @@
 // Dead letters: jobs that failed before any worker could claim them. They have no record, so the job is all there is.
 
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
-import { isLaneClosed, payloadText, readJob } from '../../lanes/jobs.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
+import { parseMessageId } from '../../kernel/message-id.ts'
 import { laneDeadLettersKey } from '../../lanes/bullmq/layout.ts'
 import { retry } from '../../lanes/bullmq/open-queue.ts'
-import { redisNowMs } from '../../redis/clock.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { parseMessageId } from '../../kernel/message-id.ts'
-import { deadLetter as deadLetterProblem } from '../../model/messages/outcome.ts'
+import { isLaneClosed, payloadText, readJob } from '../../lanes/jobs.ts'
 import { keepIndexed } from '../../lanes/messages/message-index.ts'
 import { readStates } from '../../lanes/messages/records.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
+import { deadLetter as deadLetterProblem } from '../../model/messages/outcome.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { matchesRequeue, type RequeueFilter } from './filter.ts'
 
 interface RetryDeps {

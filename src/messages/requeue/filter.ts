@@ -1,6 +1,7 @@
 // The filter of a requeue. Pure: the route table imports it.
-import { MESSAGE_MOVES, type State, shownState } from '../../model/messages/lifecycle.ts'
+
 import { formsOf } from '../../kernel/national-forms.ts'
+import { MESSAGE_MOVES, type State, shownState } from '../../model/messages/lifecycle.ts'
 
 /** The states that a message can be sent again from. */
 export const REQUEUE_STATES = MESSAGE_MOVES.requeue.from

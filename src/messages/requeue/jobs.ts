@@ -1,16 +1,16 @@
 // Requeue jobs: their queue, their records, their progress on each lane, and the limit of open ones per account. A lane's
 // counts are stored beside its messages and change in the same steps, so that they stay true when a process dies.
 import { z } from 'zod'
+import { newUlid } from '../../kernel/message-id.ts'
+import { sealText } from '../../kernel/sealed.ts'
 import { openQueue } from '../../lanes/bullmq/open-queue.ts'
+import { sealedText } from '../../lanes/messages/record-format.ts'
+import { messageClassSchema } from '../../model/messages/content.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
 import { openRequeuesKey, requeueJobKey, requeueProgressKey, sharedQueuePrefix } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { execOrThrow, isThere, jsonText, readRecord } from '../../redis/records.ts'
-import { messageClassSchema } from '../../model/messages/content.ts'
-import { newUlid } from '../../kernel/message-id.ts'
-import { sealText } from '../../kernel/sealed.ts'
-import { sealedText } from '../../lanes/messages/record-format.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
 /**

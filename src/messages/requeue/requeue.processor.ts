@@ -2,6 +2,13 @@
 // other jobs wait there, so that a long job delays none of them.
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
+import { sharedDelayedKey, sharedWaitingKey } from '../../lanes/bullmq/layout.ts'
+import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../lanes/bullmq/worker.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
+import { redisNowMs } from '../../redis/clock.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { isRedisAway } from '../../redis/errors.ts'
+import { sharedQueuePrefix } from '../../redis/keys.ts'
 import { retryDeadLetter } from './dead-letters.ts'
 import {
   advance,
@@ -18,13 +25,6 @@ import {
 import { putBack } from './requeue.ts'
 import { LISTS } from './requeueable.ts'
 import { beginning, type Cursor, countOf, type Page, readPage } from './search.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
-import { sharedDelayedKey, sharedWaitingKey } from '../../lanes/bullmq/layout.ts'
-import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../lanes/bullmq/worker.ts'
-import { redisNowMs } from '../../redis/clock.ts'
-import type { Redis } from '../../redis/connect.ts'
-import { isRedisAway } from '../../redis/errors.ts'
-import { sharedQueuePrefix } from '../../redis/keys.ts'
 
 /** Each works on a few pages at a time; more at once would keep Redis from sending messages. */
 const CONCURRENCY = 2

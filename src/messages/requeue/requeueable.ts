@@ -1,11 +1,11 @@
 // The lists of requeueable messages, one per lane, ordered by when they ended: read page by page, and trimmed hourly.
 import { z } from 'zod'
 import { keptLanes } from '../../accounts/kept-lanes.ts'
+import { acceptedAtMs } from '../../kernel/message-id.ts'
 import { laneDeadLettersKey } from '../../lanes/bullmq/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey, requeueableKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { acceptedAtMs } from '../../kernel/message-id.ts'
 
 /** A place in a list: the page begins after it. */
 export interface Place {

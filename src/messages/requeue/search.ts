@@ -1,8 +1,9 @@
 // Reads the lists of requeueable messages page by page, for requeue jobs and for dry runs, which only count.
+
+import { readMessagesOrNot } from '../../lanes/messages/records.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { requeueableKey } from '../../redis/keys.ts'
-import { readMessagesOrNot } from '../../lanes/messages/records.ts'
 import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
 import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'

@@ -1,11 +1,11 @@
 // The definition of a campaign, given when it is created: sender, content, recipients, validity.
 import { z } from 'zod'
-import { marketingRouteSchema } from '../accounts/sender.ts'
 import { filledTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { instantSchema, iso } from '../../kernel/instant.ts'
+import { isVisible } from '../../kernel/visible.ts'
+import { marketingRouteSchema } from '../accounts/sender.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { LIMITS } from '../messages/limits.ts'
-import { isVisible } from '../../kernel/visible.ts'
 import { compileComponents, type ValueSourceKind } from './parameters.ts'
 
 /** Characters of a name. */

@@ -1,11 +1,11 @@
 // The format of an entry of a lane's outbox. Events of messages have a compact format, because nearly all events are of
 // messages (lanes/messages/scripts/message-events.lua writes them); all others are JSON. Pure.
 import { z } from 'zod'
+import { acceptedAtMs } from '../../kernel/message-id.ts'
+import { openTextOr } from '../../kernel/sealed.ts'
 import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
 import { type State, shownState, stateOf } from '../messages/lifecycle.ts'
-import { acceptedAtMs } from '../../kernel/message-id.ts'
 import type { Problem } from '../messages/outcome.ts'
-import { openTextOr } from '../../kernel/sealed.ts'
 
 const at = z.number()
 const otherEvent = z.discriminatedUnion('about', [

@@ -1,6 +1,7 @@
 // The files that a message shows, wherever they stand in its content.
-import type { Content } from './content.ts'
+
 import { type FilePlace, type MessageFile, mapFiles } from '../templates/component-files.ts'
+import type { Content } from './content.ts'
 
 /** A file of the gallery in a content. */
 export interface GalleryReference extends FilePlace {

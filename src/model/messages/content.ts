@@ -1,5 +1,7 @@
 // The content of a message (what is stored, sent and read again from the job), and its class.
 import { z } from 'zod'
+import type { TemplateCategory } from '../templates/template.ts'
+import { templateContentSchema } from '../templates/template-content.ts'
 import { interactiveSchema } from './interactive.ts'
 import {
   answering,
@@ -13,8 +15,6 @@ import {
   textContent,
   videoContent,
 } from './service-contents.ts'
-import type { TemplateCategory } from '../templates/template.ts'
-import { templateContentSchema } from '../templates/template-content.ts'
 
 const interactiveContent = z.object({ type: z.literal('interactive'), interactive: interactiveSchema, ...answering })
 

@@ -1,11 +1,11 @@
 // The text of a message as its recipient reads it: the `message_text` of a lookup.
 
-import type { Content } from './content.ts'
-import type { Interactive } from './interactive.ts'
-import type { MediaSource } from './media-source.ts'
 import type { Template } from '../templates/template.ts'
 import type { TemplateContent } from '../templates/template-content.ts'
 import { fillIn, valuesOf, variablesOf } from '../templates/variables.ts'
+import type { Content } from './content.ts'
+import type { Interactive } from './interactive.ts'
+import type { MediaSource } from './media-source.ts'
 
 /**
  * The body of a text or an interactive message; the caption of a file, without one the name of a document or the link;

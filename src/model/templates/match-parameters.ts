@@ -2,11 +2,11 @@
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
 import { filledTextUpTo } from '../../kernel/bounded.ts'
-import type { TemplateMessageContent } from '../messages/content.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../../kernel/fault.ts'
+import { isVisible } from '../../kernel/visible.ts'
+import type { TemplateMessageContent } from '../messages/content.ts'
 import { LIMITS } from '../messages/limits.ts'
 import { mediaSource, oneSource } from '../messages/media-source.ts'
-import { isVisible } from '../../kernel/visible.ts'
 import { richParameters } from './rich-parameters.ts'
 import type { TemplateShape, TextShape } from './template.ts'
 import type { Component, Parameter } from './template-content.ts'

@@ -1,19 +1,19 @@
 // Importing a CSV file of contacts, from wherever its bytes come.
 
 import { z } from 'zod'
-import { createNumberSet } from '../../model/campaigns/number-set.ts'
 import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { cellFault, columnName, quotedColumns } from '../../files/csv-head.ts'
 import { createDoubts } from '../../files/doubtful-text.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
-import { doesNotExist, refusedFile } from '../../kernel/refusal.ts'
 import { parseListedPhone } from '../../kernel/recipient.ts'
+import { doesNotExist, refusedFile } from '../../kernel/refusal.ts'
 import { isVisible } from '../../kernel/visible.ts'
+import { createNumberSet } from '../../model/campaigns/number-set.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { ContactsFullError, importContacts } from './contacts.ts'
-import { createTag, findTag, type Tag } from './tags.ts'
 import { tooManyContacts } from './one-contact.ts'
+import { createTag, findTag, type Tag } from './tags.ts'
 
 /** What is imported into what. */
 export interface CsvImport {

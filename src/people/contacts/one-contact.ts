@@ -1,14 +1,7 @@
 // One contact: created, changed and deleted, the same over HTTP and on the command line.
 import { doesNotExist, invalidFields, Refusal } from '../../kernel/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'
-import {
-  type Contact,
-  type ContactFields,
-  deleteContact,
-  findContact,
-  type Written,
-  writeContact,
-} from './contacts.ts'
+import { type Contact, type ContactFields, deleteContact, findContact, type Written, writeContact } from './contacts.ts'
 
 /** A contact of the account. Throws a Refusal. */
 export async function showContact(redis: Redis, account: number, id: number): Promise<Contact> {

@@ -4,10 +4,10 @@ import { csvLine, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { columnName, quotedColumns } from '../../files/csv-head.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
-import { refusedFile } from '../../kernel/refusal.ts'
 import { parseListedPhone, parsePerson, providerName, spreadsheetFault } from '../../kernel/recipient.ts'
-import type { Redis } from '../../redis/connect.ts'
+import { refusedFile } from '../../kernel/refusal.ts'
 import type { OptOutSource } from '../../model/people/opt-out.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { addOptOuts, listOptOuts, optOutsHold } from './opt-outs.ts'
 
 const AT_ONCE = 500

@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { ENCODINGS, encodingNamed } from '../../files/csv-encoding.ts'
 import { SEPARATORS } from '../../files/csv-head.ts'
-import { NO_REASON } from '../../model/lanes/pause-reason.ts'
 import { IDEMPOTENCY_KEY_MAX } from '../../kernel/body-limits.ts'
 import { textUpTo } from '../../kernel/bounded.ts'
 import { quoted } from '../../kernel/fault.ts'
 import { parseListedPerson, parsePerson, parsePhone } from '../../kernel/recipient.ts'
 import { isVisible } from '../../kernel/visible.ts'
+import { NO_REASON } from '../../model/lanes/pause-reason.ts'
 
 /** A count in an answer. */
 export const count = z.int().nonnegative()

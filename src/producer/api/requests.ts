@@ -2,9 +2,9 @@
 // place in the order of the list, not a name: its record may be gone by the next page, and those after it must still come.
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkedKey, type OnceSteps, once, refuseOtherBody } from '../../redis/once.ts'
-import { bodyDigest, rememberKey } from '../../redis/idempotency.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { bodyDigest, rememberKey } from '../../redis/idempotency.ts'
+import { checkedKey, type OnceSteps, once, refuseOtherBody } from '../../redis/once.ts'
 import { invalid, notFound } from '../errors.ts'
 import type { Caller, StreamAnswer } from '../route.ts'
 

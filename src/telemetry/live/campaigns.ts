@@ -1,6 +1,7 @@
 // What a snapshot shows of campaigns: those that are not over, and the last few that are.
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import type { LaneStats } from '../../lanes/stats.ts'
 import {
   CAMPAIGN_STATES,
   deliveredTotal,
@@ -10,9 +11,8 @@ import {
   sharesOf,
   shownRate,
 } from '../../model/campaigns/campaign.ts'
-import { countsAsideOf, countsOf } from '../../recipients/recipient-states.ts'
 import type { RuleWaits } from '../../portfolios/resting.ts'
-import type { LaneStats } from '../../lanes/stats.ts'
+import { countsAsideOf, countsOf } from '../../recipients/recipient-states.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import { isInScope, type Scope, type SnapshotCampaign } from '../snapshot.ts'

@@ -2,11 +2,11 @@
 // so that a look each second reads only what may have changed; a program that looks once pays for one look.
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { campaignId } from '../../model/campaigns/campaign.ts'
 import { iso } from '../../kernel/instant.ts'
+import { inTurns, type LaneStats, oldestOf, readLaneStats } from '../../lanes/stats.ts'
+import { campaignId } from '../../model/campaigns/campaign.ts'
 import { paceOf } from '../../model/messages/pace.ts'
 import { type RuleWaits, restingWaits } from '../../portfolios/resting.ts'
-import { inTurns, type LaneStats, oldestOf, readLaneStats } from '../../lanes/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys, senderKey } from '../../redis/keys.ts'
 import { FINE, WHOLE } from '../history.ts'

@@ -2,8 +2,8 @@
 // that sweeps; only lanes with work are looked at, so idle lanes cost nothing.
 import { countWaitingMedia } from '../../gallery/received-media.ts'
 import { INTAKE_QUEUE } from '../../jobs/intake.ts'
-import { inTurns, oldestOf, readLaneStats } from '../../lanes/stats.ts'
 import { intakeJobKey, intakeKeys, JOB } from '../../lanes/bullmq/layout.ts'
+import { inTurns, oldestOf, readLaneStats } from '../../lanes/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
 import { rootKeys, senderKey } from '../../redis/keys.ts'

@@ -1,10 +1,11 @@
 // How WhatsApp's own rules stand, for metrics: portfolios with their budget and their held messages, lanes of senders without
 // a portfolio that have held ones, and what keeps the campaigns of a lane.
+
+import type { LaneStats } from '../../lanes/stats.ts'
 import type { CAMPAIGNS_WAIT_REASONS } from '../../model/portfolio.ts'
 import { findPortfolio } from '../../portfolios/portfolios.ts'
 import { restingWaits } from '../../portfolios/resting.ts'
 import { heldNow, lanesHolding, usage } from '../../portfolios/rules.ts'
-import type { LaneStats } from '../../lanes/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys } from '../../redis/keys.ts'
 

@@ -5,10 +5,8 @@
 // - the worker dies before that: the job is run again by another; accepting is idempotent by the job's own id;
 // - it dies between that and the end: the second run finds the end noted and repeats it.
 
-import { isOperator } from '../../model/accounts/permissions.ts'
-import type { ListSettings } from '../../recipients/open-campaigns.ts'
+import { checkKey, unauthorized } from '../../accounts/check-key.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
-import type { Config } from '../../kernel/config.ts'
 import {
   contractOf,
   endedIntakeSchema,
@@ -20,19 +18,21 @@ import {
   type IntakeEnd,
   intakeJobSchema,
 } from '../../jobs/intake.ts'
-import type { Log } from '../../kernel/log.ts'
-import type { AcceptDeps } from '../../messages/accept/accept-message.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../kernel/body-limits.ts'
-import { checkKey, unauthorized } from '../../accounts/check-key.ts'
-import { invalidFields, LIMIT_OF_CODE, Refusal } from '../../kernel/refusal.ts'
+import type { Config } from '../../kernel/config.ts'
 import { notOneOf } from '../../kernel/fault.ts'
+import type { Log } from '../../kernel/log.ts'
 import { withoutNumbers } from '../../kernel/masked.ts'
-import { observerOf } from '../../redis/observe.ts'
-import type { Tombstones } from '../../people/tombstones.ts'
+import { invalidFields, LIMIT_OF_CODE, Refusal } from '../../kernel/refusal.ts'
 import { INTAKE_PREFIX } from '../../lanes/bullmq/layout.ts'
 import { repairActive, repairJob, repairStalled } from '../../lanes/bullmq/repair.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../lanes/bullmq/worker.ts'
+import type { AcceptDeps } from '../../messages/accept/accept-message.ts'
+import { isOperator } from '../../model/accounts/permissions.ts'
+import type { Tombstones } from '../../people/tombstones.ts'
+import type { ListSettings } from '../../recipients/open-campaigns.ts'
 import { isRedisAway } from '../../redis/errors.ts'
+import { observerOf } from '../../redis/observe.ts'
 import { intakeVerbs, PERSON_ERASED, type VerbDeps } from './verbs.ts'
 
 /**

@@ -15,16 +15,16 @@ import {
   scheduleCampaign,
   startCampaign,
 } from '../../campaigns/commands/lifecycle.ts'
-import { type Campaign, findOwnCampaign, idOf } from '../../recipients/campaigns.ts'
-import type { ListSettings } from '../../recipients/open-campaigns.ts'
 import type { IntakeContract, IntakeJob, intakeAnswers } from '../../jobs/intake.ts'
-import { type AcceptDeps, acceptMessage } from '../../messages/accept/accept-message.ts'
-import { doesNotExist, invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { faultsOf } from '../../kernel/fault.ts'
 import { fieldNamesOf } from '../../kernel/field-names.ts'
-import { deliveryOf, findOwnMessage } from '../../messages/lookup/lookup.ts'
 import { parsePerson } from '../../kernel/recipient.ts'
+import { doesNotExist, invalidFields, Refusal } from '../../kernel/refusal.ts'
+import { type AcceptDeps, acceptMessage } from '../../messages/accept/accept-message.ts'
+import { deliveryOf, findOwnMessage } from '../../messages/lookup/lookup.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
+import { type Campaign, findOwnCampaign, idOf } from '../../recipients/campaigns.ts'
+import type { ListSettings } from '../../recipients/open-campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** What the functions behind intake jobs need, beside what accepting a message does. */

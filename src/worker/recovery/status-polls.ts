@@ -5,13 +5,14 @@
 // Where the process may die, and what happens then:
 // - while it polls: BullMQ gives the job to another worker within 15 s; what was being asked about is due again by then.
 // - between the end of the job and adding it again: the sweep notices that polls are late.
-import { waitAtMost } from '../../kernel/deadline.ts'
+
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../../jobs/background.ts'
 import { FIRST_POLL_MS } from '../../kernel/backoff.ts'
-import { pollCooldownMs, untilNextPollMs } from '../../lanes/messages/status-polls.ts'
+import { waitAtMost } from '../../kernel/deadline.ts'
 import { delayedUntil, sharedDelayedKey } from '../../lanes/bullmq/layout.ts'
 import { openQueue, promote } from '../../lanes/bullmq/open-queue.ts'
 import { endOwn, openWorker } from '../../lanes/bullmq/worker.ts'
+import { pollCooldownMs, untilNextPollMs } from '../../lanes/messages/status-polls.ts'
 import { runningRedisClock } from '../../redis/clock.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'

@@ -5,14 +5,8 @@
 // Waking comes first and never waits for decisions: after an outage of hundreds of lanes thousands of messages are overdue.
 import { keptLanes } from '../../accounts/kept-lanes.ts'
 import { cachedSender } from '../../accounts/senders.ts'
-import { MOST_IN_CHUNK } from '../../model/campaigns/pace.ts'
-import { addCampaignLane } from '../../recipients/campaigns.ts'
 import type { Config } from '../../kernel/config.ts'
-import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
 import type { Log } from '../../kernel/log.ts'
-import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
-import { restingOf } from '../../portfolios/rules.ts'
-import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import {
   earliest,
   type LaneSurvey,
@@ -22,6 +16,12 @@ import {
   surveyLanes,
   takeDueLanes,
 } from '../../lanes/survey.ts'
+import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
+import { MOST_IN_CHUNK } from '../../model/campaigns/pace.ts'
+import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
+import { restingOf } from '../../portfolios/rules.ts'
+import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
+import { addCampaignLane } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 

@@ -5,11 +5,11 @@
 // counted: the message is tried again, and its person counts once.
 import type { Config } from '../../kernel/config.ts'
 import { openWindowsAmong } from '../../lanes/messages/inbound.ts'
-import { observerOf } from '../../redis/observe.ts'
 import type { Names } from '../../model/people/person.ts'
 import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
 import { type Admission, admit, type Counted, isStrict, noteResting } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { observerOf } from '../../redis/observe.ts'
 import type { Outgoing } from './attempt.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 

@@ -8,12 +8,16 @@
 // - after the request left: the same; evidence settles it, or its policy decides.
 // - after settling: only the log line is lost; another claim is refused.
 
-import type { MarketingRoute } from '../../model/accounts/sender.ts'
+import type { SendPayload } from '../../jobs/send.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Deadline } from '../../kernel/deadline.ts'
-import type { SendPayload } from '../../jobs/send.ts'
-import type { Content, MessageClass } from '../../model/messages/content.ts'
 import { acceptedAtMs, type MessageId } from '../../kernel/message-id.ts'
+import { type SpanEnd, traceSend, traceSettle } from '../../kernel/tracing.ts'
+import type { JobEnd } from '../../lanes/bullmq/worker.ts'
+import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../lanes/messages/claim.ts'
+import type { NewMessage } from '../../lanes/messages/record-format.ts'
+import type { MarketingRoute } from '../../model/accounts/sender.ts'
+import type { Content, MessageClass } from '../../model/messages/content.ts'
 import {
   type CallEnd,
   isFileUnknown,
@@ -23,13 +27,9 @@ import {
   type Problem,
 } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
-import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../lanes/messages/claim.ts'
-import type { NewMessage } from '../../lanes/messages/record-format.ts'
-import { observerOf } from '../../redis/observe.ts'
 import type { Names } from '../../model/people/person.ts'
 import type { Counted } from '../../portfolios/rules.ts'
-import type { JobEnd } from '../../lanes/bullmq/worker.ts'
-import { type SpanEnd, traceSend, traceSettle } from '../../kernel/tracing.ts'
+import { observerOf } from '../../redis/observe.ts'
 import type { LaneRoom } from './lane-room.ts'
 import type { InLine, LaneSlots, Turn } from './lane-slots.ts'
 import type { RedisClock } from './redis-clock.ts'

@@ -1,12 +1,12 @@
 // The BullMQ Worker that takes the chunks of a lane. While Redis is away or full, a chunk goes back to wait.
 
 import { cachedSender } from '../../accounts/senders.ts'
-import { chunksAtOnce } from '../../model/campaigns/pace.ts'
 import { chunkSchema } from '../../jobs/campaigns.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
 import { laneChunkQueue } from '../../lanes/bullmq/layout.ts'
 import { endJob, giveBack, openWorker, unrecoverable, type Worker } from '../../lanes/bullmq/worker.ts'
+import type { LaneQueues } from '../../lanes/queues.ts'
+import { chunksAtOnce } from '../../model/campaigns/pace.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { lanePrefix } from '../../redis/keys.ts'

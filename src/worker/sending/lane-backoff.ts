@@ -1,8 +1,9 @@
 // How long a lane waits while its provider keeps refusing or cannot be reached, and when answers without proof are an outage.
 // Counts failures in a row per lane in this process. Each further failure and the recovery are logged, because a lane that
 // waits looks like one that has no work.
-import type { Log } from '../../kernel/log.ts'
+
 import { laneBackoffMs } from '../../kernel/backoff.ts'
+import type { Log } from '../../kernel/log.ts'
 import { masked } from '../../kernel/masked.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 

@@ -10,11 +10,11 @@
 // again and again gets more time for each next one, or it would exchange slots for ever. A worker that is alone uses a slot
 // however late. Either keeps its limits (pace-gate.ts).
 import { type Deadline, isOver } from '../../kernel/deadline.ts'
+import type { Slot } from '../../lanes/messages/claim.ts'
 import type { MessageClass } from '../../model/messages/content.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
-import type { Slot } from '../../lanes/messages/claim.ts'
-import type { Departure } from '../../model/providers/http-contract.ts'
+import type { Departure } from '../../model/provider.ts'
 import { PaceGate } from './pace-gate.ts'
 import type { RedisClock } from './redis-clock.ts'
 

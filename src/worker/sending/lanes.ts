@@ -4,8 +4,8 @@
 // lane with work every 2 s. A lane assigned to other workers (lane-assignment.ts) is not opened, whatever wakes it.
 import type { Config } from '../../kernel/config.ts'
 import { waitAtMost } from '../../kernel/deadline.ts'
-import { releaseRead } from '../../lanes/jobs.ts'
 import type { Worker } from '../../lanes/bullmq/worker.ts'
+import { releaseRead } from '../../lanes/jobs.ts'
 import { withTimeout } from '../../redis/errors.ts'
 import type { ServedLane } from '../../redis/heartbeats.ts'
 import type { SendDeps } from './attempt.ts'

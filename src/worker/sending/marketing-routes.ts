@@ -2,8 +2,8 @@
 // claim, by the category of the template and by what the campaign says, else by what the sender says now: a change holds within 2 s
 // for all that waits.
 
-import type { MarketingRoute } from '../../model/accounts/sender.ts'
 import { knownTemplate } from '../../accounts/templates.ts'
+import type { MarketingRoute } from '../../model/accounts/sender.ts'
 import { isMarketing, type TemplateMessageContent } from '../../model/messages/content.ts'
 import type { Template } from '../../model/templates/template.ts'
 import type { Redis } from '../../redis/connect.ts'

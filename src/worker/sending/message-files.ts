@@ -1,9 +1,10 @@
 // Files of the gallery in the messages of a step: before a message is claimed, each is replaced by what its sender's provider
 // knows it by. A message whose file is not uploaded yet waits, visibly, and no other waits with it.
+
+import { putOff, waitText } from '../../lanes/messages/claim.ts'
 import type { Content } from '../../model/messages/content.ts'
 import { galleryFilesIn, withFiles } from '../../model/messages/content-files.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
-import { putOff, waitText } from '../../lanes/messages/claim.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignFilesWaitKey } from '../../redis/keys.ts'
 import type { Outgoing } from './attempt.ts'

@@ -2,8 +2,8 @@
 // nothing: a process that dies here leaves the lane as it was.
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../../jobs/send.ts'
 import { parseMessageId } from '../../kernel/message-id.ts'
-import { newMessageOf } from '../../lanes/messages/record-format.ts'
 import { deadLetter, type WaitingJob } from '../../lanes/jobs.ts'
+import { newMessageOf } from '../../lanes/messages/record-format.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'
 
 /** A job becomes a dead letter when this many workers have died after reading it alone. */

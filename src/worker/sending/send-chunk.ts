@@ -5,12 +5,13 @@
 // Where the process may die: a recipient that was not claimed has no recorded state, and another worker that takes the chunk
 // sends to it; one that was claimed is skipped. Of two workers on one chunk only one gets each claim. The fan-out feeds a
 // lost chunk again.
-import { moveCampaign } from '../../recipients/campaigns.ts'
-import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../../recipients/open-campaigns.ts'
-import { noteOwnPause } from '../../recipients/own-pauses.ts'
+
 import { isFilesAway } from '../../files/store.ts'
 import type { Chunk } from '../../jobs/campaigns.ts'
 import type { JobEnd } from '../../lanes/bullmq/worker.ts'
+import { moveCampaign } from '../../recipients/campaigns.ts'
+import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../../recipients/open-campaigns.ts'
+import { noteOwnPause } from '../../recipients/own-pauses.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'

@@ -1,15 +1,16 @@
 // A cache of senders for sending: record, decrypted token, provider, the account's policies. Each is kept for a second,
 // because every message needs them and they seldom change.
-import { type Seal, SealError } from '../../kernel/seal.ts'
-import type { ProviderName } from '../../model/accounts/sender.ts'
+
 import { findKeptAccount, type Policy } from '../../accounts/accounts.ts'
 import { findSender, providerSenderOf, type Sender } from '../../accounts/senders.ts'
-import { coolLane } from '../../lanes/cooldown.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Repeat } from '../../model/messages/lifecycle.ts'
+import { type Seal, SealError } from '../../kernel/seal.ts'
+import { coolLane } from '../../lanes/cooldown.ts'
 import type { MessageRecord } from '../../lanes/messages/record-format.ts'
+import type { ProviderName } from '../../model/accounts/sender.ts'
+import type { Repeat } from '../../model/messages/lifecycle.ts'
+import type { Provider, ProviderSender } from '../../model/provider.ts'
 import { type RulesOwner, rulesOwnerOf } from '../../portfolios/rules-owner.ts'
-import type { Provider, ProviderSender } from '../../model/providers/provider.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError, cached } from '../../redis/records.ts'
 import type { LaneBackoff } from './lane-backoff.ts'

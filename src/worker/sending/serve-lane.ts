@@ -1,7 +1,8 @@
 // Serves one lane: puts its loop, room, slots and chunks together, and runs an attempt for each claimed message.
-import { type Pace, paceOf } from '../../model/messages/pace.ts'
-import { reserveSlots } from '../../lanes/messages/claim.ts'
+
 import type { JobEnd } from '../../lanes/bullmq/worker.ts'
+import { reserveSlots } from '../../lanes/messages/claim.ts'
+import { type Pace, paceOf } from '../../model/messages/pace.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'

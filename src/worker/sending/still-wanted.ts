@@ -1,8 +1,9 @@
 // Asks once more whether claimed messages of a lane may leave: their worker is late, or the lane is slow, and what was asked
 // before the claim does not count any longer. One question for all of them.
-import { mayLeave } from '../../recipients/campaigns.ts'
+
 import type { Names } from '../../model/people/person.ts'
 import { cappedUntil } from '../../portfolios/rules.ts'
+import { mayLeave } from '../../recipients/campaigns.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'
 import { barredAmong, wantedUntilOf } from './barred.ts'
 import type { Asked, StillWanted } from './lane-slots.ts'

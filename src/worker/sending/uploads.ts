@@ -1,7 +1,7 @@
 // Uploads files of the gallery to WhatsApp: each content once for each number, and anew before WhatsApp forgets
 // it. One worker uploads a content at a time: it holds a lease in Redis and renews it. Where it may die: before WhatsApp's
 // answer is kept, the lease runs out and another worker uploads the content; WhatsApp then has it twice, which harms nobody.
-import type { Config } from '../../kernel/config.ts'
+
 import { FileMissingError, type FileStore, isFilesAway } from '../../files/store.ts'
 import { contentPath } from '../../gallery/content.ts'
 import { findFile, type GalleryFile, publicPathOf } from '../../gallery/files.ts'
@@ -16,15 +16,16 @@ import {
   type UploadedContent,
   type UploadRest,
 } from '../../gallery/uploads.ts'
+import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
-import { type Outcome, outcomeOf, type Problem } from '../../model/messages/outcome.ts'
-import { stopSender } from '../../reports/act-on.ts'
-import { UPLOADS_AT_ONCE } from '../../providers/cloud-upload.ts'
+import { createSharedRoom } from '../../kernel/shared-room.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
+import { type Outcome, outcomeOf, type Problem } from '../../model/messages/outcome.ts'
+import { UPLOADS_AT_ONCE } from '../../providers/cloud-upload.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { cached } from '../../redis/records.ts'
-import { createSharedRoom } from '../../kernel/shared-room.ts'
+import { stopSender } from '../../reports/act-on.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
 /** A file as a message of one sender can name it. */

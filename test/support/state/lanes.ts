@@ -3,7 +3,6 @@
 import { type Job, Worker } from 'bullmq'
 import { SEND_JOB } from '../../../src/jobs/send.ts'
 import { newAttemptId, parseMessageId } from '../../../src/kernel/message-id.ts'
-import { deadLetter, nextJobs } from '../../../src/lanes/jobs.ts'
 import {
   delayedUntil,
   JOB,
@@ -16,6 +15,7 @@ import {
   laneQueue,
 } from '../../../src/lanes/bullmq/layout.ts'
 import { openQueue, type Queue } from '../../../src/lanes/bullmq/open-queue.ts'
+import { deadLetter, nextJobs } from '../../../src/lanes/jobs.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { CorkedRedis } from '../../../src/redis/connections.ts'
 import { readWorkers } from '../../../src/redis/heartbeats.ts'

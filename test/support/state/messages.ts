@@ -1,7 +1,8 @@
 // What is kept of single messages and of the lane that they are on: their records, the lists that the sweep works
 // through, and what holds them back; and of the campaigns that they are of.
-import type { CampaignId } from '../../../src/model/campaigns/campaign.ts'
+
 import type { MessageId } from '../../../src/kernel/message-id.ts'
+import type { CampaignId } from '../../../src/model/campaigns/campaign.ts'
 import { redisNowMs } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import {

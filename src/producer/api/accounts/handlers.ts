@@ -1,7 +1,5 @@
 // Accounts, for operators; and the limits of an account, to look at before somebody is refused.
-import { removeAccount } from '../../../admin/remove-account.ts'
-import type { SenderDeps } from '../../../admin/senders.ts'
-import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting } from '../../../model/accounts/settings.ts'
+
 import {
   type Account,
   accountLimits,
@@ -12,10 +10,13 @@ import {
   setAccountSettings,
 } from '../../../accounts/accounts.ts'
 import { laneIdsOf } from '../../../accounts/senders.ts'
+import { removeAccount } from '../../../admin/remove-account.ts'
+import type { SenderDeps } from '../../../admin/senders.ts'
 import { countDrafts, readRows } from '../../../campaigns/store/quotas.ts'
-import type { Config } from '../../../kernel/config.ts'
 import { keptBytes } from '../../../gallery/files.ts'
+import type { Config } from '../../../kernel/config.ts'
 import { waitingOn } from '../../../lanes/stats.ts'
+import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting } from '../../../model/accounts/settings.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { contactKeys } from '../../../redis/keys.ts'
 import { bind, type Route } from '../../bind.ts'

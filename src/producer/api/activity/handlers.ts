@@ -1,8 +1,9 @@
 // The audit log, and what WhatsApp has told of accounts, numbers and templates.
-import { NO_ACCOUNT } from '../../../model/accounts/permissions.ts'
+
 import { readAuditLog } from '../../../accounts/audit-log.ts'
-import { isNoticeCursor, readNotices } from '../../../reports/notices.ts'
+import { NO_ACCOUNT } from '../../../model/accounts/permissions.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { isNoticeCursor, readNotices } from '../../../reports/notices.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'
 import { lists } from '../answers.ts'

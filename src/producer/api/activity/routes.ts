@@ -1,7 +1,7 @@
 // The audit log: who did what and when; and what WhatsApp has told of accounts, numbers and templates.
 import { z } from 'zod'
-import { auditLogEntrySchema } from '../../../model/accounts/audit-log.ts'
 import { textUpTo } from '../../../kernel/bounded.ts'
+import { auditLogEntrySchema } from '../../../model/accounts/audit-log.ts'
 import { noticeDocumentSchema } from '../../../model/notice.ts'
 import { page } from '../answers.ts'
 import { routesOf } from '../define.ts'

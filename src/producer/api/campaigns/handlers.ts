@@ -1,5 +1,5 @@
 // Campaigns. Every change of one answers with the campaign as it is afterwards.
-import type { CampaignId } from '../../../model/campaigns/campaign.ts'
+
 import { defineCampaign } from '../../../campaigns/commands/create.ts'
 import { describeCampaign, describeCampaigns } from '../../../campaigns/commands/describe.ts'
 import {
@@ -13,11 +13,12 @@ import {
 } from '../../../campaigns/commands/lifecycle.ts'
 import { runAgain, runDetail } from '../../../campaigns/commands/run-again.ts'
 import { planRun } from '../../../campaigns/preflight/plan-run.ts'
-import { type Campaign, findCampaign } from '../../../recipients/campaigns.ts'
 import type { CampaignQueue } from '../../../campaigns/store/queue.ts'
-import type { Config } from '../../../kernel/config.ts'
 import type { FileStore } from '../../../files/store.ts'
+import type { Config } from '../../../kernel/config.ts'
+import type { CampaignId } from '../../../model/campaigns/campaign.ts'
 import { reasonForActivity } from '../../../model/lanes/pause-reason.ts'
+import { type Campaign, findCampaign } from '../../../recipients/campaigns.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { ContextOf } from '../../route.ts'

@@ -1,11 +1,11 @@
 // Campaigns: one template to many people.
 import { z } from 'zod'
-import { CAMPAIGN_STATES, EXPORT_FORMATS } from '../../../model/campaigns/campaign.ts'
 import { campaignDocumentSchema, runPlanSchema } from '../../../campaigns/commands/campaign-document.ts'
-import { definitionSchema, RESUME_CLASSES } from '../../../model/campaigns/definition.ts'
 import { textUpTo } from '../../../kernel/bounded.ts'
 import { notOneOf } from '../../../kernel/fault.ts'
 import { instantSchema } from '../../../kernel/instant.ts'
+import { CAMPAIGN_STATES, EXPORT_FORMATS } from '../../../model/campaigns/campaign.ts'
+import { definitionSchema, RESUME_CLASSES } from '../../../model/campaigns/definition.ts'
 import { made, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { count, csvSaidFields, IMPORT_MAX_BYTES, offsetPageFields, pauseFields, readAsSchema } from '../fields.ts'

@@ -2,8 +2,8 @@
 // open. A stream is the connection of one browser tab and carries changes. One that reads too slowly is cut off; the
 // browser connects again by itself.
 import { Readable } from 'node:stream'
-import { NO_ACCOUNT } from '../../../model/accounts/permissions.ts'
 import type { Log } from '../../../kernel/log.ts'
+import { NO_ACCOUNT } from '../../../model/accounts/permissions.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { type Scope, type Snapshot, scopeKey } from '../../../telemetry/snapshot.ts'
 import { changeOf } from '../../../telemetry/snapshot-change.ts'

@@ -1,10 +1,10 @@
 // Contacts of an account, and contact lists (tags) by the older interface, whose answers have one of two shapes.
 import { accountLimits, findAccount } from '../../../accounts/accounts.ts'
 import type { Config } from '../../../kernel/config.ts'
-import { importCsv } from '../../../people/contacts/import-csv.ts'
-import { changeContact, makeContact, removeContact, showContact } from '../../../people/contacts/one-contact.ts'
 import { findContact, type Member, newContactId, readMembers } from '../../../people/contacts/contacts.ts'
 import { findContacts, MEMBER_CURSOR, SCAN_CURSOR } from '../../../people/contacts/find-contacts.ts'
+import { importCsv } from '../../../people/contacts/import-csv.ts'
+import { changeContact, makeContact, removeContact, showContact } from '../../../people/contacts/one-contact.ts'
 import { countMembers, createTag, findTag, listTags, newTagId } from '../../../people/contacts/tags.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'

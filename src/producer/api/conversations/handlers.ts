@@ -1,13 +1,14 @@
 // The conversation with a person: its window, and its messages.
-import { listKeptSenders } from '../../../accounts/senders.ts'
-import type { ListSettings } from '../../../recipients/open-campaigns.ts'
+
 import { assertForSender } from '../../../accounts/check-key.ts'
 import { existingSenders } from '../../../accounts/named-senders.ts'
-import { senderOf } from '../../../messages/accept/prepare-message.ts'
+import { listKeptSenders } from '../../../accounts/senders.ts'
 import { isoOrNull } from '../../../kernel/instant.ts'
 import { replyWindowOf, WINDOW_MS } from '../../../lanes/messages/inbound.ts'
+import { senderOf } from '../../../messages/accept/prepare-message.ts'
 import { namesOf } from '../../../people/names/names.ts'
 import { findOptOut } from '../../../people/opt-outs/opt-outs.ts'
+import type { ListSettings } from '../../../recipients/open-campaigns.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { shows } from '../answers.ts'

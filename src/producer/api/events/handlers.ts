@@ -1,6 +1,5 @@
 // Events: the feed and the endpoints. The producer only records; the relay of a worker delivers.
-import type { Seal } from '../../../kernel/seal.ts'
-import type { Config } from '../../../kernel/config.ts'
+
 import {
   addEndpoint,
   alterEndpoint,
@@ -8,7 +7,6 @@ import {
   replayEvents,
   testEndpoint,
 } from '../../../events/commands/endpoints.ts'
-import { isFailing } from '../../../model/events/endpoint.ts'
 import { listAttempts } from '../../../events/store/attempts.ts'
 import { rotateSecret } from '../../../events/store/endpoint-secrets.ts'
 import {
@@ -22,7 +20,10 @@ import {
 import { notePull } from '../../../events/store/outbox.ts'
 import { pullEvents, readPlaces, writePlaces } from '../../../events/store/pull.ts'
 import { findReplay } from '../../../events/store/replays.ts'
+import type { Config } from '../../../kernel/config.ts'
 import { iso, isoOrNull } from '../../../kernel/instant.ts'
+import type { Seal } from '../../../kernel/seal.ts'
+import { isFailing } from '../../../model/events/endpoint.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountOf } from '../../authorise.ts'

@@ -1,8 +1,8 @@
 // Events: the feed that is pulled, the endpoints that they are pushed to, and pushing them again.
 import { z } from 'zod'
+import { textUpTo } from '../../../kernel/bounded.ts'
 import { attemptSchema, endpointChanges, endpointSchema, newEndpointFields } from '../../../model/events/endpoint.ts'
 import { EVENT_TYPES, eventSchema, eventTypeSchema } from '../../../model/events/event-schema.ts'
-import { textUpTo } from '../../../kernel/bounded.ts'
 import { doneWith, made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { count, flagField, pageFields, pageQuery, timeField } from '../fields.ts'

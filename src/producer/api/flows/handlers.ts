@@ -1,8 +1,7 @@
 // Requests of flows: checked, opened, answered by the account's own server, encrypted. What a flow asks and is answered is never
 // logged. A request that cannot be opened is 421, upon which WhatsApp fetches the public key anew; a wrong signature is 432.
-import type { Seal } from '../../../kernel/seal.ts'
+
 import { webhookSecrets } from '../../../accounts/webhook-secrets.ts'
-import type { Config } from '../../../kernel/config.ts'
 import { changeFlowAddress, rotateFlowSecret } from '../../../flows/flow-address.ts'
 import { isTokenSigned, type OpenedRequest, openRequest } from '../../../flows/flow-crypto.ts'
 import { ACKNOWLEDGED, ALIVE, type FlowRequest, flowRequestSchema, isErrorReport } from '../../../flows/flow-request.ts'
@@ -13,7 +12,9 @@ import {
   removeFlowKeys,
   flowSettings as settingsOf,
 } from '../../../flows/flow-settings.ts'
+import type { Config } from '../../../kernel/config.ts'
 import type { Log } from '../../../kernel/log.ts'
+import type { Seal } from '../../../kernel/seal.ts'
 import { isSigned, looksSigned } from '../../../providers/cloud-webhook.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'

@@ -1,6 +1,5 @@
 // The gallery: folders, files, uploads, and the public address of each file. Bulk moves are in moves.ts.
 import { z } from 'zod'
-import { permits } from '../../../model/accounts/permissions.ts'
 import { accountLimits } from '../../../accounts/accounts.ts'
 import { removeOldDrafts } from '../../../files/drafts.ts'
 import { contentPath } from '../../../gallery/content.ts'
@@ -22,6 +21,7 @@ import {
   newFolderId,
   renameFolder,
 } from '../../../gallery/folders.ts'
+import { permits } from '../../../model/accounts/permissions.ts'
 import { bind, type Route, readFields } from '../../bind.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
 import { readUpload } from '../../multipart.ts'

@@ -1,8 +1,9 @@
 // Folders and files as the gallery answers them.
-import { compatibilityOf } from '../../../gallery/media-type.ts'
+
 import { contentPath } from '../../../gallery/content.ts'
 import { type GalleryFile, publicPathOf } from '../../../gallery/files.ts'
 import type { Folder } from '../../../gallery/folders.ts'
+import { compatibilityOf } from '../../../gallery/media-type.ts'
 import type { FileJson, FolderJson } from './routes.ts'
 
 /** A folder as it is answered. */

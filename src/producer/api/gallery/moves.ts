@@ -1,8 +1,9 @@
 // Bulk moves: the producer checks, queues the job and waits for a while for the outcome that the worker records.
-import type { Config } from '../../../kernel/config.ts'
+
 import type { FileStore } from '../../../files/store.ts'
 import { findMoveOutcome, type MoveOutcome, openMoveQueue } from '../../../gallery/moves.ts'
 import { type MovePayload, moveIdSchema, newMoveId } from '../../../jobs/background.ts'
+import type { Config } from '../../../kernel/config.ts'
 import { counted, type Fault } from '../../../kernel/fault.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, internal } from '../../errors.ts'

@@ -1,7 +1,8 @@
 // Keys of an account, and for operators those of the whole installation.
+
+import { findCredentialById, newKey } from '../../../accounts/credentials.ts'
 import { endReplaced, makeKey, revokeKey, rotateKey, showKey, showKeys } from '../../../admin/keys.ts'
 import { isOperator, NO_ACCOUNT, OPERATOR } from '../../../model/accounts/permissions.ts'
-import { findCredentialById, newKey } from '../../../accounts/credentials.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountMissing } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'

@@ -1,9 +1,9 @@
 // Keys of an account, and for operators those of the whole installation.
 import { z } from 'zod'
-import { networkSchema } from '../../../kernel/networks.ts'
-import { anyPermissionSchema, keyDocumentSchema } from '../../../model/accounts/permissions.ts'
 import { textUpTo } from '../../../kernel/bounded.ts'
 import { instantSchema } from '../../../kernel/instant.ts'
+import { networkSchema } from '../../../kernel/networks.ts'
+import { anyPermissionSchema, keyDocumentSchema } from '../../../model/accounts/permissions.ts'
 import { made, named, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { idField, pageQuery, plainText } from '../fields.ts'

@@ -1,10 +1,11 @@
 // Lanes. The command line calls the same functions.
+
+import { assertForSender } from '../../../accounts/check-key.ts'
 import { listSenders, type Sender } from '../../../accounts/senders.ts'
 import { deadLettersOf, laneOf, laneStatuses, pauseLane, resumeLane, setLaneRate } from '../../../lanes/control.ts'
 import { endLaneCooldown } from '../../../lanes/cooldown.ts'
-import { reasonForActivity } from '../../../model/lanes/pause-reason.ts'
-import { assertForSender } from '../../../accounts/check-key.ts'
 import type { LaneQueues } from '../../../lanes/queues.ts'
+import { reasonForActivity } from '../../../model/lanes/pause-reason.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'

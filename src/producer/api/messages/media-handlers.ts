@@ -1,12 +1,12 @@
 // The file of a received message, as WhatsApp has it. People may have sent anything, so nothing is shown inline:
 // every file is saved, whatever its type.
 import type { Readable } from 'node:stream'
-import type { Seal } from '../../../kernel/seal.ts'
+import { assertForSender } from '../../../accounts/check-key.ts'
 import { cachedSender, providerSenderOf } from '../../../accounts/senders.ts'
 import type { FileStore } from '../../../files/store.ts'
 import { contentPath } from '../../../gallery/content.ts'
 import { findFile } from '../../../gallery/files.ts'
-import { assertForSender } from '../../../accounts/check-key.ts'
+import type { Seal } from '../../../kernel/seal.ts'
 import { findInbound, type InboundMessage } from '../../../lanes/messages/inbound.ts'
 import { type MediaSource, MOST_OPEN } from '../../../providers/cloud-media.ts'
 import type { Redis } from '../../../redis/connect.ts'

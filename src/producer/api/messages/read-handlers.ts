@@ -1,10 +1,11 @@
 // Marks a received message as read at WhatsApp, at once: a person sees it while they look at the chat.
-import type { Seal } from '../../../kernel/seal.ts'
-import { cachedSender, providerSenderOf } from '../../../accounts/senders.ts'
+
 import { assertForSender } from '../../../accounts/check-key.ts'
+import { cachedSender, providerSenderOf } from '../../../accounts/senders.ts'
 import { invalidFields } from '../../../kernel/refusal.ts'
-import { outcomeOf } from '../../../model/messages/outcome.ts'
+import type { Seal } from '../../../kernel/seal.ts'
 import { findInbound } from '../../../lanes/messages/inbound.ts'
+import { outcomeOf } from '../../../model/messages/outcome.ts'
 import { READS_AT_ONCE, type ReadReceipts } from '../../../providers/cloud-read.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, overloaded } from '../../errors.ts'

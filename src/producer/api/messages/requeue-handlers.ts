@@ -1,7 +1,9 @@
 // Requeueing many messages as a job that a worker does, and its progress.
-import { permits } from '../../../model/accounts/permissions.ts'
+
+import { findErasure, isErasureId } from '../../../erase/erasures.ts'
 import type { Config } from '../../../kernel/config.ts'
 import { iso, isoOrNull } from '../../../kernel/instant.ts'
+import type { LaneQueues } from '../../../lanes/queues.ts'
 import { hasFilter, requeueOrder } from '../../../messages/requeue/accept-requeue.ts'
 import {
   findRequeueJob,
@@ -14,8 +16,7 @@ import {
   totalOf,
 } from '../../../messages/requeue/jobs.ts'
 import { createDryRuns } from '../../../messages/requeue/search.ts'
-import { findErasure, isErasureId } from '../../../erase/erasures.ts'
-import type { LaneQueues } from '../../../lanes/queues.ts'
+import { permits } from '../../../model/accounts/permissions.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { openRequeuesKey } from '../../../redis/keys.ts'

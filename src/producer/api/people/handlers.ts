@@ -1,8 +1,9 @@
 // A person's data: showing it as it is read, and having a worker erase it.
-import type { Config } from '../../../kernel/config.ts'
-import { iso, isoOrNull } from '../../../kernel/instant.ts'
+
 import { type Erasure, type ErasureQueue, findErasure, newErasureId } from '../../../erase/erasures.ts'
 import { type GatherDeps, personPieces } from '../../../erase/gather.ts'
+import type { Config } from '../../../kernel/config.ts'
+import { iso, isoOrNull } from '../../../kernel/instant.ts'
 import { type Tombstones, tombstonesKeptMs } from '../../../people/tombstones.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import { accountKey } from '../../../redis/keys.ts'

@@ -1,7 +1,7 @@
 // A person's data: showing all that is kept of them, and erasing it.
 import { z } from 'zod'
-import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
 import { BOOK_STATES } from '../../../erase/contact-book.ts'
+import { listedMessageSchema } from '../../../messages/lookup/message-schema.ts'
 import { optOutSchema } from '../../../model/people/opt-out.ts'
 import { doneWith, named, queuedJob } from '../answers.ts'
 import { routesOf } from '../define.ts'

@@ -1,4 +1,7 @@
 // Senders of an account, and for operators of all.
+
+import { SenderTakenError } from '../../../accounts/add-sender.ts'
+import { isWabaOfOthers, listSenders, newSenderId } from '../../../accounts/senders.ts'
 import { type CheckDeps, checkSender } from '../../../admin/check-sender.ts'
 import {
   changeSender,
@@ -11,8 +14,6 @@ import {
   showSenders,
 } from '../../../admin/senders.ts'
 import { isOperator } from '../../../model/accounts/permissions.ts'
-import { SenderTakenError } from '../../../accounts/add-sender.ts'
-import { isWabaOfOthers, listSenders, newSenderId } from '../../../accounts/senders.ts'
 import { putIntoPortfolio } from '../../../portfolios/commands/portfolios.ts'
 import { accountOf } from '../../authorise.ts'
 import { bind, type Route } from '../../bind.ts'

@@ -1,5 +1,6 @@
 // Senders: the numbers that messages are sent from, each with its provider and its lane.
 import { z } from 'zod'
+import { textUpTo } from '../../../kernel/bounded.ts'
 import {
   isSenderName,
   isServerAddress,
@@ -13,7 +14,6 @@ import {
   TOKEN,
 } from '../../../model/accounts/sender.ts'
 import { senderCheckSchema } from '../../../model/accounts/sender-check.ts'
-import { textUpTo } from '../../../kernel/bounded.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idField, idPageQuery, phoneField, textIdField } from '../fields.ts'

@@ -1,7 +1,8 @@
 // The templates of an account.
+
+import { type ListedTemplate, listTemplates, removeTemplate } from '../../../accounts/templates.ts'
 import { askForSyncs, showSync, showSyncs } from '../../../admin/template-syncs.ts'
 import { hasMorePages, importDefinitions, MORE_PAGES } from '../../../admin/templates.ts'
-import { type ListedTemplate, listTemplates, removeTemplate } from '../../../accounts/templates.ts'
 import { isoOrNull } from '../../../kernel/instant.ts'
 import { type Template, whyNotSendable } from '../../../model/templates/template.ts'
 import type { Redis } from '../../../redis/connect.ts'

@@ -1,7 +1,7 @@
 // Templates that messages are checked against, in WhatsApp's own format.
 import { z } from 'zod'
-import { templateSyncDocumentSchema } from '../../../model/templates/template-sync.ts'
 import { textUpTo } from '../../../kernel/bounded.ts'
+import { templateSyncDocumentSchema } from '../../../model/templates/template-sync.ts'
 import { doneWith, named, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { idempotencyHeaders, pageQuery } from '../fields.ts'

@@ -1,18 +1,13 @@
 // What webhooks tell by the way: which account at WhatsApp a number of ours belongs to, and which names are one person's. What was
 // learned is not learned again within the hour: a message has three reports.
 import { LRUCache } from 'lru-cache'
-import {
-  isWabaOfOthers,
-  type Sender,
-  senderOfPhoneNumberId,
-  setSenderProvider,
-} from '../../../accounts/senders.ts'
+import { isWabaOfOthers, type Sender, senderOfPhoneNumberId, setSenderProvider } from '../../../accounts/senders.ts'
 import { acceptedAtMs, parseMessageId } from '../../../kernel/message-id.ts'
-import { learnNames, type TaughtNaming } from '../../../reports/learn-names.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { WebhookContent } from '../../../providers/cloud-webhook.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { learnNames, type TaughtNaming } from '../../../reports/learn-names.ts'
 import { inTurn } from './in-turn.ts'
 
 /** What is remembered: some 2 MB. */

@@ -1,10 +1,9 @@
 // What every provider can do. Two wires exist: partner-api and cloud-api.
 
-import type { MarketingRoute } from '../accounts/sender.ts'
-import type { Content } from '../messages/content.ts'
-import type { Evidence } from '../messages/lifecycle.ts'
-import type { CallEnd, Problem } from '../messages/outcome.ts'
-import type { Departure } from './http-contract.ts'
+import type { MarketingRoute } from './accounts/sender.ts'
+import type { Content } from './messages/content.ts'
+import type { Evidence } from './messages/lifecycle.ts'
+import type { CallEnd, Problem } from './messages/outcome.ts'
 
 /** The sender as a provider needs it; the token is in clear and must not leave the call. */
 export interface ProviderSender {
@@ -13,6 +12,12 @@ export interface ProviderSender {
   baseUrl: string
   token: string
   phoneNumberId: string
+}
+
+/** When a request may leave: nothing of it does after `leaveBy`, ms of the monotonic clock. `left` is called when it begins to. */
+export interface Departure {
+  leaveBy: number
+  left(): void
 }
 
 /** One attempt to send a message. `id` and `attempt` come back in webhooks on wires that carry them. */

@@ -67,9 +67,3 @@ export const MAX_HEAD_BYTES = 16 * 1024
  * to take fewer.
  */
 export const STREAMS = 100
-
-/** When a request may leave: nothing of it does after `leaveBy` (`performance.now()`). `left` is called when it begins to. */
-export interface Departure {
-  leaveBy: number
-  left(): void
-}
